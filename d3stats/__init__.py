@@ -1,0 +1,1 @@
+"""d3stats: the statistics of LLM debates."""

@@ -1,0 +1,104 @@
+"""How every room checks its arguments: name, requirement, got.
+
+Floor 0. Knows nothing but numpy; raises ``ValueError`` or ``TypeError`` with one sentence that names
+the argument, says what it must be, and shows what it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+RngLike = np.random.Generator | int | None
+"""What every ``rng`` argument takes: a Generator, a seed, or None for fresh entropy."""
+
+
+def as_rng(rng: RngLike) -> np.random.Generator:
+    """Turn a seed, a Generator or None into a Generator; never touches numpy's global state."""
+    if isinstance(rng, bool) or not isinstance(rng, (np.random.Generator, int, np.integer, type(None))):
+        raise TypeError(f"rng must be a numpy Generator, an int or None; got {rng!r}")
+    return np.random.default_rng(rng)
+
+
+def probability(name: str, value: float, *, open_interval: bool = False) -> float:
+    """Return `value` as a float in [0, 1], or in (0, 1) with `open_interval`."""
+    value = number(name, value)
+    inside = 0.0 < value < 1.0 if open_interval else 0.0 <= value <= 1.0
+    if not inside:
+        bounds = "strictly between 0 and 1" if open_interval else "between 0 and 1"
+        raise ValueError(f"{name} must lie {bounds}; got {name}={value!r}")
+    return value
+
+
+def number(name: str, value: float, *, minimum: float | None = None) -> float:
+    """Return `value` as a finite float, at least `minimum` when given."""
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number; got {name}={value!r}") from None
+    if not np.isfinite(result):
+        raise ValueError(f"{name} must be finite; got {name}={value!r}")
+    if minimum is not None and result < minimum:
+        raise ValueError(f"{name} must be >= {minimum:g}; got {name}={value!r}")
+    return result
+
+
+def integer(name: str, value: int, *, minimum: int | None = None) -> int:
+    """Return `value` as an int, at least `minimum` when given; 3.0 is taken, 3.5 and True are not."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{name} must be an integer; got {name}={value!r}")
+    if value != int(value):
+        raise ValueError(f"{name} must be an integer; got {name}={value!r}")
+    if minimum is not None and value < minimum:
+        raise ValueError(f"{name} must be >= {minimum}; got {name}={value!r}")
+    return int(value)
+
+
+def choice(name: str, value: Any, options: Collection[str]) -> str:
+    """Return `value` when it is one of `options`."""
+    if value not in options:
+        listed = ", ".join(repr(option) for option in options)
+        raise ValueError(f"{name} must be one of {listed}; got {name}={value!r}")
+    return str(value)
+
+
+def whole_numbers(name: str, values: ArrayLike, *, minimum: int = 0) -> NDArray[np.int64]:
+    """Return a one-dimensional int64 array; NaN, infinities, fractions and values below `minimum` are refused."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional; got an array of shape {array.shape}")
+    if array.dtype == bool or array.dtype.kind in "iu":
+        result = array.astype(np.int64)
+    else:
+        try:
+            floats = array.astype(np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(f"{name} must be whole numbers; got dtype {array.dtype}") from None
+        bad = ~np.isfinite(floats) | (floats != np.floor(floats))
+        _refuse_first(name, "must be whole numbers", floats, bad)
+        result = floats.astype(np.int64)
+    _refuse_first(name, f"must be >= {minimum}", result, result < minimum)
+    return result
+
+
+def nonnegative(name: str, values: ArrayLike, *, size: int | None = None) -> NDArray[np.float64]:
+    """Return a one-dimensional float64 array of finite, non-negative values."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be numbers; got {values!r}") from None
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional; got an array of shape {array.shape}")
+    if size is not None and array.size != size:
+        raise ValueError(f"{name} must have one value per row ({size}); got {array.size}")
+    _refuse_first(name, "must be finite and >= 0", array, ~(np.isfinite(array) & (array >= 0)))
+    return array
+
+
+def _refuse_first(name: str, requirement: str, values: NDArray[Any], bad: NDArray[np.bool_]) -> None:
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"{name} {requirement}; got {name}={values[row].item()!r} at row {row}")

@@ -1,0 +1,207 @@
+"""Tidy tables into the array view, for :meth:`d3stats.trajectories.Trajectories.from_frame`.
+
+Floor 2, the other half of ``trajectories.py``: everything that knows pandas' ways of saying "missing".
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from d3stats.trajectories import MISSING, Trajectories, _encode, _seat_names
+
+WRONG, RIGHT = "wrong", "right"
+"""The two answers of a log that records only correctness."""
+
+
+def trajectories_from_tables(turns: pd.DataFrame, items: pd.DataFrame | None) -> Trajectories:
+    """Build the array view from one row per turn and, optionally, one row per debate."""
+    _need(turns, "turns", ["debate", "round", "agent"])
+    if "vote" not in turns.columns and "correct" not in turns.columns:
+        raise ValueError(f"turns must have a column vote or correct; got {list(turns.columns)}")
+    if turns[["debate", "round", "agent"]].isna().to_numpy().any():
+        raise ValueError("turns must name a debate, a round and an agent in every row; got missing values")
+    items = _items_of(turns) if items is None else items
+    _need(items, "items", ["debate"])
+
+    names = items["debate"].astype(str).to_numpy(dtype=object)
+    index = pd.Index(names)
+    if index.has_duplicates:
+        raise ValueError(f"items must list each debate once; got {index[index.duplicated()][0]!r} twice")
+    row = index.get_indexer(pd.Index(turns["debate"].astype(str)))
+    if (row < 0).any():
+        raise ValueError(
+            f"debate must be listed in items; got {turns['debate'].iloc[int(np.argmax(row < 0))]!r}"
+        )
+    played = turns["round"].to_numpy(dtype=np.int64) - 1
+    if (played < 0).any():
+        raise ValueError(f"round must be >= 1; got {int(played.min()) + 1}")
+    seat, panel, seat_names = _seats(row, turns["agent"].astype(str), len(names))
+    n_rounds = int(played.max()) + 1 if len(played) else 0
+    shape = (len(names), n_rounds, len(seat_names))
+    _refuse_duplicates(turns, np.ravel_multi_index((row, played, seat), shape) if len(row) else row)
+
+    votes, label, answers, coding = _votes_and_labels(turns, items)
+    cube = np.full(shape, MISSING, dtype=np.int32)
+    cube[row, played, seat] = votes
+    depth = np.zeros(len(names), dtype=np.int64)
+    np.maximum.at(depth, row, played + 1)
+    _refuse_gaps(names, row, played, depth)
+    cluster_codes, cluster_names = _clusters(items)
+    scores, sides = _scores(turns, row, played, shape)
+    return Trajectories(
+        votes=cube,
+        label=label,
+        depth=depth,
+        panel=panel,
+        cluster=cluster_codes,
+        answers=answers,
+        debates=tuple(names),
+        seats=seat_names,
+        cluster_names=cluster_names,
+        scores=scores,
+        sides=sides,
+        tokens=_tokens(turns, row, played, shape),
+        groups=tuple(items["log"].fillna("").astype(str)) if "log" in items.columns else (),
+        coding=coding,
+    )
+
+
+def _need(frame: pd.DataFrame, name: str, columns: list[str]) -> None:
+    absent = [column for column in columns if column not in frame.columns]
+    if absent:
+        raise ValueError(f"{name} must have the columns {columns}; got none named {absent}")
+
+
+def _items_of(turns: pd.DataFrame) -> pd.DataFrame:
+    """Collect what a tidy table says of each debate, refusing a label that changes on the way."""
+    columns = [c for c in ("label", "question", "cluster", "log") if c in turns.columns]
+    grouped = turns.groupby("debate", sort=False)
+    for column in columns:
+        values = grouped[column].nunique()
+        if (values > 1).any():
+            raise ValueError(
+                f"{column} must be one per debate; got {values.max()} in debate {values.idxmax()!r}"
+            )
+    return grouped[columns].first().reset_index() if columns else turns[["debate"]].drop_duplicates()
+
+
+def _seats(
+    row: NDArray[np.int64], agent: pd.Series, n_debates: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[str, ...]]:
+    """Seat agents in the order of their names within each debate; names vary between runs, seats do not."""
+    pairs = pd.DataFrame({"row": row, "agent": agent.to_numpy()})
+    known = pairs.drop_duplicates()
+    known = known.assign(key=[_natural(name) for name in known["agent"]])
+    known = known.sort_values(["row", "key"])
+    known = known.assign(seat=known.groupby("row").cumcount())
+    seat = pairs.merge(known, on=["row", "agent"], how="left")["seat"].to_numpy(dtype=np.int64)
+    panel = np.bincount(known["row"].to_numpy(dtype=np.int64), minlength=n_debates).astype(np.int64)
+    n_seats = int(panel.max(initial=0))
+    by_seat = known.groupby("seat")["agent"].agg(["first", "nunique"])
+    consistent = len(by_seat) == n_seats and (by_seat["nunique"] == 1).all()
+    return seat, panel, tuple(by_seat["first"]) if consistent else _seat_names(n_seats)
+
+
+def _natural(name: str) -> tuple[str, int]:
+    """Sort "agent 10" after "agent 9"."""
+    stem = name.rstrip("0123456789")
+    digits = name[len(stem) :]
+    return stem, int(digits) if digits else -1
+
+
+def _votes_and_labels(
+    turns: pd.DataFrame, items: pd.DataFrame
+) -> tuple[NDArray[np.int32], NDArray[np.int32], tuple[str, ...], Literal["answers", "correctness"]]:
+    if "vote" in turns.columns:
+        label = items["label"] if "label" in items.columns else pd.Series([None] * len(items), dtype=object)
+        codes, label_codes, answers = _encode(
+            turns["vote"].to_numpy(dtype=object), label.to_numpy(dtype=object)
+        )
+        return codes, label_codes, answers, "answers"
+    correct = pd.to_numeric(turns["correct"], errors="raise").to_numpy(dtype=np.float64, na_value=np.nan)
+    bad = ~(np.isnan(correct) | (correct == 0) | (correct == 1))
+    if bad.any():
+        raise ValueError(
+            f"correct must be 0, 1 or missing; got {correct[int(np.argmax(bad))]} at row {np.argmax(bad)}"
+        )
+    codes = np.where(np.isnan(correct), MISSING, np.nan_to_num(correct)).astype(np.int32)
+    return codes, np.ones(len(items), dtype=np.int32), (WRONG, RIGHT), "correctness"
+
+
+def _clusters(items: pd.DataFrame) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    cluster: pd.Series = pd.Series([None] * len(items), dtype=object)
+    for column in ("cluster", "question", "debate"):
+        if column in items.columns:
+            values = items[column].astype(object).reset_index(drop=True)
+            cluster = cluster.where(cluster.notna(), values)
+    codes, names = pd.factorize(cluster.astype(str).to_numpy(dtype=object))
+    return codes.astype(np.int64), tuple(map(str, names))
+
+
+def _tokens(
+    turns: pd.DataFrame, row: NDArray[np.int64], played: NDArray[np.int64], shape: tuple[int, int, int]
+) -> NDArray[np.float64] | None:
+    """Sum tokens over a round; a round with any unrecorded turn has an unrecorded total."""
+    columns = [c for c in ("tokens", "tokens_in", "tokens_out") if c in turns.columns]
+    if not columns or turns[columns].isna().to_numpy().all():
+        return None
+    total = np.full(shape[:2], np.nan)
+    spent = np.sum(
+        [pd.to_numeric(turns[c]).to_numpy(dtype=np.float64, na_value=np.nan) for c in columns], axis=0
+    )
+    total[row, played] = 0.0
+    np.add.at(total, (row, played), spent)
+    return total
+
+
+def _scores(
+    turns: pd.DataFrame, row: NDArray[np.int64], played: NDArray[np.int64], shape: tuple[int, int, int]
+) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
+    """Total a side's criteria within a turn, then average over the agents that scored it in the round."""
+    if "scores" not in turns.columns:
+        return None, ()
+    given = [
+        (i, side, float(sum(criteria.values())))
+        for i, scores in enumerate(turns["scores"])
+        if isinstance(scores, dict)
+        for side, criteria in scores.items()
+        if criteria
+    ]
+    if not given:
+        return None, ()
+    at = np.array([i for i, _, _ in given], dtype=np.int64)
+    side_codes, sides = pd.factorize(np.array([side for _, side, _ in given], dtype=object), sort=True)
+    total = np.zeros((*shape[:2], len(sides)))
+    scorers = np.zeros_like(total)
+    where: tuple[Any, ...] = (row[at], played[at], side_codes)
+    np.add.at(total, where, np.array([points for _, _, points in given]))
+    np.add.at(scorers, where, 1.0)
+    return np.where(scorers > 0, total / np.maximum(scorers, 1.0), np.nan), tuple(map(str, sides))
+
+
+def _refuse_duplicates(turns: pd.DataFrame, flat: NDArray[np.int64]) -> None:
+    repeated = pd.Series(flat).duplicated().to_numpy()
+    if repeated.any():
+        turn = turns.iloc[int(np.argmax(repeated))]
+        raise ValueError(
+            "an agent must speak once per round; "
+            f"got debate={turn['debate']!r}, round={turn['round']}, agent={turn['agent']!r} twice"
+        )
+
+
+def _refuse_gaps(
+    names: NDArray[Any], row: NDArray[np.int64], played: NDArray[np.int64], depth: NDArray[np.int64]
+) -> None:
+    seen = np.zeros((len(names), int(depth.max(initial=0))), dtype=bool)
+    seen[row, played] = True
+    short = seen.sum(axis=1) < depth
+    if short.any():
+        debate = int(np.argmax(short))
+        skipped = int(np.argmin(seen[debate])) + 1
+        raise ValueError(
+            f"rounds must follow one another; got no round {skipped} in debate {names[debate]!r}"
+        )

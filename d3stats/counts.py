@@ -1,0 +1,291 @@
+"""What a log comes down to: additive sufficient statistics.
+
+Every estimator that can be computed from counts takes one of these. They form commutative monoids under ``+``
+with an empty element, so a file, a partition or a worker reduces to the same small object, in any order:
+``counts(a) + counts(b) == counts(a ++ b)``. Trials vary with missing votes, so each cell carries its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from d3stats._check import nonnegative, whole_numbers
+
+__all__ = ["ConfusionCounts", "Counts", "RoundCounts", "TransitionCounts"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Cells:
+    """Unique integer keys, sorted, each with a positive weight: the common shape of every count here."""
+
+    columns: ClassVar[tuple[str, ...]] = ()
+
+    keys: NDArray[np.int64]
+    """Shape (cells, len(columns)): unique rows in lexicographic order."""
+    weights: NDArray[np.float64]
+    """Shape (cells,): how many debates fell in each cell; fractional weights are allowed."""
+
+    def __post_init__(self) -> None:
+        self.keys.setflags(write=False)
+        self.weights.setflags(write=False)
+
+    @classmethod
+    def _reduce(cls, keys: NDArray[np.int64], weights: NDArray[np.float64]) -> Self:
+        """Merge equal keys; zero weights vanish, so equal data have equal cells."""
+        keys = keys.reshape(-1, len(cls.columns))
+        positive = weights > 0
+        if not positive.all():
+            keys, weights = keys[positive], weights[positive]
+        if len(keys) == 0:
+            return cls(np.empty((0, len(cls.columns)), np.int64), np.empty(0))
+        order = np.lexsort(keys.T[::-1])
+        keys, weights = keys[order], weights[order]
+        first = np.ones(len(keys), dtype=bool)
+        first[1:] = (keys[1:] != keys[:-1]).any(axis=1)
+        return cls(np.ascontiguousarray(keys[first]), np.add.reduceat(weights, np.flatnonzero(first)))
+
+    @classmethod
+    def empty(cls) -> Self:
+        """Return the zero of ``+``."""
+        return cls._reduce(np.empty((0, len(cls.columns)), np.int64), np.empty(0))
+
+    @classmethod
+    def from_columns(cls, *columns: ArrayLike, weights: ArrayLike | None = None) -> Self:
+        """Build from one array per column (see ``columns``), one row per observation or per cell.
+
+        Raises
+        ------
+        ValueError
+            When columns differ in length, a value is negative, fractional or not finite, successes exceed
+            trials, or a weight is negative or not finite.
+        """
+        if len(columns) != len(cls.columns):
+            raise TypeError(
+                f"{cls.__name__} needs {len(cls.columns)} columns {cls.columns}; got {len(columns)}"
+            )
+        arrays = [whole_numbers(name, column) for name, column in zip(cls.columns, columns, strict=True)]
+        size = arrays[0].size
+        for name, array in zip(cls.columns, arrays, strict=True):
+            if array.size != size:
+                raise ValueError(f"{name} must be as long as {cls.columns[0]} ({size}); got {array.size}")
+        cls._check(dict(zip(cls.columns, arrays, strict=True)))
+        checked = np.ones(size) if weights is None else nonnegative("weights", weights, size=size)
+        return cls._reduce(np.column_stack(arrays), checked)
+
+    @classmethod
+    def _check(cls, columns: Mapping[str, NDArray[np.int64]]) -> None:
+        for name, trials in columns.items():
+            if not name.endswith("trials"):
+                continue
+            prefix = name.removesuffix("trials")
+            successes = columns[f"{prefix}successes"]
+            bad = successes > trials
+            if bad.any():
+                row = int(np.argmax(bad))
+                raise ValueError(
+                    f"{name} must be >= {prefix}successes; "
+                    f"got {name}={trials[row]}, {prefix}successes={successes[row]} at row {row}"
+                )
+
+    def __add__(self, other: object) -> Self:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return self._reduce(
+            np.concatenate([self.keys, other.keys]), np.concatenate([self.weights, other.weights])
+        )
+
+    def __radd__(self, other: object) -> Self:
+        """Let ``sum()`` start from 0."""
+        return self if other == 0 else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return np.array_equal(self.keys, other.keys) and np.allclose(
+            self.weights, other.weights, rtol=1e-12, atol=0
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __len__(self) -> int:
+        """Return the number of distinct cells."""
+        return len(self.weights)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(n_obs={self.n_obs:g}, cells={len(self)})"
+
+    @property
+    def n_obs(self) -> float:
+        """The total weight: how many debates were counted."""
+        return float(self.weights.sum())
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per cell: the key columns and ``weight``."""
+        frame = pd.DataFrame(self.keys, columns=list(self.columns))
+        return frame.assign(weight=self.weights)
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame) -> Self:
+        """Build from a frame with the columns of :meth:`to_frame`; ``weight`` may be absent (one per row)."""
+        missing = [name for name in cls.columns if name not in frame.columns]
+        if missing:
+            raise ValueError(f"frame must have the columns {list(cls.columns)}; got none named {missing}")
+        weights = frame["weight"].to_numpy() if "weight" in frame.columns else None
+        return cls.from_columns(*(frame[name].to_numpy() for name in cls.columns), weights=weights)
+
+
+class Counts(_Cells):
+    """How many debates had `successes` correct votes out of `trials` votes cast.
+
+    Examples
+    --------
+    >>> Counts.from_columns([3, 3, 1], [3, 3, 2]).to_frame()
+       successes  trials  weight
+    0          1       2     1.0
+    1          3       3     2.0
+    """
+
+    columns = ("successes", "trials")
+
+    @property
+    def successes(self) -> NDArray[np.int64]:
+        """Correct votes of each cell, shape (cells,)."""
+        return self.keys[:, 0]
+
+    @property
+    def trials(self) -> NDArray[np.int64]:
+        """Votes cast in each cell, shape (cells,)."""
+        return self.keys[:, 1]
+
+
+class RoundCounts(_Cells):
+    """:class:`Counts` of every round of a log, as one additive object."""
+
+    columns = ("round", "successes", "trials")
+
+    @classmethod
+    def from_rounds(cls, rounds: Mapping[int, Counts]) -> RoundCounts:
+        """Stack one :class:`Counts` per round."""
+        parts = [
+            cls._reduce(np.column_stack([np.full(len(c), r, dtype=np.int64), c.keys]), c.weights)
+            for r, c in rounds.items()
+        ]
+        return sum(parts, start=cls.empty())
+
+    @property
+    def rounds(self) -> tuple[int, ...]:
+        """The round numbers that occur, ascending."""
+        return tuple(int(r) for r in np.unique(self.keys[:, 0]))
+
+    def __getitem__(self, round_number: int) -> Counts:
+        here = self.keys[:, 0] == round_number
+        if not here.any():
+            raise KeyError(f"round must be one of {list(self.rounds)}; got round={round_number!r}")
+        return Counts._reduce(self.keys[here, 1:], self.weights[here])
+
+    def pooled(self) -> Counts:
+        """Forget the round: all rounds as one set of cells."""
+        return Counts._reduce(self.keys[:, 1:], self.weights)
+
+
+class TransitionCounts(_Cells):
+    """How many debates went from one (successes, trials) cell in `round` to another in the next round."""
+
+    columns = ("round", "successes", "trials", "next_successes", "next_trials")
+
+    @property
+    def rounds(self) -> tuple[int, ...]:
+        """The rounds that debates leave, ascending."""
+        return tuple(int(r) for r in np.unique(self.keys[:, 0]))
+
+    def __getitem__(self, round_number: int) -> TransitionCounts:
+        here = self.keys[:, 0] == round_number
+        return self._reduce(self.keys[here], self.weights[here])
+
+    def before(self) -> Counts:
+        """Cells that the debates came from, rounds pooled."""
+        return Counts._reduce(self.keys[:, 1:3], self.weights)
+
+    def after(self) -> Counts:
+        """Cells that the debates went to, rounds pooled."""
+        return Counts._reduce(self.keys[:, 3:5], self.weights)
+
+
+@dataclass(frozen=True, eq=False)
+class ConfusionCounts:
+    """How often truth `labels[i]` met vote `labels[j]`; a vote of None in the source is left out, not wrong.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        Every label or vote that occurs, sorted.
+    matrix : ndarray of float, shape (labels, labels)
+        Rows are the truth, columns the vote.
+    """
+
+    labels: tuple[str, ...]
+    matrix: NDArray[np.float64]
+
+    @classmethod
+    def from_pairs(
+        cls, truth: Iterable[Any], vote: Iterable[Any], weights: ArrayLike | None = None
+    ) -> ConfusionCounts:
+        """Count (truth, vote) pairs; pairs with a missing side (None or NaN) are left out."""
+        frame = pd.DataFrame({"truth": list(truth), "vote": list(vote)})
+        frame["weight"] = 1.0 if weights is None else nonnegative("weights", weights, size=len(frame))
+        frame = frame.dropna(subset=["truth", "vote"])
+        frame = frame.assign(truth=frame["truth"].astype(str), vote=frame["vote"].astype(str))
+        frame = frame[frame["weight"] > 0]
+        labels = tuple(sorted(set(frame["truth"]) | set(frame["vote"])))
+        matrix = np.zeros((len(labels), len(labels)))
+        index = {label: i for i, label in enumerate(labels)}
+        rows = frame["truth"].map(index).to_numpy(dtype=np.int64)
+        columns = frame["vote"].map(index).to_numpy(dtype=np.int64)
+        np.add.at(matrix, (rows, columns), frame["weight"].to_numpy())
+        return cls(labels, matrix)
+
+    @classmethod
+    def empty(cls) -> ConfusionCounts:
+        """Return the zero of ``+``."""
+        return cls((), np.zeros((0, 0)))
+
+    @property
+    def n_obs(self) -> float:
+        """The number of pairs counted."""
+        return float(self.matrix.sum())
+
+    def __add__(self, other: object) -> ConfusionCounts:
+        if not isinstance(other, ConfusionCounts):
+            return NotImplemented
+        labels = tuple(sorted(set(self.labels) | set(other.labels)))
+        index = {label: i for i, label in enumerate(labels)}
+        matrix = np.zeros((len(labels), len(labels)))
+        for part in (self, other):
+            at = np.array([index[label] for label in part.labels], dtype=np.int64)
+            matrix[np.ix_(at, at)] += part.matrix
+        return ConfusionCounts(labels, matrix)
+
+    def __radd__(self, other: object) -> ConfusionCounts:
+        """Let ``sum()`` start from 0."""
+        return self if other == 0 else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ConfusionCounts):
+            return NotImplemented
+        return self.labels == other.labels and np.allclose(self.matrix, other.matrix, rtol=1e-12, atol=0)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the table with truth in rows and votes in columns."""
+        return pd.DataFrame(
+            self.matrix,
+            index=pd.Index(self.labels, name="truth"),
+            columns=pd.Index(self.labels, name="vote"),
+        )

@@ -1,0 +1,423 @@
+"""The array view of a debate log: what every model and every rule reads.
+
+Floor 2. A simulated, an imported and a live debate look the same here. The value is immutable: operations
+return a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from d3stats._check import choice, whole_numbers
+from d3stats.counts import ConfusionCounts, Counts, RoundCounts, TransitionCounts
+
+__all__ = ["MISSING", "Missing", "Trajectories"]
+
+MISSING = -1
+"""The code of a vote that was not cast or could not be read, of an unknown label, and of no verdict."""
+
+Missing = Literal["exclude", "wrong"]
+"""How an analysis counts a missing vote: leave it out (trials vary) or count it as not correct."""
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trajectories:
+    """Votes, scores and tokens of many debates over their rounds.
+
+    Build one with :meth:`from_arrays`, :meth:`from_frame` or :meth:`from_log`.
+
+    Attributes
+    ----------
+    votes : ndarray of int32, shape (debates, rounds, seats)
+        Answer codes, indices into ``answers``; ``MISSING`` where no vote could be read, where the seat is
+        empty, and in rounds that the debate did not reach.
+    label : ndarray of int32, shape (debates,)
+        Code of the right answer, ``MISSING`` when unknown.
+    depth : ndarray of int64, shape (debates,)
+        How many rounds each debate was played.
+    panel : ndarray of int64, shape (debates,)
+        How many seats are taken; a debate's agents sit in seats ``0 .. panel - 1``.
+    cluster : ndarray of int64, shape (debates,)
+        Which question each debate belongs to, an index into ``cluster_names``: the unit of resampling.
+    answers : tuple of str
+        What the codes stand for.
+    debates, seats, cluster_names : tuple of str
+        Names along the axes.
+    scores : ndarray of float or None, shape (debates, rounds, sides)
+        Raw points, NaN where missing.
+    sides : tuple of str
+        Names of the last axis of ``scores``.
+    tokens : ndarray of float or None, shape (debates, rounds)
+        Prompt plus completion tokens of a round, NaN where not recorded.
+    groups : tuple of str
+        The run or condition of each debate, "" when there is none.
+    coding : {"answers", "correctness"}
+        Whether votes are answers or only right/wrong. With "correctness" two wrong votes look equal, so
+        unanimity among wrong votes is an assumption, not an observation.
+
+    Examples
+    --------
+    >>> t = Trajectories.from_arrays([[["A", "B", "A"], ["A", "A", "A"]]], label=["A"])
+    >>> t.successes_trials()[0].tolist()
+    [[2, 3]]
+    >>> t.unanimous().tolist()
+    [[False, True]]
+    """
+
+    votes: NDArray[np.int32]
+    label: NDArray[np.int32]
+    depth: IntArray
+    panel: IntArray
+    cluster: IntArray
+    answers: tuple[str, ...]
+    debates: tuple[str, ...]
+    seats: tuple[str, ...]
+    cluster_names: tuple[str, ...]
+    scores: NDArray[np.float64] | None = None
+    sides: tuple[str, ...] = ()
+    tokens: NDArray[np.float64] | None = None
+    groups: tuple[str, ...] = ()
+    coding: Literal["answers", "correctness"] = "answers"
+    _cache: dict[str, Any] = field(default_factory=dict, init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        n, rounds, seats = self.votes.shape
+        for name, array, shape in (
+            ("label", self.label, (n,)),
+            ("depth", self.depth, (n,)),
+            ("panel", self.panel, (n,)),
+            ("cluster", self.cluster, (n,)),
+            ("scores", self.scores, (n, rounds, len(self.sides))),
+            ("tokens", self.tokens, (n, rounds)),
+        ):
+            if array is not None and array.shape != shape:
+                raise ValueError(f"{name} must have shape {shape}; got {array.shape}")
+        for name, names, size in (
+            ("debates", self.debates, n),
+            ("seats", self.seats, seats),
+            ("groups", self.groups, n),
+        ):
+            if len(names) != size and not (name == "groups" and not names):
+                raise ValueError(f"{name} must have {size} names; got {len(names)}")
+        for name, codes in (("votes", self.votes), ("label", self.label)):
+            if codes.size and (codes.max() >= len(self.answers) or codes.min() < MISSING):
+                raise ValueError(
+                    f"{name} must be codes from {MISSING} to {len(self.answers) - 1}; "
+                    f"got codes from {codes.min()} to {codes.max()}"
+                )
+        if n and (self.depth.min() < 0 or self.depth.max() > rounds):
+            raise ValueError(
+                f"depth must lie between 0 and {rounds}; got {self.depth.min()} to {self.depth.max()}"
+            )
+        if n and (self.panel.min() < 0 or self.panel.max() > seats):
+            raise ValueError(
+                f"panel must lie between 0 and {seats}; got {self.panel.min()} to {self.panel.max()}"
+            )
+        for array in (self.votes, self.label, self.depth, self.panel, self.cluster, self.scores, self.tokens):
+            if array is not None:
+                array.setflags(write=False)
+
+    def __repr__(self) -> str:
+        return (
+            f"Trajectories({self.n_debates} debates x {self.n_rounds} rounds x {len(self.seats)} seats, "
+            f"{len(self.cluster_names)} questions, coding={self.coding!r})"
+        )
+
+    def __len__(self) -> int:
+        return self.n_debates
+
+    # ---------------------------------------------------------------- building
+
+    @classmethod
+    def from_arrays(
+        cls,
+        votes: ArrayLike,
+        label: ArrayLike | None = None,
+        *,
+        cluster: Sequence[Any] | None = None,
+        answers: Sequence[str] | None = None,
+        scores: ArrayLike | None = None,
+        sides: Sequence[str] = (),
+        tokens: ArrayLike | None = None,
+        debates: Sequence[str] | None = None,
+        seats: Sequence[str] | None = None,
+        groups: Sequence[str] = (),
+        depth: ArrayLike | None = None,
+        panel: ArrayLike | None = None,
+        coding: Literal["answers", "correctness"] = "answers",
+    ) -> Trajectories:
+        """Build from arrays.
+
+        Parameters
+        ----------
+        votes : array, shape (debates, rounds, seats)
+            Either answers of any kind (strings, numbers; None or NaN is missing), or, with `answers`, codes.
+        label : array, shape (debates,), optional
+            The right answers, in the same form as `votes`.
+        cluster : sequence, optional
+            What each debate is resampled with; by default each debate is its own cluster.
+        depth, panel : array, shape (debates,), optional
+            Rounds played and seats taken; by default all of them.
+
+        Raises
+        ------
+        ValueError
+            When shapes disagree or a code is outside the answers.
+        """
+        array = np.asarray(votes, dtype=None if answers is not None else object)
+        if array.ndim != 3:
+            raise ValueError(f"votes must have shape (debates, rounds, seats); got shape {array.shape}")
+        n, n_rounds, n_seats = array.shape
+        truth = np.full(n, None, dtype=object) if label is None else np.asarray(label, dtype=object)
+        if truth.shape != (n,):
+            raise ValueError(f"label must have one value per debate ({n}); got shape {truth.shape}")
+        if answers is None:
+            codes, label_codes, names = _encode(array.ravel(), truth)
+        else:
+            names = tuple(str(a) for a in answers)
+            codes = array.ravel().astype(np.int32)
+            label_codes = np.array([MISSING if pd.isna(x) else int(x) for x in truth], dtype=np.int32)
+        clusters = np.arange(n) if cluster is None else np.asarray(cluster, dtype=object)
+        if len(clusters) != n:
+            raise ValueError(f"cluster must have one value per debate ({n}); got {len(clusters)}")
+        cluster_codes, cluster_names = pd.factorize(clusters)
+        return cls(
+            votes=codes.reshape(array.shape).astype(np.int32, copy=False),
+            label=label_codes,
+            depth=np.full(n, n_rounds) if depth is None else whole_numbers("depth", depth),
+            panel=np.full(n, n_seats) if panel is None else whole_numbers("panel", panel),
+            cluster=cluster_codes.astype(np.int64),
+            answers=names,
+            debates=tuple(map(str, debates if debates is not None else range(1, n + 1))),
+            seats=tuple(seats) if seats is not None else _seat_names(n_seats),
+            cluster_names=tuple(map(str, cluster_names)),
+            scores=None if scores is None else np.array(scores, dtype=np.float64),
+            sides=tuple(sides),
+            tokens=None if tokens is None else np.array(tokens, dtype=np.float64),
+            groups=tuple(groups),
+            coding=coding,
+        )
+
+    @classmethod
+    def from_frame(cls, turns: pd.DataFrame, items: pd.DataFrame | None = None) -> Trajectories:
+        """Build from a tidy table with one row per turn.
+
+        Parameters
+        ----------
+        turns : DataFrame
+            Columns ``debate, round, agent`` and either ``vote`` or ``correct`` (0/1, NaN missing); optional
+            ``tokens`` (or ``tokens_in, tokens_out``), ``scores`` (dicts: side, criterion, points) and, when
+            `items` is not given, ``label, question, cluster, log`` (one value per debate).
+        items : DataFrame, optional
+            One row per debate: ``debate`` and any of ``label, question, cluster, log``.
+
+        Raises
+        ------
+        ValueError
+            When a column is absent, an agent speaks twice in a round, a label changes within a debate, or a
+            round is skipped. Read files with :func:`d3stats.log.read_log` to get such rows listed instead.
+        """
+        from d3stats._frames import trajectories_from_tables
+
+        return trajectories_from_tables(turns, items)
+
+    @classmethod
+    def from_log(
+        cls, *paths: str | Path, strict: bool = True, roles: Iterable[str] | None = None
+    ) -> Trajectories:
+        """Read log files (JSONL, Parquet or tidy CSV, globs allowed) and build the array view.
+
+        Parameters
+        ----------
+        strict : bool
+            Raise on the first defect, or leave out what is defective (see :func:`d3stats.log.read_log`).
+        roles : iterable of str, optional
+            Keep only the turns of these roles; by default all turns.
+        """
+        from d3stats.log.read import read_log
+
+        log = read_log(*paths, strict=strict)
+        turns = log.turns
+        if roles is not None:
+            wanted = set(roles)
+            turns = turns[turns["role"].isin(wanted)]
+            if turns.empty:
+                raise ValueError(f"roles must occur in the log; got {sorted(wanted)}")
+        built = cls.from_frame(turns, log.items)
+        return replace(built, coding=log.coding)
+
+    # ---------------------------------------------------------------- shape
+
+    @property
+    def n_debates(self) -> int:
+        """Number of debates."""
+        return int(self.votes.shape[0])
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of rounds of the longest debate."""
+        return int(self.votes.shape[1])
+
+    @property
+    def rounds(self) -> tuple[int, ...]:
+        """Round numbers along the second axis, from 1."""
+        return tuple(range(1, self.n_rounds + 1))
+
+    def select(self, debates: ArrayLike) -> Trajectories:
+        """Keep some debates (a boolean mask or indices, repeats allowed)."""
+        at = np.asarray(debates)
+        if at.dtype == bool:
+            at = np.flatnonzero(at)
+        names = np.asarray(self.debates, dtype=object)[at]
+        used, cluster = np.unique(self.cluster[at], return_inverse=True)
+        return replace(
+            self,
+            votes=self.votes[at],
+            label=self.label[at],
+            depth=self.depth[at],
+            panel=self.panel[at],
+            cluster=cluster.astype(np.int64),
+            debates=tuple(names),
+            cluster_names=tuple(self.cluster_names[i] for i in used),
+            scores=None if self.scores is None else self.scores[at],
+            tokens=None if self.tokens is None else self.tokens[at],
+            groups=tuple(np.asarray(self.groups, dtype=object)[at]) if self.groups else (),
+        )
+
+    # ---------------------------------------------------------------- what the votes say
+
+    def reached(self) -> NDArray[np.bool_]:
+        """Which debates played which rounds, shape (debates, rounds)."""
+        return np.arange(self.n_rounds)[None, :] < self.depth[:, None]
+
+    def successes_trials(self, missing: Missing = "exclude") -> tuple[IntArray, IntArray]:
+        """Count correct votes and votes, both of shape (debates, rounds); zero where a round was not reached.
+
+        Debates without a label have zero trials: whether their votes are right is unknown.
+        """
+        choice("missing", missing, ("exclude", "wrong"))
+        key = f"successes_trials/{missing}"
+        if key not in self._cache:
+            known = (self.label != MISSING)[:, None]
+            successes = self._over_seats(lambda seat: (seat == self.label[:, None]) & (seat != MISSING))
+            if missing == "exclude":
+                trials = self._over_seats(lambda seat: seat != MISSING)
+            else:
+                trials = self.panel[:, None] * self.reached()
+            self._cache[key] = (successes * known, trials * known)
+        result: tuple[IntArray, IntArray] = self._cache[key]
+        return result
+
+    def _over_seats(self, indicator: Callable[[NDArray[np.int32]], NDArray[np.bool_]]) -> IntArray:
+        # Seat by seat: a sum over a short last axis is several times slower.
+        total = np.zeros(self.votes.shape[:2], dtype=np.int64)
+        for seat in range(self.votes.shape[2]):
+            total += indicator(self.votes[:, :, seat])
+        return total
+
+    def unanimous(self) -> NDArray[np.bool_]:
+        """Which rounds saw every vote cast equal, at least one vote cast; shape (debates, rounds).
+
+        With ``coding="correctness"`` wrong votes are taken as equal to each other.
+        """
+        high = self.votes.max(axis=2, initial=MISSING)
+        low = np.where(self.votes == MISSING, np.iinfo(np.int32).max, self.votes).min(
+            axis=2, initial=np.iinfo(np.int32).max
+        )
+        return (high == low) & (high != MISSING)
+
+    def verdicts(self) -> NDArray[np.int32]:
+        """Plurality answer of each round, shape (debates, rounds); ``MISSING`` when no vote was cast.
+
+        A tie goes to the tied answer that sits in the lowest seat, so that the verdict is a function of the
+        votes alone; :meth:`tied` says where that happened.
+        """
+        return self._plurality()[0]
+
+    def tied(self) -> NDArray[np.bool_]:
+        """Which rounds had two or more answers in the lead, shape (debates, rounds)."""
+        return self._plurality()[1]
+
+    def _plurality(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        if "plurality" not in self._cache:
+            votes = self.votes
+            seats = votes.shape[2]
+            support = np.zeros(votes.shape, dtype=np.int32)
+            for i in range(seats):
+                for j in range(seats):
+                    support[:, :, i] += (votes[:, :, i] == votes[:, :, j]) & (votes[:, :, i] != MISSING)
+            lead = support.max(axis=2, initial=0)
+            first = support.argmax(axis=2) if seats else np.zeros(lead.shape, dtype=np.int64)
+            winner = (
+                np.take_along_axis(votes, first[:, :, None], axis=2)[:, :, 0]
+                if seats
+                else np.full(lead.shape, MISSING, dtype=np.int32)
+            )
+            leading = (support == lead[:, :, None]) & (votes != MISSING)
+            tied = (leading & (votes != winner[:, :, None])).any(axis=2)
+            self._cache["plurality"] = (np.where(lead > 0, winner, MISSING).astype(np.int32), tied)
+        result: tuple[NDArray[np.int32], NDArray[np.bool_]] = self._cache["plurality"]
+        return result
+
+    # ---------------------------------------------------------------- sufficient statistics
+
+    def counts(self, missing: Missing = "exclude") -> RoundCounts:
+        """Reduce to (round, successes, trials) cells; rounds without a vote or a label are left out."""
+        successes, trials = self.successes_trials(missing)
+        parts = {}
+        for r in range(self.n_rounds):
+            seen = trials[:, r] > 0
+            if seen.any():
+                parts[r + 1] = Counts.from_columns(successes[seen, r], trials[seen, r])
+        return RoundCounts.from_rounds(parts)
+
+    def transitions(self, missing: Missing = "exclude") -> TransitionCounts:
+        """Reduce to round-to-round transitions of (successes, trials), debates seen in both rounds."""
+        successes, trials = self.successes_trials(missing)
+        total = TransitionCounts.empty()
+        for r in range(self.n_rounds - 1):
+            both = (trials[:, r] > 0) & (trials[:, r + 1] > 0)
+            total = total + TransitionCounts.from_columns(
+                np.full(int(both.sum()), r + 1),
+                successes[both, r],
+                trials[both, r],
+                successes[both, r + 1],
+                trials[both, r + 1],
+            )
+        return total
+
+    def confusion(self, round_number: int) -> ConfusionCounts:
+        """Cross the label with the round's verdict; debates without either are left out."""
+        if not 1 <= round_number <= self.n_rounds:
+            raise ValueError(f"round_number must lie between 1 and {self.n_rounds}; got {round_number}")
+        verdict = self.verdicts()[:, round_number - 1]
+        known = (verdict != MISSING) & (self.label != MISSING)
+        names = np.asarray(self.answers, dtype=object)
+        return ConfusionCounts.from_pairs(names[self.label[known]], names[verdict[known]])
+
+
+def _seat_names(n: int) -> tuple[str, ...]:
+    return tuple(f"agent {i + 1}" for i in range(n))
+
+
+def _encode(
+    votes: NDArray[Any], label: NDArray[Any]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], tuple[str, ...]]:
+    """Give each distinct answer a code, in sorted order of its text; None and NaN become MISSING."""
+    together = np.concatenate([votes, label])
+    absent = pd.isna(together)
+    text = np.array(
+        [None if gone else str(x) for x, gone in zip(together, absent, strict=True)], dtype=object
+    )
+    codes, names = pd.factorize(text, sort=True)
+    codes = codes.astype(np.int32)
+    return codes[: len(votes)], codes[len(votes) :], tuple(map(str, names))

@@ -1,0 +1,37 @@
+"""What every test may use: the folder of real logs, the oracles, hypothesis profiles."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parents[1]
+
+settings.register_profile(
+    "fast", max_examples=50, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("slow", max_examples=2000, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
+
+
+def _real_data_folder() -> Path:
+    return Path(os.environ.get("D3STATS_DATA", ROOT.parent / "shared" / "data"))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    folder = _real_data_folder()
+    if folder.is_dir():
+        return
+    skip = pytest.mark.skip(reason=f"REAL DATA NOT CHECKED: no folder {folder} (set D3STATS_DATA)")
+    for item in items:
+        if "real_data" in item.keywords:
+            item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of real logs; tests that use it carry the mark ``real_data``."""
+    return _real_data_folder()
