@@ -66,7 +66,7 @@ def choice(name: str, value: Any, options: Collection[str]) -> str:
 
 
 def whole_numbers(name: str, values: ArrayLike, *, minimum: int = 0) -> NDArray[np.int64]:
-    """Return a one-dimensional int64 array; NaN, infinities, fractions and values below `minimum` are refused."""
+    """Return a one-dimensional int64 array; NaN, infinities, fractions and too small values are refused."""
     array = np.asarray(values)
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional; got an array of shape {array.shape}")

@@ -95,8 +95,8 @@ def _seats(
     """Seat agents in the order of their names within each debate; names vary between runs, seats do not."""
     pairs = pd.DataFrame({"row": row, "agent": agent.to_numpy()})
     known = pairs.drop_duplicates()
-    known = known.assign(key=[_natural(name) for name in known["agent"]])
-    known = known.sort_values(["row", "key"])
+    stems, numbers = zip(*map(_natural, known["agent"]), strict=True) if len(known) else ((), ())
+    known = known.assign(stem=list(stems), number=list(numbers)).sort_values(["row", "stem", "number"])
     known = known.assign(seat=known.groupby("row").cumcount())
     seat = pairs.merge(known, on=["row", "agent"], how="left")["seat"].to_numpy(dtype=np.int64)
     panel = np.bincount(known["row"].to_numpy(dtype=np.int64), minlength=n_debates).astype(np.int64)

@@ -333,7 +333,8 @@ class Trajectories:
         low = np.where(self.votes == MISSING, np.iinfo(np.int32).max, self.votes).min(
             axis=2, initial=np.iinfo(np.int32).max
         )
-        return (high == low) & (high != MISSING)
+        result: NDArray[np.bool_] = (high == low) & (high != MISSING)
+        return result
 
     def verdicts(self) -> NDArray[np.int32]:
         """Plurality answer of each round, shape (debates, rounds); ``MISSING`` when no vote was cast.
@@ -418,6 +419,6 @@ def _encode(
     text = np.array(
         [None if gone else str(x) for x, gone in zip(together, absent, strict=True)], dtype=object
     )
-    codes, names = pd.factorize(text, sort=True)
-    codes = codes.astype(np.int32)
+    factorized, names = pd.factorize(text, sort=True)
+    codes: NDArray[np.int32] = factorized.astype(np.int32)
     return codes[: len(votes)], codes[len(votes) :], tuple(map(str, names))

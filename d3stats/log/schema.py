@@ -8,8 +8,8 @@ A debate log is a sequence of records, one JSON object a line, in any order that
     Opens a debate: which question it is about, which cluster of questions that belongs to, the right answer
     if it is known, and the answer set if it is closed.
 ``turn``
-    What one agent said in one round: a vote, scores, or both; tokens; the text if it was kept. A vote that could
-    not be read is ``null``: missing, not wrong.
+    What one agent said in one round: a vote, scores, or both; tokens; the text if it was kept. A vote that
+    could not be read is ``null``: missing, not wrong.
 ``verdict``
     Closes a debate: the decision, the round that it was taken in, and why the debate stopped.
 
@@ -27,7 +27,8 @@ SCHEMA_VERSION = 1
 """The version that this package writes. Readers accept this version and older ones, and refuse newer ones."""
 
 Name = Annotated[str, Field(min_length=1)]
-Tokens = Annotated[int, Field(ge=0)]
+Round = Annotated[int, Field(ge=1, le=999_999_999)]
+Tokens = Annotated[int, Field(ge=0, le=999_999_999_999_999)]
 
 
 class Record(BaseModel):
@@ -94,7 +95,7 @@ class Turn(Record):
 
     type: Literal["turn"] = "turn"
     debate: Name
-    round: Annotated[int, Field(ge=1)]
+    round: Round
     agent: Name
     role: Name | None = None
     vote: Name | None = None
@@ -111,7 +112,7 @@ class Verdict(Record):
     type: Literal["verdict"] = "verdict"
     debate: Name
     decision: Name | None = None
-    round: Annotated[int, Field(ge=1)] | None = None
+    round: Round | None = None
     stop_reason: Name | None = None
 
 

@@ -1,1 +1,21 @@
-"""d3stats."""
+"""One function per figure: a documented DataFrame in, an axes out.
+
+Who may live here: drawings and the style sheet. A drawing knows matplotlib and its frame's columns, never the
+model that made the frame, so that every result's ``.plot`` can call down to it. Nothing here shows a window
+or writes a file, :func:`save` excepted.
+"""
+
+from d3stats.plotting.counts_by_round import plot_counts_by_round
+from d3stats.plotting.ks_series import plot_ks_series
+from d3stats.plotting.stop_rounds import plot_stop_rounds
+from d3stats.plotting.style import ONE_COLUMN, TWO_COLUMNS, save, use_style
+
+__all__ = [
+    "ONE_COLUMN",
+    "TWO_COLUMNS",
+    "plot_counts_by_round",
+    "plot_ks_series",
+    "plot_stop_rounds",
+    "save",
+    "use_style",
+]

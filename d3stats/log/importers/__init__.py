@@ -1,1 +1,208 @@
-"""d3stats."""
+"""Other people's debate logs, one importer per foreign format.
+
+Who may live here: one module per format, with the constants ``NAME``, ``TITLE``, ``SOURCE`` and ``NOTES``
+and a function ``records(source, ...)`` that yields the records of :mod:`d3stats.log.schema`. A new format is
+one new module; it is found by its ``NAME``. An importer never guesses: a vote that it cannot read is missing,
+a file of the wrong shape is an error that names what was required and what was got.
+
+Examples
+--------
+>>> "gsm-nested" in available()
+True
+>>> load("pandalm").title
+'Pairwise judgments of 999 response pairs by three humans and two judges'
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from d3stats.log.schema import Item, Turn, Verdict
+
+__all__ = ["ImportSummary", "Importer", "available", "import_log", "load"]
+
+_HELPERS = {"answers"}
+
+
+@dataclass(frozen=True)
+class Importer:
+    """One foreign format.
+
+    Attributes
+    ----------
+    name : str
+        What the format is called on the command line.
+    title : str
+        What the log holds, in one line.
+    source : str
+        Repository @commit and licence of the log that the importer was written against.
+    notes : tuple of str
+        The conventions that a reader of the imported log must know.
+    options : mapping of str to object
+        Keyword options of ``records`` and their defaults.
+    records : callable
+        ``records(source, **options)`` yields items, turns and verdicts.
+    """
+
+    name: str
+    title: str
+    source: str
+    notes: tuple[str, ...]
+    options: Mapping[str, Any]
+    records: Callable[..., Iterator[Item | Turn | Verdict]]
+
+
+@dataclass(frozen=True)
+class ImportSummary:
+    """What an import wrote.
+
+    Attributes
+    ----------
+    n_items, n_turns, n_missing_votes, n_debates : int
+        Item records, turn records, turns whose vote is missing, and distinct debates.
+    n_verdicts : int
+        Verdict records.
+    notes : tuple of str
+        The importer's conventions.
+    """
+
+    n_items: int
+    n_turns: int
+    n_missing_votes: int
+    n_debates: int
+    notes: tuple[str, ...] = ()
+    n_verdicts: int = 0
+
+
+def available() -> dict[str, Importer]:
+    """Return every importer by name, in alphabetical order."""
+    found = (
+        _importer(module.name)
+        for module in pkgutil.iter_modules(__path__)
+        if not module.name.startswith("_") and module.name not in _HELPERS
+    )
+    return {importer.name: importer for importer in sorted(found, key=lambda importer: importer.name)}
+
+
+def load(name: str) -> Importer:
+    """Return the importer called `name`.
+
+    Raises
+    ------
+    ValueError
+        When there is none of that name; the message lists those there are.
+    """
+    known = available()
+    if name not in known:
+        listed = ", ".join(repr(other) for other in known)
+        raise ValueError(f"name must be a known format ({listed}); got name={name!r}")
+    return known[name]
+
+
+def import_log(
+    name: str,
+    source: str | os.PathLike[str],
+    destination: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    **options: Any,
+) -> ImportSummary:
+    r"""Read a foreign log and write it as a debate log.
+
+    The log is written beside `destination` and moved there when it is complete, so a failed import leaves
+    nothing that looks like a log.
+
+    Parameters
+    ----------
+    name : str
+        A format of :func:`available`.
+    source : path
+        The file or folder to read.
+    destination : path
+        The log to write.
+    overwrite : bool
+        Replace `destination` when it exists.
+    **options
+        Options of the importer, such as ``text=True`` to keep the texts of the turns.
+
+    Returns
+    -------
+    ImportSummary
+
+    Raises
+    ------
+    ValueError
+        When the format or an option is unknown, or the source does not have the format's shape.
+    FileNotFoundError
+        When `source` does not exist.
+    FileExistsError
+        When `destination` exists and `overwrite` is false.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "human.txt").write_text("CHATGPT\nTIE\n")
+    >>> summary = import_log("faireval", folder / "human.txt", folder / "log.jsonl")
+    >>> summary.n_debates, summary.n_turns
+    (2, 2)
+    """
+    importer = load(name)
+    for option in options:
+        if option not in importer.options:
+            listed = ", ".join(importer.options) or "none"
+            raise ValueError(f"options of {name} must be among: {listed}; got {option}={options[option]!r}")
+    origin, target = Path(source), Path(destination)
+    if not origin.exists():
+        raise FileNotFoundError(f"source must exist; got source={str(origin)!r}")
+    if target.exists() and not overwrite:
+        raise FileExistsError(f"destination must not exist; got destination={str(target)!r}")
+
+    from d3stats.log.write import LogWriter
+
+    items = turns = missing = verdicts = 0
+    debates: set[str] = set()
+    partial = target.with_name(f".{os.getpid()}.{target.name}")
+    try:
+        with LogWriter(partial) as writer:
+            for record in importer.records(origin, **options):
+                writer.write(record)
+                debates.add(record.debate)
+                if isinstance(record, Item):
+                    items += 1
+                elif isinstance(record, Turn):
+                    turns += 1
+                    missing += record.vote is None
+                else:
+                    verdicts += 1
+        os.replace(partial, target)
+    finally:
+        partial.unlink(missing_ok=True)
+    return ImportSummary(
+        n_items=items,
+        n_turns=turns,
+        n_missing_votes=missing,
+        n_debates=len(debates),
+        notes=importer.notes,
+        n_verdicts=verdicts,
+    )
+
+
+def _importer(module_name: str) -> Importer:
+    module = import_module(f"{__name__}.{module_name}")
+    parameters = list(inspect.signature(module.records).parameters.values())[1:]
+    return Importer(
+        name=module.NAME,
+        title=module.TITLE,
+        source=module.SOURCE,
+        notes=tuple(module.NOTES),
+        options={parameter.name: parameter.default for parameter in parameters},
+        records=module.records,
+    )

@@ -1,0 +1,76 @@
+# One command for each thing a person does here; `make help` lists them.
+
+PYTHON ?= python3
+VENV ?= .venv
+WORKERS ?= 2
+BIN := $(VENV)/bin
+DEV := $(VENV)/.stamp-dev
+RUNTIME := $(VENV)/.stamp-runtime
+
+export MPLBACKEND := Agg
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-slow test-all-pythons bench lint format figures docs clean
+
+help:  ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(DEV)  ## make .venv with everything that development needs (Python 3.11 or newer)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "d3stats needs Python 3.11 or newer, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1 | tail -n 1)." >&2; \
+	  echo "Name another one: make $(MAKECMDGOALS) PYTHON=/path/to/python3.12" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# A stamp newer than these two files means that the environment is up to date.
+$(DEV): pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e '.[dev]' -c constraints.txt
+	@touch $(DEV) $(RUNTIME)
+
+$(RUNTIME): pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e . -c constraints.txt
+	@touch $(RUNTIME)
+
+demo: $(RUNTIME)  ## install what running needs and show what d3stats does
+	$(BIN)/d3stats demo
+
+test: $(DEV)  ## run the tests (the slow ones and the benchmarks are left out)
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" --ignore=tests/benchmarks --benchmark-disable
+
+test-slow: $(DEV)  ## run the slow tests: coverage and recovery at full size
+	HYPOTHESIS_PROFILE=slow $(BIN)/python -m pytest -n $(WORKERS) -m slow --ignore=tests/benchmarks --benchmark-disable
+
+test-all-pythons:  ## run the tests under each of Python 3.11, 3.12 and 3.13 that this machine has
+	@found=0; failed=; for v in 3.11 3.12 3.13; do \
+	  if python$$v -c '' 2>/dev/null; then \
+	    found=1; echo "== Python $$v"; \
+	    $(MAKE) --no-print-directory test PYTHON=python$$v VENV=.venv-$$v || failed="$$failed $$v"; \
+	  else echo "== Python $$v: not on this machine, not tested"; fi; \
+	done; \
+	test $$found = 1 || { echo "none of Python 3.11, 3.12, 3.13 was found" >&2; exit 1; }; \
+	test -z "$$failed" || { echo "failed under:$$failed" >&2; exit 1; }
+
+bench: $(DEV)  ## measure speed (tests/benchmarks)
+	$(BIN)/python -m pytest tests/benchmarks --benchmark-only --benchmark-columns=min,median,iqr,rounds
+
+lint: $(DEV)  ## check style, types and that no import runs up a floor
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(DEV)  ## rewrite the code in the house style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+figures: $(DEV)  ## remake every figure in figures/
+	$(BIN)/python figures/make_figures.py
+
+docs: $(DEV)  ## build the documentation into docs/_build/html, warnings are errors
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+clean:  ## remove what the commands above made, the environment excepted
+	rm -rf docs/_build docs/api/generated .hypothesis .benchmarks .mypy_cache .ruff_cache .import_linter_cache

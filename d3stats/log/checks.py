@@ -1,0 +1,212 @@
+"""The rules between records: which turns and items of a log contradict each other, and what remains.
+
+Works on what :func:`d3stats.log.reference.gather` read; the meaning of each rule is in
+:data:`d3stats.log.problems.KINDS`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from d3stats.log.problems import LeftOut, Problem
+from d3stats.log.reference import Gathered, Row
+
+__all__ = ["Checked"]
+
+_Cell = tuple[str, str | None]
+
+
+class Checked:
+    """The records that remain after the rules, and the problems of those that do not.
+
+    Attributes
+    ----------
+    items, verdicts : dict
+        Debate to record.
+    turns : list of dict
+        In reading order.
+    problems : list of Problem
+        Those of `gathered` and the new ones.
+    """
+
+    def __init__(self, gathered: Gathered) -> None:
+        self.gathered = gathered
+        self.problems: list[Problem] = list(gathered.problems)
+        self.items: dict[str, dict[str, Any]] = {}
+        self.verdicts: dict[str, dict[str, Any]] = {}
+        self._item_rows: dict[str, Row] = {}
+        self._left_out: set[int] = set()
+        self._kept: list[Row] = []
+        self._collect_items()
+        self._collect_verdicts()
+        self._collect_turns()
+        self._cut_gaps()
+        self._compare_panels()
+        self.turns = [row.turn for row in self._kept if row.turn is not None]
+        if not self.turns:
+            files = {row.file for row in gathered.rows} | {p.file for p in self.problems}
+            message = f"a log must hold at least one turn; got none in {len(files)} file(s)"
+            self.problems.append(
+                Problem(min(files, default="(no file)"), None, None, message, "no turns", (), "nothing")
+            )
+
+    def _note(
+        self,
+        row: Row,
+        kind: str,
+        field: str | None,
+        message: str,
+        key: tuple[str | int, ...],
+        left_out: LeftOut = "record",
+    ) -> None:
+        self.problems.append(Problem(row.file, row.line, field, message, kind, key, left_out))
+        if left_out == "record":
+            self._left_out.add(id(row))
+
+    def _rows(self) -> Iterator[Row]:
+        return (row for row in self.gathered.rows if id(row) not in self._left_out)
+
+    def _collect_items(self) -> None:
+        for row in self._rows():
+            if row.item is None:
+                continue
+            debate = row.item["debate"]
+            known = self.items.get(debate)
+            if known is None:
+                self.items[debate] = row.item
+                self._item_rows[debate] = row
+            elif known != row.item:
+                field = next(name for name in known if known[name] != row.item[name])
+                first = self._item_rows[debate]
+                message = (
+                    f"a debate must be opened once, or alike; got {field}={row.item[field]!r} for debate "
+                    f"{debate!r}, but {known[field]!r} at {first.file}:{first.line}"
+                )
+                self._note(row, "conflicting item", field, message, (debate,))
+        for debate, item in self.items.items():
+            label, answers = item["label"], item["answers"]
+            if answers is not None and label is not None and label not in answers:
+                message = f"label must be one of {_listed(answers)}; got label={label!r} for debate {debate!r}"
+                row = self._item_rows[debate]
+                self._note(row, "label outside the answers", "label", message, (debate,), "field")
+                self.items[debate] = item | {"label": None}
+
+    def _collect_verdicts(self) -> None:
+        for row in self._rows():
+            if row.verdict is None:
+                continue
+            debate = row.verdict["debate"]
+            # A table row says more than its verdict; only a line of its own is left out for it.
+            lost: LeftOut = "record" if row.item is None else "field"
+            if debate not in self.items:
+                self._note(row, "unknown debate", "debate", _unknown(debate), (debate,))
+            elif self.verdicts.setdefault(debate, row.verdict) != row.verdict:
+                message = f"a debate must be closed once, or alike; got another verdict for {debate!r}"
+                self._note(row, "conflicting verdict", "decision", message, (debate,), lost)
+
+    def _collect_turns(self) -> None:
+        seen: dict[tuple[str, int, str], Row] = {}
+        for row in self._rows():
+            turn = row.turn
+            if turn is None:
+                continue
+            key = (turn["debate"], turn["round"], turn["agent"])
+            item = self.items.get(key[0])
+            first = seen.get(key)
+            if item is None:
+                self._note(row, "unknown debate", "debate", _unknown(key[0]), key)
+                continue
+            if first is not None:
+                message = (
+                    "an agent must speak once per round; "
+                    f"got debate={key[0]!r}, round={key[1]}, agent={key[2]!r} again, first at "
+                    f"{first.file}:{first.line}"
+                )
+                self._note(row, "duplicate turn", "agent", message, key)
+                continue
+            seen[key] = row
+            answers = item["answers"]
+            if answers is not None and turn["vote"] is not None and turn["vote"] not in answers:
+                message = f"vote must be one of {_listed(answers)}; got vote={turn['vote']!r} in debate {key[0]!r}"
+                self._note(row, "vote outside the answers", "vote", message, key, "field")
+                row.turn = turn | {"vote": None}
+            self._kept.append(row)
+
+    def _cut_gaps(self) -> None:
+        rounds: dict[str, set[int]] = defaultdict(set)
+        for row in self._kept:
+            assert row.turn is not None
+            rounds[row.turn["debate"]].add(row.turn["round"])
+        last: dict[str, int] = {}
+        for debate, played in rounds.items():
+            if max(played) > len(played):
+                last[debate] = next(r for r in range(1, max(played) + 1) if r not in played) - 1
+        kept = []
+        for row in self._kept:
+            assert row.turn is not None
+            turn = row.turn
+            limit = last.get(turn["debate"])
+            if limit is None or turn["round"] <= limit:
+                kept.append(row)
+                continue
+            message = (
+                f"rounds must follow one another from 1; got round={turn['round']} "
+                f"but no round {limit + 1} in debate {turn['debate']!r}"
+            )
+            self._note(row, "round gap", "round", message, (turn["debate"], turn["round"], turn["agent"]))
+        self._kept = kept
+
+    def _compare_panels(self) -> None:
+        """Compare agents within each role: roles may speak in different rounds, the agents of one may not."""
+        agents: dict[_Cell, set[str]] = defaultdict(set)
+        speakers: dict[tuple[_Cell, int], set[str]] = defaultdict(set)
+        at: dict[tuple[_Cell, int], Row] = {}
+        for row in self._kept:
+            assert row.turn is not None
+            turn = row.turn
+            cell = (turn["debate"], turn["role"])
+            agents[cell].add(turn["agent"])
+            speakers[cell, turn["round"]].add(turn["agent"])
+            at.setdefault((cell, turn["round"]), row)
+        for (cell, played), present in speakers.items():
+            absent = agents[cell] - present
+            if absent:
+                message = (
+                    f"all {len(agents[cell])} agents{_of(cell[1])} must speak in a round in which one does; "
+                    f"got none from {_listed(sorted(absent)[:3])} in round {played} of debate {cell[0]!r}"
+                )
+                key = (cell[0], played, min(absent))
+                self._note(at[cell, played], "mixed panel", "agent", message, key, "nothing")
+        sizes: dict[tuple[str | None, str | None], Counter[int]] = defaultdict(Counter)
+        for cell, names in agents.items():
+            sizes[self.items[cell[0]]["log"], cell[1]][len(names)] += 1
+        first = {cell: row for (cell, _), row in reversed(at.items())}
+        for cell, names in agents.items():
+            run = self.items[cell[0]]["log"]
+            # most_common keeps the order of first appearance among ties.
+            usual = sizes[run, cell[1]].most_common(1)[0][0]
+            if len(names) != usual:
+                message = (
+                    f"debates of one run must have panels of one size; got {len(names)} agents{_of(cell[1])} "
+                    f"in debate {cell[0]!r}, {usual} in most debates of {_run(run)}"
+                )
+                self._note(first[cell], "mixed panel", "agent", message, (cell[0],), "nothing")
+
+
+def _unknown(debate: str) -> str:
+    return f"debate must be opened by an item; got debate={debate!r}"
+
+
+def _of(role: str | None) -> str:
+    return "" if role is None else f" of role {role!r}"
+
+
+def _run(log: str | None) -> str:
+    return "the log" if log is None else f"log {log!r}"
+
+
+def _listed(names: tuple[str, ...] | list[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:8])
+    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"

@@ -1,0 +1,113 @@
+"""Which files make a log: paths and globs in, named files with a known format out."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from glob import glob, has_magic
+from pathlib import Path
+from typing import IO, Literal, cast
+
+from d3stats.log.problems import Problem
+
+__all__ = ["Format", "LogFile", "find_files", "open_bytes", "unusable"]
+
+Format = Literal["jsonl", "csv", "parquet"]
+
+_SUFFIXES: dict[str, Format] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".jsonl.gz": "jsonl",
+    ".ndjson.gz": "jsonl",
+    ".csv": "csv",
+    ".csv.gz": "csv",
+    ".parquet": "parquet",
+}
+
+
+@dataclass(frozen=True)
+class LogFile:
+    """One file of a log."""
+
+    path: Path
+    format: Format
+
+    @property
+    def name(self) -> str:
+        """The path as given, for messages."""
+        return str(self.path)
+
+    @property
+    def compressed(self) -> bool:
+        """Whether the text is gzipped."""
+        return self.path.suffix == ".gz"
+
+
+def find_files(paths: Iterable[str | Path]) -> tuple[LogFile, ...]:
+    """Resolve paths and globs (``**`` allowed), in the order given, globs sorted, each file once.
+
+    Raises
+    ------
+    FileNotFoundError
+        When a path does not exist or a glob matches nothing.
+    ValueError
+        When no path is given, a path is a folder, or a name does not say its format.
+    """
+    found: dict[Path, LogFile] = {}
+    given = list(paths)
+    if not given:
+        raise ValueError("paths must name at least one file or glob; got none")
+    for path in given:
+        for match in _matches(path):
+            found.setdefault(match.resolve(), LogFile(match, _format(match)))
+    return tuple(found.values())
+
+
+def _matches(path: str | Path) -> list[Path]:
+    text = str(path)
+    here = Path(text)
+    if here.is_file():
+        return [here]
+    if here.is_dir():
+        raise ValueError(f"paths must name files or globs; got the folder {text!r} (try {text}/*.jsonl)")
+    if not has_magic(text):
+        raise FileNotFoundError(f"paths must exist; got {text!r}")
+    matches = [Path(match) for match in sorted(glob(text, recursive=True)) if Path(match).is_file()]
+    if not matches:
+        raise FileNotFoundError(f"paths must match at least one file; got {text!r}, which matches none")
+    return matches
+
+
+def _format(path: Path) -> Format:
+    name = path.name.lower()
+    for suffix, fmt in _SUFFIXES.items():
+        if name.endswith(suffix):
+            return fmt
+    raise ValueError(f"file names must end in {', '.join(_SUFFIXES)}; got {str(path)!r}")
+
+
+def open_bytes(file: LogFile) -> IO[bytes]:
+    """Open a text format for reading as bytes, gunzipping on the way."""
+    return cast(IO[bytes], gzip.open(file.path, "rb")) if file.compressed else file.path.open("rb")
+
+
+def unusable(file: LogFile) -> Problem | None:
+    """Look at the first bytes: an empty file or one in another format is a problem of the whole file."""
+    try:
+        with file.path.open("rb") if file.format == "parquet" else open_bytes(file) as handle:
+            head = handle.read(4096)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        return _not_a_log(file, f"file must be gzipped text; got {error}")
+    if not head:
+        return Problem(file.name, None, None, "file must hold records; got 0 bytes", "empty file", (), "nothing")
+    if file.format == "parquet":
+        return None if head[:4] == b"PAR1" else _not_a_log(file, f"file must be Parquet; got {head[:8]!r}")
+    if b"\0" in head:
+        return _not_a_log(file, f"file must be text; got binary data starting with {head[:8]!r}")
+    return None
+
+
+def _not_a_log(file: LogFile, message: str) -> Problem:
+    return Problem(file.name, None, None, message, "not a log", (), "nothing")

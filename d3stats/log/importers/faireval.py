@@ -1,0 +1,50 @@
+"""Human labels of FairEval: ChatGPT against Vicuna-13B on the 80 Vicuna questions, one word per line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from d3stats.log.importers._source import files, shape, text_of
+from d3stats.log.schema import Item, Turn, Verdict
+
+NAME = "faireval"
+TITLE = "80 human labels: ChatGPT against Vicuna-13B"
+SOURCE = "i-Eval/FairEval @453c117a; licence: none stated"
+NOTES = (
+    "the human decision is a vote of role 'human', not a label: no item has a label",
+    "line i is the i-th of the 80 Vicuna questions, named as by the importer 'prd'",
+)
+
+ANSWERS = ("chatgpt", "vicuna-13b", "tie")
+_WORDS = {"CHATGPT": "chatgpt", "VICUNA13B": "vicuna-13b", "TIE": "tie"}
+
+
+def records(source: Path, *, text: bool = False) -> Iterator[Item | Turn | Verdict]:
+    """Yield the records of the label file or of the folder that holds it.
+
+    Parameters
+    ----------
+    source : Path
+        The text file, or its folder.
+    text : bool
+        Accepted for uniformity; the file holds no texts.
+
+    Raises
+    ------
+    ValueError
+        When a line is not one of the three words.
+    """
+    for name, content in files(source, "*human*.txt"):
+        for index, line in enumerate(text_of(name, content).rstrip().split("\n"), start=1):
+            word = line.strip()
+            shape(f"{name}, line {index}", f"one of {', '.join(_WORDS)}", word in _WORDS, word)
+            debate = f"faireval/{index}"
+            yield Item(
+                debate=debate,
+                question=f"vicuna80:{index}",
+                answers=ANSWERS,
+                log="faireval",
+                protocol="pairwise",
+            )
+            yield Turn(debate=debate, round=1, agent="human consensus", role="human", vote=_WORDS[word])

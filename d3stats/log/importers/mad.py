@@ -1,0 +1,143 @@
+"""Multi-Agents-Debate on translation: two debaters, a moderator after each round, a judge at the end.
+
+One JSON file per debate, with the messages of each player. After each round the moderator declares, as a
+dictionary in the text, whether there is a preference and which side it supports; the debate ends when there
+is one, or after the last round with the judge's choice.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from d3stats.log.importers._source import files, json_of, mapping, question_id, shape, stem
+from d3stats.log.schema import Item, Turn, Verdict
+
+NAME = "mad"
+TITLE = "Translation debates of two debaters with a moderator and a judge"
+SOURCE = "Skytliang/Multi-Agents-Debate @022a7a8e; licence: GPL-3.0"
+NOTES = (
+    "the moderator's vote is the preference declared in each round; 'no preference' is a vote, not missing",
+    "a declared preference for both sides at once is a missing vote",
+    "debaters have no vote of their own in the file: their votes are missing; select roles=['moderator']",
+    "the judge's vote is the side whose translation, labelled with its side, is word for word the final one; "
+    "otherwise it is missing",
+)
+
+SIDES = ("affirmative", "negative")
+NO_PREFERENCE = "no preference"
+
+_PLAYERS = {"Affirmative side": "affirmative", "Negative side": "negative"}
+_CANDIDATE = re.compile(
+    r'^\W*(Affirmative|Negative)\b[^:\n]*:\s*"([^"\n]+)"\s*$', re.IGNORECASE | re.MULTILINE
+)
+
+
+def records(source: Path, *, text: bool = False) -> Iterator[Item | Turn | Verdict]:
+    """Yield the records of the archive, of a folder of debates, or of one debate.
+
+    Parameters
+    ----------
+    source : Path
+        The tar.gz, a folder or a JSON file.
+    text : bool
+        Keep the texts.
+
+    Raises
+    ------
+    ValueError
+        When a file does not have this shape.
+    """
+    for name, content in files(source, "*.json"):
+        yield from _debate(name, json_of(name, content), text)
+
+
+def _debate(name: str, data: Any, text: bool) -> Iterator[Item | Turn | Verdict]:
+    entry = mapping(name, data, ("model_name", "source", "debate translation", "players"))
+    players = mapping(f"{name}, players", entry["players"], (*_PLAYERS, "Moderator"))
+    said = {player: _said(f"{name}, {player}", messages) for player, messages in players.items()}
+    # The affirmative side first gives the base translation, then restates it with reasons: one turn.
+    opening = said["Affirmative side"]
+    said["Affirmative side"] = ["\n\n".join(opening[:2]), *opening[2:]]
+    debate = f"mad/{stem(name)}"
+    model = str(entry["model_name"])
+    yield Item(
+        debate=debate,
+        question=question_id("commonmt", str(entry["source"])),
+        answers=(*SIDES, NO_PREFERENCE),
+        log="mad",
+        protocol="mad",
+        text=str(entry["source"]) if text else None,
+    )
+    votes = [_preference(declared) for declared in said["Moderator"]]
+    shape(f"{name}, Moderator", "a player who speaks", bool(votes), said["Moderator"])
+    judged = _judged(said.get("Judge", []), str(entry["debate translation"]))
+
+    for played, declared in enumerate(said["Moderator"], start=1):
+        for player, side in _PLAYERS.items():
+            if played <= len(said[player]):
+                spoken = said[player][played - 1] if text else None
+                yield Turn(debate=debate, round=played, agent=side, role="debater", model=model, text=spoken)
+        yield Turn(
+            debate=debate,
+            round=played,
+            agent="moderator",
+            role="moderator",
+            vote=votes[played - 1],
+            model=model,
+            text=declared if text else None,
+        )
+    last = len(votes)
+    if "Judge" in said:
+        spoken = "\n\n".join(said["Judge"]) if text else None
+        yield Turn(
+            debate=debate, round=last, agent="judge", role="judge", vote=judged, model=model, text=spoken
+        )
+        yield Verdict(debate=debate, decision=judged, round=last, stop_reason="judge")
+    else:
+        decision = votes[-1] if votes[-1] in SIDES else None
+        yield Verdict(debate=debate, decision=decision, round=last, stop_reason="moderator-preference")
+
+
+def _said(where: str, messages: Any) -> list[str]:
+    shape(where, "a list of messages", isinstance(messages, list), messages)
+    return [
+        str(entry["content"])
+        for entry in (mapping(f"{where}, message", message, ("role", "content")) for message in messages)
+        if entry["role"] == "assistant"
+    ]
+
+
+def _preference(declared: str) -> str | None:
+    """Read the moderator's dictionary; None when it cannot be read or names no single side."""
+    entry = _dictionary(declared)
+    if entry is None:
+        return None
+    preference = str(entry.get("Whether there is a preference", "")).strip().lower()
+    side = str(entry.get("Supported Side", "")).strip().lower()
+    if preference == "no":
+        return NO_PREFERENCE
+    return side if preference == "yes" and side in SIDES else None
+
+
+def _dictionary(text: str) -> Mapping[str, Any] | None:
+    # The models write single quotes, so most of these are Python literals and not JSON; nothing is executed.
+    for parse in (json.loads, ast.literal_eval):
+        try:
+            value = parse(text.strip())
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            return value
+    return None
+
+
+def _judged(said: list[str], final: str) -> str | None:
+    if not said:
+        return None
+    sides = {match[1].lower() for match in _CANDIDATE.finditer(said[0]) if match[2].strip() == final.strip()}
+    return sides.pop() if len(sides) == 1 else None

@@ -1,0 +1,317 @@
+"""The fast path for JSON lines: one scan in SQL that either finds a file surely clean or says "not sure".
+
+How a scan can be sure. duckdb's JSON reader is lenient: it ignores unknown keys, reads ``"3"`` and ``2.7`` as
+numbers and skips a line that holds a bare number. So the scan adds up how many bytes the records that it
+understood need at least, each written as compactly as JSON can be. When this equals the size of the files, there
+is no room for anything it did not understand: no unknown key, no second spelling, no lost line. Logs written
+by :class:`d3stats.log.write.LogWriter`, and by ``json.dumps`` with its default spaces, pass this account. For all
+other spellings each line is matched against the grammar of the schema (about one second per million turns more).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from d3stats.log.engine import quoted, text_list
+from d3stats.log.files import LogFile
+from d3stats.log.schema import SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["scores_are_sound", "tally_lines", "view_lines"]
+
+_TEXT = {
+    "turn": ("debate", "agent", "role", "vote", "model", "text"),
+    "item": ("debate", "question", "cluster", "label", "log", "protocol", "text"),
+    "verdict": ("debate", "decision", "stop_reason"),
+    "log": ("writer", "source"),
+}
+_WHOLE = {
+    "turn": ("round", "tokens_in", "tokens_out"),
+    "item": (),
+    "verdict": ("round",),
+    "log": ("schema_version",),
+}
+_JSON = {"turn": ("scores",), "item": ("answers",), "verdict": (), "log": ()}
+_TEXT_COLUMNS = tuple(dict.fromkeys(name for names in _TEXT.values() for name in names))
+_WHOLE_COLUMNS = tuple(dict.fromkeys(name for names in _WHOLE.values() for name in names))
+
+SEATS = 62
+"""Agents of a debate are bits of a 64-bit word; one bit says "seen an agent without a seat"."""
+
+_UNIT = 31  # the ASCII unit separator: JSON text never holds it unescaped
+
+
+def _source(files: list[LogFile], *, text: str) -> str:
+    columns = {"type": "VARCHAR"}
+    columns |= dict.fromkeys(_TEXT_COLUMNS, text) | dict.fromkeys(_WHOLE_COLUMNS, "VARCHAR")
+    columns |= {"scores": "JSON", "answers": "JSON"}
+    listed = ", ".join(f"{name}: {quoted(kind)}" for name, kind in columns.items())
+    paths = text_list(file.path for file in files)
+    reader = f"read_json({paths}, columns={{{listed}}}, format='newline_delimited')"
+    if text != "JSON":
+        return reader
+    # As text, a JSON value keeps its quotes: "3" and 3 stay apart. The cast costs nothing.
+    casts = ", ".join(f"{name}::VARCHAR AS {name}" for name in (*_TEXT_COLUMNS, "scores"))
+    return f"(SELECT * REPLACE ({casts}) FROM {reader})"
+
+
+def tally_lines(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> bool:
+    """Fill the tables ``cells`` and ``items`` (see ``tally.py``); False when the files are not surely clean.
+
+    Raises
+    ------
+    duckdb.Error
+        When a line cannot be parsed.
+    """
+    source = _source(files, text="JSON")
+    sample = con.execute(f"SELECT DISTINCT agent FROM (SELECT agent FROM {source} LIMIT 5000)").fetchall()
+    agents = [str(name) for (name,) in sample if name is not None]
+    if not all(_is_name(name) for name in agents):
+        return False
+    seat = f"list_position({text_list(sorted(agents))}, agent) - 1" if 0 < len(agents) <= SEATS else "NULL::INT"
+    _scan(con, source, seat)
+    unseated = f"SELECT count(*) FROM scan WHERE round IS NOT NULL AND mask & (1::BIGINT << {SEATS}) > 0"
+    if _one(con, unseated):
+        con.execute(
+            f"""CREATE OR REPLACE TEMP TABLE seats AS
+            SELECT debate, agent, row_number() OVER (PARTITION BY debate ORDER BY agent) - 1 AS seat
+            FROM (SELECT DISTINCT debate, agent FROM {source} WHERE type = 'turn')"""
+        )
+        unfit = f"SELECT count(*) FROM seats WHERE seat >= {SEATS} OR agent IS NULL OR NOT {_name_ok('agent')}"
+        if _one(con, unfit):
+            return False
+        _scan(con, f"(SELECT t.*, seat FROM {source} t LEFT JOIN seats USING (debate, agent))", "seat")
+    return _sound(con, files) and _split(con)
+
+
+def _is_name(text: str) -> bool:
+    return text.startswith('"') and len(text) > 2
+
+
+def _one(con: duckdb.DuckDBPyConnection, sql: str) -> int:
+    row = con.execute(sql).fetchone()
+    return int(row[0] or 0) if row else 0
+
+
+def _name_ok(column: str) -> str:
+    return f"(starts_with({column}, '\"') AND strlen({column}) > 2)"
+
+
+def _size(kind: str) -> str:
+    """Least bytes of a valid record below `_SHIFT`; above it what ``json.dumps`` adds in spaces.
+
+    NULL for a record whose fields are not of their types. Scores have no least size (1e5 is written back as
+    100000.0), so they are left out, and a file with scores goes the way of the grammar.
+    """
+    names = [*_TEXT[kind], *_WHOLE[kind], *(n for n in _JSON[kind] if n != "scores")]
+    parts = [f"coalesce(strlen({name}) + {len(name) + 4 + 2 * _SHIFT}, 0)" for name in names]
+    # Braces and line end, the type itself; one space less than keys' worth, since the last has no comma.
+    fixed = 2 + len("type") + 4 + len(kind) + 2 + _SHIFT
+    if kind == "item":
+        parts.append(f"coalesce(greatest(json_array_length(answers) - 1, 0) * {_SHIFT}, 0)")
+    return " + ".join([str(fixed), *parts])
+
+
+_SHIFT = 1 << 32
+
+
+def _typed(kind: str) -> str:
+    """Whether the fields that are no key of the scan are of their types."""
+    texts = [name for name in _TEXT[kind] if kind != "turn" or name in ("model", "text")]
+    wholes = [name for name in _WHOLE[kind] if kind != "turn" or name != "round"]
+    # The first character tells a number from a string, true or an object; floats are written with . or e.
+    return " AND ".join(
+        [f"({n} IS NULL OR ({n}[1] = '\"' AND strlen({n}) > 2))" for n in texts]
+        + [
+            f"({n} IS NULL OR ({n} >= '0' AND {n} < ':' AND strlen({n}) <= 15 "
+            f"AND NOT contains({n}, '.') AND NOT contains({n}, 'e')))"
+            for n in wholes
+        ]
+    )
+
+
+def _pack(kind: str) -> str:
+    names = [n for n in (*_TEXT[kind], *_WHOLE[kind], *_JSON[kind]) if n != "debate"]
+    parts = ", ".join(f"coalesce({name}::VARCHAR, '~')" for name in names)
+    return f"concat_ws(chr({_UNIT}), {parts})"
+
+
+def _packed(kind: str, name: str) -> str:
+    names = [n for n in (*_TEXT[kind], *_WHOLE[kind], *_JSON[kind]) if n != "debate"]
+    return f"nullif(split_part(vote, chr({_UNIT}), {names.index(name) + 1}), '~')"
+
+
+def _scan(con: duckdb.DuckDBPyConnection, source: str, seat: str) -> None:
+    """Reduce the files to one row per debate, round, role and vote, and one per item, verdict and header."""
+    sizes = " ".join(f"WHEN type = {quoted(kind)} AND {_typed(kind)} THEN {_size(kind)}" for kind in _TEXT)
+    packs = " ".join(f"WHEN {quoted(kind)} THEN {_pack(kind)}" for kind in _TEXT if kind != "turn")
+    con.execute(
+        f"""CREATE OR REPLACE TEMP TABLE scan AS
+        SELECT debate, role, round, vote, count(*) AS n, bit_or(mask) AS mask, sum(size) AS size
+        FROM (
+            SELECT debate,
+                CASE type WHEN 'turn' THEN role ELSE coalesce(type, '?') END AS role,
+                CASE type WHEN 'turn' THEN coalesce(round, '?') END AS round,
+                CASE type WHEN 'turn' THEN vote {packs} END AS vote,
+                1::BIGINT << coalesce({seat}, {SEATS}) AS mask,
+                (CASE {sizes} END)::DOUBLE AS size
+            FROM {source}
+        ) GROUP BY debate, role, round, vote"""
+    )
+
+
+def _sound(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> bool:
+    """Whether every record is valid by itself and nothing in the files was passed over."""
+    checked = con.execute(
+        f"""SELECT sum(size % {_SHIFT}), sum(size // {_SHIFT}),
+            count(*) FILTER ((CASE WHEN round IS NULL
+                THEN role IN ('item', 'verdict', 'log')
+                ELSE {_name_ok("debate")} AND (role IS NULL OR {_name_ok("role")})
+                    AND (vote IS NULL OR {_name_ok("vote")})
+                    AND regexp_full_match(round, '[1-9][0-9]{{0,8}}') END) IS NOT TRUE)
+        FROM (SELECT * REPLACE (size::BIGINT AS size) FROM scan)"""
+    ).fetchone()
+    if checked is None or checked[2]:
+        return False
+    compact, spaces, _ = checked
+    if compact is not None and not any(file.compressed for file in files):
+        size = sum(_bytes(file) for file in files)
+        if size in (compact, compact + spaces):
+            return True
+    return _grammatical(con, files) and scores_are_sound(con, _source(files, text="JSON"))
+
+
+def _bytes(file: LogFile) -> int:
+    """Size of the file, with the line end that its last line may lack."""
+    with file.path.open("rb") as handle:
+        handle.seek(-1, os.SEEK_END)
+        return handle.tell() + 1 + (handle.read(1) != b"\n")
+
+
+def _grammatical(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> bool:
+    paths = text_list(file.path for file in files)
+    return not _one(
+        con,
+        f"""SELECT count(*) FROM read_json_objects({paths}, format='newline_delimited')
+        WHERE NOT regexp_full_match(json, {quoted(_grammar())})""",
+    )
+
+
+def _grammar() -> str:
+    """Return what a line may be, as a regular expression: known keys in any order, each of its type."""
+    s = r"[ \t\r\n]*"
+    name, key = r'"(?:[^"\\]|\\.)+"', r'"(?:[^"\\]|\\.)*"'
+    number = r"-?[0-9]{1,15}(?:\.[0-9]{1,30})?"
+
+    def many(opening: str, one: str, closing: str) -> str:
+        return rf"\{opening}{s}(?:{one}(?:{s},{s}{one})*)?{s}\{closing}"
+
+    side = many("{", rf"{key}{s}:{s}{number}", "}")
+    values = {
+        "scores": many("{", rf"{key}{s}:{s}{side}", "}"),
+        "answers": many("[", name, "]"),
+        "round": "[1-9][0-9]{0,8}",
+        "schema_version": "[0-9]{1,9}",
+    }
+    never_null = {"turn": "debate agent round", "item": "debate question", "verdict": "debate", "log": "writer"}
+    kinds = []
+    for kind in _TEXT:
+        pairs = [rf'"type"{s}:{s}"{kind}"']
+        for column in (*_TEXT[kind], *_WHOLE[kind], *_JSON[kind]):
+            value = values.get(column, name if column in _TEXT[kind] else "[0-9]{1,15}")
+            required = column in never_null[kind].split() or column == "schema_version"
+            pairs.append(rf'"{column}"{s}:{s}(?:{value}{"" if required else "|null"})')
+        one = f"(?:{'|'.join(pairs)})"
+        kinds.append(rf"\{{{s}{one}(?:{s},{s}{one})*{s}\}}")
+    return rf"(?s){s}(?:{'|'.join(kinds)}){s}"
+
+
+def scores_are_sound(con: duckdb.DuckDBPyConnection, source: str) -> bool:
+    """Whether no scores name a side or a criterion twice; looks at each distinct shape once."""
+    from d3stats.log.reference import parse_json
+
+    shapes = con.execute(
+        f"""SELECT DISTINCT regexp_replace(scores::VARCHAR, ':\\s*-?[0-9.eE+-]+', ':0', 'g')
+        FROM {source} WHERE scores IS NOT NULL"""
+    ).fetchall()
+    try:
+        parsed = [parse_json(shape) for (shape,) in shapes]
+    except ValueError:
+        return False
+    return all(
+        isinstance(sides, dict)
+        and all(isinstance(c, dict) and all(x == 0 for x in c.values()) for c in sides.values())
+        for sides in parsed
+    )
+
+
+def _split(con: duckdb.DuckDBPyConnection) -> bool:
+    """Check items, verdicts and headers; join the labels to the votes."""
+    con.execute(
+        f"""CREATE OR REPLACE TEMP TABLE items AS
+        SELECT debate, {", ".join(f"{_packed('item', n)} AS {n}" for n in ("question", "label", "log", "answers"))}
+        FROM scan WHERE round IS NULL AND role = 'item'"""
+    )
+    answer = r'"(?:[^"\\]|\\.)+"'
+    answers = rf"\[(?:{answer}(?:,{answer})*)?\]"
+    version = f"coalesce(try_cast({_packed('log', 'schema_version')} AS INT), 1)"
+    bad = f"""SELECT
+        (SELECT count(*) - count(DISTINCT debate) FROM items)
+        + (SELECT count(*) FROM items WHERE ({_name_ok("debate")} AND {_name_ok("question")}) IS NOT TRUE)
+        + (SELECT count(*) FROM (SELECT DISTINCT answers FROM items)
+            WHERE NOT regexp_full_match(answers, {quoted(answers)}))
+        + (SELECT count(*) - count(DISTINCT debate) + count(*) FILTER ({_name_ok("debate")} IS NOT TRUE)
+            FROM scan WHERE round IS NULL AND role = 'verdict')
+        + (SELECT count(*) FROM scan WHERE round IS NULL AND role = 'log'
+            AND (debate IS NOT NULL OR {version} > {SCHEMA_VERSION}))"""
+    outside = """SELECT count(*) FROM (
+        SELECT DISTINCT answers, vote FROM (
+            SELECT answers, vote FROM scan JOIN items USING (debate) WHERE round IS NOT NULL AND vote IS NOT NULL
+            UNION ALL SELECT answers, label FROM items WHERE label IS NOT NULL
+        ) WHERE answers IS NOT NULL
+    ) WHERE NOT list_contains(json_extract(answers, '$[*]')::VARCHAR[], vote)"""
+    strays = """SELECT count(*) FROM scan ANTI JOIN items USING (debate)
+        WHERE round IS NOT NULL OR role = 'verdict'"""
+    if _one(con, bad) or _one(con, outside) or _one(con, strays):
+        return False
+    con.execute(
+        """CREATE OR REPLACE TEMP TABLE cells AS
+        SELECT debate, round::BIGINT AS round, role, sum(n)::BIGINT AS n, bit_or(mask) AS mask,
+            coalesce(sum(n) FILTER (vote IS NOT NULL), 0)::BIGINT AS votes,
+            coalesce(sum(n) FILTER (vote = label), 0)::BIGINT AS rights
+        FROM (SELECT s.*, label FROM scan s JOIN items USING (debate) WHERE round IS NOT NULL)
+        GROUP BY debate, round, role"""
+    )
+    return True
+
+
+def view_lines(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> None:
+    """Make the views ``turns``, ``items`` and ``verdicts`` of files that are known to be clean."""
+    source = _source(files, text="VARCHAR")
+    con.execute(
+        f"""CREATE OR REPLACE TEMP VIEW turns AS SELECT debate, round::BIGINT AS round, agent, role, vote,
+            scores::VARCHAR AS scores, tokens_in::BIGINT AS tokens_in, tokens_out::BIGINT AS tokens_out, model
+        FROM {source} WHERE type = 'turn'"""
+    )
+    con.execute(
+        f"""CREATE OR REPLACE TEMP VIEW items AS SELECT DISTINCT debate, question, cluster, label,
+            answers::VARCHAR AS answers, log, protocol FROM {source} WHERE type = 'item'"""
+    )
+    con.execute(
+        f"""CREATE OR REPLACE TEMP VIEW verdicts AS SELECT DISTINCT debate, decision, round::BIGINT AS round,
+            stop_reason FROM {source} WHERE type = 'verdict'"""
+    )
+
+
+def records_of_lines(con: duckdb.DuckDBPyConnection) -> int:
+    """Return how many records the last scan read."""
+    return _one(con, "SELECT sum(n) FROM scan")
+
+
+def answers_of(text: str | None) -> tuple[str, ...] | None:
+    """Turn the JSON of an answer set into names."""
+    return None if text is None else tuple(json.loads(text))

@@ -1,0 +1,193 @@
+"""What can be wrong with a debate log, said once: the kinds, what each means and what to do.
+
+A strict reader raises the first problem as a :class:`LogError`; a lenient one leaves out what is defective and
+lists it. Every record that was left out has exactly one problem with ``left_out == "record"``, so records kept
+plus records left out are the records read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["KINDS", "Kind", "LogError", "Problem"]
+
+LeftOut = Literal["record", "field", "nothing"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What one kind of problem means, what a lenient reader does about it, and what to do."""
+
+    meaning: str
+    leniently: str
+    advice: str
+
+
+KINDS: dict[str, Kind] = {
+    "empty file": Kind(
+        "The file holds not a single record.",
+        "The file is passed over.",
+        "Delete it, or run again the program that should have filled it.",
+    ),
+    "not a log": Kind(
+        "The file cannot be read in the format that its name promises.",
+        "The file is passed over.",
+        "Check that the path is right; names end in .jsonl, .ndjson, .csv (or these with .gz) or .parquet.",
+    ),
+    "unknown column": Kind(
+        "A table has a column that this package does not know, perhaps a misspelled one.",
+        "The column is not read.",
+        "Rename or remove it.",
+    ),
+    "malformed line": Kind(
+        "A line is not one JSON object, or not one row of the table.",
+        "The line is left out.",
+        "Look at the line with an editor; two programs may have written to the file at once.",
+    ),
+    "truncated last line": Kind(
+        "The last line breaks off: the program that wrote it was stopped in the middle.",
+        "The line is left out.",
+        "Open the file with LogWriter(path, repair=True), which moves the torn line aside.",
+    ),
+    "newer schema": Kind(
+        "The file was written for a newer version of the log schema.",
+        "The header is left out; records that are valid here are read.",
+        "Upgrade this package.",
+    ),
+    "wrong field": Kind(
+        "A field is missing, unknown, of the wrong type or out of its range.",
+        "The record is left out.",
+        "Correct the program that wrote it; a vote that cannot be read is null, not a placeholder.",
+    ),
+    "conflicting item": Kind(
+        "A debate is opened twice with different contents.",
+        "The first is kept, the later is left out.",
+        "Give each debate its own identifier across all files of a log.",
+    ),
+    "conflicting verdict": Kind(
+        "A debate is closed twice with different verdicts.",
+        "The first is kept, the later is left out.",
+        "Give each debate its own identifier across all files of a log.",
+    ),
+    "unknown debate": Kind(
+        "A turn or a verdict belongs to a debate that no item opens.",
+        "The record is left out.",
+        "Read the file that holds the items together with this one.",
+    ),
+    "label outside the answers": Kind(
+        "An item's label is not in its own closed answer set.",
+        "The label is left out: the debate counts as unlabelled.",
+        "Write labels and answers in the same form.",
+    ),
+    "duplicate turn": Kind(
+        "An agent speaks twice in one round of a debate.",
+        "The first turn is kept, the later is left out.",
+        "If two runs went into one log, give their debates different identifiers.",
+    ),
+    "vote outside the answers": Kind(
+        "A vote is not in the closed answer set of its debate.",
+        "The vote is left out: it counts as missing, not as wrong.",
+        "Write votes in the form of the answer set, or open the answer set (answers: null).",
+    ),
+    "round gap": Kind(
+        "A debate skips a round: rounds must be 1, 2, ... without a hole.",
+        "The rounds before the gap are kept, each turn after it is left out.",
+        "Look for lost lines or a file that was not read.",
+    ),
+    "mixed panel": Kind(
+        "The number of agents changes within one run: an agent is absent from a round in which its role "
+        "speaks, or debates of one run (one value of log) have panels of different sizes.",
+        "Nothing is left out; trials vary.",
+        "Give runs with different panels different values of log, or write a null vote for a silent agent.",
+    ),
+    "no turns": Kind(
+        "The files hold no turn at all, so there is nothing to count.",
+        "The log is empty.",
+        "Check the paths, and that the debates were run.",
+    ),
+    "mixed coding": Kind(
+        "Some tables record answers (a column vote), others only correctness (a column correct).",
+        "The tables that differ from the first file are passed over.",
+        "Read the two kinds separately.",
+    ),
+}
+"""Every kind of problem, in the order in which a report lists them."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One defect of a log and where it is.
+
+    Attributes
+    ----------
+    file : str
+        The file as it was named or found.
+    line : int or None
+        Line of a text file, from 1 with the header counted; row of a Parquet file, from 1; None when the
+        problem concerns the file or the log as a whole.
+    field : str or None
+        The field concerned.
+    message : str
+        Requirement and what was got.
+    kind : str
+        A key of :data:`KINDS`.
+    record_key : tuple of (str or int)
+        The record concerned: ``(debate,)`` or ``(debate, round, agent)``; empty when unknown.
+    left_out : {"record", "field", "nothing"}
+        What a lenient reader leaves out because of this problem.
+    """
+
+    file: str
+    line: int | None
+    field: str | None
+    message: str
+    kind: str
+    record_key: tuple[str | int, ...] = ()
+    left_out: LeftOut = "record"
+
+    @property
+    def place(self) -> str:
+        """File and line, in words."""
+        if self.line is None:
+            return self.file
+        unit = "row" if self.file.endswith(".parquet") else "line"
+        return f"{self.file}, {unit} {self.line}"
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.kind}: {self.message}"
+
+
+class LogError(ValueError):
+    """A log that a strict reader refuses; names file, line, field, the requirement and what was got.
+
+    Attributes
+    ----------
+    problem : Problem
+        The first problem in reading order.
+    n_problems : int
+        How many problems there are in all.
+    """
+
+    def __init__(self, problem: Problem, n_problems: int = 1) -> None:
+        self.problem = problem
+        self.n_problems = n_problems
+        more = f" (and {n_problems - 1} more)" if n_problems > 1 else ""
+        super().__init__(f"{problem}{more}")
+
+    def __reduce__(self) -> tuple[type[LogError], tuple[Problem, int]]:
+        """Survive the way back from a worker process."""
+        return type(self), (self.problem, self.n_problems)
+
+
+def in_reading_order(problems: Iterable[Problem], files: Sequence[str]) -> tuple[Problem, ...]:
+    """Sort by the order of `files`, then by line; problems of a whole file come before its lines."""
+    position = {name: i for i, name in enumerate(files)}
+    return tuple(sorted(problems, key=lambda p: (position.get(p.file, len(position)), p.line or 0)))
+
+
+def raise_first(problems: Sequence[Problem]) -> None:
+    """Raise the first problem, if there is any."""
+    if problems:
+        raise LogError(problems[0], len(problems))

@@ -1,0 +1,85 @@
+"""From cells to counts: the rules between records, and the sufficient statistics, in SQL.
+
+Works on two tables that ``lines.py`` or ``tables.py`` fill:
+
+``cells``
+    One row per debate, round and role: ``n`` turns, ``votes`` cast, ``rights`` among them, ``mask`` of the
+    agents that spoke (one bit per seat).
+``items``
+    One row per debate: its ``label`` (NULL when unknown) and ``log``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from d3stats.counts import RoundCounts, TransitionCounts
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["count_cells", "is_consistent"]
+
+
+def is_consistent(con: duckdb.DuckDBPyConnection) -> bool:
+    """Whether no turn is there twice, no round is skipped and no panel changes within a run."""
+    con.execute(
+        """CREATE OR REPLACE TEMP TABLE rounds AS
+        SELECT debate, round, sum(n)::BIGINT AS n, sum(votes)::BIGINT AS votes, sum(rights)::BIGINT AS rights,
+            bit_or(mask) AS mask
+        FROM cells GROUP BY debate, round"""
+    )
+    sound = con.execute(
+        """SELECT
+            (SELECT count(*) FROM rounds) > 0,
+            (SELECT count(*) FROM rounds WHERE bit_count(mask) <> n) = 0,
+            (SELECT count(*) FROM (SELECT min(round) AS low, max(round) AS high, count(*) AS k
+                FROM rounds GROUP BY debate) WHERE low <> 1 OR high <> k) = 0"""
+    ).fetchone()
+    if sound is None or not all(sound):
+        return False
+    mixed = con.execute(
+        """SELECT count(*) FROM (
+            SELECT min(steady) AS steady, min(size) AS low, max(size) AS high FROM (
+                SELECT debate, role, bit_and(mask) = bit_or(mask) AS steady, bit_count(bit_or(mask)) AS size
+                FROM cells GROUP BY debate, role
+            ) JOIN items USING (debate) GROUP BY log, role
+        ) WHERE NOT steady OR low <> high"""
+    ).fetchone()
+    return mixed == (0,)
+
+
+def count_cells(
+    con: duckdb.DuckDBPyConnection, *, missing: str, all_known: bool
+) -> tuple[RoundCounts, TransitionCounts, int, int]:
+    """Count rounds and transitions; returns them with the number of turns and of debates.
+
+    `all_known` says that every vote is known to be right or wrong, label or not (a log of correctness).
+    """
+    trials = "votes" if missing == "exclude" else "bit_count(bit_or(mask) OVER (PARTITION BY debate))"
+    known = "true" if all_known else "label IS NOT NULL"
+    con.execute(
+        f"""CREATE OR REPLACE TEMP TABLE tried AS
+        SELECT debate, round, rights, {trials} AS trials FROM rounds JOIN items USING (debate)
+        WHERE {known} {"AND votes > 0" if missing == "exclude" else ""}"""
+    )
+    per_round = con.execute(
+        "SELECT round, rights, trials, count(*)::DOUBLE AS weight FROM tried GROUP BY ALL"
+    ).fetchnumpy()
+    per_step = con.execute(
+        """SELECT a.round AS round, a.rights AS rights, a.trials AS trials, b.rights AS next_rights,
+            b.trials AS next_trials, count(*)::DOUBLE AS weight
+        FROM tried a JOIN tried b ON a.debate = b.debate AND b.round = a.round + 1 GROUP BY ALL"""
+    ).fetchnumpy()
+    totals = con.execute("SELECT (SELECT sum(n) FROM rounds), (SELECT count(*) FROM items)").fetchone()
+    assert totals is not None
+    rounds = RoundCounts.from_columns(
+        *(np.asarray(per_round[c]) for c in ("round", "rights", "trials")), weights=per_round["weight"]
+    )
+    names = ("round", "rights", "trials", "next_rights", "next_trials")
+    transitions = TransitionCounts.from_columns(
+        *(np.asarray(per_step[c]) for c in names), weights=per_step["weight"]
+    )
+    return rounds, transitions, int(totals[0]), int(totals[1])

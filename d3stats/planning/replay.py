@@ -1,0 +1,297 @@
+"""What would each stopping rule have cost, and what would it have lost?
+
+A replay plays a log again, round by round, and stops each debate where the rule says; the verdict is the
+plurality of the round that it stopped after. Every saving is reported against unanimity, the incumbent, and
+against full depth; published savings against full depth alone can vanish against unanimity. Intervals
+resample questions, never debates: debates of one question are not independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from d3stats._check import RngLike, as_rng, choice
+from d3stats.planning._intervals import BootstrapSettings, Interval
+from d3stats.planning._measures import Outcomes, outcomes, tokens_by_round, verdicts_at
+from d3stats.planning._notes import notes_on
+from d3stats.planning._tables import measure_columns, measure_table, paired_table, written
+from d3stats.stopping import FullDepth, Rule, StoppingRule, Stops, Unanimity, from_text
+from d3stats.trajectories import MISSING, Missing, Trajectories
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Replay", "replay"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Replay:
+    """The stops of several rules on one log, and what they cost.
+
+    Attributes
+    ----------
+    rules : tuple of StoppingRule
+        The rules asked for, then unanimity and full depth where they were not among them.
+    names : tuple of str
+        ``str(rule)``, the key of every table here.
+    stops_of : dict
+        :class:`~d3stats.stopping.Stops` by name.
+    baseline : str
+        Name of the unanimity rule that savings are measured against.
+    missing : {"exclude", "wrong"}
+        What a debate without a verdict counts as.
+    settings : BootstrapSettings
+        Level, kind and replicates of the intervals.
+    notes : tuple of str
+        What limits the table: coding, ties, missing votes, few questions, batch rules.
+    """
+
+    trajectories: Trajectories
+    rules: tuple[StoppingRule, ...]
+    names: tuple[str, ...]
+    stops_of: dict[str, Stops]
+    baseline: str
+    missing: Missing
+    settings: BootstrapSettings
+    notes: tuple[str, ...]
+    _outcomes: dict[str, Outcomes] = field(repr=False)
+    _table: pd.DataFrame = field(repr=False)
+    _seed: int = field(repr=False)
+
+    def __repr__(self) -> str:
+        return f"Replay({self.trajectories.n_debates} debates, rules: {'; '.join(self.names)})"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per rule.
+
+        Returns
+        -------
+        DataFrame
+            ``rule``; ``decides`` ("debate" or "batch"); ``n_debates``, ``n_questions``; and each measure
+            with its limits in ``<measure>_low`` and ``<measure>_high``:
+
+            - ``rounds``: mean rounds played; ``tokens``: mean tokens up to the stop, if known;
+            - ``accuracy``: share of scored debates whose verdict is right, if there are labels;
+            - ``agreement``: share whose verdict is that of full depth, and ``flips``, one minus that;
+            - ``gained``, ``lost``: share right at the stop and not at full depth, and the reverse (a flip
+              between two wrong answers is neither);
+            - ``saved_rounds_vs_unanimity``, ``saved_rounds_vs_full``, and the same for tokens: one minus
+              the ratio of the means, negative when the rule costs more.
+
+            Then ``level, interval, n_boot, missing``.
+        """
+        return self._table.copy()
+
+    def paired(self, against: str | StoppingRule | None = None) -> pd.DataFrame:
+        """Return differences between rules on the same debates, with intervals.
+
+        Parameters
+        ----------
+        against : str or StoppingRule, optional
+            Compare every rule with this one; by default every pair of rules.
+
+        Returns
+        -------
+        DataFrame
+            ``rule, against, measure, difference, low, high, n_debates, level, interval, n_boot``. Measures
+            are ``accuracy`` (over the debates that are scored under both rules), ``rounds`` and ``tokens``.
+        """
+        return paired_table(
+            self._pairs(against),
+            {name: stops.rounds for name, stops in self.stops_of.items()},
+            self._outcomes,
+            self.trajectories.cluster,
+            self.settings,
+            np.random.default_rng([self._seed, 1]),
+        )
+
+    def stops(self) -> pd.DataFrame:
+        """Return ``rule, round, share, reason``: which share of the debates stopped where and why."""
+        parts = [self.stops_of[name].to_frame().assign(rule=name) for name in self.names]
+        return pd.concat(parts, ignore_index=True)[["rule", "round", "share", "reason"]]
+
+    def per_debate(self) -> pd.DataFrame:
+        """Return one row per debate and rule: where it stopped, why, and with which verdict.
+
+        Returns
+        -------
+        DataFrame
+            ``debate, question, log, rule, round, reason, verdict, label, full_verdict`` (None where there
+            is none), ``correct`` (missing without a label or, with ``missing="exclude"``, a verdict),
+            ``tied``, ``flipped`` (missing where the debate is not compared) and, if known, ``tokens``.
+        """
+        t = self.trajectories
+        answers = np.array([*t.answers, None], dtype=object)
+        final, _ = verdicts_at(t, t.depth)
+        questions = np.array(t.cluster_names, dtype=object)[t.cluster]
+        parts = []
+        for name in self.names:
+            stops, result = self.stops_of[name], self._outcomes[name]
+            part = pd.DataFrame(
+                {
+                    "debate": t.debates,
+                    "question": questions,
+                    "log": t.groups if t.groups else "",
+                    "rule": name,
+                    "round": stops.rounds,
+                    "reason": stops.reasons.astype(object),
+                    "verdict": answers[result.verdict],
+                    "label": answers[t.label],
+                    "full_verdict": answers[final],
+                    "correct": _where_known(result.correct, result.scored),
+                    "tied": result.tied,
+                    "flipped": _where_known(~result.agrees, result.compared),
+                }
+            )
+            parts.append(part if result.tokens is None else part.assign(tokens=result.tokens))
+        return pd.concat(parts, ignore_index=True)
+
+    def summary(self) -> str:
+        """Return the table as plain text, with the notes that it needs."""
+        t = self.trajectories
+        title = (
+            f"Replay of {t.n_debates} debates of {len(np.unique(t.cluster))} questions, "
+            f"up to {t.n_rounds} rounds\n"
+            f"{self.settings.level:.0%} {self.settings.interval} bootstrap intervals, questions resampled "
+            f"({self.settings.n_boot} replicates); rounds saved against {self.baseline} and full depth"
+        )
+        return written(self._table, title, self.notes)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw where each rule stopped the debates and why."""
+        from d3stats.plotting import plot_stop_rounds
+
+        return plot_stop_rounds(self.stops(), ax=ax)
+
+    def _pairs(self, against: str | StoppingRule | None) -> list[tuple[str, str]]:
+        if against is None:
+            return [(a, b) for i, a in enumerate(self.names) for b in self.names[i + 1 :]]
+        name = str(from_text(against) if isinstance(against, str) and against not in self.names else against)
+        choice("against", name, self.names)
+        return [(other, name) for other in self.names if other != name]
+
+
+def _where_known(values: NDArray[np.bool_], known: NDArray[np.bool_]) -> pd.Series:
+    return pd.Series(values).astype("boolean").where(pd.Series(known))
+
+
+def replay(
+    trajectories: Trajectories,
+    rules: StoppingRule | str | Sequence[StoppingRule | str],
+    *,
+    missing: Missing = "exclude",
+    level: float = 0.95,
+    interval: Interval = "percentile",
+    n_boot: int = 2000,
+    rng: RngLike = None,
+) -> Replay:
+    """Replay stopping rules over a log and say what each would have cost and lost.
+
+    Parameters
+    ----------
+    trajectories : Trajectories
+        The logged debates, played deeper than the rules would have.
+    rules : rule, text, or sequence of them
+        Text as in :func:`d3stats.stopping.from_text`. Unanimity and full depth are added when absent; the
+        first ``Unanimity`` among the rules is the one that savings are measured against.
+    missing : {"exclude", "wrong"}
+        A debate without any vote at its stop has no verdict: leave it out of accuracy and agreement, or
+        count it as not correct and as differing from any verdict.
+    level : float
+        Of the equal-tailed intervals, in (0, 1).
+    interval : {"percentile", "bca"}
+        Kind of bootstrap interval; questions (``trajectories.cluster``) are resampled.
+    n_boot : int
+        Bootstrap replicates.
+    rng : Generator, int or None
+
+    Returns
+    -------
+    Replay
+
+    Raises
+    ------
+    ValueError
+        When there is no debate, fewer than two questions, two rules with one name, or a rule that needs
+        labels where there are none.
+
+    Examples
+    --------
+    >>> t = Trajectories.from_arrays(
+    ...     [[["A", "A"], ["A", "A"]], [["A", "B"], ["B", "B"]], [["B", "A"], ["A", "A"]]], ["A", "B", "A"]
+    ... )
+    >>> frame = replay(t, "fixed:1", n_boot=200, rng=1).to_frame()
+    >>> frame[["rule", "rounds", "accuracy", "saved_rounds_vs_unanimity"]].round(2)
+            rule  rounds  accuracy  saved_rounds_vs_unanimity
+    0    fixed:1    1.00      0.33                        0.4
+    1  unanimity    1.67      1.00                        0.0
+    2       full    2.00      1.00                       -0.2
+    """
+    choice("missing", missing, ("exclude", "wrong"))
+    settings = BootstrapSettings(level, interval, n_boot)
+    if trajectories.n_debates == 0:
+        raise ValueError("trajectories must hold at least one debate; got none")
+    n_clusters = len(np.unique(trajectories.cluster))
+    if n_clusters < 2:
+        raise ValueError(
+            f"trajectories must hold at least 2 questions, because intervals resample questions; "
+            f"got {n_clusters}"
+        )
+    every = _with_baselines(rules)
+    names = tuple(map(str, every))
+    stops = {name: rule.stop_rounds(trajectories) for name, rule in zip(names, every, strict=True)}
+    spent = tokens_by_round(trajectories)
+    results = {name: outcomes(trajectories, stops[name], missing, spent) for name in names}
+    baseline = next(name for rule, name in zip(every, names, strict=True) if isinstance(rule, Unanimity))
+    full = next(name for rule, name in zip(every, names, strict=True) if isinstance(rule, FullDepth))
+    seed = int(as_rng(rng).integers(2**63))
+    columns = measure_columns(
+        {name: stops[name].rounds for name in names},
+        results,
+        {"unanimity": baseline, "full": full},
+        labelled=bool((trajectories.label != MISSING).any()),
+    )
+    limits = columns.limits(trajectories.cluster, settings, np.random.default_rng([seed, 0]))
+    about = pd.DataFrame(
+        {
+            "rule": names,
+            "decides": ["debate" if isinstance(rule, Rule) else "batch" for rule in every],
+            "n_debates": trajectories.n_debates,
+            "n_questions": n_clusters,
+        }
+    )
+    return Replay(
+        trajectories=trajectories,
+        rules=every,
+        names=names,
+        stops_of=stops,
+        baseline=baseline,
+        missing=missing,
+        settings=settings,
+        notes=notes_on(trajectories, every, names, results, missing, full, settings.level),
+        _outcomes=results,
+        _table=measure_table(about, columns, limits, settings).assign(missing=missing),
+        _seed=seed,
+    )
+
+
+def _with_baselines(rules: StoppingRule | str | Sequence[StoppingRule | str]) -> tuple[StoppingRule, ...]:
+    given = [rules] if isinstance(rules, (StoppingRule, str)) else list(rules)
+    every = [from_text(rule) if isinstance(rule, str) else rule for rule in given]
+    for rule in every:
+        if not isinstance(rule, StoppingRule):
+            raise TypeError(f"rules must be stopping rules or their text; got {rule!r}")
+    for kind in (Unanimity, FullDepth):
+        if not any(isinstance(rule, kind) for rule in every):
+            every.append(kind())
+    names = [str(rule) for rule in every]
+    repeated = [name for name in names if names.count(name) > 1]
+    if repeated:
+        raise ValueError(f"rules must have different names; got {repeated[0]!r} twice")
+    return tuple(every)

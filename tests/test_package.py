@@ -1,0 +1,86 @@
+"""The public names are those that the package says it has."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import d3stats
+
+ROOT = Path(__file__).resolve().parents[1]
+PUBLIC = [name for name in d3stats.__all__ if name != "__version__"]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_public_name_can_be_had_and_is_documented(name: str) -> None:
+    value = getattr(d3stats, name)
+    assert (value.__doc__ or "").strip()
+
+
+@pytest.mark.parametrize(("name", "home"), sorted(d3stats._HOMES.items()))
+def test_a_public_name_is_the_object_of_its_home(name: str, home: str) -> None:
+    assert getattr(d3stats, name) is getattr(importlib.import_module(home), name)
+
+
+def test_the_names_shown_are_the_public_names() -> None:
+    assert set(dir(d3stats)) == set(d3stats.__all__)
+    assert set(d3stats._HOMES) | set(d3stats._ROOMS) | {"__version__"} == set(d3stats.__all__)
+
+
+def test_type_checkers_see_the_same_names_as_the_interpreter() -> None:
+    tree = ast.parse(Path(d3stats.__file__).read_text(encoding="utf-8"))
+    typed: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            for entry in node.body:
+                assert isinstance(entry, ast.ImportFrom)
+                typed |= {alias.name: str(entry.module) for alias in entry.names}
+    assert typed == d3stats._HOMES | dict.fromkeys(d3stats._ROOMS, "d3stats")
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'd3stats' has no attribute 'fit_everything'"):
+        _ = d3stats.fit_everything
+
+
+def test_the_version_is_that_of_the_project_file() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert d3stats.__version__ == project["version"]
+
+
+def test_the_constraints_pin_by_name_and_version_only() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    assert all(re.fullmatch(r"[a-z0-9][a-z0-9._-]*==[0-9][0-9a-z.!+]*", line) for line in lines)
+    names = [line.split("==")[0] for line in lines]
+    assert names == sorted(set(names))
+
+
+def test_every_dependency_of_running_and_developing_is_pinned() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *extras["dev"], *extras["docs"]]
+    names = {re.match(r"[A-Za-z0-9_.-]+", line).group().lower() for line in wanted} - {"d3stats"}  # type: ignore[union-attr]
+    pinned = {line.split("==")[0] for line in (ROOT / "constraints.txt").read_text().splitlines()}
+    assert names <= pinned
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    assert (Path(d3stats.__file__).parent / "py.typed").is_file()
+
+
+def test_the_style_sheet_is_inside_the_package() -> None:
+    assert (Path(d3stats.__file__).parent / "plotting" / "d3stats.mplstyle").is_file()
+
+
+def test_every_module_is_under_five_hundred_lines() -> None:
+    long = {
+        str(path.relative_to(ROOT)): n
+        for path in (ROOT / "d3stats").rglob("*.py")
+        if (n := len(path.read_text(encoding="utf-8").splitlines())) > 500
+    }
+    assert long == {}
