@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from d3stats.log.read import read_log
     from d3stats.log.scan import count_log
     from d3stats.log.write import LogWriter
-    from d3stats.models.betabinom import fit_beta_binomial
-    from d3stats.models.mixture import fit_beta_binomial_mixture
+    from d3stats.models.mixture import fit_beta_binomial, fit_beta_binomial_mixture
     from d3stats.models.rounds import fit_rounds
     from d3stats.planning.replay import replay
     from d3stats.stopping import FixedRounds, KSStability, NoiseAwareKS, Unanimity
@@ -34,7 +33,7 @@ _HOMES = {
     "import_log": "d3stats.log.importers",
     "read_log": "d3stats.log.read",
     "Trajectories": "d3stats.trajectories",
-    "fit_beta_binomial": "d3stats.models.betabinom",
+    "fit_beta_binomial": "d3stats.models.mixture",
     "fit_beta_binomial_mixture": "d3stats.models.mixture",
     "fit_rounds": "d3stats.models.rounds",
     "FixedRounds": "d3stats.stopping",

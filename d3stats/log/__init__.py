@@ -3,3 +3,70 @@
 Who may live here: record types, the JSONL, Parquet and CSV readers and writers, the doctor, and one importer
 per foreign format. Nothing here fits a model or decides anything.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from d3stats.log.convert import write_csv, write_jsonl, write_parquet
+    from d3stats.log.doctor import DoctorReport, examine
+    from d3stats.log.problems import KINDS, LogError, Problem
+    from d3stats.log.read import DebateLog, read_log
+    from d3stats.log.scan import LogCounts, count_log
+    from d3stats.log.schema import Header, Item, Turn, Verdict
+    from d3stats.log.write import LogWriter
+
+_HOMES = {
+    "DebateLog": "read",
+    "DoctorReport": "doctor",
+    "Header": "schema",
+    "Item": "schema",
+    "KINDS": "problems",
+    "LogCounts": "scan",
+    "LogError": "problems",
+    "LogWriter": "write",
+    "Problem": "problems",
+    "Turn": "schema",
+    "Verdict": "schema",
+    "count_log": "scan",
+    "examine": "doctor",
+    "read_log": "read",
+    "write_csv": "convert",
+    "write_jsonl": "convert",
+    "write_parquet": "convert",
+}
+"""Where each public name lives; loaded when first used."""
+
+__all__ = [
+    "KINDS",
+    "DebateLog",
+    "DoctorReport",
+    "Header",
+    "Item",
+    "LogCounts",
+    "LogError",
+    "LogWriter",
+    "Problem",
+    "Turn",
+    "Verdict",
+    "count_log",
+    "examine",
+    "read_log",
+    "write_csv",
+    "write_jsonl",
+    "write_parquet",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'd3stats.log' has no attribute {name!r}")
+    value = getattr(import_module(f"d3stats.log.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -88,7 +88,9 @@ class Checked:
         for debate, item in self.items.items():
             label, answers = item["label"], item["answers"]
             if answers is not None and label is not None and label not in answers:
-                message = f"label must be one of {_listed(answers)}; got label={label!r} for debate {debate!r}"
+                message = (
+                    f"label must be one of {_listed(answers)}; got label={label!r} for debate {debate!r}"
+                )
                 row = self._item_rows[debate]
                 self._note(row, "label outside the answers", "label", message, (debate,), "field")
                 self.items[debate] = item | {"label": None}
@@ -129,7 +131,9 @@ class Checked:
             seen[key] = row
             answers = item["answers"]
             if answers is not None and turn["vote"] is not None and turn["vote"] not in answers:
-                message = f"vote must be one of {_listed(answers)}; got vote={turn['vote']!r} in debate {key[0]!r}"
+                message = (
+                    f"vote must be one of {_listed(answers)}; got vote={turn['vote']!r} in debate {key[0]!r}"
+                )
                 self._note(row, "vote outside the answers", "vote", message, key, "field")
                 row.turn = turn | {"vote": None}
             self._kept.append(row)

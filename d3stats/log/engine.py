@@ -33,7 +33,9 @@ def connect() -> Iterator[duckdb.DuckDBPyConnection]:
         database = duckdb.connect(
             ":memory:",
             config={
-                "threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+                "threads": len(os.sched_getaffinity(0))
+                if hasattr(os, "sched_getaffinity")
+                else os.cpu_count() or 1,
                 "memory_limit": MEMORY_LIMIT,
                 "temp_directory": str(Path(tempfile.gettempdir()) / f"d3stats-duckdb-{os.getpid()}"),
                 "preserve_insertion_order": False,

@@ -101,7 +101,9 @@ def unusable(file: LogFile) -> Problem | None:
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         return _not_a_log(file, f"file must be gzipped text; got {error}")
     if not head:
-        return Problem(file.name, None, None, "file must hold records; got 0 bytes", "empty file", (), "nothing")
+        return Problem(
+            file.name, None, None, "file must hold records; got 0 bytes", "empty file", (), "nothing"
+        )
     if file.format == "parquet":
         return None if head[:4] == b"PAR1" else _not_a_log(file, f"file must be Parquet; got {head[:8]!r}")
     if b"\0" in head:

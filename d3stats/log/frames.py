@@ -27,7 +27,9 @@ def frame(records: pd.DataFrame | Iterable[Mapping[str, Any]], columns: tuple[st
     Text is object with None where missing; tokens and ``correct`` are Int64; a turn's round is int64, a
     verdict's Int64. Rows are sorted by debate, round and agent, so that order does not depend on the file.
     """
-    table = pd.DataFrame(records if isinstance(records, pd.DataFrame) else list(records), columns=list(columns))
+    table = pd.DataFrame(
+        records if isinstance(records, pd.DataFrame) else list(records), columns=list(columns)
+    )
     by = [name for name in ("debate", "round", "agent") if name in columns and "decision" not in columns]
     by = by or ["debate"]
     result = {}

@@ -10,9 +10,9 @@ other spellings each line is matched against the grammar of the schema (about on
 
 from __future__ import annotations
 
-import json
 import os
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from d3stats.log.engine import quoted, text_list
 from d3stats.log.files import LogFile
@@ -21,7 +21,7 @@ from d3stats.log.schema import SCHEMA_VERSION
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["scores_are_sound", "tally_lines", "view_lines"]
+__all__ = ["Clean", "fill_seats", "is_one", "one", "scores_are_sound", "tally_lines", "view_lines"]
 
 _TEXT = {
     "turn": ("debate", "agent", "role", "vote", "model", "text"),
@@ -59,8 +59,18 @@ def _source(files: list[LogFile], *, text: str) -> str:
     return f"(SELECT * REPLACE ({casts}) FROM {reader})"
 
 
-def tally_lines(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> bool:
-    """Fill the tables ``cells`` and ``items`` (see ``tally.py``); False when the files are not surely clean.
+@dataclass(frozen=True)
+class Clean:
+    """What a scan that found nothing wrong says of the files."""
+
+    coding: Literal["answers", "correctness"] = "answers"
+    totals: bool = False
+    """Whether tokens are recorded as totals only."""
+    notes: tuple[str, ...] = ()
+
+
+def tally_lines(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> Clean | None:
+    """Fill the tables ``cells`` and ``debates`` (see ``tally.py``); None when the files are not surely clean.
 
     Raises
     ------
@@ -71,30 +81,46 @@ def tally_lines(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> bool:
     sample = con.execute(f"SELECT DISTINCT agent FROM (SELECT agent FROM {source} LIMIT 5000)").fetchall()
     agents = [str(name) for (name,) in sample if name is not None]
     if not all(_is_name(name) for name in agents):
-        return False
-    seat = f"list_position({text_list(sorted(agents))}, agent) - 1" if 0 < len(agents) <= SEATS else "NULL::INT"
+        return None
+    seat = (
+        f"list_position({text_list(sorted(agents))}, agent) - 1" if 0 < len(agents) <= SEATS else "NULL::INT"
+    )
     _scan(con, source, seat)
     unseated = f"SELECT count(*) FROM scan WHERE round IS NOT NULL AND mask & (1::BIGINT << {SEATS}) > 0"
-    if _one(con, unseated):
-        con.execute(
-            f"""CREATE OR REPLACE TEMP TABLE seats AS
-            SELECT debate, agent, row_number() OVER (PARTITION BY debate ORDER BY agent) - 1 AS seat
-            FROM (SELECT DISTINCT debate, agent FROM {source} WHERE type = 'turn')"""
-        )
-        unfit = f"SELECT count(*) FROM seats WHERE seat >= {SEATS} OR agent IS NULL OR NOT {_name_ok('agent')}"
-        if _one(con, unfit):
-            return False
+    if one(con, unseated):
+        if not fill_seats(con, source, "type = 'turn'", _name_ok("agent")):
+            return None
         _scan(con, f"(SELECT t.*, seat FROM {source} t LEFT JOIN seats USING (debate, agent))", "seat")
-    return _sound(con, files) and _split(con)
+    return Clean() if _sound(con, files) and _split(con) else None
 
 
 def _is_name(text: str) -> bool:
     return text.startswith('"') and len(text) > 2
 
 
-def _one(con: duckdb.DuckDBPyConnection, sql: str) -> int:
+def fill_seats(con: duckdb.DuckDBPyConnection, source: str, where: str, valid: str) -> bool:
+    """Seat the agents debate by debate, when there are too many names for one word of bits.
+
+    Makes the table ``seats``; False when a name is not `valid` or a debate has too many agents.
+    """
+    con.execute(
+        f"""CREATE OR REPLACE TEMP TABLE seats AS
+        SELECT debate, agent, row_number() OVER (PARTITION BY debate ORDER BY agent) - 1 AS seat
+        FROM (SELECT DISTINCT debate, agent FROM {source} WHERE {where})"""
+    )
+    return not one(con, f"SELECT count(*) FROM seats WHERE seat >= {SEATS} OR ({valid}) IS NOT TRUE")
+
+
+def one(con: duckdb.DuckDBPyConnection, sql: str) -> int:
+    """Return the one number that a query gives, 0 for NULL."""
     row = con.execute(sql).fetchone()
     return int(row[0] or 0) if row else 0
+
+
+def is_one(con: duckdb.DuckDBPyConnection, sql: str) -> bool:
+    """Whether a query gives true."""
+    row = con.execute(sql).fetchone()
+    return row is not None and row[0] is True
 
 
 def _name_ok(column: str) -> str:
@@ -194,7 +220,7 @@ def _bytes(file: LogFile) -> int:
 
 def _grammatical(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> bool:
     paths = text_list(file.path for file in files)
-    return not _one(
+    return not one(
         con,
         f"""SELECT count(*) FROM read_json_objects({paths}, format='newline_delimited')
         WHERE NOT regexp_full_match(json, {quoted(_grammar())})""",
@@ -217,7 +243,12 @@ def _grammar() -> str:
         "round": "[1-9][0-9]{0,8}",
         "schema_version": "[0-9]{1,9}",
     }
-    never_null = {"turn": "debate agent round", "item": "debate question", "verdict": "debate", "log": "writer"}
+    never_null = {
+        "turn": "debate agent round",
+        "item": "debate question",
+        "verdict": "debate",
+        "log": "writer",
+    }
     kinds = []
     for kind in _TEXT:
         pairs = [rf'"type"{s}:{s}"{kind}"']
@@ -252,7 +283,7 @@ def scores_are_sound(con: duckdb.DuckDBPyConnection, source: str) -> bool:
 def _split(con: duckdb.DuckDBPyConnection) -> bool:
     """Check items, verdicts and headers; join the labels to the votes."""
     con.execute(
-        f"""CREATE OR REPLACE TEMP TABLE items AS
+        f"""CREATE OR REPLACE TEMP TABLE debates AS
         SELECT debate, {", ".join(f"{_packed('item', n)} AS {n}" for n in ("question", "label", "log", "answers"))}
         FROM scan WHERE round IS NULL AND role = 'item'"""
     )
@@ -260,9 +291,9 @@ def _split(con: duckdb.DuckDBPyConnection) -> bool:
     answers = rf"\[(?:{answer}(?:,{answer})*)?\]"
     version = f"coalesce(try_cast({_packed('log', 'schema_version')} AS INT), 1)"
     bad = f"""SELECT
-        (SELECT count(*) - count(DISTINCT debate) FROM items)
-        + (SELECT count(*) FROM items WHERE ({_name_ok("debate")} AND {_name_ok("question")}) IS NOT TRUE)
-        + (SELECT count(*) FROM (SELECT DISTINCT answers FROM items)
+        (SELECT count(*) - count(DISTINCT debate) FROM debates)
+        + (SELECT count(*) FROM debates WHERE ({_name_ok("debate")} AND {_name_ok("question")}) IS NOT TRUE)
+        + (SELECT count(*) FROM (SELECT DISTINCT answers FROM debates)
             WHERE NOT regexp_full_match(answers, {quoted(answers)}))
         + (SELECT count(*) - count(DISTINCT debate) + count(*) FILTER ({_name_ok("debate")} IS NOT TRUE)
             FROM scan WHERE round IS NULL AND role = 'verdict')
@@ -270,20 +301,20 @@ def _split(con: duckdb.DuckDBPyConnection) -> bool:
             AND (debate IS NOT NULL OR {version} > {SCHEMA_VERSION}))"""
     outside = """SELECT count(*) FROM (
         SELECT DISTINCT answers, vote FROM (
-            SELECT answers, vote FROM scan JOIN items USING (debate) WHERE round IS NOT NULL AND vote IS NOT NULL
-            UNION ALL SELECT answers, label FROM items WHERE label IS NOT NULL
+            SELECT answers, vote FROM scan JOIN debates USING (debate) WHERE round IS NOT NULL AND vote IS NOT NULL
+            UNION ALL SELECT answers, label FROM debates WHERE label IS NOT NULL
         ) WHERE answers IS NOT NULL
     ) WHERE NOT list_contains(json_extract(answers, '$[*]')::VARCHAR[], vote)"""
-    strays = """SELECT count(*) FROM scan ANTI JOIN items USING (debate)
+    strays = """SELECT count(*) FROM scan ANTI JOIN debates USING (debate)
         WHERE round IS NOT NULL OR role = 'verdict'"""
-    if _one(con, bad) or _one(con, outside) or _one(con, strays):
+    if one(con, bad) or one(con, outside) or one(con, strays):
         return False
     con.execute(
         """CREATE OR REPLACE TEMP TABLE cells AS
         SELECT debate, round::BIGINT AS round, role, sum(n)::BIGINT AS n, bit_or(mask) AS mask,
             coalesce(sum(n) FILTER (vote IS NOT NULL), 0)::BIGINT AS votes,
             coalesce(sum(n) FILTER (vote = label), 0)::BIGINT AS rights
-        FROM (SELECT s.*, label FROM scan s JOIN items USING (debate) WHERE round IS NOT NULL)
+        FROM (SELECT s.*, label FROM scan s JOIN debates USING (debate) WHERE round IS NOT NULL)
         GROUP BY debate, round, role"""
     )
     return True
@@ -305,13 +336,3 @@ def view_lines(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> None:
         f"""CREATE OR REPLACE TEMP VIEW verdicts AS SELECT DISTINCT debate, decision, round::BIGINT AS round,
             stop_reason FROM {source} WHERE type = 'verdict'"""
     )
-
-
-def records_of_lines(con: duckdb.DuckDBPyConnection) -> int:
-    """Return how many records the last scan read."""
-    return _one(con, "SELECT sum(n) FROM scan")
-
-
-def answers_of(text: str | None) -> tuple[str, ...] | None:
-    """Turn the JSON of an answer set into names."""
-    return None if text is None else tuple(json.loads(text))

@@ -21,7 +21,7 @@ from d3stats.log.files import LogFile, open_bytes, unusable
 from d3stats.log.problems import Problem
 from d3stats.log.schema import SCHEMA_VERSION, Header, Item, Record, Turn, Verdict
 
-__all__ = ["TABLE_COLUMNS", "Gathered", "Row", "gather", "parse_json"]
+__all__ = ["TABLE_COLUMNS", "Gathered", "Row", "gather", "parse_json", "shifted", "wrong_header"]
 
 Coding = Literal["answers", "correctness"]
 
@@ -151,7 +151,9 @@ def _gather_line(file: LogFile, number: int, line: bytes, out: Gathered) -> None
         data = parse_json(text)
     except _RepeatedKey as error:
         out.problems.append(
-            Problem(file.name, number, str(error), f"a key must occur once; got {error} twice", "malformed line")
+            Problem(
+                file.name, number, str(error), f"a key must occur once; got {error} twice", "malformed line"
+            )
         )
         return
     except (ValueError, RecursionError) as error:
@@ -228,7 +230,7 @@ def _read_table(file: LogFile, out: Gathered) -> tuple[list[tuple[int, dict[str,
     for name in unknown:
         message = f"columns must be among {', '.join(TABLE_COLUMNS)}; got {name!r}"
         out.problems.append(Problem(file.name, 1, name, message, "unknown column", (), "nothing"))
-    wrong = _wrong_header(names)
+    wrong = wrong_header(names)
     if wrong is not None:
         out.problems.append(Problem(file.name, 1, wrong[0], wrong[1], "wrong field", (), "nothing"))
         out.problems.extend(
@@ -239,7 +241,8 @@ def _read_table(file: LogFile, out: Gathered) -> tuple[list[tuple[int, dict[str,
     return rows, set(names)
 
 
-def _wrong_header(names: list[str]) -> tuple[str, str] | None:
+def wrong_header(names: list[str]) -> tuple[str, str] | None:
+    """Return the column and the requirement that a table's header breaks, None when it is fine."""
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         return twice, f"a column must occur once; got {twice!r} twice"
@@ -333,7 +336,7 @@ def _gather_tables(tables: list[tuple[LogFile, Cells, set[str]]], out: Gathered)
             continue
         shift = _shift(rows)
         if shift:
-            out.notes.append(f"{file.name}: rounds count from 0 and were shifted to count from 1")
+            out.notes.append(shifted(file.name))
         for number, cells in rows:
             try:
                 out.rows.append(_table_row(file.name, number, cells, shift))
@@ -341,10 +344,17 @@ def _gather_tables(tables: list[tuple[LogFile, Cells, set[str]]], out: Gathered)
                 out.problems.append(_invalid(file, number, error, cells))
             except _WrongCell as error:
                 message = f"{error.name} {error.requirement}; got {error.name}={error.got!r}"
-                out.problems.append(Problem(file.name, number, error.name, message, "wrong field", _key(cells)))
+                out.problems.append(
+                    Problem(file.name, number, error.name, message, "wrong field", _key(cells))
+                )
 
 
 _TOKENS = {"tokens", "tokens_in", "tokens_out"}
+
+
+def shifted(name: str) -> str:
+    """Say that a table's rounds were shifted."""
+    return f"{name}: rounds count from 0 and were shifted to count from 1"
 
 
 def _shift(rows: Cells) -> int:
@@ -414,6 +424,8 @@ def _table_row(file: str, number: int, cells: Mapping[str, Any], shift: int) -> 
     stop_round = _whole(cells, "stop_round")
     stop_round = None if stop_round is None else stop_round + shift
     closed = _from_set(cells, "closed", _CORRECT)
+    if closed == 0 and {"decision", "stop_round", "stop_reason"} & set(cells):
+        raise _WrongCell("closed", "must be 1 where a verdict is given", cells["closed"])
     if closed or (closed is None and {"decision", "stop_round", "stop_reason"} & set(cells)):
         verdict = Verdict.model_validate(closing | {"round": stop_round}, strict=True)
         row.verdict = verdict.model_dump(exclude={"type"})

@@ -5,7 +5,7 @@ Works on two tables that ``lines.py`` or ``tables.py`` fill:
 ``cells``
     One row per debate, round and role: ``n`` turns, ``votes`` cast, ``rights`` among them, ``mask`` of the
     agents that spoke (one bit per seat).
-``items``
+``debates``
     One row per debate: its ``label`` (NULL when unknown) and ``log``.
 """
 
@@ -45,7 +45,7 @@ def is_consistent(con: duckdb.DuckDBPyConnection) -> bool:
             SELECT min(steady) AS steady, min(size) AS low, max(size) AS high FROM (
                 SELECT debate, role, bit_and(mask) = bit_or(mask) AS steady, bit_count(bit_or(mask)) AS size
                 FROM cells GROUP BY debate, role
-            ) JOIN items USING (debate) GROUP BY log, role
+            ) JOIN debates USING (debate) GROUP BY log, role
         ) WHERE NOT steady OR low <> high"""
     ).fetchone()
     return mixed == (0,)
@@ -62,7 +62,7 @@ def count_cells(
     known = "true" if all_known else "label IS NOT NULL"
     con.execute(
         f"""CREATE OR REPLACE TEMP TABLE tried AS
-        SELECT debate, round, rights, {trials} AS trials FROM rounds JOIN items USING (debate)
+        SELECT debate, round, rights, {trials} AS trials FROM rounds JOIN debates USING (debate)
         WHERE {known} {"AND votes > 0" if missing == "exclude" else ""}"""
     )
     per_round = con.execute(
@@ -73,7 +73,7 @@ def count_cells(
             b.trials AS next_trials, count(*)::DOUBLE AS weight
         FROM tried a JOIN tried b ON a.debate = b.debate AND b.round = a.round + 1 GROUP BY ALL"""
     ).fetchnumpy()
-    totals = con.execute("SELECT (SELECT sum(n) FROM rounds), (SELECT count(*) FROM items)").fetchone()
+    totals = con.execute("SELECT (SELECT sum(n) FROM rounds), (SELECT count(*) FROM debates)").fetchone()
     assert totals is not None
     rounds = RoundCounts.from_columns(
         *(np.asarray(per_round[c]) for c in ("round", "rights", "trials")), weights=per_round["weight"]

@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from d3stats.models._kernel import Floats, _compiled, _newton_step, _tables, derivatives
 
+LONGEST_LEAP = 1e4
+"""Bound on the extrapolation, in EM steps: where two maps hardly bend, the ratio means nothing."""
+
 
 @_compiled
 def _expected(
@@ -83,13 +86,13 @@ def _component_step(
     damping = 0.0
     while not _newton_step(hess, grad, held, damping, step, lower):
         damping = max(4.0 * damping, 1e-3)
+        if damping > 1e20:
+            return mu, rho
     length = 1.0
     for _ in range(40):
         new_mu = mu if held[0] else min(max(mu + length * step[0], low[0]), high[0])
         new_rho = rho if held[1] else min(max(rho + length * step[1], low[1]), high[1])
-        new_value = _expected(
-            new_mu, new_rho, share, successes, trials, penalty, free_rho, work, scratch
-        )
+        new_value = _expected(new_mu, new_rho, share, successes, trials, penalty, free_rho, work, scratch)
         if new_value >= value:
             return new_mu, new_rho
         length *= 0.5
@@ -207,7 +210,7 @@ def climb_em(
                 v = second[a] - first[a] - r
                 change += r * r
                 bend += v * v
-            length = max(np.sqrt(change / bend), 1.0) if bend > 0.0 else 1.0
+            length = min(max(np.sqrt(change / bend), 1.0), LONGEST_LEAP) if bend > 0.0 else 1.0
             for a in range(size):
                 r = first[a] - x[a]
                 v = second[a] - first[a] - r

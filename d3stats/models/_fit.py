@@ -6,6 +6,7 @@ Hides which climb is used and how the work is cut up. Data sets are independent,
 
 from __future__ import annotations
 
+import itertools
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ class Optima:
     x : ndarray, shape (data sets, parameters)
     value : ndarray, shape (data sets,)
     n_iter, n_reached : ndarray of int, shape (data sets,)
-        Iterations of the start that won; starts that came within ``REACHED`` of it.
+        Iterations of the start that won; how many of the `n_starts` came within ``REACHED`` of it.
     converged : ndarray of bool, shape (data sets,)
     """
 
@@ -64,7 +65,7 @@ def optimise(
     ----------
     weights : ndarray, shape (data sets, cells)
     first : ndarray, shape (parameters,) or (data sets, parameters), optional
-        One more start, tried before the others (a bootstrap starts from the fit that it resamples).
+        One more start (a bootstrap starts from the fit that it resamples).
     """
     n_sets = len(weights)
     share = cells.successes / np.maximum(cells.trials, 1)
@@ -72,12 +73,19 @@ def optimise(
     starts = spread_starts(space, share, weights, n_starts - full_search, rng)
     if full_search:
         smaller = Space(space.n_components - 1, max(space.n_binomial - 1, 0))
-        before = optimise(cells, weights, smaller, n_starts=5, penalty=penalty, rng=rng)
+        before = optimise(cells, weights, smaller, method=method, n_starts=5, penalty=penalty, rng=rng)
         vertex = vertex_starts(Objective(cells, smaller, penalty), before.x, weights, space)
         starts = np.concatenate([starts, vertex], axis=1)
+    if method == "em" and space.n_binomial < space.n_components and not penalty:
+        # A supremum on the boundary is a submodel's maximum; EM finds it fast there and slowly from inside.
+        submodel = Space(space.n_components, space.n_binomial + 1)
+        edge = optimise(
+            cells, weights, submodel, method=method, n_starts=n_starts, max_iter=max_iter, tol=tol, rng=rng
+        )
+        starts = np.concatenate([starts, edge.x[:, None, :]], axis=1)
     if first is not None:
         own = np.broadcast_to(first, (n_sets, space.size))
-        starts = np.concatenate([own[:, None, :], starts], axis=1)
+        starts = np.concatenate([starts, own[:, None, :]], axis=1)
     per_set = starts.shape[1]
 
     def piece(at: slice) -> tuple[Floats, Floats, NDArray[np.int64], NDArray[np.bool_]]:
@@ -88,7 +96,7 @@ def optimise(
 
     n_pieces = min(n_sets, 4 * _n_threads()) if n_sets * per_set > 256 else 1
     edges = np.linspace(0, n_sets, n_pieces + 1).astype(int)
-    pieces = [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True) if b > a]
+    pieces = [slice(a, b) for a, b in itertools.pairwise(edges) if b > a]
     if len(pieces) > 1 and method != "lbfgs":
         with ThreadPoolExecutor(_n_threads()) as pool:
             done = list(pool.map(piece, pieces))
@@ -99,9 +107,8 @@ def optimise(
     best = value.argmax(axis=1)
     row = np.arange(n_sets) * per_set + best
     top = value.max(axis=1)
-    return Optima(
-        x[row], top, n_iter[row], (value >= top[:, None] - REACHED).sum(axis=1), converged[row]
-    )
+    reached = (value[:, :n_starts] >= top[:, None] - REACHED).sum(axis=1)
+    return Optima(x[row], top, n_iter[row], np.maximum(reached, 1), converged[row])
 
 
 def _n_threads() -> int:

@@ -16,7 +16,7 @@ Importing this module loads numba; only :mod:`d3stats.models._fit` does so, when
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
@@ -28,8 +28,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def _compiled(function: F) -> F:
     """Compile on first use, keep the machine code on disk, release the interpreter lock while running."""
-    compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    return compiled
+    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
 @_compiled
@@ -271,8 +270,10 @@ def climb(
         while n_iter[row] < max_iter:
             for a in range(size):
                 held[a] = (x[a] <= low[a] and grad[a] <= 0.0) or (x[a] >= high[a] and grad[a] >= 0.0)
-            while not _newton_step(hess, grad, held, damping, step, lower):
+            while not _newton_step(hess, grad, held, damping, step, lower) and damping < 1e20:
                 damping = max(damping * 4.0, 1e-3)
+            if damping >= 1e20:
+                break
             promise = 0.0
             for a in range(size):
                 if not held[a]:

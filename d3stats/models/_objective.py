@@ -59,7 +59,9 @@ class Space:
         """Return points from weights, means and correlations, clipped into the box."""
         log_weight = np.log(np.maximum(weight, 1e-300))
         z = log_weight[:, :-1] - log_weight[:, -1:]
-        return np.clip(np.concatenate([z, mu, rho], axis=1), *self.bounds())
+        low, high = self.bounds()
+        clipped: Floats = np.clip(np.concatenate([z, mu, rho], axis=1), low, high)
+        return clipped
 
 
 @dataclass(frozen=True)

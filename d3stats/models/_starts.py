@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from d3stats.models._likelihood import Cells, log_pmf
+from d3stats.models._likelihood import log_pmf
 from d3stats.models._objective import Floats, Objective, Space
 
 

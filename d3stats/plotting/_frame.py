@@ -70,9 +70,17 @@ def whole_rounds(frame: pd.DataFrame, name: str = "round") -> list[int]:
     return [int(value) for value in np.unique(values)]
 
 
-def band(frame: pd.DataFrame) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]:
-    """Return where there is a band, its lower and its upper edges; edges in the wrong order are refused."""
+def band(
+    frame: pd.DataFrame, alone: NDArray[np.float64] | None = None
+) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]:
+    """Return where there is a band, its lower and its upper edges; edges in the wrong order are refused.
+
+    Where one edge is missing, `alone` stands in for it; without `alone` there is no band.
+    """
     low, high = column(frame["lower"]), column(frame["upper"])
+    if alone is not None:
+        one = np.isnan(low) != np.isnan(high)
+        low, high = np.where(one & np.isnan(low), alone, low), np.where(one & np.isnan(high), alone, high)
     bad = low > high
     if bad.any():
         row = int(np.argmax(bad))

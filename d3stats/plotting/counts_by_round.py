@@ -25,7 +25,7 @@ def plot_counts_by_round(
 ) -> NDArray[Any]:
     """Draw how many debates had 0, 1, ..., n correct votes in each round, as logged and as fitted.
 
-    Bars are the logged shares, dots the model's, whiskers the bootstrap band of the model's share.
+    Bars are the logged shares, dots the model's, lines the band that goes with the model's shares.
 
     Parameters
     ----------
@@ -37,7 +37,8 @@ def plot_counts_by_round(
         ``observed``, ``fitted``
             Shares of debates, each between 0 and 1.
         ``lower``, ``upper``
-            The band of ``fitted``, on the same scale; missing where there is none.
+            The band around the model, on the same scale: where the logged share of as many debates would
+            fall if the model were true, or an interval of ``fitted`` itself. Missing where there is none.
     axes : sequence of Axes, optional
         One axes per round, in ascending order; by default a new figure is made.
     columns : int, optional

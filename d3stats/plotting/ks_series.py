@@ -41,7 +41,8 @@ def plot_ks_series(frame: pd.DataFrame, *, threshold: float = 0.05, ax: Axes | N
         ``noise``
             An upper quantile of the distance if nothing drifted; missing where not computed.
         ``lower``, ``upper``
-            The bootstrap band of ``ks``; missing where not computed.
+            The bootstrap band of ``ks``; missing where not computed. With one edge alone, such as an upper
+            bound, the line runs from ``ks`` to it.
     threshold : float
         Where a rule would call the round stable; drawn as a line.
     ax : Axes, optional
@@ -83,6 +84,7 @@ def plot_ks_series(frame: pd.DataFrame, *, threshold: float = 0.05, ax: Axes | N
     top = max(threshold, float(np.nanmax(frame[["ks", "noise", "upper"]].to_numpy())))
     # Room above the data for the legend.
     ax.set_ylim(0, 1.35 * top)
+    ax.locator_params(axis="y", nbins=6)
     ax.set_xlabel("round, against the round before")
     ax.set_ylabel("KS distance")
     ax.legend(loc="upper right", ncols=2)
@@ -94,7 +96,8 @@ def _draw(ax: Axes, rows: pd.DataFrame, scale: str, shift: float, *, noise_label
     at = column(rows["round"]) + shift
     noise = column(rows["noise"])
     noisy = ~np.isnan(noise)
-    banded, lower, upper = band(rows)
+    distance = column(rows["ks"])
+    banded, lower, upper = band(rows, alone=distance)
     half = 0.28 if shift == 0 else 0.07
     if noisy.any():
         ax.hlines(
@@ -105,5 +108,5 @@ def _draw(ax: Axes, rows: pd.DataFrame, scale: str, shift: float, *, noise_label
             linewidth=2.2,
             label="no drift" if noise_label else "_nolegend_",
         )
-    ax.plot(at, column(rows["ks"]), color=colour, marker=marker, linestyle=line, label=LABELS[scale])
+    ax.plot(at, distance, color=colour, marker=marker, linestyle=line, label=LABELS[scale])
     ax.vlines(at[banded], lower[banded], upper[banded], color=colour, linewidth=1.0, alpha=0.7)

@@ -197,6 +197,12 @@ def test_ks_series_without_noise_or_band_draws_the_distances_alone() -> None:
     assert "no drift" not in {t.get_text() for t in ax.get_legend().get_texts()}
 
 
+def test_ks_series_draws_an_upper_bound_alone_from_the_distance_up() -> None:
+    ax = plot_ks_series(ks_frame(("pmf",)).assign(lower=None, noise=None))
+    ends = [segment[:, 1].tolist() for c in ax.collections for segment in c.get_segments()]
+    assert ends == [[0.12, 0.17], [0.04, 0.07], [0.02, 0.05]]
+
+
 def test_ks_series_keeps_its_whole_band_inside_the_picture() -> None:
     frame = ks_frame(("pmf",)).assign(upper=[0.9, 0.1, 0.1])
     assert plot_ks_series(frame).get_ylim()[1] > 0.9

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import tarfile
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
@@ -96,9 +97,34 @@ def shape(where: str, requirement: str, ok: bool, got: Any) -> None:
         )
 
 
+def string(where: str, value: Any) -> str:
+    """Return `value` when it is a text that is not empty."""
+    shape(where, "a text that is not empty", isinstance(value, str) and bool(value), value)
+    result: str = value
+    return result
+
+
+def sequence(where: str, value: Any, *, empty: bool = False) -> list[Any]:
+    """Return `value` when it is a list, and not an empty one unless `empty`."""
+    requirement = "a list" if empty else "a list that is not empty"
+    shape(where, requirement, isinstance(value, list) and (empty or bool(value)), value)
+    result: list[Any] = value
+    return result
+
+
+def points(where: str, value: Any) -> float:
+    """Return `value`, a number or the text of one, when it is finite."""
+    try:
+        result = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        result = math.nan
+    shape(where, "a finite number", math.isfinite(result), value)
+    return result
+
+
 def mapping(where: str, value: Any, keys: tuple[str, ...]) -> Mapping[str, Any]:
     """Return `value` when it is an object that has `keys`."""
-    shape(where, f"an object with {', '.join(keys)}", isinstance(value, dict), value)
+    shape(where, f"an object with {', '.join(keys)}" if keys else "an object", isinstance(value, dict), value)
     absent = [key for key in keys if key not in value]
     if absent:
         raise ValueError(

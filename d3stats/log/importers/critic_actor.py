@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from d3stats.log.importers import answers
-from d3stats.log.importers._source import files, json_of, mapping, question_id, shape, stem
+from d3stats.log.importers._source import files, json_of, mapping, points, question_id, shape, stem
 from d3stats.log.schema import Item, Turn, Verdict
 
 NAME = "critic-actor"
@@ -92,9 +92,6 @@ def _turn(where: str, debate: str, played: int, agent: int, said: Any, text: boo
 def _scores(where: str, score: Mapping[str, Any]) -> dict[str, dict[str, float]] | None:
     given = {}
     for criterion, key in _CRITERIA.items():
-        points = score.get(key)
-        if points is not None:
-            number = isinstance(points, (int, float)) and not isinstance(points, bool)
-            shape(f"{where}, {key}", "a number", number, points)
-            given[criterion] = float(points)
+        if score.get(key) is not None:
+            given[criterion] = points(f"{where}, {key}", score[key])
     return {"solution": given} if given else None

@@ -7,6 +7,7 @@ per battle (id, model_a, model_b, prompt, ..., winner_model_a, winner_model_b, w
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ NOTES = (
     "the human decisions are votes of role 'human', not labels: no item has a label",
     "MT-Bench judgments have no judge id and merge two turns: repeats are not independent raters",
     "a pair is kept as shown: 1,198 pairs as shown are 906 pairs when the order is forgotten",
+    "log is the number of judgments of a pair, 'mt-bench: 4 judgments': one run has one size of panel",
     "judgments of a pair are the agents 'human 1', 'human 2', ... in the order of the sheet",
 )
 
@@ -76,6 +78,7 @@ def _rows(name: str, content: bytes) -> tuple[list[str], list[Sequence[Any]]]:
 def _judgments(name: str, rows: list[list[Any]], text: bool) -> Iterator[Item | Turn]:
     seen: dict[tuple[str, str, str], int] = {}
     judged: dict[tuple[str, str, str], int] = {}
+    repeats = Counter((str(row[0]), str(row[1]), str(row[2])) for row in rows)
     for line, (question, first, second, score_a, score_b) in enumerate(rows, start=2):
         pair = (str(question), str(first), str(second))
         if pair not in seen:
@@ -84,7 +87,7 @@ def _judgments(name: str, rows: list[list[Any]], text: bool) -> Iterator[Item | 
                 debate=f"mt-bench/{seen[pair]}",
                 question=question_id("mt-bench", pair[0]),
                 answers=("A", "B"),
-                log="mt-bench",
+                log=f"mt-bench: {repeats[pair]} judgments",
                 protocol="pairwise",
                 text=pair[0] if text else None,
             )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from d3stats._check import choice
 from d3stats.log.importers import answers
-from d3stats.log.importers._source import files, json_lines, mapping, question_id, shape
+from d3stats.log.importers._source import files, json_lines, mapping, question_id, shape, string
 from d3stats.log.schema import Item, Turn, Verdict
 
 NAME = "eot"
@@ -60,6 +60,7 @@ def records(source: Path, *, text: bool = False, reading: str = "asked") -> Iter
             responses = entry["response_list"]
             texts = isinstance(responses, list) and all(isinstance(said, str) for said in responses)
             shape(f"{where}, response_list", "a list of texts", texts, responses)
+            asked = string(f"{where}, question", entry["question"])
             gold = str(entry["answer"])
             label = gold if closed else answers.canonical_number(gold)
             readable = label is not None and (closed is None or label in closed)
@@ -67,12 +68,12 @@ def records(source: Path, *, text: bool = False, reading: str = "asked") -> Iter
             debate = f"{benchmark}/{index}"
             yield Item(
                 debate=debate,
-                question=question_id(benchmark.lower(), entry["question"]),
+                question=question_id(benchmark.lower(), asked),
                 label=label,
                 answers=closed,
                 log=benchmark,
                 protocol="eot",
-                text=entry["question"] if text else None,
+                text=asked if text else None,
             )
             for agent, said in enumerate(responses, start=1):
                 yield Turn(

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from d3stats.log.importers._source import files, json_of, mapping, shape, stem, text_of
+from d3stats.log.importers._source import files, json_of, mapping, points, sequence, shape, stem, text_of
 from d3stats.log.schema import Item, Turn, Verdict
 
 NAME = "llmbar"
@@ -110,11 +110,11 @@ class _Key:
 def _from_raw(where: str, value: Any, key: _Key, text: bool) -> Iterator[Item | Turn]:
     entry = mapping(where, value, ("input", "label", "results"))
     yield key.item(_answer(f"{where}, label", entry["label"]), str(entry["input"]) if text else None)
-    steps = entry["results"]
-    shape(f"{where}, results", "a list of steps", isinstance(steps, list), steps)
-    voted = [
-        step for step in steps if isinstance(step, dict) and "winner" in (step.get("swap = False") or {})
+    steps = [
+        mapping(f"{where}, step {i}", step, tuple(ORDERS.values()))
+        for i, step in enumerate(sequence(f"{where}, results", entry["results"]), start=1)
     ]
+    voted = [step for step in steps if any(_has_winner(step[order]) for order in ORDERS.values())]
     shape(f"{where}, results", "a list with at least one vote", bool(voted), steps)
     for played, step in enumerate(voted, start=1):
         for agent, order in ORDERS.items():
@@ -124,6 +124,10 @@ def _from_raw(where: str, value: Any, key: _Key, text: bool) -> Iterator[Item | 
             winner = result["winner"]
             vote = None if winner is None else _answer(f"{where}, {order}, winner", winner)
             yield key.turn(played, agent, vote, text=str(spoken) if text else None)
+
+
+def _has_winner(result: Any) -> bool:
+    return isinstance(result, dict) and "winner" in result
 
 
 def _from_table(source: Path) -> Iterator[Item | Turn]:
@@ -155,10 +159,7 @@ def _answer(where: str, value: Any) -> str:
 def _scores(where: str, row: Mapping[str, str]) -> dict[str, dict[str, float]] | None:
     given = {}
     for side in ANSWERS:
-        points = row.get(f"score_{side}")
-        if points:
-            try:
-                given[side] = {"rating": float(points)}
-            except ValueError:
-                raise ValueError(f"{where}, score_{side} must be a number; got {points!r}") from None
+        rating = row.get(f"score_{side}")
+        if rating:
+            given[side] = {"rating": points(f"{where}, score_{side}", rating)}
     return given or None

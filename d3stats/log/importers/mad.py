@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from d3stats.log.importers._source import files, json_of, mapping, question_id, shape, stem
+from d3stats.log.importers._source import files, json_of, mapping, question_id, shape, stem, string
 from d3stats.log.schema import Item, Turn, Verdict
 
 NAME = "mad"
@@ -64,18 +64,20 @@ def _debate(name: str, data: Any, text: bool) -> Iterator[Item | Turn | Verdict]
     opening = said["Affirmative side"]
     said["Affirmative side"] = ["\n\n".join(opening[:2]), *opening[2:]]
     debate = f"mad/{stem(name)}"
-    model = str(entry["model_name"])
+    model = string(f"{name}, model_name", entry["model_name"])
+    translated = string(f"{name}, source", entry["source"])
+    final = string(f"{name}, debate translation", entry["debate translation"])
     yield Item(
         debate=debate,
-        question=question_id("commonmt", str(entry["source"])),
+        question=question_id("commonmt", translated),
         answers=(*SIDES, NO_PREFERENCE),
         log="mad",
         protocol="mad",
-        text=str(entry["source"]) if text else None,
+        text=translated if text else None,
     )
     votes = [_preference(declared) for declared in said["Moderator"]]
     shape(f"{name}, Moderator", "a player who speaks", bool(votes), said["Moderator"])
-    judged = _judged(said.get("Judge", []), str(entry["debate translation"]))
+    judged = _judged(said.get("Judge", []), final)
 
     for played, declared in enumerate(said["Moderator"], start=1):
         for player, side in _PLAYERS.items():
@@ -106,7 +108,7 @@ def _debate(name: str, data: Any, text: bool) -> Iterator[Item | Turn | Verdict]
 def _said(where: str, messages: Any) -> list[str]:
     shape(where, "a list of messages", isinstance(messages, list), messages)
     return [
-        str(entry["content"])
+        string(f"{where}, content", entry["content"])
         for entry in (mapping(f"{where}, message", message, ("role", "content")) for message in messages)
         if entry["role"] == "assistant"
     ]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from d3stats.log.importers._source import files, json_of, mapping, question_id, shape
+from d3stats.log.importers._source import files, json_of, mapping, question_id, shape, string
 from d3stats.log.schema import Item, Turn, Verdict
 
 NAME = "pandalm"
@@ -75,7 +75,7 @@ def _debate(
         question=question_id("pandalm", asked),
         label=most if 2 * support > len(humans) else None,
         answers=ANSWERS,
-        log=str(entry["cmp_key"]),
+        log=string(f"{where}, cmp_key", entry["cmp_key"]),
         protocol="pairwise",
         text=asked if text else None,
     )

@@ -24,7 +24,8 @@ NOTES = (
     "label is the plurality of the humans, missing when there is none; score judges with roles=['judge']",
     "GPT-3.5 reviewed gpt35 against gpt4 twice: the second votes are the agents 'gpt35 (1-2) again', so the "
     "jury of ten has twelve votes there",
-    "log is 'vicuna80' for the pairs with LLM reviewers and 'vicuna80, humans only' for the others",
+    "log is the pair: 'vicuna80: A against B' with LLM reviewers, 'vicuna80, humans only: ...' without; "
+    "pairs differ in the number of humans (one or three), so each is a run of its own",
 )
 
 ANSWERS = ("1", "2", "tie")
@@ -102,7 +103,7 @@ def records(source: Path, *, text: bool = False) -> Iterator[Item | Turn | Verdi
             question=f"vicuna80:{question}",
             label=_plurality(debate.humans),
             answers=ANSWERS,
-            log="vicuna80" if judged else "vicuna80, humans only",
+            log=f"{'vicuna80' if judged else 'vicuna80, humans only'}: {low} against {high}",
             protocol="pairwise",
             text=debate.text,
         )

@@ -12,7 +12,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from d3stats.log.importers._source import files, json_of, mapping, shape, stem, text_of
+from d3stats.log.importers._source import (
+    files,
+    json_of,
+    mapping,
+    points,
+    sequence,
+    shape,
+    stem,
+    string,
+    text_of,
+)
 from d3stats.log.schema import Item, Turn, Verdict
 
 NAME = "truthification"
@@ -58,24 +68,26 @@ def _from_game(name: str, data: Any, text: bool) -> Iterator[Item | Turn]:
     config = mapping(
         f"{name}, config", game["config"], ("seed", "oracle_budget", "observer_model", "agent_model")
     )
-    rounds = game["rounds"]
-    shape(f"{name}, rounds", "a list of rounds", isinstance(rounds, list) and bool(rounds), rounds)
+    rounds = sequence(f"{name}, rounds", game["rounds"])
+    observer = string(f"{name}, observer_model", config["observer_model"])
+    model = string(f"{name}, agent_model", config["agent_model"])
     debate = stem(name)
     yield _item(debate, config["seed"], config["oracle_budget"])
     for played, value in enumerate(rounds, start=1):
         where = f"{name}, round {played}"
         entry = mapping(where, value, ("agent_statements", "round_metrics"))
         statements: dict[str, list[str]] = {}
-        for statement in entry["agent_statements"]:
+        for statement in sequence(f"{where}, agent_statements", entry["agent_statements"], empty=True):
             said = mapping(f"{where}, statement", statement, ("agent_id", "text"))
-            statements.setdefault(str(said["agent_id"]), []).append(str(said["text"]))
+            agent = string(f"{where}, agent_id", said["agent_id"])
+            statements.setdefault(agent, []).append(str(said["text"]))
         for agent, texts in sorted(statements.items()):
             yield Turn(
                 debate=debate,
                 round=played,
                 agent=agent,
                 role="debater",
-                model=config["agent_model"],
+                model=model,
                 text="\n\n".join(texts) if text else None,
             )
         metrics = mapping(f"{where}, round_metrics", entry["round_metrics"], SIDES)
@@ -84,9 +96,8 @@ def _from_game(name: str, data: Any, text: bool) -> Iterator[Item | Turn]:
             values[FINAL] = mapping(f"{name}, metrics", game["metrics"], ("selection_accuracy",))[
                 "selection_accuracy"
             ]
-        yield _judge(where, debate, played, values, model=config["observer_model"]).model_copy(
-            update={"text": entry.get("observer_reasoning") if text else None}
-        )
+        reasoning = str(entry.get("observer_reasoning", "")) if text else None
+        yield _judge(where, debate, played, values, observer, reasoning)
 
 
 def _from_table(source: Path) -> Iterator[Item | Turn]:
@@ -95,17 +106,20 @@ def _from_table(source: Path) -> Iterator[Item | Turn]:
     absent = [column for column in _COLUMNS if column not in (rows.fieldnames or ())]
     if absent:
         raise ValueError(f"{name} must have the columns {', '.join(_COLUMNS)}; got none named {absent}")
-    games: dict[str, list[tuple[int, dict[str, str]]]] = {}
+    games: dict[str, list[tuple[int, int, dict[str, str]]]] = {}
     for line, row in enumerate(rows, start=2):
-        games.setdefault(row["game"], []).append((line, row))
-    for game, played in games.items():
+        played = points(f"{name}, line {line}, round", row["round"])
+        shape(f"{name}, line {line}, round", "an integer >= 1", played >= 1 and played == int(played), played)
+        games.setdefault(string(f"{name}, line {line}, game", row["game"]), []).append(
+            (line, int(played), row)
+        )
+    for game, entries in games.items():
         debate = stem(game)
-        yield _item(debate, played[0][1]["seed"], played[0][1]["oracle_budget"])
-        last = max(int(row["round"]) for _, row in played)
-        for line, row in played:
-            sides = (*SIDES, FINAL) if int(row["round"]) == last else SIDES
-            values = {side: row[side] for side in sides}
-            yield _judge(f"{name}, line {line}", debate, int(row["round"]), values)
+        yield _item(debate, entries[0][2]["seed"], entries[0][2]["oracle_budget"])
+        last = max(played for _, played, _ in entries)
+        for line, played, row in entries:
+            sides = (*SIDES, FINAL) if played == last else SIDES
+            yield _judge(f"{name}, line {line}", debate, played, {side: row[side] for side in sides})
 
 
 def _item(debate: str, seed: Any, budget: Any) -> Item:
@@ -117,13 +131,25 @@ def _item(debate: str, seed: Any, budget: Any) -> Item:
     )
 
 
-def _judge(where: str, debate: str, played: int, values: Mapping[str, Any], model: str | None = None) -> Turn:
+def _judge(
+    where: str,
+    debate: str,
+    played: int,
+    values: Mapping[str, Any],
+    model: str | None = None,
+    text: str | None = None,
+) -> Turn:
     scores = {}
     for side, value in values.items():
         if value is None or value == "":
             continue
-        try:
-            scores[side] = {"judge": float(value)}
-        except (TypeError, ValueError):
-            raise ValueError(f"{where}, {side} must be a number; got {value!r}") from None
-    return Turn(debate=debate, round=played, agent="judge", role="judge", scores=scores or None, model=model)
+        scores[side] = {"judge": points(f"{where}, {side}", value)}
+    return Turn(
+        debate=debate,
+        round=played,
+        agent="judge",
+        role="judge",
+        scores=scores or None,
+        model=model,
+        text=text,
+    )

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from d3stats.log.importers import load
+from d3stats.log.importers import import_log, load
+from d3stats.log.read import read_log
 from d3stats.log.schema import Item, Turn
 from d3stats.trajectories import Trajectories
 
@@ -141,18 +142,10 @@ def test_the_strict_reading_changes_mmlu_counts_because_dismissed_letters_no_lon
 def test_critic_scores_are_those_of_the_file(data_dir: Path) -> None:
     expected = pd.read_csv(data_dir / "derived" / "nilgeoutim_critic_scores.csv")
     turns, _ = tables("critic-actor", data_dir / NESTED)
-    log, _, item = (
-        zip(*turns["debate"].str.rpartition("/").to_numpy(), strict=True)
-        if False
-        else (
-            turns["debate"].str.rpartition("/")[0],
-            None,
-            turns["debate"].str.rpartition("/")[2],
-        )
-    )
+    parts = turns["debate"].str.rpartition("/")
     turns = turns.assign(
-        log=log,
-        item=item.astype(int) - 1,
+        log=parts[0],
+        item=parts[2].astype(int) - 1,
         agent=turns["agent"].str.removeprefix("agent ").astype(int) - 1,
         logic=[scores["solution"]["logic"] for scores in turns["scores"]],
         computation=[scores["solution"]["computation"] for scores in turns["scores"]],
@@ -221,3 +214,38 @@ def test_the_raw_game_and_the_table_of_rounds_agree(data_dir: Path) -> None:
         key: table.set_index(["debate", "round"])["scores"][key] for key in judge.index
     }
     assert set(raw["agent"]) == {"Agent_A", "Agent_B", "judge"}
+
+
+SOURCES = {
+    "critic-actor": NESTED,
+    "d3-judge": "abirharrasse__D3-Judge",
+    "eot": "yinzhangyue__EoT",
+    "faireval": "i-Eval__FairEval",
+    "gsm-nested": f"{NESTED}/gsm_3_3_top100__918fa1ec.json",
+    "llmbar": "princeton-nlp__LLMBar",
+    "mad": "Skytliang__Multi-Agents-Debate/CommonMT_MAD_Debate_Process.tar.gz",
+    "pandalm": "WeOpenML__PandaLM",
+    "prd": "bcdnlp__PRD/vicuna80_ratings.tar.gz",
+    "slm-multiagent": SLM,
+    "truthification": "superkaiba__truthification",
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_real_log_survives_writing_and_strict_reading(
+    data_dir: Path, tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "log.jsonl"
+    summary = import_log(name, data_dir / SOURCES[name], path)
+    log = read_log(path)
+    assert (len(log.items), len(log.turns)) == (summary.n_items, summary.n_turns)
+    assert log.turns["vote"].isna().sum() == summary.n_missing_votes
+    trajectories = Trajectories.from_log(path)
+    assert trajectories.n_debates == summary.n_debates == summary.n_items
+    turns, items = tables(name, data_dir / SOURCES[name])
+    direct = Trajectories.from_frame(turns, items)
+    # A reader may order debates as it likes.
+    both = [t.select(np.argsort(np.array(t.debates))) for t in (trajectories, direct)]
+    assert both[0].debates == both[1].debates
+    for which in (0, 1):
+        assert np.array_equal(both[0].successes_trials()[which], both[1].successes_trials()[which])

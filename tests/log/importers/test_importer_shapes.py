@@ -177,7 +177,7 @@ SHAPES = [
                 "all_rounds_data": [[{"solution": "1", "score": {"logic_score": "high"}}]],
             }
         },
-        "logic_score must be a number; got 'high'",
+        "logic_score must be a finite number; got 'high'",
     ),
     ("slm-multiagent", "a.json", NESTED, "file name must be BENCHMARK_MODEL_persona"),
     (
@@ -203,7 +203,12 @@ SHAPES = [
     ("mad", "0.json", {"players": {}}, "0.json must have .*; got no model_name"),
     ("llmbar", "Natural.json", [], "file name Natural.json must be SUBSET__JUDGE__STRATEGY.json"),
     ("llmbar", "N__J__S.json", [{"input": "", "label": 3, "results": []}], "label must be 1 or 2; got 3"),
-    ("llmbar", "N__J__S.json", [{"input": "", "label": 1, "results": []}], "a list with at least one vote"),
+    (
+        "llmbar",
+        "N__J__S.json",
+        [{"input": "", "label": 1, "results": []}],
+        "results must be a list that is not empty",
+    ),
     ("llmbar", "votes.csv", "subset,item\n", "votes.csv must have the columns .*; got none named"),
     ("pandalm", "pandalm-7b-testset-v1.json", [], "source must hold testset-v1.json; got"),
     ("pandalm", "testset-v1.json", [{"idx": 0}], "idx 0 must have .*; got no instruction"),
@@ -217,6 +222,13 @@ SHAPES = [
         "must have config, rounds, metrics; got no rounds, metrics",
     ),
     ("truthification", "a.csv", "game,round\n", "a.csv must have the columns"),
+    (
+        "truthification",
+        "a.csv",
+        "game,oracle_budget,seed,round,judge_property_accuracy,judge_rule_accuracy,decision_quality,"
+        "final_selection_accuracy\ng.json,0,1,first,0,0,0,0\n",
+        "line 2, round must be a finite number; got 'first'",
+    ),
 ]
 
 

@@ -1,0 +1,172 @@
+"""Is my log sound? A report in plain words: what the files hold, what is wrong with them and what to do."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from d3stats.log.files import find_files
+from d3stats.log.problems import KINDS, Problem
+from d3stats.log.read import DebateLog, read_log
+
+__all__ = ["DoctorReport", "examine"]
+
+PLACES = 3
+"""How many places of one kind of problem a report names."""
+
+
+@dataclass(frozen=True)
+class DoctorReport:
+    """What a log holds and what is wrong with it.
+
+    Attributes
+    ----------
+    n_files, n_records, n_debates, n_turns, n_verdicts : int
+        Records are lines or table rows as read; the others are counted after what is defective was left out.
+    rounds : dict of int to int
+        Number of rounds to number of debates that were played so long; 0 for a debate without turns.
+    panel_sizes : dict of int to int
+        Number of agents to number of debates that have so many.
+    missing_votes : float or None
+        Share of turns without a vote, in [0, 1]; None without turns.
+    unlabelled : int
+        Debates whose right answer is unknown (0 in a log of correctness).
+    coding : {"answers", "correctness"}
+        Whether votes are answers or only right or wrong.
+    problems : tuple of Problem
+        Every defect, in reading order.
+    notes : tuple of str
+        What the reader did that is no defect.
+    error : str or None
+        Why the files could not be read at all.
+    """
+
+    n_files: int = 0
+    n_records: int = 0
+    n_debates: int = 0
+    n_turns: int = 0
+    n_verdicts: int = 0
+    rounds: dict[int, int] | None = None
+    panel_sizes: dict[int, int] | None = None
+    missing_votes: float | None = None
+    unlabelled: int = 0
+    coding: Literal["answers", "correctness"] = "answers"
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+    error: str | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """0 when nothing is wrong, 2 when something is, 1 when the files could not be read."""
+        if self.error is not None:
+            return 1
+        return 2 if self.problems else 0
+
+    def to_text(self) -> str:
+        """Return the report for a reader."""
+        if self.error is not None:
+            return f"The log could not be read: {self.error}"
+        lines = [
+            f"{_n(self.n_files, 'file')}, {_n(self.n_records, 'record')}: {_n(self.n_debates, 'debate')}, "
+            f"{_n(self.n_turns, 'turn')}, {_n(self.n_verdicts, 'verdict')}.",
+            f"Rounds: {_spread(self.rounds, 'round')}.",
+            f"Panels: {_spread(self.panel_sizes, 'agent')}.",
+        ]
+        if self.missing_votes is not None:
+            what = "votes" if self.coding == "answers" else "marks of right or wrong"
+            lines.append(f"Missing {what}: {self.missing_votes:.1%} of turns (missing, not wrong).")
+        if self.unlabelled:
+            lines.append(
+                f"{_n(self.unlabelled, 'debate')} without a label: no vote of theirs counts as right or wrong."
+            )
+        lines.extend(f"Note: {note}." for note in self.notes)
+        if not self.problems:
+            lines.append("Nothing is wrong.")
+            return "\n".join(lines)
+        lines.append(f"{_n(len(self.problems), 'problem')}:")
+        for kind, explained in KINDS.items():
+            found = [problem for problem in self.problems if problem.kind == kind]
+            if not found:
+                continue
+            lines += ["", f"{kind} ({len(found)})", f"  {explained.meaning} {explained.leniently}"]
+            lines.append(f"  What to do: {explained.advice}")
+            lines.extend(f"  - {problem.place}: {problem.message}" for problem in found[:PLACES])
+            if len(found) > PLACES:
+                lines.append(f"  - and {len(found) - PLACES} more")
+        return "\n".join(lines)
+
+    def to_json(self) -> str:
+        """Return the report for a program: every attribute, every problem, and the exit code."""
+        content: dict[str, Any] = {
+            name: getattr(self, name)
+            for name in self.__dataclass_fields__
+            if name not in ("problems", "rounds", "panel_sizes")
+        }
+        for name in ("rounds", "panel_sizes"):
+            table: dict[int, int] = getattr(self, name) or {}
+            content[name] = {str(size): n for size, n in table.items()}
+        content["problems"] = [
+            {name: getattr(p, name) for name in p.__dataclass_fields__} for p in self.problems
+        ]
+        return json.dumps(content | {"exit_code": self.exit_code}, ensure_ascii=False, indent=2)
+
+
+def examine(*paths: str | Path) -> DoctorReport:
+    r"""Read files and globs leniently and report on them; never raises for what is in the files.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "debates.csv"
+    >>> _ = path.write_text("debate,round,agent,vote,label\nd,1,a,A,A\nd,2,a,,A\n")
+    >>> print(examine(path).to_text())
+    1 file, 2 records: 1 debate, 2 turns, 0 verdicts.
+    Rounds: 2 rounds in 1 debate.
+    Panels: 1 agent in 1 debate.
+    Missing votes: 50.0% of turns (missing, not wrong).
+    Nothing is wrong.
+    """
+    try:
+        files = find_files(paths)
+        log = read_log(*(file.path for file in files), strict=False)
+    except (OSError, ValueError) as error:
+        return DoctorReport(error=str(error))
+    return _report(log, len(files))
+
+
+def _report(log: DebateLog, n_files: int) -> DoctorReport:
+    depth = log.turns.groupby("debate")["round"].max()
+    panel = log.turns.groupby("debate")["agent"].nunique()
+    silent = len(log.items) - len(depth)
+    rounds = Counter(int(n) for n in depth)
+    if silent:
+        rounds[0] = silent
+    vote = log.turns["vote" if log.coding == "answers" else "correct"]
+    return DoctorReport(
+        n_files=n_files,
+        n_records=log.n_records,
+        n_debates=len(log.items),
+        n_turns=len(log.turns),
+        n_verdicts=len(log.verdicts),
+        rounds=dict(sorted(rounds.items())),
+        panel_sizes=dict(sorted(Counter(int(n) for n in panel).items())),
+        missing_votes=float(vote.isna().mean()) if len(vote) else None,
+        unlabelled=int(log.items["label"].isna().sum()) if log.coding == "answers" else 0,
+        coding=log.coding,
+        problems=log.problems,
+        notes=log.notes,
+    )
+
+
+def _n(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _spread(table: dict[int, int] | None, noun: str) -> str:
+    if not table:
+        return f"no {noun}s"
+    shown = [f"{_n(size, noun)} in {_n(debates, 'debate')}" for size, debates in list(table.items())[:8]]
+    return ", ".join(shown) + (f" and {len(table) - 8} other numbers" if len(table) > 8 else "")

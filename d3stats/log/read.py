@@ -1,0 +1,184 @@
+"""Read debate logs of any format into three tables, with nothing lost silently."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pandas as pd
+
+from d3stats.log.engine import connect
+from d3stats.log.files import LogFile, find_files
+from d3stats.log.frames import ITEM_COLUMNS, VERDICT_COLUMNS, frame, turn_columns
+from d3stats.log.problems import KINDS, LogError, Problem
+from d3stats.log.scan import check_exactly, surely_clean
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from d3stats.log.lines import Clean
+
+__all__ = ["KINDS", "DebateLog", "LogError", "Problem", "read_log"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DebateLog:
+    """A log in memory: three tables, sorted by debate, round and agent, whatever the order in the files.
+
+    Two logs are equal when their tables and coding are; where they were read from does not matter.
+
+    Attributes
+    ----------
+    items : DataFrame
+        One row per debate: ``debate, question, cluster, label, answers, log, protocol``; ``answers`` is a tuple
+        of str or None, the others are str or None.
+    turns : DataFrame
+        One row per turn: ``debate, round, agent, role, vote, scores, tokens_in, tokens_out, model``. A vote is
+        None when there was none to be read; scores are a dict (side, criterion, raw points) or None; tokens are
+        Int64. With ``coding="correctness"`` there is ``correct`` (Int64: 0, 1, missing) in place of ``vote``.
+        A table that recorded only total tokens has ``tokens`` in place of ``tokens_in, tokens_out``.
+    verdicts : DataFrame
+        One row per closed debate: ``debate, decision, round, stop_reason``.
+    problems : tuple of Problem
+        What is wrong, in reading order; empty when the log was read strictly.
+    coding : {"answers", "correctness"}
+        Whether agents' votes are answers or only right or wrong.
+    notes : tuple of str
+        What the reader did that is no defect, such as shifting rounds that count from 0.
+    n_records : int
+        Lines and table rows read, left out or not (a JSON Lines header is a record, a CSV header is not).
+    """
+
+    items: pd.DataFrame
+    turns: pd.DataFrame
+    verdicts: pd.DataFrame
+    problems: tuple[Problem, ...] = ()
+    coding: Literal["answers", "correctness"] = "answers"
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    n_records: int = field(default=0, compare=False)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, DebateLog):
+            return NotImplemented
+        return self.coding == other.coding and all(
+            getattr(self, name).equals(getattr(other, name)) for name in ("items", "turns", "verdicts")
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # frames have no hash
+
+    def __repr__(self) -> str:
+        return (
+            f"DebateLog({len(self.items)} debates, {len(self.turns)} turns, {len(self.verdicts)} verdicts, "
+            f"coding={self.coding!r}, {len(self.problems)} problems)"
+        )
+
+    @property
+    def n_left_out(self) -> int:
+        """How many records were left out; the others, ``n_records - n_left_out``, are in the tables."""
+        return sum(problem.left_out == "record" for problem in self.problems)
+
+
+def read_log(*paths: str | Path, strict: bool = True) -> DebateLog:
+    """Read files and globs into one log.
+
+    The format is known by the name: ``.jsonl`` and ``.ndjson`` (also with ``.gz``) hold records as
+    :class:`d3stats.log.write.LogWriter` writes them; ``.csv`` (also with ``.gz``) and ``.parquet`` hold one row
+    per turn with the columns ``debate, round, agent`` and ``vote, label`` or ``correct``, and optionally
+    ``question, cluster, log, protocol, answers`` (JSON), ``role, scores`` (JSON), ``tokens`` or
+    ``tokens_in, tokens_out``, ``model``, and ``closed, decision, stop_round, stop_reason``. A row without round
+    and agent is a debate without turns. An empty cell is missing. A debate's question is the debate itself when
+    it is not given. Rounds of a table in which a round 0 occurs are shifted by one, all rows of that file; this
+    is noted, not a problem.
+
+    The same debate may be opened in several files if its items are alike. Texts are not read.
+
+    Parameters
+    ----------
+    *paths : path or glob
+        Each file is read once, however often it is named.
+    strict : bool
+        Raise on the first defect in reading order, or leave out what is defective and list it in ``problems``;
+        :data:`d3stats.log.problems.KINDS` says for each kind of defect what is left out.
+
+    Raises
+    ------
+    LogError
+        With `strict`, names file, line, field, the requirement and what was got.
+    FileNotFoundError
+        When a path does not exist or a glob matches nothing.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "debates.csv"
+    >>> _ = path.write_text("debate,round,agent,vote,label\\nd,1,a,A,A\\nd,1,b,,A\\n")
+    >>> read_log(path).turns[["debate", "round", "agent", "vote"]]
+      debate  round agent  vote
+    0      d      1     a     A
+    1      d      1     b  None
+    """
+    files = find_files(paths)
+    with connect() as con:
+        clean = surely_clean(con, files)
+        if clean is not None:
+            return _read_clean(con, files, clean)
+    return _read_exactly(files, strict=strict)
+
+
+def _read_exactly(files: Sequence[LogFile], *, strict: bool) -> DebateLog:
+    checked, problems = check_exactly(files, strict=strict)
+    gathered = checked.gathered
+    return DebateLog(
+        items=frame(checked.items.values(), ITEM_COLUMNS),
+        turns=frame(checked.turns, turn_columns(gathered.coding, gathered.totals)),
+        verdicts=frame(checked.verdicts.values(), VERDICT_COLUMNS),
+        problems=problems,
+        coding=gathered.coding,
+        notes=tuple(gathered.notes),
+        n_records=gathered.n_records,
+    )
+
+
+def _read_clean(con: duckdb.DuckDBPyConnection, files: Sequence[LogFile], clean: Clean) -> DebateLog:
+    from d3stats.log.lines import view_lines
+    from d3stats.log.tables import view_tables
+
+    n_records = int(con.execute("SELECT sum(n) FROM scan").fetchall()[0][0])
+    if files[0].format == "jsonl":
+        view_lines(con, list(files))
+    else:
+        view_tables(con)
+
+    def fetch(view: str, columns: tuple[str, ...]) -> pd.DataFrame:
+        table = con.execute(f"SELECT {', '.join(columns)} FROM {view}").df()
+        for name, convert in (("answers", _answers), ("scores", _scores)):
+            if name in columns:
+                table[name] = _converted(table[name], convert)
+        return frame(table, columns)
+
+    return DebateLog(
+        items=fetch("items", ITEM_COLUMNS),
+        turns=fetch("turns", turn_columns(clean.coding, clean.totals)),
+        verdicts=fetch("verdicts", VERDICT_COLUMNS),
+        coding=clean.coding,
+        notes=clean.notes,
+        n_records=n_records,
+    )
+
+
+def _answers(text: str) -> tuple[str, ...]:
+    return tuple(json.loads(text))
+
+
+def _scores(text: str) -> dict[str, dict[str, float]]:
+    scores: dict[str, dict[str, float]] = json.loads(text, parse_int=float)
+    return scores
+
+
+def _converted(column: pd.Series, convert: Any) -> pd.Series:
+
+    values = [None if pd.isna(text) else convert(text) for text in column]
+    return pd.Series(values, index=column.index, dtype=object)

@@ -1,0 +1,183 @@
+"""Write a debate log: append-only, one record a line, on disk before `write` returns.
+
+A line is a record's JSON with absent (None) fields left out. A new file begins with a header. A program that is
+killed can lose at most the record that it was writing, and leaves at most one torn line; the next writer
+refuses to append to it until the torn line is moved aside.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Literal, Self
+
+if TYPE_CHECKING:
+    from d3stats.log.schema import AnyRecord
+
+__all__ = ["LogWriter", "Sync"]
+
+Sync = Literal["record", "close", "never"]
+
+
+class LogWriter:
+    """Append records to a JSON lines file; a context manager.
+
+    Parameters
+    ----------
+    path : path
+        Ends in ``.jsonl`` or ``.ndjson``; its folder must exist. Writing to an existing log appends.
+    source : str, optional
+        Where the records come from, for the header of a new file.
+    fsync : bool or {"record", "close", "never"}
+        When to wait for the disk: after every record (True, "record"), once at the end ("close", for bulk
+        imports), or not at all (False, "never"). With "record" every record is also handed to the system at
+        once; otherwise in blocks.
+    repair : bool
+        If the file ends in a torn line, move that line to ``<path>.torn`` (appending) instead of refusing.
+
+    Raises
+    ------
+    ValueError
+        When the name has another ending, the file is no debate log, or its last line is torn.
+    FileNotFoundError
+        When the folder does not exist.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from d3stats.log.schema import Item, Turn
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "debates.jsonl"
+    >>> with LogWriter(path, source="example") as log:
+    ...     log.write(Item(debate="d1", question="q1", label="A"))
+    ...     log.write(Turn(debate="d1", round=1, agent="juror 1", vote="A"))
+    >>> print(path.read_text().splitlines()[2])
+    {"type":"turn","debate":"d1","round":1,"agent":"juror 1","vote":"A"}
+    """
+
+    def __init__(
+        self, path: str | Path, *, source: str | None = None, fsync: bool | Sync = True, repair: bool = False
+    ) -> None:
+        self.path = Path(path)
+        if self.path.suffix not in (".jsonl", ".ndjson"):
+            raise ValueError(f"path must end in .jsonl or .ndjson; got path={str(path)!r}")
+        if fsync not in (True, False, "record", "close", "never"):
+            raise ValueError(f"fsync must be True, False, 'record', 'close' or 'never'; got fsync={fsync!r}")
+        self.fsync: Sync = "record" if fsync is True else "never" if fsync is False else fsync
+        new = not self.path.exists() or self.path.stat().st_size == 0
+        if not new:
+            _refuse_foreign(self.path)
+            _mend(self.path, repair=repair)
+            new = self.path.stat().st_size == 0
+        self._handle: IO[bytes] | None = self.path.open("ab")
+        if new:
+            from d3stats.log.schema import Header
+
+            self.write(Header(source=source))
+            if self.fsync != "never":
+                _sync_folder(self.path.parent)
+
+    def write(self, record: AnyRecord) -> None:
+        """Append one record.
+
+        Raises
+        ------
+        ValueError
+            When the writer is closed.
+        """
+        if self._handle is None:
+            raise ValueError(f"a writer must be open to write; got one that was closed ({self.path})")
+        line = record.model_dump_json(exclude_none=True) + "\n"
+        self._handle.write(line.encode("utf-8"))
+        if self.fsync == "record":
+            self._handle.flush()
+            os.fsync(self._handle.fileno())
+
+    def close(self) -> None:
+        """Hand everything to the disk and close; closing twice is harmless."""
+        if self._handle is None:
+            return
+        self._handle.flush()
+        if self.fsync != "never":
+            os.fsync(self._handle.fileno())
+        self._handle.close()
+        self._handle = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _refuse_foreign(path: Path) -> None:
+    with path.open("rb") as handle:
+        first = handle.readline(1 << 20)
+    try:
+        known = isinstance(json.loads(first), dict)
+    except (ValueError, RecursionError):
+        # A header torn in the middle still begins like one.
+        known = first.startswith(b"{") and not first.endswith(b"\n")
+    if not known:
+        raise ValueError(f"path must be a debate log to append to; got {first[:40]!r} in line 1 of {path}")
+
+
+def _mend(path: Path, *, repair: bool) -> None:
+    """Make the file end with a whole line: add a lacking line end, refuse or move aside a torn line."""
+    with path.open("rb+") as handle:
+        start = _last_line_start(handle)
+        handle.seek(start)
+        last = handle.read()
+        if last.endswith(b"\n"):
+            return
+        try:
+            whole = isinstance(json.loads(last), dict)
+        except (ValueError, RecursionError):
+            whole = False
+        if whole:
+            handle.write(b"\n")
+            return
+        if not repair:
+            raise ValueError(
+                f"the last line of a log must be whole before more is appended; got {last[-40:]!r} at the end of "
+                f"{path} (repair=True moves it to {path.name}.torn)"
+            )
+        torn = path.with_name(f"{path.name}.torn")
+        with torn.open("ab") as aside:
+            aside.write(last + b"\n")
+            aside.flush()
+            os.fsync(aside.fileno())
+        # Only now, when the torn line is safe elsewhere.
+        handle.truncate(start)
+        handle.flush()
+        os.fsync(handle.fileno())
+
+
+def _last_line_start(handle: IO[bytes]) -> int:
+    """Where the text after the last line end begins, or the last line itself when the file ends in one."""
+    block = 1 << 16
+    end = handle.seek(0, os.SEEK_END)
+    handle.seek(end - 1)
+    position = end - 1 if handle.read(1) == b"\n" else end
+    while position > 0:
+        at = max(0, position - block)
+        handle.seek(at)
+        found = handle.read(position - at).rfind(b"\n")
+        if found >= 0:
+            return at + found + 1
+        position = at
+    return 0
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name itself survive a power cut, where the system lets a folder be synced."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

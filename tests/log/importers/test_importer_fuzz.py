@@ -1,0 +1,113 @@
+"""One value of a well-shaped file is replaced: the import works or says what is wrong, nothing else."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from d3stats.log.importers import load
+
+MESSAGES = [{"role": "user", "content": "?"}, {"role": "assistant", "content": r"\boxed{5}"}]
+SOLUTION = {
+    "solution": r"\boxed{5}",
+    "score": {"logic_score": 9.0, "computation_score": 8.0, "critique": "ok"},
+}
+SWAPS = {
+    order: {"winner": "1", "completion": ["Output (a)", "stop"]} for order in ("swap = False", "swap = True")
+}
+PAIR = {
+    "idx": 0,
+    "instruction": "Do",
+    "input": "it",
+    "cmp_key": "a_b",
+    **{f"annotator{i}": 1 for i in (1, 2, 3)},
+}
+METRICS = {"judge_property_accuracy": 0.5, "judge_rule_accuracy": 0.5, "decision_quality": 1}
+
+FILES: dict[str, tuple[str, Any]] = {
+    "gsm-nested": ("a.json", {"Q": [[MESSAGES, MESSAGES], "#### 5"]}),
+    "slm-multiagent": ("mmlu_M_persona_a+b_agents2_rounds1.json", {"Q": [[MESSAGES, MESSAGES], "A"]}),
+    "critic-actor": (
+        "a_critic_actor.json",
+        {"Q": {"ground_truth": "#### 5", "all_rounds_data": [[SOLUTION]]}},
+    ),
+    "eot": ("Sample_CSQA_EoT_m.jsonl", {"question": "Q", "answer": "A", "response_list": ["(A)", "(B)"]}),
+    "mad": (
+        "0.json",
+        {
+            "model_name": "m",
+            "source": "S",
+            "debate translation": "T",
+            "players": dict.fromkeys(["Affirmative side", "Negative side", "Moderator", "Judge"], MESSAGES),
+        },
+    ),
+    "llmbar": ("Natural__J__Vanilla.json", [{"input": "Q", "label": 1, "results": [SWAPS]}]),
+    "pandalm": ("testset-v1.json", [PAIR]),
+    "prd": (
+        "ratings-gpt4/answer_a-vs-answer_b-gpt4-reviewer.jsonl",
+        {"question_id": 1, "score": 1, "text": "T"},
+    ),
+    "truthification": (
+        "game_1.json",
+        {
+            "config": {"seed": 1, "oracle_budget": 2, "observer_model": "m", "agent_model": "m"},
+            "rounds": [{"agent_statements": [{"agent_id": "A", "text": "T"}], "round_metrics": METRICS}],
+            "metrics": {"selection_accuracy": 0.5},
+        },
+    ),
+}
+WRONG: tuple[Any, ...] = (None, True, -1, 2.5, float("nan"), "", "text", [], [None], {}, {"a": 1})
+
+
+def paths(value: Any) -> Iterator[tuple[Any, ...]]:
+    yield ()
+    children = (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    )
+    for key, child in children:
+        yield from ((key, *rest) for rest in paths(child))
+
+
+def replaced(value: Any, where: tuple[Any, ...], new: Any) -> Any:
+    if not where:
+        return new
+    changed = copy.deepcopy(value)
+    at = changed
+    for key in where[:-1]:
+        at = at[key]
+    at[where[-1]] = new
+    return changed
+
+
+def outcome(action: Callable[[], object]) -> str | None:
+    """Return None when the action works or refuses its input in our words, else what escaped."""
+    try:
+        action()
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}"
+        return None if type(error) is ValueError and "must" in said else said
+    return None
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("text", [False, True])
+def test_a_well_shaped_file_imports_and_any_wrong_value_in_it_is_a_value_error(
+    tmp_path: Path, name: str, text: bool
+) -> None:
+    file, content = FILES[name]
+    path = tmp_path / file
+    path.parent.mkdir(exist_ok=True)
+    records = load(name).records
+    path.write_text(json.dumps(content), encoding="utf-8")
+    source = tmp_path if name == "prd" else path.parent if name == "pandalm" else path
+    assert len(list(records(source, text=text))) > 1
+    for where in paths(content):
+        for wrong in WRONG:
+            path.write_text(json.dumps(replaced(content, where, wrong)), encoding="utf-8")
+            escaped = outcome(lambda: list(records(source, text=text)))
+            assert escaped is None, f"{name}, {where} = {wrong!r}: {escaped}"

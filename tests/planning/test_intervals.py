@@ -1,0 +1,78 @@
+"""The intervals of ratios over resampled questions: coverage, and two implementations of BCa."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from d3stats.planning import replay
+from d3stats.planning._intervals import BootstrapSettings, RatioColumns
+from d3stats.trajectories import Trajectories
+
+
+def one_ratio(above: np.ndarray, below: np.ndarray) -> RatioColumns:
+    columns = RatioColumns(len(above))
+    columns.measure("rule", "ratio", columns.add("above", above), columns.add("below", below))
+    return columns
+
+
+@pytest.mark.parametrize("interval", ["percentile", "bca"])
+def test_limits_agree_with_scipys_bootstrap(interval: str) -> None:
+    rng = np.random.default_rng(2)
+    above, below = rng.exponential(1.0, 40), rng.integers(1, 4, 40).astype(float)
+    settings = BootstrapSettings(0.9, interval, 20_000)
+    mine = one_ratio(above, below).limits(np.arange(40), settings, np.random.default_rng(1))
+    theirs = stats.bootstrap(
+        (above, below),
+        lambda a, b, axis=-1: a.sum(axis=axis) / b.sum(axis=axis),
+        paired=True,
+        vectorized=True,
+        confidence_level=0.9,
+        n_resamples=20_000,
+        method="BCa" if interval == "bca" else "percentile",
+        rng=np.random.default_rng(3),
+    ).confidence_interval
+    assert mine.estimate[0] == pytest.approx(above.sum() / below.sum())
+    assert (mine.low[0], mine.high[0]) == pytest.approx(tuple(theirs), abs=0.01)
+
+
+def test_an_undefined_ratio_is_not_given_limits() -> None:
+    columns = one_ratio(np.zeros(5), np.zeros(5))
+    limits = columns.limits(np.arange(5), BootstrapSettings(0.95, "bca", 50), np.random.default_rng(1))
+    assert np.isnan([limits.estimate[0], limits.low[0], limits.high[0]]).all()
+    assert limits.sizes[0] == 0
+
+
+def test_a_replicate_without_a_scored_debate_is_left_out() -> None:
+    below = np.array([1.0, 0.0, 0.0, 0.0])
+    limits = one_ratio(below, below).limits(
+        np.arange(4), BootstrapSettings(0.95, "percentile", 200), np.random.default_rng(1)
+    )
+    assert (limits.low[0], limits.estimate[0], limits.high[0]) == (1.0, 1.0, 1.0)
+
+
+def coverage(interval: str, reps: int, n_questions: int) -> float:
+    """Share of worlds whose accuracy at round 1 lies in its interval; four debates a question, correlated."""
+    rng = np.random.default_rng(12)
+    covered = 0
+    for _ in range(reps):
+        p = rng.beta(1.4, 0.6, n_questions).repeat(4)
+        votes = (rng.random((len(p), 1, 1)) < p[:, None, None]).astype(int)
+        t = Trajectories.from_arrays(
+            votes, [1] * len(p), answers=["wrong", "right"], cluster=np.arange(n_questions).repeat(4)
+        )
+        row = replay(t, "fixed:1", interval=interval, n_boot=400, rng=rng).to_frame().iloc[0]
+        covered += row["accuracy_low"] <= 0.7 <= row["accuracy_high"]
+    return covered / reps
+
+
+@pytest.mark.parametrize("interval", ["percentile", "bca"])
+def test_intervals_cover_when_debates_of_one_question_hang_together(interval: str) -> None:
+    assert coverage(interval, 120, 100) == pytest.approx(0.95, abs=0.06)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("interval", ["percentile", "bca"])
+def test_intervals_cover_at_the_level_they_state(interval: str) -> None:
+    assert 0.935 <= coverage(interval, 2000, 150) <= 0.965

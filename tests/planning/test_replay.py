@@ -1,0 +1,322 @@
+"""A replay by hand, against a plain loop, and on real debates."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+
+from d3stats.planning import replay
+from d3stats.stopping import FixedRounds, FullDepth, KSStability, Unanimity
+from d3stats.trajectories import MISSING, Trajectories
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "stopping"))
+from stopping_strategies import RULES, logs
+
+
+def by_hand() -> Trajectories:
+    """Four debates of three questions whose every number can be counted on fingers."""
+    votes = [
+        [["A", "A", "A"], ["A", "A", "A"], ["A", "A", "A"]],  # agreed at once, right
+        [["A", "B", "B"], ["A", "A", "B"], ["A", "A", "A"]],  # wrong, then right
+        [["A", "A", "B"], ["B", "B", "B"], ["B", "B", "A"]],  # right, then wrong for good
+        [[None, None, None], ["A", "B", "C"], ["C", "C", "B"]],  # silent, a tie, then C
+    ]
+    return Trajectories.from_arrays(
+        votes,
+        ["A", "A", "A", "C"],
+        cluster=["q1", "q1", "q2", "q3"],
+        tokens=[[10, 20, 30], [10, 20, 30], [10, 20, 30], [10, 20, 30]],
+    )
+
+
+def table(result: object, column: str) -> dict[str, float]:
+    frame = result.to_frame().set_index("rule")  # type: ignore[attr-defined]
+    return frame[column].to_dict()
+
+
+def test_the_table_by_hand() -> None:
+    result = replay(by_hand(), ["fixed:1", "fixed:2"], n_boot=100, rng=1)
+    assert result.names == ("fixed:1", "fixed:2", "unanimity", "full")
+    assert table(result, "rounds") == {"fixed:1": 1, "fixed:2": 2, "unanimity": 2.25, "full": 3}
+    assert table(result, "tokens") == {"fixed:1": 10, "fixed:2": 30, "unanimity": 40, "full": 60}
+    # The silent first round of the last debate is left out; the tie in its second goes to seat 1, wrong.
+    assert table(result, "accuracy") == pytest.approx(
+        {"fixed:1": 2 / 3, "fixed:2": 2 / 4, "unanimity": 3 / 4, "full": 3 / 4}
+    )
+    assert table(result, "flips") == pytest.approx(
+        {"fixed:1": 2 / 3, "fixed:2": 1 / 4, "unanimity": 0, "full": 0}
+    )
+    assert table(result, "gained") == pytest.approx(
+        {"fixed:1": 1 / 3, "fixed:2": 0, "unanimity": 0, "full": 0}
+    )
+    assert table(result, "lost") == pytest.approx(
+        {"fixed:1": 1 / 3, "fixed:2": 1 / 4, "unanimity": 0, "full": 0}
+    )
+    assert table(result, "saved_rounds_vs_unanimity") == pytest.approx(
+        {"fixed:1": 1.25 / 2.25, "fixed:2": 0.25 / 2.25, "unanimity": 0, "full": -0.75 / 2.25}
+    )
+    assert table(result, "saved_tokens_vs_full") == pytest.approx(
+        {"fixed:1": 5 / 6, "fixed:2": 1 / 2, "unanimity": 1 / 3, "full": 0}
+    )
+
+
+def test_a_silent_round_counted_as_wrong_is_a_flip_and_a_loss() -> None:
+    result = replay(by_hand(), "fixed:1", missing="wrong", n_boot=100, rng=1)
+    assert table(result, "accuracy")["fixed:1"] == pytest.approx(2 / 4)
+    assert table(result, "flips")["fixed:1"] == pytest.approx(3 / 4)
+    assert table(result, "lost")["fixed:1"] == pytest.approx(2 / 4)
+
+
+def test_every_row_carries_its_settings() -> None:
+    frame = replay(by_hand(), "ks", level=0.9, interval="bca", n_boot=50, rng=1).to_frame()
+    assert set(frame["level"]) == {0.9}
+    assert set(frame["interval"]) == {"bca"}
+    assert set(frame["n_boot"]) == {50}
+    assert set(frame["missing"]) == {"exclude"}
+    assert (set(frame["n_debates"]), set(frame["n_questions"])) == ({4}, {3})
+    assert frame["decides"].tolist() == ["batch", "debate", "debate"]
+
+
+def test_the_stops_add_up_and_draw() -> None:
+    result = replay(by_hand(), ["fixed:2", "ks"], n_boot=10, rng=1)
+    stops = result.stops()
+    assert list(stops.columns) == ["rule", "round", "share", "reason"]
+    assert stops.groupby("rule")["share"].sum().to_numpy() == pytest.approx(1)
+    unanimity = stops[stops["rule"] == "unanimity"][["round", "share", "reason"]].to_numpy().tolist()
+    assert unanimity == [
+        [1, 0.25, "unanimity"],
+        [2, 0.25, "unanimity"],
+        [3, 0.25, "exhausted"],
+        [3, 0.25, "unanimity"],
+    ]
+
+
+def test_the_plot_shows_every_rule() -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    result = replay(by_hand(), "fixed:2", n_boot=10, rng=1)
+    _, ax = plt.subplots()
+    assert result.plot(ax=ax) is ax
+    assert {"fixed:2", "unanimity", "full"} <= {label.get_text() for label in ax.get_yticklabels()}
+    plt.close("all")
+
+
+def test_the_debates_one_by_one() -> None:
+    frame = replay(by_hand(), "fixed:2", n_boot=10, rng=1).per_debate()
+    assert len(frame) == 4 * 3
+    row = frame[(frame["rule"] == "fixed:2") & (frame["debate"] == "4")].iloc[0]
+    assert (row["question"], row["round"], row["reason"], row["verdict"]) == ("q3", 2, "fixed_rounds", "A")
+    assert (row["full_verdict"], row["label"], bool(row["tied"])) == ("C", "C", True)
+    assert (bool(row["correct"]), bool(row["flipped"]), row["tokens"]) == (False, True, 30)
+
+
+def test_unknown_is_missing_in_the_debates_not_false() -> None:
+    t = Trajectories.from_arrays([[["A"], ["A"]], [[None], ["A"]]], ["A", None], cluster=[1, 2])
+    frame = replay(t, "fixed:1", n_boot=10, rng=1).per_debate()
+    first = frame[frame["rule"] == "fixed:1"]
+    assert first["correct"].isna().tolist() == [False, True]
+    assert first["flipped"].isna().tolist() == [False, True]
+    assert first["label"].isna().tolist() == [False, True]
+
+
+@given(logs(min_debates=2, min_rounds=1))
+def test_the_means_are_those_of_a_plain_loop(t: Trajectories) -> None:
+    if len(set(t.cluster.tolist())) < 2:
+        return
+    result = replay(t, list(RULES), n_boot=5, rng=1)
+    frame = result.to_frame().set_index("rule")
+    verdicts = t.verdicts()
+    for rule in RULES:
+        stops = rule.stop_rounds(t).rounds
+        scored, right, compared, same = 0, 0, 0, 0
+        for i in range(t.n_debates):
+            verdict = verdicts[i, stops[i] - 1] if stops[i] else MISSING
+            final = verdicts[i, t.depth[i] - 1] if t.depth[i] else MISSING
+            if verdict != MISSING and t.label[i] != MISSING:
+                scored, right = scored + 1, right + (verdict == t.label[i])
+            if verdict != MISSING and final != MISSING:
+                compared, same = compared + 1, same + (verdict == final)
+        row = frame.loc[str(rule)]
+        assert row["rounds"] == pytest.approx(stops.mean())
+        assert row["accuracy"] == pytest.approx(right / scored if scored else np.nan, nan_ok=True)
+        assert row["agreement"] == pytest.approx(same / compared if compared else np.nan, nan_ok=True)
+        assert row["flips"] == pytest.approx(1 - same / compared if compared else np.nan, nan_ok=True)
+
+
+# ------------------------------------------------------------------ baselines and differences
+
+
+def test_unanimity_and_full_depth_are_always_there_and_only_once() -> None:
+    given_by_user = replay(
+        by_hand(), [Unanimity(missing="block"), FixedRounds(1), FullDepth()], n_boot=5, rng=1
+    )
+    assert given_by_user.names == ("unanimity:missing=block", "fixed:1", "full")
+    assert given_by_user.baseline == "unanimity:missing=block"
+
+
+def test_a_rule_that_saves_nothing_against_unanimity_says_so() -> None:
+    result = replay(by_hand(), "unanimity | fixed:3", n_boot=200, rng=1)
+    row = result.to_frame().set_index("rule").loc["unanimity | fixed:3"]
+    assert row["saved_rounds_vs_full"] > 0.2
+    assert (row["saved_rounds_vs_unanimity"], row["saved_rounds_vs_unanimity_high"]) == (0, 0)
+
+
+def test_paired_differences_by_hand() -> None:
+    result = replay(by_hand(), ["fixed:1", "fixed:2"], n_boot=100, rng=1)
+    paired = result.paired().set_index(["rule", "against", "measure"])
+    assert paired.loc[("fixed:1", "fixed:2", "rounds"), "difference"] == -1
+    assert paired.loc[("fixed:1", "fixed:2", "tokens"), "difference"] == -20
+    accuracy = paired.loc[("fixed:1", "full", "accuracy")]
+    # Over the three debates that have a verdict under both: one won, one lost.
+    assert (accuracy["difference"], accuracy["n_debates"]) == (0, 3)
+    against = result.paired("unanimity")
+    assert set(against["against"]) == {"unanimity"}
+    assert set(against["rule"]) == {"fixed:1", "fixed:2", "full"}
+    pd.testing.assert_frame_equal(against, result.paired(Unanimity()))
+    with pytest.raises(ValueError, match=r"against must be one of 'fixed:1'.*got against='fixed:3'"):
+        result.paired("fixed:3")
+
+
+def test_a_paired_interval_is_shorter_than_the_difference_of_two() -> None:
+    rng = np.random.default_rng(3)
+    hard = rng.random(300) < 0.5
+    votes = np.where(hard[:, None, None], 0, 1) * np.ones((300, 2, 3), dtype=int)
+    votes[:20, 1] = 1
+    t = Trajectories.from_arrays(votes, [1] * 300, answers=["wrong", "right"])
+    result = replay(t, "fixed:1", rng=1)
+    paired = result.paired("full").set_index(["rule", "measure"]).loc[("fixed:1", "accuracy")]
+    alone = result.to_frame().set_index("rule").loc["fixed:1"]
+    assert paired["high"] - paired["low"] < 0.5 * (alone["accuracy_high"] - alone["accuracy_low"])
+    assert paired["high"] < 0
+
+
+def test_the_same_seed_gives_the_same_table_and_the_same_differences() -> None:
+    first, second = (replay(by_hand(), "fixed:1", n_boot=300, rng=7) for _ in range(2))
+    pd.testing.assert_frame_equal(first.to_frame(), second.to_frame())
+    pd.testing.assert_frame_equal(first.paired(), second.paired())
+    pd.testing.assert_frame_equal(first.paired(), first.paired())
+
+
+def test_the_table_cannot_be_changed_from_outside() -> None:
+    result = replay(by_hand(), "fixed:1", n_boot=10, rng=7)
+    frame = result.to_frame()
+    frame["rounds"] = 0.0
+    assert table(result, "rounds")["fixed:1"] == 1
+
+
+# ------------------------------------------------------------------ what limits the table
+
+
+def test_the_summary_says_what_limits_it() -> None:
+    result = replay(by_hand(), ["fixed:1", "fixed:2", "ks"], n_boot=50, rng=1)
+    text = result.summary()
+    assert "4 debates of 3 questions" in text
+    assert "95% percentile" in text
+    assert "Only 3 questions" in text
+    assert "without any vote" in text
+    assert "tied plurality" in text
+    assert "whole batch: ks:0.05" in text
+    assert "Looks at the right answers" in text
+    for name in result.names:
+        assert any(line.startswith(name) for line in text.splitlines())
+
+
+def test_no_flip_among_few_questions_is_not_no_flip() -> None:
+    t = Trajectories.from_arrays([[["A", "A"], ["A", "A"]]] * 50, ["A"] * 50)
+    notes = replay(t, "fixed:1", n_boot=10, rng=1).notes
+    assert any("up to 5.8% of questions could flip unseen among 50" in note for note in notes)
+
+
+def test_votes_coded_by_correctness_are_flagged() -> None:
+    t = Trajectories.from_arrays(
+        [[[0, 1]], [[1, 1]]], [1, 1], answers=["wrong", "right"], coding="correctness"
+    )
+    assert any("correctness" in note for note in replay(t, "fixed:1", n_boot=10, rng=1).notes)
+
+
+def test_without_labels_nothing_is_said_of_accuracy() -> None:
+    t = Trajectories.from_arrays([[["A"], ["B"]], [["B"], ["B"]]])
+    result = replay(t, "fixed:1", n_boot=50, rng=1)
+    assert not {"accuracy", "gained", "lost", "tokens"} & set(result.to_frame().columns)
+    assert table(result, "flips")["fixed:1"] == 0.5
+    assert set(result.paired()["measure"]) == {"rounds"}
+    assert "2 of 2 debates have no label" in result.summary()
+
+
+def test_debates_with_unrecorded_tokens_are_left_out_under_every_rule() -> None:
+    tokens = [[10.0, 10.0], [50.0, np.nan], [10.0, 30.0]]
+    t = Trajectories.from_arrays([[["A"], ["A"]]] * 3, ["A"] * 3, tokens=tokens)
+    result = replay(t, "fixed:1", n_boot=50, rng=1)
+    assert table(result, "tokens") == {"fixed:1": 10, "unanimity": 10, "full": 30}
+    assert any("leave out 1 of 3 debates" in note for note in result.notes)
+
+
+def test_a_rule_without_a_single_verdict_has_no_accuracy_rather_than_a_silent_one() -> None:
+    t = Trajectories.from_arrays([[[None], ["A"]], [[None], ["B"]]], ["A", "A"])
+    result = replay(t, "fixed:1", n_boot=50, rng=1)
+    assert "not defined" in result.summary()
+    assert any("most under fixed:1: 2 of 2" in note for note in result.notes)
+    assert "accuracy" not in set(result.paired("full").query("rule == 'fixed:1'")["measure"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"missing": "drop"}, r"missing must be one of 'exclude', 'wrong'"),
+        ({"interval": "hdi"}, r"interval must be one of 'percentile', 'bca'"),
+        ({"level": 1.0}, r"level must lie strictly between 0 and 1"),
+        ({"n_boot": 0}, r"n_boot must be >= 1"),
+        ({"rules": ["fixed:1", FixedRounds(1)]}, r"rules must have different names; got 'fixed:1' twice"),
+        ({"rules": "sprt"}, r"rule must be one of"),
+    ],
+)
+def test_what_cannot_be_replayed_is_refused(arguments: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        replay(by_hand(), **{"rules": "fixed:1", **arguments})
+
+
+def test_one_question_is_no_sample_of_questions() -> None:
+    with pytest.raises(
+        ValueError, match=r"at least 2 questions, because intervals resample questions; got 1"
+    ):
+        replay(by_hand().select([0, 1]), "fixed:1")
+    with pytest.raises(ValueError, match=r"at least one debate; got none"):
+        replay(by_hand().select(np.array([], dtype=int)), "fixed:1")
+    with pytest.raises(TypeError, match=r"rules must be stopping rules or their text; got 3"):
+        replay(by_hand(), [3])  # type: ignore[list-item]
+
+
+# ------------------------------------------------------------------ real debates
+
+
+@pytest.mark.real_data
+def test_on_seven_small_models_ks_alone_costs_more_than_unanimity(data_dir: Path) -> None:
+    logged = pd.read_csv(data_dir / "derived" / "per_round_correct.csv")
+    logged = logged[logged["log"].isin(["gsm_agents7", "mmlu_agents7"])]
+    task, item = logged["log"].str.split("_").str[0], logged["item"].astype(str)
+    turns = logged.assign(debate=logged["model"] + "/" + task + "/" + item, question=task + "/" + item)
+    t = Trajectories.from_frame(turns[["debate", "round", "agent", "correct", "question", "log"]])
+    assert (t.n_debates, t.n_rounds, len(t.cluster_names)) == (160, 3, 40)
+    result = replay(t, ["fixed:1", "ks:0.05,patience=2", "unanimity | ks:0.05"], rng=1)
+    frame = result.to_frame().set_index("rule")
+    assert frame["rounds"].round(4).to_dict() == {
+        "fixed:1": 1.0,
+        "ks:0.05": 3.0,
+        "unanimity | ks:0.05": 1.6125,
+        "unanimity": 1.6125,
+        "full": 3.0,
+    }
+    assert frame.loc["unanimity", "accuracy"] == pytest.approx(121 / 158)
+    assert frame.loc["full", "accuracy"] == pytest.approx(120 / 157)
+    assert frame.loc["ks:0.05", "saved_rounds_vs_unanimity_high"] < -0.5
+    assert frame.loc["unanimity | ks:0.05", "saved_rounds_vs_unanimity"] == 0
+    ks = KSStability().distances(t)
+    assert ks == pytest.approx((None, 17 / 157, 5 / 157), abs=1e-12)

@@ -1,0 +1,91 @@
+"""Random logs and random rules for the property tests of this folder."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+
+from d3stats.stopping import (
+    BatchRule,
+    FixedRounds,
+    FullDepth,
+    KSStability,
+    NoiseAwareKS,
+    Rule,
+    StoppingRule,
+    Unanimity,
+)
+from d3stats.trajectories import MISSING, Trajectories
+
+RULES: tuple[Rule, ...] = (
+    FixedRounds(1),
+    FixedRounds(2),
+    FixedRounds(3),
+    FullDepth(),
+    Unanimity(),
+    Unanimity(missing="block"),
+    Unanimity(min_votes=1),
+    Unanimity(min_votes=3),
+)
+"""At least one of every per-debate rule that can be written as text."""
+
+BATCH_RULES: tuple[BatchRule, ...] = (
+    KSStability(0.3, patience=1),
+    KSStability(0.5, patience=2),
+    KSStability(0.4, patience=1, window=2, missing="wrong"),
+    KSStability(0.4, patience=1, carry=Unanimity()),
+    KSStability(0.6, patience=2, carry=FixedRounds(2) & Unanimity()),
+    NoiseAwareKS(0.9, level=0.6, window=1, n_boot=20),
+    NoiseAwareKS(0.95, level=0.5, window=2, n_boot=20, carry=Unanimity(), missing="wrong"),
+)
+"""At least one of every batch rule that can be written as text, with an empirical distance."""
+
+
+def _combined(parts: st.SearchStrategy[StoppingRule]) -> st.SearchStrategy[StoppingRule]:
+    return st.one_of(
+        st.builds(lambda a, b: a | b, parts, parts),
+        st.builds(lambda a, b: a & b, parts, parts),
+        st.builds(lambda a, k: a.after(k), parts, st.integers(1, 4)),
+    )
+
+
+debate_rules = st.recursive(st.sampled_from(RULES), _combined, max_leaves=5)
+any_rules = st.recursive(st.sampled_from(RULES + BATCH_RULES), _combined, max_leaves=5)
+
+
+@st.composite
+def logs(draw: st.DrawFn, min_debates: int = 1, min_rounds: int = 0) -> Trajectories:
+    """Small logs: missing votes, ties, mixed panels and depths, unlabelled debates, shared questions."""
+    n = draw(st.integers(min_debates, 7))
+    n_rounds = draw(st.integers(min_rounds, 5))
+    seats = draw(st.integers(1, 4))
+    correctness = draw(st.booleans())
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_answers = 2 if correctness else draw(st.integers(1, 3))
+    votes = rng.integers(0, n_answers, size=(n, n_rounds, seats))
+    # Debates that copy a seat or the round before reach agreement and stability often enough to matter.
+    for r in range(n_rounds):
+        copied = rng.random((n, seats)) < draw(st.sampled_from([0.0, 0.5, 0.9]))
+        votes[:, r][copied] = np.broadcast_to(votes[:, r, :1], (n, seats))[copied]
+        if r:
+            kept = rng.random(n) < 0.4
+            votes[kept, r] = votes[kept, r - 1]
+    votes[rng.random(votes.shape) < draw(st.sampled_from([0.0, 0.1, 0.5]))] = MISSING
+    depth = rng.integers(0, n_rounds + 1, n) if draw(st.booleans()) else np.full(n, n_rounds)
+    panel = rng.integers(1, seats + 1, n) if draw(st.booleans()) else np.full(n, seats)
+    votes[np.arange(n_rounds)[None, :] >= depth[:, None]] = MISSING
+    votes = np.where(np.arange(seats) >= panel[:, None, None], MISSING, votes)
+    label = np.ones(n, dtype=int) if correctness else rng.integers(0, n_answers, n)
+    if not correctness:
+        label[1:][rng.random(n - 1) < 0.2] = MISSING
+    tokens = rng.integers(1, 100, size=(n, n_rounds)).astype(float) if draw(st.booleans()) else None
+    return Trajectories.from_arrays(
+        votes,
+        label,
+        answers=["wrong", "right"] if correctness else ["a", "b", "c"][:n_answers],
+        depth=depth,
+        panel=panel,
+        cluster=rng.integers(0, draw(st.integers(1, n)), n),
+        tokens=tokens,
+        coding="correctness" if correctness else "answers",
+    )
