@@ -70,6 +70,7 @@ figures: $(DEV)  ## remake every figure in figures/
 	$(BIN)/python figures/make_figures.py
 
 docs: $(DEV)  ## build the documentation into docs/_build/html, warnings are errors
+	rm -rf docs/api/generated  # a page of a room that is gone would linger
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 

@@ -153,6 +153,36 @@ class Counts(_Cells):
 
     columns = ("successes", "trials")
 
+    @classmethod
+    def from_votes(cls, votes: ArrayLike) -> Counts:
+        """Count correct votes per debate, straight from the vote array.
+
+        Parameters
+        ----------
+        votes : array of bool or int, shape (debates, seats)
+            1 or True for a correct vote, 0 or False for another, any negative number for a missing one.
+
+        Raises
+        ------
+        ValueError
+            When the array is not two-dimensional or a vote is above 1.
+
+        Examples
+        --------
+        >>> Counts.from_votes([[1, 1, 0], [1, 0, -1]]).to_frame()
+           successes  trials  weight
+        0          1       2     1.0
+        1          2       3     1.0
+        """
+        array = np.asarray(votes)
+        if array.ndim != 2:
+            raise ValueError(f"votes must have shape (debates, seats); got shape {array.shape}")
+        if array.dtype.kind not in "biu":
+            raise TypeError(
+                f"votes must be booleans or integers (missing is negative); got dtype {array.dtype}"
+            )
+        return _count_votes(array)
+
     @property
     def successes(self) -> NDArray[np.int64]:
         """Correct votes of each cell, shape (cells,)."""
@@ -162,6 +192,37 @@ class Counts(_Cells):
     def trials(self) -> NDArray[np.int64]:
         """Votes cast in each cell, shape (cells,)."""
         return self.keys[:, 1]
+
+
+def _count_votes(votes: NDArray[Any]) -> Counts:
+    """Histogram (correct, cast) in blocks that stay in cache; a sum over a short last axis would be slow."""
+    seats = votes.shape[1]
+    table = np.zeros((seats + 1, seats + 1), dtype=np.int64)
+    small = np.uint8 if seats < 256 else np.int64
+    for at in range(0, len(votes), 1 << 14):
+        block = votes[at : at + (1 << 14)]
+        if block.dtype != bool:
+            if block.max(initial=0) > 1:
+                raise ValueError(f"votes must be 1, 0 or negative (missing); got {block.max()}")
+            if block.min(initial=0) < 0:
+                correct, cast = _row_sums(block == 1, small), _row_sums(block >= 0, small)
+                both = cast.astype(np.int64) * (seats + 1) + correct
+                table += np.bincount(both, minlength=table.size).reshape(table.shape)
+                continue
+            block = block == 1
+        correct = _row_sums(block, small)
+        for s in range(seats + 1):
+            table[seats, s] += np.count_nonzero(correct == s)
+    trials, successes = np.nonzero(table)
+    return Counts.from_columns(successes, trials, weights=table[trials, successes])
+
+
+def _row_sums(flags: NDArray[np.bool_], dtype: type[np.integer[Any]]) -> NDArray[Any]:
+    ones = flags.view(np.uint8)
+    total = np.zeros(len(flags), dtype=dtype)
+    for seat in range(flags.shape[1]):
+        total += ones[:, seat]
+    return total
 
 
 class RoundCounts(_Cells):

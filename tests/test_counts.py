@@ -199,6 +199,37 @@ def test_whole_number_answers_keep_their_name_when_another_answer_is_missing() -
     assert counted.matrix.tolist() == [[1, 1], [0, 0]]
 
 
+@given(
+    st.integers(0, 4).flatmap(
+        lambda n: st.lists(st.lists(st.integers(-2, 1), min_size=n, max_size=n), max_size=9)
+    )
+)
+def test_votes_are_counted_as_a_plain_reading_counts_them(rows: list[list[int]]) -> None:
+    votes = np.array(rows, dtype=np.int8).reshape(len(rows), len(rows[0]) if rows else 3)
+    expected = Counts.from_columns([r.count(1) for r in rows], [sum(v >= 0 for v in r) for r in rows])
+    assert Counts.from_votes(votes) == expected
+    assert Counts.from_votes(votes.astype(np.int64)[::-1]) == expected
+    cast = votes[(votes >= 0).all(axis=1)]
+    assert Counts.from_votes(cast == 1) == Counts.from_votes(cast)
+
+
+def test_votes_of_many_debates_and_many_seats_are_counted_across_blocks() -> None:
+    votes = np.random.default_rng(1).integers(-1, 2, size=(40_000, 3), dtype=np.int8)
+    expected = Counts.from_columns((votes == 1).sum(axis=1), (votes >= 0).sum(axis=1))
+    assert Counts.from_votes(votes) == expected
+    wide = np.ones((2, 300), dtype=bool)
+    assert Counts.from_votes(wide) == Counts.from_columns([300, 300], [300, 300])
+
+
+def test_votes_that_are_no_votes_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"votes must have shape \(debates, seats\); got shape \(2,\)"):
+        Counts.from_votes([1, 0])
+    with pytest.raises(ValueError, match=r"votes must be 1, 0 or negative \(missing\); got 2"):
+        Counts.from_votes([[1, 2]])
+    with pytest.raises(TypeError, match="votes must be booleans or integers"):
+        Counts.from_votes([[0.5, 1.0]])
+
+
 # ---------------------------------------------------------------- immutability and equality
 
 

@@ -14,22 +14,19 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from d3stats._check import RngLike, as_rng, choice, integer, probability, whole_numbers
+from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats.counts import RoundCounts
 from d3stats.models._fit import Method
-from d3stats.models._likelihood import Cells
-from d3stats.models._resample import cluster_totals, resampled_totals, swapped_totals
-from d3stats.models.betabinom import CLOSED, BetaBinomialMixture
-from d3stats.models.bootstrap import refit
+from d3stats.models.betabinom import BetaBinomialMixture
 from d3stats.models.mixture import fit_beta_binomial_mixture_batch
 from d3stats.models.result import MixtureFit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["RoundsFit", "Scale", "fit_rounds", "ks_series", "latent_ks", "pmf_ks"]
+__all__ = ["RoundsFit", "Scale", "fit_rounds", "latent_ks", "pmf_ks"]
 
 Floats = NDArray[np.float64]
 Scale = Literal["pmf", "latent"]
@@ -244,129 +241,3 @@ def fit_rounds(
     sizes, index = np.unique(cells[:, 1], return_inverse=True)
     panel = int(sizes[np.bincount(index, weights=table.sum(axis=0)).argmax()])
     return RoundsFit(tuple(int(r) for r in numbers), tuple(batch[i] for i in range(len(batch))), panel)
-
-
-def ks_series(
-    successes: ArrayLike,
-    trials: ArrayLike,
-    cluster: ArrayLike | None = None,
-    *,
-    fit: RoundsFit | None = None,
-    n_components: int = 2,
-    level: float = 0.95,
-    n_boot: int = 200,
-    scales: tuple[Scale, ...] = SCALES,
-    rng: RngLike = None,
-) -> pd.DataFrame:
-    """Distance of each round from the one before, how much of it is noise, and how large it may truly be.
-
-    Parameters
-    ----------
-    successes, trials : array of int, shape (debates, rounds)
-        As :meth:`d3stats.trajectories.Trajectories.successes_trials` gives them; 0 trials is no vote.
-    cluster : array of int, shape (debates,), optional
-        The question of each debate: questions, not debates, are resampled.
-    fit : RoundsFit, optional
-        The fits, when they exist already.
-    n_boot : int
-        Replicates; each is refitted.
-
-    Returns
-    -------
-    DataFrame
-        One row per round and scale: ``round, scale, ks, noise, lower, upper, level, kind``. ``noise`` is the
-        `level` quantile of the distance when each question's two rounds are swapped with probability 1/2
-        (nothing drifts); ``lower, upper`` are percentiles of the distance when questions are resampled. A
-        distance below its noise shows no drift; only an upper bound below a margin shows that there is none.
-    """
-    s, n = np.asarray(successes), np.asarray(trials)
-    if s.ndim != 2 or s.shape != n.shape:
-        raise ValueError(
-            f"successes and trials must share a shape (debates, rounds); got {s.shape} and {n.shape}"
-        )
-    codes = np.arange(len(s)) if cluster is None else whole_numbers("cluster", cluster)
-    if codes.size != len(s):
-        raise ValueError(f"cluster must have one value per debate ({len(s)}); got {codes.size}")
-    probability("level", level, open_interval=True)
-    integer("n_boot", n_boot, minimum=2)
-    generator = as_rng(rng)
-    if fit is None:
-        parts = [
-            RoundCounts.from_columns(np.full(len(s), r + 1), s[:, r], n[:, r]) for r in range(s.shape[1])
-        ]
-        fit = fit_rounds(sum(parts, start=RoundCounts.empty()), n_components=n_components)
-    observed = {scale: fit.ks(scale) for scale in scales}
-    rows = []
-    for r in range(s.shape[1] - 1):
-        both = (n[:, r] > 0) & (n[:, r + 1] > 0)
-        draws = _refitted_pairs(
-            s[both, r : r + 2], n[both, r : r + 2], codes[both], fit, r, n_boot, generator
-        )
-        for scale in scales:
-            null, boot = (_distances(a, b, scale, fit.panel) for a, b in draws)
-            lower, upper = np.quantile(boot, [(1 - level) / 2, (1 + level) / 2])
-            rows.append(
-                {
-                    "round": r + 2,
-                    "scale": scale,
-                    "ks": float(observed[scale][r]),
-                    "noise": float(np.quantile(null, level)),
-                    "lower": float(lower),
-                    "upper": float(upper),
-                    "level": level,
-                    "kind": f"cluster bootstrap percentile and paired swap null, {n_boot} replicates",
-                }
-            )
-    return pd.DataFrame(rows, columns=["round", "scale", "ks", "noise", "lower", "upper", "level", "kind"])
-
-
-def _refitted_pairs(
-    successes: NDArray[np.int64],
-    trials: NDArray[np.int64],
-    cluster: NDArray[np.int64],
-    fit: RoundsFit,
-    r: int,
-    n_boot: int,
-    rng: np.random.Generator,
-) -> list[tuple[BetaBinomialMixture, BetaBinomialMixture]]:
-    """Refit both rounds to swapped and to resampled clusters: [(before, after) null, (before, after) boot]."""
-    pairs = np.stack([successes.ravel(order="F"), trials.ravel(order="F")], axis=1)
-    distinct, cell = np.unique(pairs, axis=0, return_inverse=True)
-    cell = cell.ravel().reshape(2, -1)
-    width = len(distinct)
-    one_hot = np.zeros((len(successes), 2 * width))
-    rows = np.arange(len(successes))
-    one_hot[rows, cell[0]] = 1.0
-    one_hot[rows, width + cell[1]] = 1.0
-    totals = cluster_totals(one_hot, cluster)
-    before, after = totals[:, :width], totals[:, width:]
-    # a swap negates (before - after) and keeps (before + after)
-    half_sum = 0.5 * (before + after).sum(axis=0)
-    half_gap = 0.5 * swapped_totals(before - after, n_boot, rng)
-    boot = resampled_totals(totals, n_boot, rng)
-    tables = [(half_sum + half_gap, half_sum - half_gap), (boot[:, :width], boot[:, width:])]
-    cells = Cells.of(distinct[:, 0], distinct[:, 1])
-    first, second = fit.fits[r], fit.fits[r + 1]
-    return [(refit(first, cells, a), refit(second, cells, b)) for a, b in tables]
-
-
-def _distances(a: BetaBinomialMixture, b: BetaBinomialMixture, scale: Scale, panel: int) -> Floats:
-    if scale == "pmf":
-        return pmf_ks(a, b, panel)
-    # A grid shared by all replicates is enough for quantiles; exact steps matter only for the estimate.
-    grid = np.linspace(0.0, 1.0, 401)
-    gap = np.abs(a.latent_cdf(grid) - b.latent_cdf(grid)).max(axis=-1)
-    steps = [np.concatenate([law.mu, law.mu * (1 - CLOSED)], axis=-1) for law in (a, b)]
-    for x in np.moveaxis(np.concatenate(steps, axis=-1), -1, 0):
-        at = np.stack([_at(law, x) for law in (a, b)])
-        gap = np.maximum(gap, np.abs(at[0] - at[1]))
-    result: Floats = gap
-    return result
-
-
-def _at(law: BetaBinomialMixture, x: Floats) -> Floats:
-    """Evaluate each law of a batch at its own point."""
-    from d3stats.models.betabinom import _latent_component
-
-    result: Floats = (law.weight * _latent_component(x[:, None], law.mu, law.rho, "right")).sum(axis=1)
-    return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -22,12 +22,12 @@ def notes_on(
     names: Sequence[str],
     results: Mapping[str, Outcomes],
     missing: Missing,
-    full: str,
+    shortened: Collection[str],
     level: float,
 ) -> tuple[str, ...]:
     """Write one sentence for each thing in the data or the rules that limits what the table says.
 
-    `results` are the outcomes by rule; `full` is the name of the rule that plays to full depth.
+    `results` are the outcomes by rule; `shortened` names the rules that stopped any debate short of its depth.
     """
     n = trajectories.n_debates
     notes = []
@@ -63,7 +63,9 @@ def notes_on(
     if tokens is not None and np.isnan(tokens).any():
         notes.append(f"Tokens leave out {int(np.isnan(tokens).sum())} of {n} debates with unrecorded tokens.")
     steady = [
-        name for name in names if results[name].agrees.sum() == results[name].compared.sum() and name != full
+        name
+        for name in names
+        if results[name].agrees.sum() == results[name].compared.sum() and name in shortened
     ]
     if steady:
         unseen = 1.0 - (1.0 - level) ** (1.0 / n_clusters)

@@ -250,6 +250,7 @@ def replay(
     results = {name: outcomes(trajectories, stops[name], missing, spent) for name in names}
     baseline = next(name for rule, name in zip(every, names, strict=True) if isinstance(rule, Unanimity))
     full = next(name for rule, name in zip(every, names, strict=True) if isinstance(rule, FullDepth))
+    shortened = {name for name in names if (stops[name].rounds < trajectories.depth).any()}
     seed = int(as_rng(rng).integers(2**63))
     columns = measure_columns(
         {name: stops[name].rounds for name in names},
@@ -274,7 +275,7 @@ def replay(
         baseline=baseline,
         missing=missing,
         settings=settings,
-        notes=notes_on(trajectories, every, names, results, missing, full, settings.level),
+        notes=notes_on(trajectories, every, names, results, missing, shortened, settings.level),
         _outcomes=results,
         _table=measure_table(about, columns, limits, settings).assign(missing=missing),
         _seed=seed,

@@ -257,7 +257,7 @@ class Rule(StoppingRule):
 
     def firings(self, trajectories: Trajectories) -> Firings:
         """Return :meth:`fires` with the reasons; rounds that were not played never fire."""
-        fired = self.fires(trajectories)
+        fired = self.fires(trajectories) & trajectories.reached()
         return Firings(fired.astype(np.int16), (str(self.reason),))
 
     def stop_rounds(self, trajectories: Trajectories) -> Stops:

@@ -20,7 +20,8 @@ def one_ratio(above: np.ndarray, below: np.ndarray) -> RatioColumns:
 @pytest.mark.parametrize("interval", ["percentile", "bca"])
 def test_limits_agree_with_scipys_bootstrap(interval: str) -> None:
     rng = np.random.default_rng(2)
-    above, below = rng.exponential(1.0, 40), rng.integers(1, 4, 40).astype(float)
+    # Heavy-tailed on purpose: without the acceleration the upper limit would be .15 lower.
+    above, below = rng.lognormal(0.0, 1.5, 40), rng.integers(1, 4, 40).astype(float)
     settings = BootstrapSettings(0.9, interval, 20_000)
     mine = one_ratio(above, below).limits(np.arange(40), settings, np.random.default_rng(1))
     theirs = stats.bootstrap(
@@ -34,7 +35,7 @@ def test_limits_agree_with_scipys_bootstrap(interval: str) -> None:
         rng=np.random.default_rng(3),
     ).confidence_interval
     assert mine.estimate[0] == pytest.approx(above.sum() / below.sum())
-    assert (mine.low[0], mine.high[0]) == pytest.approx(tuple(theirs), abs=0.01)
+    assert (mine.low[0], mine.high[0]) == pytest.approx(tuple(theirs), rel=0.02)
 
 
 def test_an_undefined_ratio_is_not_given_limits() -> None:

@@ -231,7 +231,8 @@ def test_the_summary_says_what_limits_it() -> None:
 
 def test_no_flip_among_few_questions_is_not_no_flip() -> None:
     t = Trajectories.from_arrays([[["A", "A"], ["A", "A"]]] * 50, ["A"] * 50)
-    notes = replay(t, "fixed:1", n_boot=10, rng=1).notes
+    notes = replay(t, ["fixed:1", "fixed:2"], n_boot=10, rng=1).notes
+    assert not any("flipped under fixed:2" in note or "; fixed:2" in note for note in notes)
     assert any("up to 5.8% of questions could flip unseen among 50" in note for note in notes)
 
 

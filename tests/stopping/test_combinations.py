@@ -14,6 +14,7 @@ from d3stats.stopping import (
     KSStability,
     Round,
     Rule,
+    StoppingRule,
     Unanimity,
     batch_rounds,
 )
@@ -58,6 +59,13 @@ def test_the_left_rule_gives_the_reason_when_both_fire_at_once() -> None:
     assert (both[0] | both[1]).stop_rounds(t).reasons.tolist() == ["fixed_rounds"]
     assert (both[1] | both[0]).stop_rounds(t).reasons.tolist() == ["unanimity"]
     assert (both[1] & both[0]).stop_rounds(t).reasons.tolist() == ["unanimity"]
+
+
+@pytest.mark.parametrize("second", [FixedRounds(2), KSStability(patience=1)], ids=str)
+def test_the_later_rule_gives_the_reason_of_both_however_long_after(second: StoppingRule) -> None:
+    t = log_of("AB", "AB", "AA", "AA", "AA")
+    stops = (Unanimity() & second).after(4).stop_rounds(t)
+    assert (stops.rounds.tolist(), stops.reasons.tolist()) == ([4], ["unanimity"])
 
 
 def test_a_rule_that_never_fires_exhausts_the_debate() -> None:

@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 from stopping_strategies import BATCH_RULES, RULES, any_rules, debate_rules, logs
 
 from d3stats.stopping import (
+    After,
     BatchRule,
+    Both,
+    Either,
     MixedRule,
     Rule,
     StoppingRule,
@@ -19,6 +22,7 @@ from d3stats.stopping import (
     batch_rounds,
     rounds_of,
 )
+from d3stats.stopping.batch import BatchAfter, BatchBoth, BatchEither
 from d3stats.stopping.parse import rule_names
 from d3stats.trajectories import MISSING, Trajectories
 
@@ -116,6 +120,24 @@ def test_a_batch_rule_gives_one_round_to_all_debates_that_reach_it(
         stopped = rule.stop_rounds(t)
         fired = stopped.rounds[stopped.reasons != "exhausted"]
         assert len(set(fired.tolist())) <= 1
+
+
+def batch_twin(rule: StoppingRule) -> StoppingRule:
+    """The same combination, written with the batch combinators."""
+    if isinstance(rule, Either):
+        return BatchEither(batch_twin(rule.left), batch_twin(rule.right))
+    if isinstance(rule, Both):
+        return BatchBoth(batch_twin(rule.left), batch_twin(rule.right))
+    if isinstance(rule, After):
+        return BatchAfter(batch_twin(rule.inner), rule.rounds)
+    return rule
+
+
+@given(debate_rules, logs())
+def test_the_batch_combinators_mean_the_same_as_the_per_debate_ones(rule: Rule, t: Trajectories) -> None:
+    expected, stops = rule.stop_rounds(t), batch_twin(rule).stop_rounds(t)
+    assert stops.rounds.tolist() == expected.rounds.tolist()
+    assert stops.reasons.tolist() == expected.reasons.tolist()
 
 
 def test_combining_with_a_batch_rule_says_so_in_the_type() -> None:

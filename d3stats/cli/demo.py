@@ -1,0 +1,43 @@
+"""``d3stats demo``: the main job on a real log, start to end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from d3stats.cli.fit import save_figure, show_rounds
+from d3stats.cli.options import Seed
+from d3stats.cli.output import print_notes, working
+from d3stats.cli.replay import show_replay
+
+RULES = ("fixed:1", "fixed:2", "unanimity", "ks:0.05,patience=1", "ks:0.05,patience=1,scale=latent,source=fitted")
+
+
+def demo(
+    out: Annotated[Path, typer.Option("--out", help="Folder for the figure.")] = Path("demo-output"),
+    seed: Seed = 0,
+) -> None:
+    """Fit, describe and replay a real log of 160 debates of seven judges, and draw it."""
+    from d3stats import datasets
+    from d3stats.planning.describe import describe_rounds
+    from d3stats.planning.replay import replay
+
+    t = datasets.load_slm7()
+    typer.echo(
+        "160 debates of 7 small language models over 3 rounds on 40 GSM8K and MMLU questions\n"
+        "(votes of github.com/lferreiraMD/slm_multiagent_debate, MIT; see d3stats/datasets/slm7.md)\n"
+    )
+    with working("fitting and resampling (the first run compiles, about 20 s)"):
+        report = describe_rounds(t, rng=seed)
+    show_rounds(report)
+    print_notes(report.notes())
+    typer.echo("")
+    with working("replaying stopping rules"):
+        played = replay(t, list(RULES), rng=seed)
+    show_replay(played)
+    print_notes(played.notes)
+    out.mkdir(parents=True, exist_ok=True)
+    pdf, png = save_figure(report, out / "rounds", seed)
+    typer.echo(f"\nfigure: {pdf} and {png}")

@@ -1,0 +1,122 @@
+"""``d3stats fit``: the mixture in every round, accuracy, and how far the rounds moved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from d3stats.cli.options import Boot, Figure, Json, Lenient, Level, Logs, Missing, Roles, Seed, read_trajectories
+from d3stats.cli.output import estimate, print_json, print_notes, print_table, records, working
+
+if TYPE_CHECKING:
+    from d3stats.planning.describe import RoundsReport
+
+
+def fit(
+    logs: Logs,
+    components: Annotated[int, typer.Option("--components", "-k", help="Components of the mixture.")] = 2,
+    round_number: Annotated[
+        int | None, typer.Option("--round", help="Show one round's fit in full instead.")
+    ] = None,
+    missing: Missing = "exclude",
+    level: Level = 0.95,
+    n_boot: Boot = 500,
+    figure: Figure = None,
+    lenient: Lenient = False,
+    roles: Roles = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Fit the Beta-Binomial mixture in each round of a log."""
+    from d3stats.planning.describe import describe_rounds
+
+    with working("fitting"):
+        t, left_out = read_trajectories(logs, lenient, roles)
+        report = describe_rounds(
+            t,
+            n_components=components,
+            missing="wrong" if missing == "wrong" else _exclude(missing),
+            level=level,
+            n_boot=n_boot,
+            rng=seed,
+        )
+    if figure is not None:
+        save_figure(report, figure, seed)
+    if round_number is not None:
+        one = report.fit[round_number]
+        if as_json:
+            print_json(
+                {
+                    "round": round_number,
+                    "llf": one.llf,
+                    "boundary": list(one.boundary),
+                    "components": records(one.components.reset_index().replace(float("inf"), None)),
+                    "functionals": records(one.functionals(level, rng=seed).reset_index()),
+                }
+            )
+        else:
+            typer.echo(one.summary())
+        return
+    if as_json:
+        print_json(
+            {
+                "rounds": records(report.to_frame()),
+                "counts": {str(r): row for r, row in report.counts().T.to_dict("list").items()},
+                "notes": report.notes(),
+                "left_out": left_out,
+            }
+        )
+        return
+    show_rounds(report)
+    print_notes([*report.notes(), *[f"left out: {line}" for line in left_out]])
+
+
+def _exclude(missing: str) -> str:  # the library checks the word; this keeps the type narrow
+    return missing
+
+
+def show_rounds(report: RoundsReport) -> None:
+    """Print the counts and the per-round table."""
+    t = report.trajectories
+    counts = report.counts()
+    print_table(
+        f"Correct votes per debate: {t.n_debates} debates of {len(t.cluster_names)} questions",
+        ["round", *[str(c) for c in counts.columns], "missing votes"],
+        [
+            [str(r), *[str(v) for v in row], str(missing)]
+            for (r, row), missing in zip(
+                counts.T.to_dict("list").items(), report.to_frame()["missing_votes"], strict=True
+            )
+        ],
+    )
+    rows = []
+    for row in report.to_frame().to_dict("records"):
+        first = row["ks_pmf"] != row["ks_pmf"]  # NaN: the first round has no round before it
+        rows.append(
+            [
+                str(row["round"]),
+                f"{row['debates']:g}",
+                estimate(row["mean"], row["mean_lower"], row["mean_upper"]),
+                estimate(row["spread"], row["spread_lower"], row["spread_upper"]),
+                estimate(row["accuracy"], row["accuracy_lower"], row["accuracy_upper"]),
+                "" if first else f"{row['ks_pmf']:.3f} ({row['ks_pmf_noise']:.3f})",
+                "" if first else f"{row['ks_latent']:.3f} ({row['ks_latent_noise']:.3f})",
+            ]
+        )
+    print_table(
+        f"Fitted mixture, K={report.fit.fits[0].settings.n_components}, and majority verdict, by round "
+        f"({report.drift.level:.0%} intervals; KS to the round before, its noise in brackets)",
+        ["round", "debates", "mean p(correct)", "spread between debates", "majority accuracy", "KS pmf", "KS latent"],
+        rows,
+    )
+
+
+def save_figure(report: RoundsReport, path: Path, seed: int) -> tuple[Path, Path]:
+    """Write observed against fitted counts with the KS series below, as PDF and PNG."""
+    from d3stats.plotting import plot_rounds_report, save, use_style
+
+    with use_style():
+        drawn = plot_rounds_report(report.fit.count_shares(level=report.drift.level, rng=seed), report.drift.ks())
+        return save(drawn, path)

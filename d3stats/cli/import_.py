@@ -1,0 +1,56 @@
+"""``d3stats import``: other people's logs into ours."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from d3stats.cli.options import Json
+from d3stats.cli.output import print_json, working
+
+
+def import_(
+    format_name: Annotated[str, typer.Argument(metavar="FORMAT", help="'list' shows the known formats.")],
+    source: Annotated[Path | None, typer.Argument(metavar="SRC", help="The foreign file or folder.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="The log to write (JSONL).")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the log if it exists.")] = False,
+    text: Annotated[bool, typer.Option("--text", help="Keep what the agents wrote.")] = False,
+    reading: Annotated[
+        str | None, typer.Option("--reading", help="How answers are read where there is a choice: asked, strict.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Import a foreign log: d3stats import FORMAT SRC -o LOG."""
+    from d3stats.log.importers import available, import_log
+
+    if format_name == "list":
+        formats = available()
+        if as_json:
+            print_json({name: module.TITLE for name, module in formats.items()})
+        else:
+            width = max(map(len, formats))
+            for name, module in formats.items():
+                typer.echo(f"{name:<{width}}  {module.TITLE}")
+        return
+    for name, value in (("SRC", source), ("--output", output)):
+        if value is None:
+            raise ValueError(f"{name} must be given: d3stats import FORMAT SRC -o LOG")
+    assert source is not None  # noqa: S101  (narrowed by the loop above)
+    assert output is not None  # noqa: S101
+    options: dict[str, object] = {"text": text}
+    if reading is not None:
+        options["reading"] = reading
+    with working(f"importing {source}"):
+        summary = import_log(format_name, source, output, overwrite=overwrite, **options)
+    if as_json:
+        print_json({**asdict(summary), "log": str(output)})
+        return
+    typer.echo(
+        f"{output}: {summary.n_debates} debates, {summary.n_turns} turns, "
+        f"{summary.n_missing_votes} missing votes"
+    )
+    for note in summary.notes:
+        typer.echo(f"- {note}")

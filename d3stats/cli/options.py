@@ -1,0 +1,43 @@
+"""Options that several commands share, declared once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from d3stats.trajectories import Trajectories
+
+Logs = Annotated[
+    list[str], typer.Argument(help="Log files (JSONL, Parquet or tidy CSV; globs in quotes), or 'slm7'.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.")]
+Level = Annotated[float, typer.Option("--level", help="Level of the intervals.")]
+Missing = Annotated[
+    str, typer.Option("--missing", help="What a missing vote counts as: 'exclude' (trials vary) or 'wrong'.")
+]
+Lenient = Annotated[
+    bool, typer.Option("--lenient", help="Leave out defective records and list them, instead of stopping.")
+]
+Roles = Annotated[list[str] | None, typer.Option("--role", help="Keep only turns of this role; repeatable.")]
+Boot = Annotated[int, typer.Option("--n-boot", help="Bootstrap replicates.")]
+Figure = Annotated[
+    Path | None, typer.Option("--figure", help="Also write the figure here, as PDF and PNG (no suffix).")
+]
+
+BUNDLED = "slm7"
+
+
+def read_trajectories(paths: list[str], lenient: bool, roles: list[str] | None) -> tuple[Trajectories, list[str]]:
+    """Read logs, or the bundled table by its name; return them with a line per record left out."""
+    from d3stats import datasets
+    from d3stats.log.read import read_log
+    from d3stats.trajectories import Trajectories
+
+    if paths == [BUNDLED]:
+        return datasets.load_slm7(), []
+    left_out = [str(problem) for problem in read_log(*paths, strict=False).problems] if lenient else []
+    return Trajectories.from_log(*paths, strict=not lenient, roles=roles), left_out

@@ -1,0 +1,68 @@
+"""How results are shown: tables for people, JSON for machines, a progress line for what takes a while."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def print_json(value: Any) -> None:
+    """Write one JSON document to standard output; missing values are null."""
+    sys.stdout.write(json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return a table as JSON-ready rows, NaN and NA as None."""
+    rows: list[dict[str, Any]] = json.loads(frame.to_json(orient="records", double_precision=15))
+    return rows
+
+
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table that fits the terminal; without a terminal it is as wide as it needs to be."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=200)
+    table = Table(
+        title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1)
+    )
+    for i, name in enumerate(columns):
+        table.add_column(name, justify="left" if i == 0 else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def print_notes(notes: Sequence[str]) -> None:
+    """Print notes as a list, wrapped."""
+    import textwrap
+
+    for note in notes:
+        sys.stdout.write(textwrap.fill(note, 110, initial_indent="- ", subsequent_indent="  ") + "\n")
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show a spinner on the terminal while something runs; silent when standard error is not a terminal."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if console.is_terminal:
+        with console.status(what):
+            yield
+    else:
+        yield
+
+
+def estimate(value: float, lower: float, upper: float, digits: int = 3) -> str:
+    """Write an estimate with its interval."""
+    return f"{value:.{digits}f} [{lower:.{digits}f}, {upper:.{digits}f}]"

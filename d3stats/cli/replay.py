@@ -1,0 +1,110 @@
+"""``d3stats replay``: what stopping rules would have cost and lost on a log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from d3stats.cli.options import Boot, Figure, Json, Lenient, Level, Logs, Missing, Roles, Seed, read_trajectories
+from d3stats.cli.output import estimate, print_json, print_notes, print_table, records, working
+
+if TYPE_CHECKING:
+    from d3stats.planning.replay import Replay
+
+DEFAULT_RULES = ("fixed:1", "fixed:2")
+
+
+def replay(
+    logs: Logs,
+    rules: Annotated[
+        list[str] | None,
+        typer.Option("--rule", "-r", help="A rule, e.g. 'fixed:2', 'unanimity', 'ks:0.05,patience=1'; repeatable."),
+    ] = None,
+    missing: Missing = "exclude",
+    level: Level = 0.95,
+    interval: Annotated[str, typer.Option("--interval", help="'percentile' or 'bca'.")] = "percentile",
+    n_boot: Boot = 2000,
+    paired: Annotated[bool, typer.Option("--paired", help="Also show differences between rules.")] = False,
+    figure: Figure = None,
+    lenient: Lenient = False,
+    roles: Roles = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Replay stopping rules over a log; unanimity and full depth are always shown beside them."""
+    from d3stats.planning.replay import replay as replay_rules
+
+    with working("replaying"):
+        t, left_out = read_trajectories(logs, lenient, roles)
+        result = replay_rules(
+            t,
+            list(rules or DEFAULT_RULES),
+            missing=missing,  # type: ignore[arg-type]  # checked by the library, in its words
+            level=level,
+            interval=interval,  # type: ignore[arg-type]  # likewise
+            n_boot=n_boot,
+            rng=seed,
+        )
+    if figure is not None:
+        from d3stats.plotting import save, use_style
+
+        with use_style():
+            axes = result.plot()
+            save(axes.get_figure(), figure)
+    if as_json:
+        document = {
+            "rules": records(result.to_frame()),
+            "stops": records(result.stops()),
+            "notes": list(result.notes),
+            "left_out": left_out,
+        }
+        if paired:
+            document["paired"] = records(result.paired())
+        print_json(document)
+        return
+    show_replay(result)
+    if paired:
+        table = result.paired()
+        print_table(
+            "Differences between rules on the same debates",
+            ["rule", "against", "measure", "difference"],
+            [
+                [str(r.rule), str(r.against), str(r.measure), estimate(r.difference, r.low, r.high)]
+                for r in table.itertuples()
+            ],
+        )
+    print_notes([*result.notes, *[f"left out: {line}" for line in left_out]])
+
+
+def show_replay(result: Replay) -> None:
+    """Print where each rule stopped, how accurate it was, and what it saved."""
+    table = result.to_frame()
+    stops = result.stops()
+    n_rounds = result.trajectories.n_rounds
+    labelled = "accuracy" in table.columns
+    rows = []
+    for row in table.to_dict("records"):
+        here = stops[stops["rule"] == row["rule"]].groupby("round")["share"].sum()
+        cells = [str(row["rule"]), *[f"{here.get(r, 0.0):.0%}" for r in range(1, n_rounds + 1)]]
+        for measure in ("rounds", *(["accuracy"] if labelled else []), "agreement"):
+            digits = 2 if measure == "rounds" else 3
+            cells.append(estimate(row[measure], row[f"{measure}_low"], row[f"{measure}_high"], digits))
+        for against in ("unanimity", "full"):
+            name = f"saved_rounds_vs_{against}"
+            cells.append(f"{row[name]:.1%} [{row[f'{name}_low']:.1%}, {row[f'{name}_high']:.1%}]")
+        rows.append(cells)
+    s = result.settings
+    print_table(
+        f"Stopping rules replayed: {s.level:.0%} {s.interval} bootstrap intervals, questions resampled",
+        [
+            "rule",
+            *[f"stop {r}" for r in range(1, n_rounds + 1)],
+            "rounds",
+            *(["accuracy"] if labelled else []),
+            "as full depth",
+            "saved vs unanimity",
+            "saved vs full",
+        ],
+        rows,
+    )

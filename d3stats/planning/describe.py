@@ -1,0 +1,173 @@
+"""What does this log say, round by round? One table: counts, the fitted law, accuracy, and how far it moved.
+
+Joins what the models say of the counts with what a replay says of the verdicts; every interval resamples
+questions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from d3stats._check import RngLike, as_rng, choice
+from d3stats.models.drift import Drift, rounds_drift
+from d3stats.models.rounds import RoundsFit, fit_rounds
+from d3stats.planning.replay import replay
+from d3stats.stopping import FixedRounds
+from d3stats.trajectories import MISSING, Missing, Trajectories
+
+__all__ = ["RoundsReport", "describe_rounds"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RoundsReport:
+    """The per-round table of a log and what it was made from.
+
+    Attributes
+    ----------
+    trajectories : Trajectories
+    fit : RoundsFit
+    drift : Drift
+    missing : {"exclude", "wrong"}
+        What a missing vote counted as in the fits and in accuracy.
+    """
+
+    trajectories: Trajectories
+    fit: RoundsFit
+    drift: Drift
+    missing: Missing
+    _accuracy: pd.DataFrame
+
+    def __repr__(self) -> str:
+        return f"RoundsReport({self.trajectories!r})"
+
+    def counts(self) -> pd.DataFrame:
+        """Debates by number of correct votes: one row per round, one column per number.
+
+        A missing vote is shown as not correct here, so that every row adds up to the labelled debates.
+        """
+        frame = self.trajectories.counts("wrong").to_frame()
+        table = frame.pivot_table(
+            index="round", columns="successes", values="weight", aggfunc="sum", fill_value=0.0
+        )
+        table = table.reindex(columns=range(int(frame["trials"].max()) + 1), fill_value=0.0)
+        return table.astype(int)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per round.
+
+        Returns
+        -------
+        DataFrame
+            ``round, debates, missing_votes, mean, mean_lower, mean_upper, spread, spread_lower,
+            spread_upper, prob_majority, ..., accuracy, accuracy_lower, accuracy_upper, ks_pmf,
+            ks_pmf_noise, ks_pmf_lower, ks_pmf_upper, ks_latent, ..., level``; distances are to the round
+            before and missing in the first. Means and accuracies are shares, the spread is the standard
+            deviation between debates of the chance that a vote is correct.
+        """
+        t = self.trajectories
+        absent = t.panel[:, None] * t.reached() - (t.votes != MISSING).sum(axis=2)
+        frame = pd.DataFrame(
+            {
+                "round": self.fit.rounds,
+                "debates": [f.n_obs for f in self.fit.fits],
+                "missing_votes": absent.sum(axis=0)[np.array(self.fit.rounds) - 1],
+            }
+        ).set_index("round")
+        names = {"mean": "mean", "spread": "spread", "P(S > n/2)": "prob_majority"}
+        table = self.drift.functionals().set_index("round")
+        for functional, name in names.items():
+            here = table[table["functional"] == functional]
+            frame[name] = here["estimate"]
+            frame[f"{name}_lower"], frame[f"{name}_upper"] = here["lower"], here["upper"]
+        frame = frame.join(self._accuracy)
+        moved = self.drift.ks()
+        for scale in ("pmf", "latent"):
+            here = moved[moved["scale"] == scale].set_index("round")
+            frame[f"ks_{scale}"] = here["ks"]
+            for column in ("noise", "lower", "upper"):
+                frame[f"ks_{scale}_{column}"] = here[column]
+        return frame.assign(level=self.drift.level).reset_index()
+
+    def notes(self) -> list[str]:
+        """Say what the table cannot tell."""
+        t = self.trajectories
+        first = f"Intervals: {self.drift.kind}; {t.n_debates} debates of {len(t.cluster_names)} questions."
+        notes = [
+            first,
+            "KS noise: the 95 % quantile of the distance when nothing drifts (each question's two rounds "
+            "swapped at random). A distance below it is no evidence of drift, and no proof of stability.".replace(
+                "95 %", f"{self.drift.level:.0%}"
+            ),
+            "The latent scale compares mixtures of Betas that so few votes do not determine; prefer pmf.",
+        ]
+        edge = [f"round {r}" for r, f in zip(self.fit.rounds, self.fit.fits, strict=True) if f.boundary]
+        if edge:
+            notes.append(f"Fits on the boundary: {', '.join(edge)}. Means, spreads and pmf distances stand.")
+        failed = [str(r) for r, f in zip(self.fit.rounds, self.fit.fits, strict=True) if not f.converged]
+        if failed:
+            notes.append(f"Fits that did not converge: rounds {', '.join(failed)}; see fit[round].summary().")
+        if self.missing == "exclude":
+            notes.append(
+                "Missing votes are left out of the fits (trials vary); the counts show them as not correct."
+            )
+        unlabelled = int((t.label == MISSING).sum())
+        if unlabelled:
+            notes.append(f"{unlabelled} debates without a right answer are left out.")
+        return notes
+
+
+def describe_rounds(
+    trajectories: Trajectories,
+    *,
+    n_components: int = 2,
+    missing: Missing = "exclude",
+    level: float = 0.95,
+    n_boot: int = 500,
+    rng: RngLike = None,
+) -> RoundsReport:
+    """Fit the mixture in each round and say how accurate each round's verdict is and how far it moved.
+
+    Parameters
+    ----------
+    trajectories : Trajectories
+        Debates with right answers.
+    n_components : int
+        Components of the mixture.
+    missing : {"exclude", "wrong"}
+        What a missing vote counts as in the fits, and a debate without a verdict in accuracy.
+    level : float
+    n_boot : int
+        Bootstrap replicates; each is refitted.
+    rng : Generator, int or None
+
+    Raises
+    ------
+    ValueError
+        When no debate has a label and a vote, or there are fewer than two questions.
+    """
+    choice("missing", missing, ("exclude", "wrong"))
+    generator = as_rng(rng)
+    counts = trajectories.counts(missing)
+    if not len(counts):
+        raise ValueError("trajectories must hold a debate with a right answer and a vote; got none")
+    fit = fit_rounds(counts, n_components=n_components)
+    successes, trials = trajectories.successes_trials(missing)
+    drift = rounds_drift(
+        successes, trials, trajectories.cluster, fit=fit, level=level, n_boot=n_boot, rng=generator
+    )
+    rules = [FixedRounds(r) for r in trajectories.rounds]
+    played = replay(
+        trajectories, rules, missing=missing, level=level, n_boot=max(n_boot, 1000), rng=generator
+    )
+    table = played.to_frame().iloc[: len(rules)].assign(round=list(trajectories.rounds)).set_index("round")
+    accuracy = pd.DataFrame(
+        {
+            "accuracy": table["accuracy"],
+            "accuracy_lower": table["accuracy_low"],
+            "accuracy_upper": table["accuracy_high"],
+        }
+    )
+    return RoundsReport(trajectories, fit, drift, missing, accuracy)
