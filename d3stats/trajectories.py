@@ -277,6 +277,7 @@ class Trajectories:
         at = np.asarray(debates)
         if at.dtype == bool:
             at = np.flatnonzero(at)
+        at = at.astype(np.int64)
         names = np.asarray(self.debates, dtype=object)[at]
         used, cluster = np.unique(self.cluster[at], return_inverse=True)
         return replace(

@@ -12,7 +12,13 @@ from d3stats.cli.options import Seed
 from d3stats.cli.output import print_notes, working
 from d3stats.cli.replay import show_replay
 
-RULES = ("fixed:1", "fixed:2", "unanimity", "ks:0.05,patience=1", "ks:0.05,patience=1,scale=latent,source=fitted")
+RULES = (
+    "fixed:1",
+    "fixed:2",
+    "unanimity",
+    "ks:0.05,patience=1",
+    "ks:0.05,patience=1,scale=latent,source=fitted",
+)
 
 
 def demo(
@@ -39,5 +45,5 @@ def demo(
     show_replay(played)
     print_notes(played.notes)
     out.mkdir(parents=True, exist_ok=True)
-    pdf, png = save_figure(report, out / "rounds", seed)
+    pdf, png = save_figure(report, out / "slm7", seed, played.stops())
     typer.echo(f"\nfigure: {pdf} and {png}")

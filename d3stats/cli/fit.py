@@ -7,10 +7,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from d3stats.cli.options import Boot, Figure, Json, Lenient, Level, Logs, Missing, Roles, Seed, read_trajectories
+from d3stats.cli.options import (
+    Boot,
+    Figure,
+    Json,
+    Lenient,
+    Level,
+    Logs,
+    Missing,
+    Roles,
+    Seed,
+    read_trajectories,
+)
 from d3stats.cli.output import estimate, print_json, print_notes, print_table, records, working
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from d3stats.planning.describe import RoundsReport
 
 
@@ -37,7 +50,7 @@ def fit(
         report = describe_rounds(
             t,
             n_components=components,
-            missing="wrong" if missing == "wrong" else _exclude(missing),
+            missing=missing,  # type: ignore[arg-type]  # checked by the library, in its words
             level=level,
             n_boot=n_boot,
             rng=seed,
@@ -73,10 +86,6 @@ def fit(
     print_notes([*report.notes(), *[f"left out: {line}" for line in left_out]])
 
 
-def _exclude(missing: str) -> str:  # the library checks the word; this keeps the type narrow
-    return missing
-
-
 def show_rounds(report: RoundsReport) -> None:
     """Print the counts and the per-round table."""
     t = report.trajectories
@@ -108,15 +117,25 @@ def show_rounds(report: RoundsReport) -> None:
     print_table(
         f"Fitted mixture, K={report.fit.fits[0].settings.n_components}, and majority verdict, by round "
         f"({report.drift.level:.0%} intervals; KS to the round before, its noise in brackets)",
-        ["round", "debates", "mean p(correct)", "spread between debates", "majority accuracy", "KS pmf", "KS latent"],
+        [
+            "round",
+            "debates",
+            "mean p(correct)",
+            "spread between debates",
+            "majority accuracy",
+            "KS pmf",
+            "KS latent",
+        ],
         rows,
     )
 
 
-def save_figure(report: RoundsReport, path: Path, seed: int) -> tuple[Path, Path]:
-    """Write observed against fitted counts with the KS series below, as PDF and PNG."""
-    from d3stats.plotting import plot_rounds_report, save, use_style
+def save_figure(
+    report: RoundsReport, path: Path, seed: int, stops: pd.DataFrame | None = None
+) -> tuple[Path, Path]:
+    """Write the overview of a log as PDF and PNG."""
+    from d3stats.plotting import draw_overview, save, use_style
 
+    shares = report.fit.count_shares(level=report.drift.level, rng=seed)
     with use_style():
-        drawn = plot_rounds_report(report.fit.count_shares(level=report.drift.level, rng=seed), report.drift.ks())
-        return save(drawn, path)
+        return save(draw_overview(shares, report.drift.ks(), stops), path)

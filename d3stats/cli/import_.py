@@ -19,7 +19,8 @@ def import_(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the log if it exists.")] = False,
     text: Annotated[bool, typer.Option("--text", help="Keep what the agents wrote.")] = False,
     reading: Annotated[
-        str | None, typer.Option("--reading", help="How answers are read where there is a choice: asked, strict.")
+        str | None,
+        typer.Option("--reading", help="How answers are read where there is a choice: asked, strict."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -29,17 +30,15 @@ def import_(
     if format_name == "list":
         formats = available()
         if as_json:
-            print_json({name: module.TITLE for name, module in formats.items()})
+            print_json({name: module.title for name, module in formats.items()})
         else:
             width = max(map(len, formats))
             for name, module in formats.items():
-                typer.echo(f"{name:<{width}}  {module.TITLE}")
+                typer.echo(f"{name:<{width}}  {module.title}")
         return
-    for name, value in (("SRC", source), ("--output", output)):
-        if value is None:
-            raise ValueError(f"{name} must be given: d3stats import FORMAT SRC -o LOG")
-    assert source is not None  # noqa: S101  (narrowed by the loop above)
-    assert output is not None  # noqa: S101
+    if source is None or output is None:
+        absent = "SRC" if source is None else "--output"
+        raise ValueError(f"{absent} must be given: d3stats import FORMAT SRC -o LOG")
     options: dict[str, object] = {"text": text}
     if reading is not None:
         options["reading"] = reading

@@ -31,7 +31,9 @@ Figure = Annotated[
 BUNDLED = "slm7"
 
 
-def read_trajectories(paths: list[str], lenient: bool, roles: list[str] | None) -> tuple[Trajectories, list[str]]:
+def read_trajectories(
+    paths: list[str], lenient: bool, roles: list[str] | None
+) -> tuple[Trajectories, list[str]]:
     """Read logs, or the bundled table by its name; return them with a line per record left out."""
     from d3stats import datasets
     from d3stats.log.read import read_log

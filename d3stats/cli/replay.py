@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from d3stats.cli.options import Boot, Figure, Json, Lenient, Level, Logs, Missing, Roles, Seed, read_trajectories
+from d3stats.cli.options import (
+    Boot,
+    Figure,
+    Json,
+    Lenient,
+    Level,
+    Logs,
+    Missing,
+    Roles,
+    Seed,
+    read_trajectories,
+)
 from d3stats.cli.output import estimate, print_json, print_notes, print_table, records, working
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
     from d3stats.planning.replay import Replay
 
 DEFAULT_RULES = ("fixed:1", "fixed:2")
@@ -19,7 +32,9 @@ def replay(
     logs: Logs,
     rules: Annotated[
         list[str] | None,
-        typer.Option("--rule", "-r", help="A rule, e.g. 'fixed:2', 'unanimity', 'ks:0.05,patience=1'; repeatable."),
+        typer.Option(
+            "--rule", "-r", help="A rule, e.g. 'fixed:2', 'unanimity', 'ks:0.05,patience=1'; repeatable."
+        ),
     ] = None,
     missing: Missing = "exclude",
     level: Level = 0.95,
@@ -50,8 +65,7 @@ def replay(
         from d3stats.plotting import save, use_style
 
         with use_style():
-            axes = result.plot()
-            save(axes.get_figure(), figure)
+            save(cast("Drawing", result.plot().get_figure()), figure)
     if as_json:
         document = {
             "rules": records(result.to_frame()),
@@ -70,8 +84,8 @@ def replay(
             "Differences between rules on the same debates",
             ["rule", "against", "measure", "difference"],
             [
-                [str(r.rule), str(r.against), str(r.measure), estimate(r.difference, r.low, r.high)]
-                for r in table.itertuples()
+                [r["rule"], r["against"], r["measure"], estimate(r["difference"], r["low"], r["high"])]
+                for r in table.to_dict("records")
             ],
         )
     print_notes([*result.notes, *[f"left out: {line}" for line in left_out]])
@@ -86,25 +100,27 @@ def show_replay(result: Replay) -> None:
     rows = []
     for row in table.to_dict("records"):
         here = stops[stops["rule"] == row["rule"]].groupby("round")["share"].sum()
-        cells = [str(row["rule"]), *[f"{here.get(r, 0.0):.0%}" for r in range(1, n_rounds + 1)]]
-        for measure in ("rounds", *(["accuracy"] if labelled else []), "agreement"):
+        where = "/".join(f"{100 * here.get(r, 0.0):.0f}" for r in range(1, n_rounds + 1))
+        cells = [str(row["rule"]), where]
+        for measure in ("rounds", *(["accuracy"] if labelled else [])):
             digits = 2 if measure == "rounds" else 3
             cells.append(estimate(row[measure], row[f"{measure}_low"], row[f"{measure}_high"], digits))
-        for against in ("unanimity", "full"):
-            name = f"saved_rounds_vs_{against}"
-            cells.append(f"{row[name]:.1%} [{row[f'{name}_low']:.1%}, {row[f'{name}_high']:.1%}]")
+        cells.append(f"{row['flips']:.1%}")
+        saved = "saved_rounds_vs_unanimity"
+        cells.append(f"{row[saved]:.1%} [{row[f'{saved}_low']:.1%}, {row[f'{saved}_high']:.1%}]")
+        cells.append(f"{row['saved_rounds_vs_full']:.1%}")
         rows.append(cells)
     s = result.settings
     print_table(
         f"Stopping rules replayed: {s.level:.0%} {s.interval} bootstrap intervals, questions resampled",
         [
             "rule",
-            *[f"stop {r}" for r in range(1, n_rounds + 1)],
+            "% stopped in round " + "/".join(str(r) for r in range(1, n_rounds + 1)),
             "rounds",
             *(["accuracy"] if labelled else []),
-            "as full depth",
+            "flips",
             "saved vs unanimity",
-            "saved vs full",
+            "vs full",
         ],
         rows,
     )

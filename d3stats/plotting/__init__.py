@@ -7,12 +7,14 @@ or writes a file, :func:`save` excepted.
 
 from d3stats.plotting.counts_by_round import plot_counts_by_round
 from d3stats.plotting.ks_series import plot_ks_series
+from d3stats.plotting.overview import draw_overview
 from d3stats.plotting.stop_rounds import plot_stop_rounds
 from d3stats.plotting.style import ONE_COLUMN, TWO_COLUMNS, save, use_style
 
 __all__ = [
     "ONE_COLUMN",
     "TWO_COLUMNS",
+    "draw_overview",
     "plot_counts_by_round",
     "plot_ks_series",
     "plot_stop_rounds",
