@@ -136,7 +136,7 @@ class BetaBinomialMixture:
         return result
 
     def latent_cdf(self, p: ArrayLike, *, side: str = "right") -> Floats:
-        """Return P(latent p <= x), or P(latent p < x) with ``side="left"``; shape (..., *x.shape).
+        """Return P(latent <= p), or P(latent < p) with ``side="left"``; shape ``(..., *p.shape)``.
 
         Binomial components are steps at their mean; ``rho = 1`` components put their mass at 0 and 1.
         """

@@ -1,9 +1,9 @@
 """How far did the distribution of correct votes move between two rounds, and how much of that is noise?
 
-The Kolmogorov-Smirnov distance D = max_x |F_a(x) - F_b(x)| between two rounds of the *same* debates. D has no
-level of its own: it shrinks with the number of debates whether or not the debates have settled. So beside
-the distance stand its paired bootstrap (how large may the true D be?) and its paired permutation null (how
-large is D when nothing drifts?). Both resample clusters, the questions, never votes.
+The Kolmogorov-Smirnov distance ``D = max_x |F_a(x) - F_b(x)|`` between two rounds of the *same* debates. D
+has no level of its own: it shrinks with the number of debates whether or not the debates have settled. So
+beside the distance stand its paired bootstrap (how large may the true D be?) and its paired permutation null
+(how large is D when nothing drifts?). Both resample clusters, the questions, never votes.
 
 On the same debates D is at most the share of debates whose count changed. The converse is false: swap half
 the debates at 0 with half at n and D is 0 while every verdict flips.
