@@ -11,14 +11,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats.trajectories import MISSING, Trajectories, _encode, _seat_names
+from d3stats._check import whole_numbers
+from d3stats._codes import MISSING, encode, seat_names
 
 WRONG, RIGHT = "wrong", "right"
 """The two answers of a log that records only correctness."""
 
 
-def trajectories_from_tables(turns: pd.DataFrame, items: pd.DataFrame | None) -> Trajectories:
-    """Build the array view from one row per turn and, optionally, one row per debate."""
+def arrays_from_tables(turns: pd.DataFrame, items: pd.DataFrame | None) -> dict[str, Any]:
+    """Return the fields of a Trajectories, made from one row per turn and, optionally, one row per debate."""
     _need(turns, "turns", ["debate", "round", "agent"])
     if "vote" not in turns.columns and "correct" not in turns.columns:
         raise ValueError(f"turns must have a column vote or correct; got {list(turns.columns)}")
@@ -36,9 +37,7 @@ def trajectories_from_tables(turns: pd.DataFrame, items: pd.DataFrame | None) ->
         raise ValueError(
             f"debate must be listed in items; got {turns['debate'].iloc[int(np.argmax(row < 0))]!r}"
         )
-    played = turns["round"].to_numpy(dtype=np.int64) - 1
-    if (played < 0).any():
-        raise ValueError(f"round must be >= 1; got {int(played.min()) + 1}")
+    played = whole_numbers("round", turns["round"].to_numpy(), minimum=1) - 1
     seat, panel, seat_names = _seats(row, turns["agent"].astype(str), len(names))
     n_rounds = int(played.max()) + 1 if len(played) else 0
     shape = (len(names), n_rounds, len(seat_names))
@@ -52,22 +51,22 @@ def trajectories_from_tables(turns: pd.DataFrame, items: pd.DataFrame | None) ->
     _refuse_gaps(names, row, played, depth)
     cluster_codes, cluster_names = _clusters(items)
     scores, sides = _scores(turns, row, played, shape)
-    return Trajectories(
-        votes=cube,
-        label=label,
-        depth=depth,
-        panel=panel,
-        cluster=cluster_codes,
-        answers=answers,
-        debates=tuple(names),
-        seats=seat_names,
-        cluster_names=cluster_names,
-        scores=scores,
-        sides=sides,
-        tokens=_tokens(turns, row, played, shape),
-        groups=tuple(items["log"].fillna("").astype(str)) if "log" in items.columns else (),
-        coding=coding,
-    )
+    return {
+        "votes": cube,
+        "label": label,
+        "depth": depth,
+        "panel": panel,
+        "cluster": cluster_codes,
+        "answers": answers,
+        "debates": tuple(names),
+        "seats": seat_names,
+        "cluster_names": cluster_names,
+        "scores": scores,
+        "sides": sides,
+        "tokens": _tokens(turns, row, played, shape),
+        "groups": tuple(items["log"].fillna("").astype(str)) if "log" in items.columns else (),
+        "coding": coding,
+    }
 
 
 def _need(frame: pd.DataFrame, name: str, columns: list[str]) -> None:
@@ -103,7 +102,7 @@ def _seats(
     n_seats = int(panel.max(initial=0))
     by_seat = known.groupby("seat")["agent"].agg(["first", "nunique"])
     consistent = len(by_seat) == n_seats and (by_seat["nunique"] == 1).all()
-    return seat, panel, tuple(by_seat["first"]) if consistent else _seat_names(n_seats)
+    return seat, panel, tuple(by_seat["first"]) if consistent else seat_names(n_seats)
 
 
 def _natural(name: str) -> tuple[str, int]:
@@ -118,7 +117,7 @@ def _votes_and_labels(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], tuple[str, ...], Literal["answers", "correctness"]]:
     if "vote" in turns.columns:
         label = items["label"] if "label" in items.columns else pd.Series([None] * len(items), dtype=object)
-        codes, label_codes, answers = _encode(
+        codes, label_codes, answers = encode(
             turns["vote"].to_numpy(dtype=object), label.to_numpy(dtype=object)
         )
         return codes, label_codes, answers, "answers"

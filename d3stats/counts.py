@@ -20,6 +20,13 @@ from d3stats._check import nonnegative, whole_numbers
 __all__ = ["ConfusionCounts", "Counts", "RoundCounts", "TransitionCounts"]
 
 
+def answer_text(answer: Any) -> str:
+    """Write an answer as text: 52 and 52.0 are one answer (a column with a gap turns into floats)."""
+    if isinstance(answer, (float, np.floating)) and float(answer).is_integer():
+        return str(int(answer))
+    return str(answer)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class _Cells:
     """Unique integer keys, sorted, each with a positive weight: the common shape of every count here."""
@@ -298,10 +305,10 @@ class ConfusionCounts:
         cls, truth: Iterable[Any], vote: Iterable[Any], weights: ArrayLike | None = None
     ) -> ConfusionCounts:
         """Count (truth, vote) pairs; pairs with a missing side (None or NaN) are left out."""
-        frame = pd.DataFrame({"truth": list(truth), "vote": list(vote)})
+        frame = pd.DataFrame({"truth": list(truth), "vote": list(vote)}, dtype=object)
         frame["weight"] = 1.0 if weights is None else nonnegative("weights", weights, size=len(frame))
         frame = frame.dropna(subset=["truth", "vote"])
-        frame = frame.assign(truth=frame["truth"].astype(str), vote=frame["vote"].astype(str))
+        frame = frame.assign(truth=frame["truth"].map(answer_text), vote=frame["vote"].map(answer_text))
         frame = frame[frame["weight"] > 0]
         labels = tuple(sorted(set(frame["truth"]) | set(frame["vote"])))
         matrix = np.zeros((len(labels), len(labels)))

@@ -16,17 +16,17 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import choice, whole_numbers
+from d3stats._codes import MISSING, encode, seat_names
 from d3stats.counts import ConfusionCounts, Counts, RoundCounts, TransitionCounts
 
 __all__ = ["MISSING", "Missing", "Trajectories"]
-
-MISSING = -1
-"""The code of a vote that was not cast or could not be read, of an unknown label, and of no verdict."""
 
 Missing = Literal["exclude", "wrong"]
 """How an analysis counts a missing vote: leave it out (trials vary) or count it as not correct."""
 
 IntArray = NDArray[np.int64]
+
+_INT32 = np.iinfo(np.int32)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,6 +122,15 @@ class Trajectories:
             raise ValueError(
                 f"panel must lie between 0 and {seats}; got {self.panel.min()} to {self.panel.max()}"
             )
+        cast = self.votes != MISSING
+        late = (cast & ~self.reached()[:, :, None]).any(axis=(1, 2))
+        if late.any():
+            debate = self.debates[int(late.argmax())]
+            raise ValueError(f"votes must be missing after a debate's depth; got one in {debate!r}")
+        beyond = (cast & (np.arange(seats) >= self.panel[:, None])[:, None, :]).any(axis=(1, 2))
+        if beyond.any():
+            debate = self.debates[int(beyond.argmax())]
+            raise ValueError(f"votes must be missing on seats beyond a debate's panel; got one in {debate!r}")
         for array in (self.votes, self.label, self.depth, self.panel, self.cluster, self.scores, self.tokens):
             if array is not None:
                 array.setflags(write=False)
@@ -181,11 +190,12 @@ class Trajectories:
         if truth.shape != (n,):
             raise ValueError(f"label must have one value per debate ({n}); got shape {truth.shape}")
         if answers is None:
-            codes, label_codes, names = _encode(array.ravel(), truth)
+            codes, label_codes, names = encode(array.ravel(), truth)
         else:
             names = tuple(str(a) for a in answers)
-            codes = array.ravel().astype(np.int32)
-            label_codes = np.array([MISSING if pd.isna(x) else int(x) for x in truth], dtype=np.int32)
+            codes = whole_numbers("votes", array.ravel(), minimum=_INT32.min).astype(np.int32)
+            known = [MISSING if pd.isna(x) else x for x in truth]
+            label_codes = whole_numbers("label", np.array(known), minimum=_INT32.min).astype(np.int32)
         clusters = np.arange(n) if cluster is None else np.asarray(cluster, dtype=object)
         if len(clusters) != n:
             raise ValueError(f"cluster must have one value per debate ({n}); got {len(clusters)}")
@@ -198,7 +208,7 @@ class Trajectories:
             cluster=cluster_codes.astype(np.int64),
             answers=names,
             debates=tuple(map(str, debates if debates is not None else range(1, n + 1))),
-            seats=tuple(seats) if seats is not None else _seat_names(n_seats),
+            seats=tuple(seats) if seats is not None else seat_names(n_seats),
             cluster_names=tuple(map(str, cluster_names)),
             scores=None if scores is None else np.array(scores, dtype=np.float64),
             sides=tuple(sides),
@@ -226,9 +236,9 @@ class Trajectories:
             When a column is absent, an agent speaks twice in a round, a label changes within a debate, or a
             round is skipped. Read files with :func:`d3stats.log.read_log` to get such rows listed instead.
         """
-        from d3stats._frames import trajectories_from_tables
+        from d3stats._frames import arrays_from_tables
 
-        return trajectories_from_tables(turns, items)
+        return cls(**arrays_from_tables(turns, items))
 
     @classmethod
     def from_log(
@@ -276,8 +286,10 @@ class Trajectories:
         """Keep some debates (a boolean mask or indices, repeats allowed)."""
         at = np.asarray(debates)
         if at.dtype == bool:
+            if at.shape != (self.n_debates,):
+                raise ValueError(f"debates must be one flag per debate ({self.n_debates}); got {at.size}")
             at = np.flatnonzero(at)
-        at = at.astype(np.int64)
+        at = at.astype(np.int64) if at.size == 0 else at
         names = np.asarray(self.debates, dtype=object)[at]
         used, cluster = np.unique(self.cluster[at], return_inverse=True)
         return replace(
@@ -293,6 +305,26 @@ class Trajectories:
             tokens=None if self.tokens is None else self.tokens[at],
             groups=tuple(np.asarray(self.groups, dtype=object)[at]) if self.groups else (),
         )
+
+    @classmethod
+    def concat(cls, *parts: Trajectories) -> Trajectories:
+        """Put debates of several logs together; questions of the same name stay one cluster.
+
+        Raises
+        ------
+        ValueError
+            When a debate's name occurs twice or the parts are coded differently.
+
+        Examples
+        --------
+        >>> a = Trajectories.from_arrays([[["A", "B"]]], ["A"], debates=["d1"])
+        >>> b = Trajectories.from_arrays([[["C", "A", "C"]]], ["C"], debates=["d2"])
+        >>> Trajectories.concat(a, b).verdicts().ravel().tolist()
+        [0, 2]
+        """
+        from d3stats._concat import concatenated
+
+        return cls(**concatenated(parts))
 
     # ---------------------------------------------------------------- what the votes say
 
@@ -314,7 +346,7 @@ class Trajectories:
                 trials = self._over_seats(lambda seat: seat != MISSING)
             else:
                 trials = self.panel[:, None] * self.reached()
-            self._cache[key] = (successes * known, trials * known)
+            self._cache[key] = _frozen(successes * known, trials * known)
         result: tuple[IntArray, IntArray] = self._cache[key]
         return result
 
@@ -366,7 +398,7 @@ class Trajectories:
             )
             leading = (support == lead[:, :, None]) & (votes != MISSING)
             tied = (leading & (votes != winner[:, :, None])).any(axis=2)
-            self._cache["plurality"] = (np.where(lead > 0, winner, MISSING).astype(np.int32), tied)
+            self._cache["plurality"] = _frozen(np.where(lead > 0, winner, MISSING).astype(np.int32), tied)
         result: tuple[NDArray[np.int32], NDArray[np.bool_]] = self._cache["plurality"]
         return result
 
@@ -407,19 +439,8 @@ class Trajectories:
         return ConfusionCounts.from_pairs(names[self.label[known]], names[verdict[known]])
 
 
-def _seat_names(n: int) -> tuple[str, ...]:
-    return tuple(f"agent {i + 1}" for i in range(n))
-
-
-def _encode(
-    votes: NDArray[Any], label: NDArray[Any]
-) -> tuple[NDArray[np.int32], NDArray[np.int32], tuple[str, ...]]:
-    """Give each distinct answer a code, in sorted order of its text; None and NaN become MISSING."""
-    together = np.concatenate([votes, label])
-    absent = pd.isna(together)
-    text = np.array(
-        [None if gone else str(x) for x, gone in zip(together, absent, strict=True)], dtype=object
-    )
-    factorized, names = pd.factorize(text, sort=True)
-    codes: NDArray[np.int32] = factorized.astype(np.int32)
-    return codes[: len(votes)], codes[len(votes) :], tuple(map(str, names))
+def _frozen(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """Make cached results read-only: a caller's change would come back in the next answer."""
+    for array in arrays:
+        array.setflags(write=False)
+    return arrays

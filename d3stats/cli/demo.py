@@ -12,13 +12,7 @@ from d3stats.cli.options import Seed
 from d3stats.cli.output import print_notes, working
 from d3stats.cli.replay import show_replay
 
-RULES = (
-    "fixed:1",
-    "fixed:2",
-    "unanimity",
-    "ks:0.05,patience=1",
-    "ks:0.05,patience=1,scale=latent,source=fitted",
-)
+RULES = ("fixed:1", "fixed:2", "unanimity", "ks:0.05,patience=1", "ks:0.15,patience=1")
 
 
 def demo(

@@ -42,6 +42,9 @@ _WHOLE_COLUMNS = tuple(dict.fromkeys(name for names in _WHOLE.values() for name 
 SEATS = 62
 """Agents of a debate are bits of a 64-bit word; one bit says "seen an agent without a seat"."""
 
+SAMPLE = 5000
+"""Lines in which to look for the names of agents and models."""
+
 _UNIT = 31  # the ASCII unit separator: JSON text never holds it unescaped
 
 
@@ -78,20 +81,28 @@ def tally_lines(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> Clean |
         When a line cannot be parsed.
     """
     source = _source(files, text="JSON")
-    sample = con.execute(f"SELECT DISTINCT agent FROM (SELECT agent FROM {source} LIMIT 5000)").fetchall()
-    agents = [str(name) for (name,) in sample if name is not None]
-    if not all(_is_name(name) for name in agents):
+    sampled = con.execute(
+        f"""SELECT list(DISTINCT agent), list(DISTINCT model)
+        FROM (SELECT agent, model FROM {source} LIMIT {SAMPLE})"""
+    ).fetchone()
+    agents, models = ([str(name) for name in names or [] if name is not None] for names in sampled or ([], []))
+    if not all(map(_is_name, [*agents, *models])):
         return None
-    seat = (
-        f"list_position({text_list(sorted(agents))}, agent) - 1" if 0 < len(agents) <= SEATS else "NULL::INT"
-    )
-    _scan(con, source, seat)
-    unseated = f"SELECT count(*) FROM scan WHERE round IS NOT NULL AND mask & (1::BIGINT << {SEATS}) > 0"
-    if one(con, unseated):
+    _scan(con, source, seat_of(agents), models)
+    if one(con, f"SELECT count(*) FROM scan WHERE round IS NOT NULL AND mask & (1::BIGINT << {SEATS}) > 0"):
         if not fill_seats(con, source, "type = 'turn'", _name_ok("agent")):
             return None
-        _scan(con, f"(SELECT t.*, seat FROM {source} t LEFT JOIN seats USING (debate, agent))", "seat")
+        _scan(
+            con, f"(SELECT t.*, seat FROM {source} t LEFT JOIN seats USING (debate, agent))", "seat", models
+        )
     return Clean() if _sound(con, files) and _split(con) else None
+
+
+def seat_of(agents: list[str]) -> str:
+    """Return SQL for the seat of an agent among those that a sample showed."""
+    if not 0 < len(agents) <= SEATS:
+        return "NULL::INT"
+    return f"list_position({text_list(sorted(agents))}, agent) - 1"
 
 
 def _is_name(text: str) -> bool:
@@ -127,39 +138,6 @@ def _name_ok(column: str) -> str:
     return f"(starts_with({column}, '\"') AND strlen({column}) > 2)"
 
 
-def _size(kind: str) -> str:
-    """Least bytes of a valid record below `_SHIFT`; above it what ``json.dumps`` adds in spaces.
-
-    NULL for a record whose fields are not of their types. Scores have no least size (1e5 is written back as
-    100000.0), so they are left out, and a file with scores goes the way of the grammar.
-    """
-    names = [*_TEXT[kind], *_WHOLE[kind], *(n for n in _JSON[kind] if n != "scores")]
-    parts = [f"coalesce(strlen({name}) + {len(name) + 4 + 2 * _SHIFT}, 0)" for name in names]
-    # Braces and line end, the type itself; one space less than keys' worth, since the last has no comma.
-    fixed = 2 + len("type") + 4 + len(kind) + 2 + _SHIFT
-    if kind == "item":
-        parts.append(f"coalesce(greatest(json_array_length(answers) - 1, 0) * {_SHIFT}, 0)")
-    return " + ".join([str(fixed), *parts])
-
-
-_SHIFT = 1 << 32
-
-
-def _typed(kind: str) -> str:
-    """Whether the fields that are no key of the scan are of their types."""
-    texts = [name for name in _TEXT[kind] if kind != "turn" or name in ("model", "text")]
-    wholes = [name for name in _WHOLE[kind] if kind != "turn" or name != "round"]
-    # The first character tells a number from a string, true or an object; floats are written with . or e.
-    return " AND ".join(
-        [f"({n} IS NULL OR ({n}[1] = '\"' AND strlen({n}) > 2))" for n in texts]
-        + [
-            f"({n} IS NULL OR ({n} >= '0' AND {n} < ':' AND strlen({n}) <= 15 "
-            f"AND NOT contains({n}, '.') AND NOT contains({n}, 'e')))"
-            for n in wholes
-        ]
-    )
-
-
 def _pack(kind: str) -> str:
     names = [n for n in (*_TEXT[kind], *_WHOLE[kind], *_JSON[kind]) if n != "debate"]
     parts = ", ".join(f"coalesce({name}::VARCHAR, '~')" for name in names)
@@ -167,14 +145,27 @@ def _pack(kind: str) -> str:
 
 
 def _packed(kind: str, name: str) -> str:
+    if name == "debate":
+        return name
     names = [n for n in (*_TEXT[kind], *_WHOLE[kind], *_JSON[kind]) if n != "debate"]
     return f"nullif(split_part(vote, chr({_UNIT}), {names.index(name) + 1}), '~')"
 
 
-def _scan(con: duckdb.DuckDBPyConnection, source: str, seat: str) -> None:
-    """Reduce the files to one row per debate, round, role and vote, and one per item, verdict and header."""
-    sizes = " ".join(f"WHEN type = {quoted(kind)} AND {_typed(kind)} THEN {_size(kind)}" for kind in _TEXT)
+def _scan(con: duckdb.DuckDBPyConnection, source: str, seat: str, models: list[str]) -> None:
+    """Reduce the files to one row per debate, round, role and vote, and one per item, verdict and header.
+
+    ``size`` is the least size of what the row's key does not say, NULL where a turn's fields are not typed right.
+    """
     packs = " ".join(f"WHEN {quoted(kind)} THEN {_pack(kind)}" for kind in _TEXT if kind != "turn")
+    inner = ("agent", "model", "text", "tokens_in", "tokens_out")
+    size = " + ".join(
+        [f"strlen(concat({', '.join(inner)}))", *(f"if({n} IS NULL, 0, {_key_size(n)})" for n in inner)]
+    )
+    few = f"list_contains({text_list(models[:20])}, model)" if models else "false"
+    # Written as numbers, tokens are digits alone; floats come back with a point, or too large to be cast.
+    tokens = "concat('0', tokens_in, tokens_out)"
+    typed = f"""TRY_CAST({tokens} AS UBIGINT) IS NOT NULL AND NOT contains({tokens}, '.')
+        AND coalesce({few} OR {_name_ok("model")}, true) AND coalesce({_name_ok("text")}, true)"""
     con.execute(
         f"""CREATE OR REPLACE TEMP TABLE scan AS
         SELECT debate, role, round, vote, count(*) AS n, bit_or(mask) AS mask, sum(size) AS size
@@ -184,31 +175,76 @@ def _scan(con: duckdb.DuckDBPyConnection, source: str, seat: str) -> None:
                 CASE type WHEN 'turn' THEN coalesce(round, '?') END AS round,
                 CASE type WHEN 'turn' THEN vote {packs} END AS vote,
                 1::BIGINT << coalesce({seat}, {SEATS}) AS mask,
-                (CASE {sizes} END)::DOUBLE AS size
+                CASE WHEN {typed} THEN ({size})::DOUBLE ELSE 'nan'::DOUBLE END AS size
             FROM {source}
         ) GROUP BY debate, role, round, vote"""
     )
 
 
+_SHIFT = 1 << 32
+
+
+def _key_size(name: str) -> int:
+    """Bytes of a key with its quotes, colon and comma; above `_SHIFT`, the spaces of ``json.dumps``."""
+    return len(name) + 4 + 2 * _SHIFT
+
+
+def _line_size(kind: str) -> int:
+    """Bytes of the braces, the line end and the type; one space is too many, since the last key has no comma."""
+    return 2 + _key_size("type") + len(kind) + 2 - _SHIFT
+
+
 def _sound(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> bool:
     """Whether every record is valid by itself and nothing in the files was passed over."""
-    checked = con.execute(
-        f"""SELECT sum(size % {_SHIFT}), sum(size // {_SHIFT}),
-            count(*) FILTER ((CASE WHEN round IS NULL
-                THEN role IN ('item', 'verdict', 'log')
-                ELSE {_name_ok("debate")} AND (role IS NULL OR {_name_ok("role")})
-                    AND (vote IS NULL OR {_name_ok("vote")})
-                    AND regexp_full_match(round, '[1-9][0-9]{{0,8}}') END) IS NOT TRUE)
-        FROM (SELECT * REPLACE (size::BIGINT AS size) FROM scan)"""
-    ).fetchone()
-    if checked is None or checked[2]:
+    bad = f"""SELECT count(*) FROM scan WHERE (CASE WHEN round IS NULL THEN role IN ('item', 'verdict', 'log')
+        ELSE NOT isnan(size) AND {_name_ok("debate")} AND (role IS NULL OR {_name_ok("role")})
+            AND (vote IS NULL OR {_name_ok("vote")}) AND regexp_full_match(round, '[1-9][0-9]{{0,8}}')
+        END) IS NOT TRUE"""
+    if one(con, bad):
         return False
-    compact, spaces, _ = checked
-    if compact is not None and not any(file.compressed for file in files):
-        size = sum(_bytes(file) for file in files)
-        if size in (compact, compact + spaces):
-            return True
+    keys = " + ".join(
+        f"coalesce(strlen({name}) + {_key_size(name)}, 0)" for name in ("debate", "round", "role", "vote")
+    )
+    others = " ".join(f"WHEN {quoted(kind)} THEN {_packed_size(kind)}" for kind in _TEXT if kind != "turn")
+    sizes = con.execute(
+        f"""SELECT sum(size::BIGINT % {_SHIFT} + n * (key % {_SHIFT}))::BIGINT,
+            sum(size::BIGINT // {_SHIFT} + n * (key // {_SHIFT}))::BIGINT
+        FROM (
+            SELECT n, size, {_line_size("turn")} + {keys} AS key FROM scan WHERE round IS NOT NULL
+            UNION ALL SELECT n, 0, CASE role {others} END FROM scan WHERE round IS NULL
+        )"""
+    ).fetchone()
+    # A score may be written shorter than it is written back (1e5), so its size is not known: the grammar decides.
+    if sizes is not None and not any(file.compressed for file in files):
+        compact, spaces = sizes
+        if sum(_bytes(file) for file in files) in (compact, compact + spaces):
+            return _packed_typed(con)
     return _grammatical(con, files) and scores_are_sound(con, _source(files, text="JSON"))
+
+
+def _packed_size(kind: str) -> str:
+    names = [*_TEXT[kind], *_WHOLE[kind], *_JSON[kind]]
+    sizes = [f"coalesce(strlen({_packed(kind, name)}) + {_key_size(name)}, 0)" for name in names]
+    if kind == "item":
+        answers = f"coalesce(json_array_length({_packed(kind, 'answers')}) - 1, 0)"
+        sizes.append(f"greatest({answers}, 0) * {_SHIFT}")
+    return " + ".join([str(_line_size(kind)), *sizes])
+
+
+def _packed_typed(con: duckdb.DuckDBPyConnection) -> bool:
+    """Whether the fields of items, verdicts and headers are of their types."""
+    rules = []
+    for kind in _TEXT:
+        if kind != "turn":
+            typed = [f"coalesce({_name_ok(_packed(kind, name))}, true)" for name in _TEXT[kind]]
+            typed += [
+                f"coalesce(regexp_full_match({_packed(kind, name)}, '[0-9]{{1,9}}'), true)"
+                for name in _WHOLE[kind]
+            ]
+            rules.append(f"WHEN {quoted(kind)} THEN {' AND '.join(typed)}")
+    return not one(
+        con, f"SELECT count(*) FROM scan WHERE round IS NULL AND NOT CASE role {' '.join(rules)} END"
+    )
 
 
 def _bytes(file: LogFile) -> int:

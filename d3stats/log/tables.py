@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from d3stats.log.engine import quoted, text_list
 from d3stats.log.files import LogFile, open_bytes
-from d3stats.log.lines import SEATS, Clean, fill_seats, is_one, one, scores_are_sound
+from d3stats.log.lines import SAMPLE, SEATS, Clean, fill_seats, is_one, one, scores_are_sound, seat_of
 from d3stats.log.reference import TABLE_COLUMNS, shifted, wrong_header
 
 if TYPE_CHECKING:
@@ -139,13 +139,8 @@ def _cells(con: duckdb.DuckDBPyConnection, columns: set[str], coding: str) -> bo
     wholes = [n for n in ("tokens", "tokens_in", "tokens_out") if n in columns]
     vote = "vote" if coding == "answers" else "correct"
     right = "vote = label" if coding == "answers" else "correct = 1"
-    agents = [
-        str(a)
-        for (a,) in con.execute("SELECT DISTINCT agent FROM (SELECT agent FROM wide LIMIT 5000)").fetchall()
-    ]
-    seat = (
-        f"list_position({text_list(sorted(agents))}, agent) - 1" if 0 < len(agents) <= SEATS else "NULL::INT"
-    )
+    sample = f"SELECT DISTINCT agent FROM (SELECT agent FROM wide LIMIT {SAMPLE}) WHERE agent IS NOT NULL"
+    seat = seat_of([str(agent) for (agent,) in con.execute(sample).fetchall()])
     silent = [n for n in ("role", vote, "scores", "model", *wholes) if n in columns]
     sound = [
         "sound",

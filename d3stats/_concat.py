@@ -1,0 +1,98 @@
+"""Several array views as one, for :meth:`d3stats.trajectories.Trajectories.concat`.
+
+Floor 3, beside ``trajectories.py``: translating codes, padding axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from d3stats._codes import MISSING, seat_names
+
+if TYPE_CHECKING:
+    from d3stats.trajectories import Trajectories
+
+
+def concatenated(parts: Sequence[Trajectories]) -> dict[str, Any]:
+    """Return the fields of the stacked view: names are matched, shorter axes are padded as missing."""
+    if not parts:
+        raise ValueError("concat needs at least one Trajectories; got none")
+    codings = {p.coding for p in parts}
+    if len(codings) > 1:
+        raise ValueError(f"coding must be the same in all parts; got {sorted(codings)}")
+    names = [name for p in parts for name in p.debates]
+    if len(set(names)) < len(names):
+        twice = pd.Index(names)
+        raise ValueError(f"debates must have different names; got {twice[twice.duplicated()][0]!r} twice")
+    answers = _union(p.answers for p in parts)
+    clusters = _union(p.cluster_names for p in parts)
+    sides = _union(p.sides for p in parts)
+    n_rounds = max(p.n_rounds for p in parts)
+    n_seats = max(len(p.seats) for p in parts)
+    seats = {p.seats for p in parts if len(p.seats) == n_seats}
+    alike = len(seats) == 1 and all(p.seats == next(iter(seats))[: len(p.seats)] for p in parts)
+    return {
+        "votes": np.concatenate(
+            [_padded(_recoded(p.votes, p.answers, answers), (n_rounds, n_seats), MISSING) for p in parts]
+        ),
+        "label": np.concatenate([_recoded(p.label, p.answers, answers) for p in parts]),
+        "depth": np.concatenate([p.depth for p in parts]),
+        "panel": np.concatenate([p.panel for p in parts]),
+        "cluster": np.concatenate([_recoded(p.cluster, p.cluster_names, clusters) for p in parts]),
+        "answers": answers,
+        "debates": tuple(names),
+        "seats": next(iter(seats)) if alike else seat_names(n_seats),
+        "cluster_names": clusters,
+        "scores": _scores(parts, sides, n_rounds),
+        "sides": sides,
+        "tokens": None
+        if all(p.tokens is None for p in parts)
+        else np.concatenate(
+            [
+                _padded(
+                    np.full(p.votes.shape[:2], np.nan) if p.tokens is None else p.tokens, (n_rounds,), np.nan
+                )
+                for p in parts
+            ]
+        ),
+        "groups": tuple(g for p in parts for g in (p.groups or ("",) * len(p)))
+        if any(p.groups for p in parts)
+        else (),
+        "coding": parts[0].coding,
+    }
+
+
+def _union(tuples: Any) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for names in tuples for name in names))
+
+
+def _recoded(codes: NDArray[Any], old: tuple[str, ...], new: tuple[str, ...]) -> NDArray[Any]:
+    place = {name: i for i, name in enumerate(new)}
+    table = np.array([*[place[name] for name in old], MISSING], dtype=codes.dtype)
+    recoded: NDArray[Any] = table[codes]
+    return recoded
+
+
+def _padded(array: NDArray[Any], shape: tuple[int, ...], fill: float) -> NDArray[Any]:
+    wider = np.full((len(array), *shape), fill, dtype=array.dtype)
+    wider[(slice(None), *[slice(size) for size in array.shape[1:]])] = array
+    return wider
+
+
+def _scores(
+    parts: Sequence[Trajectories], sides: tuple[str, ...], n_rounds: int
+) -> NDArray[np.float64] | None:
+    if not sides:
+        return None
+    stacked = []
+    for p in parts:
+        wide = np.full((len(p), n_rounds, len(sides)), np.nan)
+        if p.scores is not None:
+            wide[:, : p.n_rounds, [sides.index(side) for side in p.sides]] = p.scores
+        stacked.append(wide)
+    return np.concatenate(stacked)
