@@ -85,7 +85,9 @@ def tally_lines(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> Clean |
         f"""SELECT list(DISTINCT agent), list(DISTINCT model)
         FROM (SELECT agent, model FROM {source} LIMIT {SAMPLE})"""
     ).fetchone()
-    agents, models = ([str(name) for name in names or [] if name is not None] for names in sampled or ([], []))
+    agents, models = (
+        [str(name) for name in names or [] if name is not None] for names in sampled or ([], [])
+    )
     if not all(map(_is_name, [*agents, *models])):
         return None
     _scan(con, source, seat_of(agents), models)
@@ -148,7 +150,7 @@ def _packed(kind: str, name: str) -> str:
     if name == "debate":
         return name
     names = [n for n in (*_TEXT[kind], *_WHOLE[kind], *_JSON[kind]) if n != "debate"]
-    return f"nullif(split_part(vote, chr({_UNIT}), {names.index(name) + 1}), '~')"
+    return f"nullif(parts[{names.index(name) + 1}], '~')"
 
 
 def _scan(con: duckdb.DuckDBPyConnection, source: str, seat: str, models: list[str]) -> None:
@@ -202,16 +204,20 @@ def _sound(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> bool:
         END) IS NOT TRUE"""
     if one(con, bad):
         return False
+    con.execute(
+        f"""CREATE OR REPLACE TEMP TABLE others AS
+        SELECT debate, role AS kind, n, string_split(vote, chr({_UNIT})) AS parts FROM scan WHERE round IS NULL"""
+    )
     keys = " + ".join(
         f"coalesce(strlen({name}) + {_key_size(name)}, 0)" for name in ("debate", "round", "role", "vote")
     )
     others = " ".join(f"WHEN {quoted(kind)} THEN {_packed_size(kind)}" for kind in _TEXT if kind != "turn")
     sizes = con.execute(
-        f"""SELECT sum(size::BIGINT % {_SHIFT} + n * (key % {_SHIFT}))::BIGINT,
-            sum(size::BIGINT // {_SHIFT} + n * (key // {_SHIFT}))::BIGINT
+        f"""SELECT sum((size::BIGINT % {_SHIFT} + n * (key % {_SHIFT}))::DOUBLE)::BIGINT,
+            sum((size::BIGINT // {_SHIFT} + n * (key // {_SHIFT}))::DOUBLE)::BIGINT
         FROM (
             SELECT n, size, {_line_size("turn")} + {keys} AS key FROM scan WHERE round IS NOT NULL
-            UNION ALL SELECT n, 0, CASE role {others} END FROM scan WHERE round IS NULL
+            UNION ALL SELECT n, 0, CASE kind {others} END FROM others
         )"""
     ).fetchone()
     # A score may be written shorter than it is written back (1e5), so its size is not known: the grammar decides.
@@ -242,9 +248,7 @@ def _packed_typed(con: duckdb.DuckDBPyConnection) -> bool:
                 for name in _WHOLE[kind]
             ]
             rules.append(f"WHEN {quoted(kind)} THEN {' AND '.join(typed)}")
-    return not one(
-        con, f"SELECT count(*) FROM scan WHERE round IS NULL AND NOT CASE role {' '.join(rules)} END"
-    )
+    return not one(con, f"SELECT count(*) FROM others WHERE NOT CASE kind {' '.join(rules)} END")
 
 
 def _bytes(file: LogFile) -> int:
@@ -267,7 +271,7 @@ def _grammar() -> str:
     """Return what a line may be, as a regular expression: known keys in any order, each of its type."""
     s = r"[ \t\r\n]*"
     name, key = r'"(?:[^"\\]|\\.)+"', r'"(?:[^"\\]|\\.)*"'
-    number = r"-?[0-9]{1,15}(?:\.[0-9]{1,30})?"
+    number = r"-?[0-9]{1,15}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?"
 
     def many(opening: str, one: str, closing: str) -> str:
         return rf"\{opening}{s}(?:{one}(?:{s},{s}{one})*)?{s}\{closing}"
@@ -318,40 +322,45 @@ def scores_are_sound(con: duckdb.DuckDBPyConnection, source: str) -> bool:
 
 def _split(con: duckdb.DuckDBPyConnection) -> bool:
     """Check items, verdicts and headers; join the labels to the votes."""
+    fields = ", ".join(f"{_packed('item', n)} AS {n}" for n in ("question", "label", "log", "answers"))
     con.execute(
-        f"""CREATE OR REPLACE TEMP TABLE debates AS
-        SELECT debate, {", ".join(f"{_packed('item', n)} AS {n}" for n in ("question", "label", "log", "answers"))}
-        FROM scan WHERE round IS NULL AND role = 'item'"""
+        f"""CREATE OR REPLACE TEMP TABLE opened AS SELECT debate, {fields} FROM others WHERE kind = 'item'"""
+    )
+    # Few answer sets serve many debates: a number in place of each keeps the check of every vote small.
+    con.execute(
+        """CREATE OR REPLACE TEMP TABLE answer_sets AS
+        SELECT answers, row_number() OVER () AS answer_set FROM (SELECT DISTINCT answers FROM opened)
+        WHERE answers IS NOT NULL"""
+    )
+    con.execute(
+        """CREATE OR REPLACE TEMP TABLE debates AS
+        SELECT debate, label, log, answer_set FROM opened LEFT JOIN answer_sets USING (answers)"""
     )
     answer = r'"(?:[^"\\]|\\.)+"'
     answers = rf"\[(?:{answer}(?:,{answer})*)?\]"
     version = f"coalesce(try_cast({_packed('log', 'schema_version')} AS INT), 1)"
     bad = f"""SELECT
-        (SELECT count(*) - count(DISTINCT debate) FROM debates)
-        + (SELECT count(*) FROM debates WHERE ({_name_ok("debate")} AND {_name_ok("question")}) IS NOT TRUE)
-        + (SELECT count(*) FROM (SELECT DISTINCT answers FROM debates)
-            WHERE NOT regexp_full_match(answers, {quoted(answers)}))
+        (SELECT count(*) - count(DISTINCT debate)
+            + count(*) FILTER (({_name_ok("debate")} AND {_name_ok("question")}) IS NOT TRUE) FROM opened)
+        + (SELECT count(*) FROM answer_sets WHERE NOT regexp_full_match(answers, {quoted(answers)}))
         + (SELECT count(*) - count(DISTINCT debate) + count(*) FILTER ({_name_ok("debate")} IS NOT TRUE)
-            FROM scan WHERE round IS NULL AND role = 'verdict')
-        + (SELECT count(*) FROM scan WHERE round IS NULL AND role = 'log'
+            FROM others WHERE kind = 'verdict')
+        + (SELECT count(*) FROM others WHERE kind = 'log'
             AND (debate IS NOT NULL OR {version} > {SCHEMA_VERSION}))"""
     outside = """SELECT count(*) FROM (
-        SELECT DISTINCT answers, vote FROM (
-            SELECT answers, vote FROM scan JOIN debates USING (debate) WHERE round IS NOT NULL AND vote IS NOT NULL
-            UNION ALL SELECT answers, label FROM debates WHERE label IS NOT NULL
-        ) WHERE answers IS NOT NULL
-    ) WHERE NOT list_contains(json_extract(answers, '$[*]')::VARCHAR[], vote)"""
+        SELECT DISTINCT answer_set, vote FROM scan JOIN debates USING (debate)
+        WHERE round IS NOT NULL AND vote IS NOT NULL AND answer_set IS NOT NULL
+        UNION SELECT DISTINCT answer_set, label FROM debates WHERE label IS NOT NULL AND answer_set IS NOT NULL
+    ) JOIN answer_sets USING (answer_set) WHERE NOT list_contains(json_extract(answers, '$[*]')::VARCHAR[], vote)"""
     strays = """SELECT count(*) FROM scan ANTI JOIN debates USING (debate)
         WHERE round IS NOT NULL OR role = 'verdict'"""
     if one(con, bad) or one(con, outside) or one(con, strays):
         return False
     con.execute(
         """CREATE OR REPLACE TEMP TABLE cells AS
-        SELECT debate, round::BIGINT AS round, role, sum(n)::BIGINT AS n, bit_or(mask) AS mask,
-            coalesce(sum(n) FILTER (vote IS NOT NULL), 0)::BIGINT AS votes,
-            coalesce(sum(n) FILTER (vote = label), 0)::BIGINT AS rights
-        FROM (SELECT s.*, label FROM scan s JOIN debates USING (debate) WHERE round IS NOT NULL)
-        GROUP BY debate, round, role"""
+        SELECT debate, round::INTEGER AS round, role, sum(n)::INTEGER AS n, bit_or(mask) AS mask,
+            sum(if(vote IS NULL, 0, n))::INTEGER AS votes, sum(if(vote = label, n, 0))::INTEGER AS rights
+        FROM scan JOIN debates USING (debate) WHERE round IS NOT NULL GROUP BY debate, round, role"""
     )
     return True
 

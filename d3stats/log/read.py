@@ -14,7 +14,7 @@ from d3stats.log.engine import connect
 from d3stats.log.files import LogFile, find_files
 from d3stats.log.frames import ITEM_COLUMNS, VERDICT_COLUMNS, frame, turn_columns
 from d3stats.log.problems import KINDS, LogError, Problem
-from d3stats.log.scan import check_exactly, surely_clean
+from d3stats.log.scan import are_small, check_exactly, surely_clean
 
 if TYPE_CHECKING:
     import duckdb
@@ -121,11 +121,14 @@ def read_log(*paths: str | Path, strict: bool = True) -> DebateLog:
     1      d      1     b  None
     """
     files = find_files(paths)
+    log = None if are_small(files) else _read_fast(files)
+    return _read_exactly(files, strict=strict) if log is None else log
+
+
+def _read_fast(files: Sequence[LogFile]) -> DebateLog | None:
     with connect() as con:
         clean = surely_clean(con, files)
-        if clean is not None:
-            return _read_clean(con, files, clean)
-    return _read_exactly(files, strict=strict)
+        return None if clean is None else _read_clean(con, files, clean)
 
 
 def _read_exactly(files: Sequence[LogFile], *, strict: bool) -> DebateLog:

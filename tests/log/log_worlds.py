@@ -12,7 +12,9 @@ from d3stats.log.schema import Item, Turn, Verdict
 from d3stats.log.write import LogWriter
 
 NAMES = st.text(
-    st.characters(exclude_categories=("Cs", "Cc"), include_characters="é\"\\,;'~ \n日"), min_size=1, max_size=5
+    st.characters(exclude_categories=("Cs", "Cc"), include_characters="é\"\\,;'~ \n日"),
+    min_size=1,
+    max_size=5,
 )
 POINTS = st.one_of(st.integers(-20, 20).map(float), st.floats(-1e6, 1e6, allow_nan=False))
 TOKENS = st.none() | st.integers(0, 10**9)
@@ -52,7 +54,8 @@ def clean_logs(
                         role=draw(st.just("juror") if agent == agents[0] else st.none()),
                         vote=draw(votes),
                         scores=draw(
-                            st.none() | st.dictionaries(NAMES, st.dictionaries(NAMES, POINTS, max_size=2), max_size=2)
+                            st.none()
+                            | st.dictionaries(NAMES, st.dictionaries(NAMES, POINTS, max_size=2), max_size=2)
                         )
                         if any_scores
                         else None,
@@ -85,7 +88,9 @@ def item(debate: str = "d1", **fields: Any) -> dict[str, Any]:
     return {"type": "item", "debate": debate, "question": f"q-{debate}", "label": "A"} | fields
 
 
-def turn(debate: str = "d1", round: Any = 1, agent: Any = "a", vote: Any = "A", **fields: Any) -> dict[str, Any]:
+def turn(
+    debate: str = "d1", round: Any = 1, agent: Any = "a", vote: Any = "A", **fields: Any
+) -> dict[str, Any]:
     return {"type": "turn", "debate": debate, "round": round, "agent": agent, "vote": vote} | fields
 
 

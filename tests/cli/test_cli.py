@@ -1,0 +1,170 @@
+"""The program as a user runs it: what it prints, what it writes, how it fails."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from d3stats.cli import app
+
+CLEAN = "debate,round,agent,vote,label\nd1,1,a,A,A\nd1,1,b,A,A\nd2,1,a,B,A\nd2,1,b,A,A\n"
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(app, list(words))
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "log.csv"
+    path.write_text(CLEAN)
+    return path
+
+
+def test_demo_prints_both_tables_and_writes_one_figure_twice(tmp_path: Path) -> None:
+    done = run("demo", "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0, done.output
+    assert " 1       14   15   9   7   14   11   10    80 " in done.output
+    assert "majority accuracy" in done.output
+    assert "saved vs unanimity" in done.output
+    assert (tmp_path / "out" / "slm7.pdf").read_bytes().startswith(b"%PDF")
+    assert (tmp_path / "out" / "slm7.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_fit_json_holds_every_round_with_its_intervals() -> None:
+    done = run("fit", "slm7", "--n-boot", "40", "--json")
+    assert done.exit_code == 0, done.output
+    document = json.loads(done.stdout)
+    assert [row["round"] for row in document["rounds"]] == [1, 2, 3]
+    assert document["counts"]["1"] == [14, 15, 9, 7, 14, 11, 10, 80]
+    for row in document["rounds"]:
+        assert row["accuracy_lower"] <= row["accuracy"] <= row["accuracy_upper"]
+        assert row["mean_lower"] <= row["mean"] <= row["mean_upper"]
+    assert document["rounds"][0]["ks_pmf"] is None
+    assert document["rounds"][1]["ks_pmf"] > document["rounds"][1]["ks_pmf_noise"]
+
+
+def test_fit_of_one_round_says_what_is_not_identifiable() -> None:
+    done = run("fit", "slm7", "--n-boot", "40", "--round", "2")
+    assert done.exit_code == 0, done.output
+    assert "Components are a description, not a finding" in done.output
+    as_json = json.loads(run("fit", "slm7", "--n-boot", "40", "--round", "2", "--json").stdout)
+    assert as_json["functionals"][0]["functional"] == "mean"
+
+
+def test_the_same_seed_prints_the_same_document() -> None:
+    words = ("fit", "slm7", "--n-boot", "30", "--json", "--seed", "3")
+    assert run(*words).stdout == run(*words).stdout
+    assert run(*words).stdout != run(*words[:-1], "4").stdout
+
+
+def test_replay_reports_savings_against_unanimity_and_paired_differences() -> None:
+    done = run("replay", "slm7", "-r", "fixed:1", "-r", "unanimity|ks:0.05", "--paired", "--json")
+    assert done.exit_code == 0, done.output
+    document = json.loads(done.stdout)
+    rules = {row["rule"]: row for row in document["rules"]}
+    assert set(rules) == {"fixed:1", "unanimity | ks:0.05", "unanimity", "full"}
+    assert rules["unanimity"]["saved_rounds_vs_unanimity"] == 0
+    assert rules["fixed:1"]["saved_rounds_vs_unanimity"] > 0.3
+    assert {row["measure"] for row in document["paired"]} >= {"accuracy", "rounds"}
+    text = run("replay", "slm7", "-r", "fixed:1", "--paired")
+    assert "Differences between rules on the same debates" in text.output
+
+
+def test_replay_writes_its_figure(tmp_path: Path) -> None:
+    done = run("replay", "slm7", "-r", "fixed:2", "--n-boot", "50", "--figure", str(tmp_path / "stops"))
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "stops.pdf").stat().st_size > 1000
+    assert (tmp_path / "stops.png").stat().st_size > 1000
+
+
+def test_doctor_exits_0_when_clean_2_when_it_found_something_and_1_when_it_could_not_run(
+    log: Path, tmp_path: Path
+) -> None:
+    assert run("doctor", str(log)).exit_code == 0
+    torn = tmp_path / "twice.csv"
+    torn.write_text(CLEAN + "d2,1,b,A,A\n")
+    found = run("doctor", str(torn))
+    assert found.exit_code == 2
+    assert "twice.csv" in found.output
+    assert json.loads(run("doctor", str(torn), "--json").stdout)
+    assert run("doctor", str(tmp_path / "nothing.jsonl")).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("fit", "nothing.jsonl"), "nothing.jsonl"),
+        (("replay", "slm7", "-r", "bogus"), "bogus"),
+        (("fit", "slm7", "--missing", "maybe"), "'exclude', 'wrong'"),
+        (("fit", "slm7", "--level", "95"), "between 0 and 1"),
+        (("fit", "slm7", "--round", "9", "--n-boot", "5"), "round must be one of [1, 2, 3]"),
+        (("fit", "slm7", "-k", "0"), "n_components must be >= 1"),
+        (("replay", "slm7", "--interval", "magic"), "magic"),
+        (("import", "slm-multiagent"), "SRC must be given"),
+        (("import", "bogus", "x", "-o", "y"), "bogus"),
+    ],
+)
+def test_what_a_user_can_mend_is_one_line_and_exit_code_1(words: tuple[str, ...], said: str) -> None:
+    done = run(*words)
+    assert done.exit_code == 1
+    assert said in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "Traceback" not in done.output
+
+
+def test_a_defective_log_stops_fit_unless_lenient_which_lists_what_it_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    rows = [f"d{i},1,{a},{v},A" for i in range(8) for a, v in (("a", "A"), ("b", "AB"[i % 2]))]
+    path.write_text("debate,round,agent,vote,label\n" + "\n".join([*rows, rows[0]]) + "\n")
+    strict = run("fit", str(path), "--n-boot", "10")
+    assert strict.exit_code == 1
+    assert "log.csv" in strict.stderr
+    lenient = run("fit", str(path), "--n-boot", "10", "--lenient", "--json")
+    assert lenient.exit_code == 0, lenient.output
+    assert len(json.loads(lenient.stdout)["left_out"]) == 1
+
+
+def test_a_single_question_is_refused_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "one.csv"
+    path.write_text("debate,round,agent,vote,label\nd,1,a,A,A\nd,1,b,B,A\n")
+    done = run("fit", str(path))
+    assert done.exit_code == 1
+    assert "at least 2 questions" in done.stderr
+
+
+def test_import_list_names_every_format() -> None:
+    done = run("import", "list")
+    assert done.exit_code == 0
+    assert {"gsm-nested", "llmbar", "slm-multiagent"} <= {
+        line.split()[0] for line in done.output.splitlines()
+    }
+
+
+@pytest.mark.real_data
+def test_an_imported_log_is_clean_and_can_be_fitted(data_dir: Path, tmp_path: Path) -> None:
+    source = next((data_dir / "nilgeoutim__CS546_MajorityErrorDebate").glob("gsm_3_3_top100__918fa1ec.json"))
+    log = tmp_path / "log.jsonl"
+    done = run("import", "gsm-nested", str(source), "-o", str(log))
+    assert done.exit_code == 0, done.output
+    assert "100 debates, 900 turns" in done.output
+    assert run("doctor", str(log)).exit_code == 0
+    counts = json.loads(run("fit", str(log), "--n-boot", "10", "--missing", "wrong", "--json").stdout)[
+        "counts"
+    ]
+    assert counts["3"] == [14, 7, 3, 76]
+
+
+def test_the_program_starts_as_a_program() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from d3stats.cli import app; app()", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith("d3stats 0.")
