@@ -15,8 +15,16 @@ if TYPE_CHECKING:
     from d3stats.log.read import read_log
     from d3stats.log.scan import count_log
     from d3stats.log.write import LogWriter
-    from d3stats.models.mixture import fit_beta_binomial, fit_beta_binomial_mixture
+    from d3stats.models.betabinom import BetaBinomialMixture
+    from d3stats.models.drift import rounds_drift
+    from d3stats.models.lrt import likelihood_ratio_test
+    from d3stats.models.mixture import (
+        fit_beta_binomial,
+        fit_beta_binomial_mixture,
+        fit_beta_binomial_mixture_batch,
+    )
     from d3stats.models.rounds import fit_rounds
+    from d3stats.planning.describe import describe_rounds
     from d3stats.planning.replay import replay
     from d3stats.stopping import FixedRounds, KSStability, NoiseAwareKS, Unanimity
     from d3stats.trajectories import Trajectories
@@ -33,7 +41,12 @@ _HOMES = {
     "import_log": "d3stats.log.importers",
     "read_log": "d3stats.log.read",
     "Trajectories": "d3stats.trajectories",
+    "BetaBinomialMixture": "d3stats.models.betabinom",
     "fit_beta_binomial": "d3stats.models.mixture",
+    "fit_beta_binomial_mixture_batch": "d3stats.models.mixture",
+    "likelihood_ratio_test": "d3stats.models.lrt",
+    "rounds_drift": "d3stats.models.drift",
+    "describe_rounds": "d3stats.planning.describe",
     "fit_beta_binomial_mixture": "d3stats.models.mixture",
     "fit_rounds": "d3stats.models.rounds",
     "FixedRounds": "d3stats.stopping",
@@ -48,6 +61,7 @@ _ROOMS = ("datasets", "plotting")
 """The rooms that are public as a whole."""
 
 __all__ = [
+    "BetaBinomialMixture",
     "ConfusionCounts",
     "Counts",
     "FixedRounds",
@@ -61,13 +75,17 @@ __all__ = [
     "__version__",
     "count_log",
     "datasets",
+    "describe_rounds",
     "fit_beta_binomial",
     "fit_beta_binomial_mixture",
+    "fit_beta_binomial_mixture_batch",
     "fit_rounds",
     "import_log",
+    "likelihood_ratio_test",
     "plotting",
     "read_log",
     "replay",
+    "rounds_drift",
 ]
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats.models._kernel import Floats, _compiled, _newton_step, _tables, derivatives
+from d3stats.models._kernel import Floats, _compiled, _hold, _newton_step, _tables, derivatives
 
 LONGEST_LEAP = 1e4
 """Bound on the extrapolation, in EM steps: where two maps hardly bend, the ratio means nothing."""
@@ -76,12 +76,8 @@ def _component_step(
     value = _expected(mu, rho, share, successes, trials, penalty, free_rho, work, local)
     grad = np.array([local[0], local[1]])
     hess = np.array([[local[2], local[3]], [local[3], local[4]]])
-    held = np.array(
-        [
-            (mu <= low[0] and grad[0] <= 0.0) or (mu >= high[0] and grad[0] >= 0.0),
-            (rho <= low[1] and grad[1] <= 0.0) or (rho >= high[1] and grad[1] >= 0.0),
-        ]
-    )
+    held = np.empty(2, dtype=np.bool_)
+    _hold(np.array([mu, rho]), grad, low, high, held)
     step, lower = np.zeros(2), np.zeros((2, 2))
     damping = 0.0
     while not _newton_step(hess, grad, held, damping, step, lower):
@@ -191,8 +187,7 @@ def climb_em(
             x[a] = min(max(x[a], low[a]), high[a])
         value = derivatives(x, k, n_binomial, successes, trials, log_choose, data, penalty, work, grad, hess)
         while n_iter[row] < max_iter:
-            for a in range(size):
-                held[a] = (x[a] <= low[a] and grad[a] <= 0.0) or (x[a] >= high[a] and grad[a] >= 0.0)
+            _hold(x, grad, low, high, held)
             if _newton_step(hess, grad, held, 0.0, step, lower):
                 promise = 0.0
                 for a in range(size):

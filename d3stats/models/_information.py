@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats.counts import Counts
 from d3stats.models._likelihood import Cells
 from d3stats.models._objective import Objective, Space
-
-if TYPE_CHECKING:
-    from d3stats.models.result import MixtureFit
 
 Floats = NDArray[np.float64]
 
@@ -47,19 +44,17 @@ class Information:
         return result
 
 
-def information(fit: MixtureFit) -> Information:
-    """Invert the Hessian at an interior optimum.
+def information(counts: Counts, x: Floats, space: Space, penalty: float) -> Information:
+    """Invert the Hessian at an interior optimum `x`.
 
     Raises
     ------
     ValueError
         When the curvature is not positive definite to working precision.
     """
-    k = fit.settings.n_components
-    space = Space(k, fit.settings.n_binomial)
-    cells = Cells.of(fit.counts.successes, fit.counts.trials)
-    objective = Objective(cells, space, fit.settings.penalty)
-    _, _, hess = objective.derivatives(fit.point[None], fit.counts.weights[None])
+    k = space.n_components
+    objective = Objective(Cells.of(counts.successes, counts.trials), space, penalty)
+    _, _, hess = objective.derivatives(x[None], counts.weights[None])
     free = np.ones(space.size, dtype=bool)
     free[2 * k - 1 : 2 * k - 1 + space.n_binomial] = False
     curvature = -hess[0][np.ix_(free, free)]
@@ -79,7 +74,7 @@ def information(fit: MixtureFit) -> Information:
     full[np.ix_(free, free)] = inverse
 
     # softmax coordinates to weights, then components into the order of their means
-    log_weight, mu, rho = (a[0] for a in space.split(fit.point[None]))
+    log_weight, mu, rho = (a[0] for a in space.split(x[None]))
     w = np.exp(log_weight)
     softmax = np.diag(w) - np.outer(w, w)
     to_natural = np.zeros((3 * k, space.size))

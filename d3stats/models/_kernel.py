@@ -219,6 +219,13 @@ def _newton_step(
 
 
 @_compiled
+def _hold(x: Floats, grad: Floats, low: Floats, high: Floats, held: NDArray[np.bool_]) -> None:
+    """Mark the parameters that sit on a bound with the gradient pointing out."""
+    for a in range(len(x)):
+        held[a] = (x[a] <= low[a] and grad[a] <= 0.0) or (x[a] >= high[a] and grad[a] >= 0.0)
+
+
+@_compiled
 def climb(
     starts: Floats,
     which: NDArray[np.int64],
@@ -268,8 +275,7 @@ def climb(
         n_iter[row] = 1
         damping = 1e-2
         while n_iter[row] < max_iter:
-            for a in range(size):
-                held[a] = (x[a] <= low[a] and grad[a] <= 0.0) or (x[a] >= high[a] and grad[a] >= 0.0)
+            _hold(x, grad, low, high, held)
             while not _newton_step(hess, grad, held, damping, step, lower) and damping < 1e20:
                 damping = max(damping * 4.0, 1e-3)
             if damping >= 1e20:

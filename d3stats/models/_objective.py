@@ -151,7 +151,7 @@ class Objective:
 
     def _log_prior(self, log_weight: Floats, mu: Floats, rho: Floats) -> Floats:
         free = slice(self.space.n_binomial, None)
-        r = np.maximum(rho[:, free], 1e-300)
+        r = np.maximum(rho[:, free], 1e-12)
         result: Floats = (
             log_weight.sum(axis=1)
             + (np.log(mu) + np.log1p(-mu)).sum(axis=1)

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from d3stats._check import RngLike, choice, integer, probability
 from d3stats.counts import Counts
 from d3stats.models import _functionals as functionals_of
+from d3stats.models import _summary as in_words
 from d3stats.models._fit import Optima
 from d3stats.models._information import Information, information
 from d3stats.models._likelihood import Cells
 from d3stats.models._objective import Space
 from d3stats.models.betabinom import CLOSED, BetaBinomialMixture
+from d3stats.models.bootstrap import parametric_bootstrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -213,7 +215,8 @@ class MixtureFit:
                 + "; ".join(self.boundary)
                 + ". Use conf_int(kind='bootstrap') or a penalty"
             )
-        return information(self)
+        s = self.settings
+        return information(self.counts, self.point, Space(s.n_components, s.n_binomial), s.penalty)
 
     @property
     def bse(self) -> pd.Series:
@@ -299,8 +302,6 @@ class MixtureFit:
 
     def bootstrap(self, n_boot: int = 1000, *, rng: RngLike = None, n_starts: int = 4) -> BetaBinomialMixture:
         """Refit to `n_boot` data sets drawn from this fit; return their laws as one batch."""
-        from d3stats.models.bootstrap import parametric_bootstrap
-
         return parametric_bootstrap(self, n_boot, rng=rng, n_starts=n_starts)
 
     # ---------------------------------------------------------------- for people
@@ -308,9 +309,7 @@ class MixtureFit:
     def require_convergence(self) -> MixtureFit:
         """Return self, or raise :class:`ConvergenceError` with a numbered list of things to try."""
         if not self.converged:
-            from d3stats.models._summary import convergence_advice
-
-            raise ConvergenceError(convergence_advice(self))
+            raise ConvergenceError(in_words.convergence_advice(self))
         return self
 
     def to_frame(self) -> pd.DataFrame:
@@ -323,9 +322,7 @@ class MixtureFit:
 
     def summary(self) -> str:
         """Return a page of text: functionals first, then components, then what is not identifiable."""
-        from d3stats.models._summary import summary
-
-        return summary(self)
+        return in_words.summary(self)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw observed and fitted shares of the panel size that most debates have."""

@@ -4,6 +4,7 @@ Who may live here: whatever asks what stopping would have cost or would have los
 to stop.
 """
 
+from d3stats.planning.describe import RoundsReport, describe_rounds
 from d3stats.planning.replay import Replay, replay
 
-__all__ = ["Replay", "replay"]
+__all__ = ["Replay", "RoundsReport", "describe_rounds", "replay"]
