@@ -129,14 +129,18 @@ def _climb(
     if method == "lbfgs":
         return _climb_lbfgs(starts, which, weights, Objective(cells, space, penalty), max_iter)
     low, high = space.bounds()
+    # Read-only and strided arrays are types of their own to the compiler: 10 seconds for each combination.
+    plain = ["C", "W"]
+    weights = np.require(weights, requirements=plain)
+    successes, trials = np.require(cells.successes, None, plain), np.require(cells.trials, None, plain)
     arguments = (
         starts,
         which,
-        np.ascontiguousarray(weights),
+        weights,
         space.n_components,
         space.n_binomial,
-        cells.successes,
-        cells.trials,
+        successes,
+        trials,
         cells.log_choose,
         penalty,
         low,
