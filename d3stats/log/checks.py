@@ -46,11 +46,11 @@ class Checked:
         self._compare_panels()
         self.turns = [row.turn for row in self._kept if row.turn is not None]
         if not self.turns:
-            files = {row.file for row in gathered.rows} | {p.file for p in self.problems}
-            message = f"a log must hold at least one turn; got none in {len(files)} file(s)"
-            self.problems.append(
-                Problem(min(files, default="(no file)"), None, None, message, "no turns", (), "nothing")
-            )
+            files = gathered.files
+            message = f"a log must hold at least one turn; got none in {', '.join(files[:3])}"
+            if len(files) > 3:
+                message += f" and {len(files) - 3} more files"
+            self.problems.append(Problem(files[0], None, None, message, "no turns", (), "nothing"))
 
     def _note(
         self,

@@ -46,7 +46,7 @@ ROW_GROUP = 122_880
 
 
 def write_parquet(source: Source, dest: str | Path) -> Path:
-    """Write a log as one Parquet file that reads back into an equal log.
+    r"""Write a log as one Parquet file that reads back into an equal log.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def write_parquet(source: Source, dest: str | Path) -> Path:
     --------
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "log.csv").write_text("debate,round,agent,vote,label\\nd,1,a,A,A\\n")
+    >>> _ = (folder / "log.csv").write_text("debate,round,agent,vote,label\nd,1,a,A,A\n")
     >>> read_log(write_parquet(folder / "log.csv", folder / "log.parquet")) == read_log(folder / "log.csv")
     True
     """
@@ -186,7 +186,7 @@ def _wide(log: DebateLog) -> str:
 def _records(log: DebateLog) -> Iterator[AnyRecord]:
     from d3stats.log.schema import Item, Turn, Verdict
 
-    turns = {debate: part for debate, part in log.turns.groupby("debate", sort=False)}
+    turns = dict(list(log.turns.groupby("debate", sort=False)))
     closed = {row["debate"]: row for row in _rows(log.verdicts)}
     for item in _rows(log.items):
         debate = item["debate"]

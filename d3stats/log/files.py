@@ -98,7 +98,9 @@ def unusable(file: LogFile) -> Problem | None:
     try:
         with file.path.open("rb") if file.format == "parquet" else open_bytes(file) as handle:
             head = handle.read(4096)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except EOFError:
+        return None  # shorter than its own head: the reader says where it breaks off
+    except (gzip.BadGzipFile, zlib.error) as error:
         return _not_a_log(file, f"file must be gzipped text; got {error}")
     if not head:
         return Problem(

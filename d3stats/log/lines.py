@@ -16,28 +16,16 @@ from typing import TYPE_CHECKING, Literal
 
 from d3stats.log.engine import quoted, text_list
 from d3stats.log.files import LogFile
+from d3stats.log.grammar import JSON, TEXT, VALUES, WHOLE, line_pattern, scores_are_sound
 from d3stats.log.schema import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Clean", "fill_seats", "is_one", "one", "scores_are_sound", "tally_lines", "view_lines"]
+__all__ = ["Clean", "fill_seats", "is_one", "one", "seat_of", "tally_lines", "view_lines"]
 
-_TEXT = {
-    "turn": ("debate", "agent", "role", "vote", "model", "text"),
-    "item": ("debate", "question", "cluster", "label", "log", "protocol", "text"),
-    "verdict": ("debate", "decision", "stop_reason"),
-    "log": ("writer", "source"),
-}
-_WHOLE = {
-    "turn": ("round", "tokens_in", "tokens_out"),
-    "item": (),
-    "verdict": ("round",),
-    "log": ("schema_version",),
-}
-_JSON = {"turn": ("scores",), "item": ("answers",), "verdict": (), "log": ()}
-_TEXT_COLUMNS = tuple(dict.fromkeys(name for names in _TEXT.values() for name in names))
-_WHOLE_COLUMNS = tuple(dict.fromkeys(name for names in _WHOLE.values() for name in names))
+_TEXT_COLUMNS = tuple(dict.fromkeys(name for names in TEXT.values() for name in names))
+_WHOLE_COLUMNS = tuple(dict.fromkeys(name for names in WHOLE.values() for name in names))
 
 SEATS = 62
 """Agents of a debate are bits of a 64-bit word; one bit says "seen an agent without a seat"."""
@@ -81,30 +69,49 @@ def tally_lines(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> Clean |
         When a line cannot be parsed.
     """
     source = _source(files, text="JSON")
-    sampled = con.execute(
-        f"""SELECT list(DISTINCT agent), list(DISTINCT model)
-        FROM (SELECT agent, model FROM {source} LIMIT {SAMPLE})"""
-    ).fetchone()
-    agents, models = (
-        [str(name) for name in names or [] if name is not None] for names in sampled or ([], [])
-    )
-    if not all(map(_is_name, [*agents, *models])):
+    names = _sample(con, source)
+    if not all(_is_name(name) for found in names.values() for name in found):
         return None
-    _scan(con, source, seat_of(agents), models)
-    if one(con, f"SELECT count(*) FROM scan WHERE round IS NOT NULL AND mask & (1::BIGINT << {SEATS}) > 0"):
+    seat = seat_of(names["agent"])
+    _scan(con, source, seat, names)
+    known = f"count(*) FILTER (mask & (1::BIGINT << {SEATS}) > 0)"
+    unseated, uncounted = con.execute(
+        f"""SELECT {known}, count(*) FILTER (n >= {1 << _BITS} OR tally >> {_BITS * _SLOTS} > 0)
+        FROM scan WHERE round IS NOT NULL"""
+    ).fetchall()[0]
+    if unseated:
         if not fill_seats(con, source, "type = 'turn'", _name_ok("agent")):
             return None
-        _scan(
-            con, f"(SELECT t.*, seat FROM {source} t LEFT JOIN seats USING (debate, agent))", "seat", models
-        )
-    return Clean() if _sound(con, files) and _split(con) else None
+        source, seat = f"(SELECT t.*, seat FROM {source} t LEFT JOIN seats USING (debate, agent))", "seat"
+    if uncounted:
+        names["vote"] = []
+    if unseated or uncounted:
+        _scan(con, source, seat, names)
+    return Clean() if _sound(con, files) and _split(con, names["vote"]) else None
+
+
+def _sample(con: duckdb.DuckDBPyConnection, source: str) -> dict[str, list[str]]:
+    """Look into the first lines for the names that occur; too many votes to count in one word are none."""
+    found = con.execute(
+        f"""SELECT list(DISTINCT agent), list(DISTINCT model), list(DISTINCT vote), list(DISTINCT label)
+        FROM (SELECT agent, model, vote, label FROM {source} LIMIT {SAMPLE})"""
+    ).fetchall()[0]
+    agents, models, votes, labels = (
+        {str(name) for name in names or [] if name is not None} for names in found
+    )
+    votes |= labels
+    return {
+        "agent": sorted(agents),
+        "model": sorted(models)[:20],
+        "vote": sorted(votes) if len(votes) <= _SLOTS else [],
+    }
 
 
 def seat_of(agents: list[str]) -> str:
     """Return SQL for the seat of an agent among those that a sample showed."""
     if not 0 < len(agents) <= SEATS:
         return "NULL::INT"
-    return f"list_position({text_list(sorted(agents))}, agent) - 1"
+    return f"nullif(list_position({text_list(sorted(agents))}, agent), 0) - 1"
 
 
 def _is_name(text: str) -> bool:
@@ -141,7 +148,7 @@ def _name_ok(column: str) -> str:
 
 
 def _pack(kind: str) -> str:
-    names = [n for n in (*_TEXT[kind], *_WHOLE[kind], *_JSON[kind]) if n != "debate"]
+    names = [n for n in (*TEXT[kind], *WHOLE[kind], *JSON[kind]) if n != "debate"]
     parts = ", ".join(f"coalesce({name}::VARCHAR, '~')" for name in names)
     return f"concat_ws(chr({_UNIT}), {parts})"
 
@@ -149,39 +156,51 @@ def _pack(kind: str) -> str:
 def _packed(kind: str, name: str) -> str:
     if name == "debate":
         return name
-    names = [n for n in (*_TEXT[kind], *_WHOLE[kind], *_JSON[kind]) if n != "debate"]
+    names = [n for n in (*TEXT[kind], *WHOLE[kind], *JSON[kind]) if n != "debate"]
     return f"nullif(parts[{names.index(name) + 1}], '~')"
 
 
-def _scan(con: duckdb.DuckDBPyConnection, source: str, seat: str, models: list[str]) -> None:
-    """Reduce the files to one row per debate, round, role and vote, and one per item, verdict and header.
+def _scan(con: duckdb.DuckDBPyConnection, source: str, seat: str, names: dict[str, list[str]]) -> None:
+    """Reduce the files to one row per debate, round and role, and one per item, verdict and header.
 
-    ``size`` is the least size of what the row's key does not say, NULL where a turn's fields are not typed right.
+    ``tally`` holds how often each of the votes in `names` was cast, `_BITS` each; with no votes in `names` the vote
+    is part of the key instead. ``size`` is the least size of what the key does not say, NaN where a turn's
+    fields are not of their types.
     """
-    packs = " ".join(f"WHEN {quoted(kind)} THEN {_pack(kind)}" for kind in _TEXT if kind != "turn")
-    inner = ("agent", "model", "text", "tokens_in", "tokens_out")
+    few = len(names["vote"]) > 0
+    packs = " ".join(f"WHEN {quoted(kind)} THEN {_pack(kind)}" for kind in TEXT if kind != "turn")
+    slot = f"coalesce(nullif(list_position({text_list(names['vote'])}, vote), 0) - 1, {_SLOTS})"
+    cast = f"CASE WHEN vote IS NOT NULL THEN 1::BIGINT << ({_BITS} * {slot}) END" if few else "NULL::BIGINT"
+    inner = ("agent", "model", "text", "tokens_in", "tokens_out", *(("vote",) if few else ()))
     size = " + ".join(
         [f"strlen(concat({', '.join(inner)}))", *(f"if({n} IS NULL, 0, {_key_size(n)})" for n in inner)]
     )
-    few = f"list_contains({text_list(models[:20])}, model)" if models else "false"
+    known = f"list_contains({text_list(names['model'])}, model)" if names["model"] else "false"
     # Written as numbers, tokens are digits alone; floats come back with a point, or too large to be cast.
     tokens = "concat('0', tokens_in, tokens_out)"
     typed = f"""TRY_CAST({tokens} AS UBIGINT) IS NOT NULL AND NOT contains({tokens}, '.')
-        AND coalesce({few} OR {_name_ok("model")}, true) AND coalesce({_name_ok("text")}, true)"""
+        AND coalesce({known} OR {_name_ok("model")}, true) AND coalesce({_name_ok("text")}, true)"""
     con.execute(
         f"""CREATE OR REPLACE TEMP TABLE scan AS
-        SELECT debate, role, round, vote, count(*) AS n, bit_or(mask) AS mask, sum(size) AS size
+        SELECT debate, role, round, vote, count(*) AS n, bit_or(mask) AS mask, sum(size) AS size,
+            sum(cast_vote) AS tally, count(cast_vote) AS votes
         FROM (
             SELECT debate,
                 CASE type WHEN 'turn' THEN role ELSE coalesce(type, '?') END AS role,
                 CASE type WHEN 'turn' THEN coalesce(round, '?') END AS round,
-                CASE type WHEN 'turn' THEN vote {packs} END AS vote,
+                CASE type WHEN 'turn' THEN {"NULL" if few else "vote"} {packs} END AS vote,
                 1::BIGINT << coalesce({seat}, {SEATS}) AS mask,
+                {cast} AS cast_vote,
                 CASE WHEN {typed} THEN ({size})::DOUBLE ELSE 'nan'::DOUBLE END AS size
             FROM {source}
         ) GROUP BY debate, role, round, vote"""
     )
 
+
+_SLOTS = 8
+"""Votes that are counted without being part of the key; the slot above says "another"."""
+_BITS = 7
+"""Bits of a slot: nine of them fill a word, and a round of less than 128 turns cannot overflow one."""
 
 _SHIFT = 1 << 32
 
@@ -200,7 +219,7 @@ def _sound(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> bool:
     """Whether every record is valid by itself and nothing in the files was passed over."""
     bad = f"""SELECT count(*) FROM scan WHERE (CASE WHEN round IS NULL THEN role IN ('item', 'verdict', 'log')
         ELSE NOT isnan(size) AND {_name_ok("debate")} AND (role IS NULL OR {_name_ok("role")})
-            AND (vote IS NULL OR {_name_ok("vote")}) AND regexp_full_match(round, '[1-9][0-9]{{0,8}}')
+            AND (vote IS NULL OR {_name_ok("vote")}) AND regexp_full_match(round, {quoted(VALUES["round"])})
         END) IS NOT TRUE"""
     if one(con, bad):
         return False
@@ -211,7 +230,7 @@ def _sound(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> bool:
     keys = " + ".join(
         f"coalesce(strlen({name}) + {_key_size(name)}, 0)" for name in ("debate", "round", "role", "vote")
     )
-    others = " ".join(f"WHEN {quoted(kind)} THEN {_packed_size(kind)}" for kind in _TEXT if kind != "turn")
+    others = " ".join(f"WHEN {quoted(kind)} THEN {_packed_size(kind)}" for kind in TEXT if kind != "turn")
     sizes = con.execute(
         f"""SELECT sum((size::BIGINT % {_SHIFT} + n * (key % {_SHIFT}))::DOUBLE)::BIGINT,
             sum((size::BIGINT // {_SHIFT} + n * (key // {_SHIFT}))::DOUBLE)::BIGINT
@@ -221,7 +240,7 @@ def _sound(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> bool:
         )"""
     ).fetchone()
     # A score may be written shorter than it is written back (1e5), so its size is not known: the grammar decides.
-    if sizes is not None and not any(file.compressed for file in files):
+    if sizes is not None and sizes[0] is not None and not any(file.compressed for file in files):
         compact, spaces = sizes
         if sum(_bytes(file) for file in files) in (compact, compact + spaces):
             return _packed_typed(con)
@@ -229,7 +248,7 @@ def _sound(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> bool:
 
 
 def _packed_size(kind: str) -> str:
-    names = [*_TEXT[kind], *_WHOLE[kind], *_JSON[kind]]
+    names = [*TEXT[kind], *WHOLE[kind], *JSON[kind]]
     sizes = [f"coalesce(strlen({_packed(kind, name)}) + {_key_size(name)}, 0)" for name in names]
     if kind == "item":
         answers = f"coalesce(json_array_length({_packed(kind, 'answers')}) - 1, 0)"
@@ -240,12 +259,12 @@ def _packed_size(kind: str) -> str:
 def _packed_typed(con: duckdb.DuckDBPyConnection) -> bool:
     """Whether the fields of items, verdicts and headers are of their types."""
     rules = []
-    for kind in _TEXT:
+    for kind in TEXT:
         if kind != "turn":
-            typed = [f"coalesce({_name_ok(_packed(kind, name))}, true)" for name in _TEXT[kind]]
+            typed = [f"coalesce({_name_ok(_packed(kind, name))}, true)" for name in TEXT[kind]]
             typed += [
-                f"coalesce(regexp_full_match({_packed(kind, name)}, '[0-9]{{1,9}}'), true)"
-                for name in _WHOLE[kind]
+                f"coalesce(regexp_full_match({_packed(kind, name)}, {quoted(VALUES[name])}), true)"
+                for name in WHOLE[kind]
             ]
             rules.append(f"WHEN {quoted(kind)} THEN {' AND '.join(typed)}")
     return not one(con, f"SELECT count(*) FROM others WHERE NOT CASE kind {' '.join(rules)} END")
@@ -263,65 +282,12 @@ def _grammatical(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> bool:
     return not one(
         con,
         f"""SELECT count(*) FROM read_json_objects({paths}, format='newline_delimited')
-        WHERE NOT regexp_full_match(json, {quoted(_grammar())})""",
+        WHERE NOT regexp_full_match(json, {quoted(line_pattern())})""",
     )
 
 
-def _grammar() -> str:
-    """Return what a line may be, as a regular expression: known keys in any order, each of its type."""
-    s = r"[ \t\r\n]*"
-    name, key = r'"(?:[^"\\]|\\.)+"', r'"(?:[^"\\]|\\.)*"'
-    number = r"-?[0-9]{1,15}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?"
-
-    def many(opening: str, one: str, closing: str) -> str:
-        return rf"\{opening}{s}(?:{one}(?:{s},{s}{one})*)?{s}\{closing}"
-
-    side = many("{", rf"{key}{s}:{s}{number}", "}")
-    values = {
-        "scores": many("{", rf"{key}{s}:{s}{side}", "}"),
-        "answers": many("[", name, "]"),
-        "round": "[1-9][0-9]{0,8}",
-        "schema_version": "[0-9]{1,9}",
-    }
-    never_null = {
-        "turn": "debate agent round",
-        "item": "debate question",
-        "verdict": "debate",
-        "log": "writer",
-    }
-    kinds = []
-    for kind in _TEXT:
-        pairs = [rf'"type"{s}:{s}"{kind}"']
-        for column in (*_TEXT[kind], *_WHOLE[kind], *_JSON[kind]):
-            value = values.get(column, name if column in _TEXT[kind] else "[0-9]{1,15}")
-            required = column in never_null[kind].split() or column == "schema_version"
-            pairs.append(rf'"{column}"{s}:{s}(?:{value}{"" if required else "|null"})')
-        one = f"(?:{'|'.join(pairs)})"
-        kinds.append(rf"\{{{s}{one}(?:{s},{s}{one})*{s}\}}")
-    return rf"(?s){s}(?:{'|'.join(kinds)}){s}"
-
-
-def scores_are_sound(con: duckdb.DuckDBPyConnection, source: str) -> bool:
-    """Whether no scores name a side or a criterion twice; looks at each distinct shape once."""
-    from d3stats.log.reference import parse_json
-
-    shapes = con.execute(
-        f"""SELECT DISTINCT regexp_replace(scores::VARCHAR, ':\\s*-?[0-9.eE+-]+', ':0', 'g')
-        FROM {source} WHERE scores IS NOT NULL"""
-    ).fetchall()
-    try:
-        parsed = [parse_json(shape) for (shape,) in shapes]
-    except ValueError:
-        return False
-    return all(
-        isinstance(sides, dict)
-        and all(isinstance(c, dict) and all(x == 0 for x in c.values()) for c in sides.values())
-        for sides in parsed
-    )
-
-
-def _split(con: duckdb.DuckDBPyConnection) -> bool:
-    """Check items, verdicts and headers; join the labels to the votes."""
+def _split(con: duckdb.DuckDBPyConnection, votes: list[str]) -> bool:
+    """Check items, verdicts and headers; join the labels to the votes, `votes` being the names of the slots."""
     fields = ", ".join(f"{_packed('item', n)} AS {n}" for n in ("question", "label", "log", "answers"))
     con.execute(
         f"""CREATE OR REPLACE TEMP TABLE opened AS SELECT debate, {fields} FROM others WHERE kind = 'item'"""
@@ -347,21 +313,34 @@ def _split(con: duckdb.DuckDBPyConnection) -> bool:
             FROM others WHERE kind = 'verdict')
         + (SELECT count(*) FROM others WHERE kind = 'log'
             AND (debate IS NOT NULL OR {version} > {SCHEMA_VERSION}))"""
-    outside = """SELECT count(*) FROM (
-        SELECT DISTINCT answer_set, vote FROM scan JOIN debates USING (debate)
-        WHERE round IS NOT NULL AND vote IS NOT NULL AND answer_set IS NOT NULL
-        UNION SELECT DISTINCT answer_set, label FROM debates WHERE label IS NOT NULL AND answer_set IS NOT NULL
-    ) JOIN answer_sets USING (answer_set) WHERE NOT list_contains(json_extract(answers, '$[*]')::VARCHAR[], vote)"""
+    slots = range(len(votes))
+    count = "(tally >> {0})::BIGINT & {1}".format
+    if votes:
+        cast = f"""SELECT answer_set, unnest({text_list(votes)}) AS vote, unnest([{
+            ", ".join(f"bool_or({count(_BITS * k, (1 << _BITS) - 1)} > 0)" for k in slots)
+        }]) AS seen FROM scan JOIN debates USING (debate)
+        WHERE votes > 0 AND round IS NOT NULL AND answer_set IS NOT NULL GROUP BY answer_set"""
+        right = " ".join(
+            f"WHEN {quoted(name)} THEN {count(_BITS * k, (1 << _BITS) - 1)}" for k, name in enumerate(votes)
+        )
+        cells = f"""SELECT debate, round::INTEGER AS round, role, n::INTEGER AS n, mask, votes::INTEGER AS votes,
+            coalesce(CASE label {right} ELSE 0 END, 0)::INTEGER AS rights
+        FROM scan JOIN debates USING (debate) WHERE round IS NOT NULL"""
+    else:
+        cast = """SELECT DISTINCT answer_set, vote, true AS seen FROM scan JOIN debates USING (debate)
+        WHERE round IS NOT NULL AND vote IS NOT NULL AND answer_set IS NOT NULL"""
+        cells = """SELECT debate, round::INTEGER AS round, role, sum(n)::INTEGER AS n, bit_or(mask) AS mask,
+            sum(if(vote IS NULL, 0, n))::INTEGER AS votes, sum(if(vote = label, n, 0))::INTEGER AS rights
+        FROM scan JOIN debates USING (debate) WHERE round IS NOT NULL GROUP BY debate, round, role"""
+    outside = f"""SELECT count(*) FROM (
+        {cast} UNION SELECT DISTINCT answer_set, label, true FROM debates WHERE label IS NOT NULL
+    ) JOIN answer_sets USING (answer_set)
+    WHERE seen AND NOT list_contains(json_extract(answers, '$[*]')::VARCHAR[], vote)"""
     strays = """SELECT count(*) FROM scan ANTI JOIN debates USING (debate)
         WHERE round IS NOT NULL OR role = 'verdict'"""
     if one(con, bad) or one(con, outside) or one(con, strays):
         return False
-    con.execute(
-        """CREATE OR REPLACE TEMP TABLE cells AS
-        SELECT debate, round::INTEGER AS round, role, sum(n)::INTEGER AS n, bit_or(mask) AS mask,
-            sum(if(vote IS NULL, 0, n))::INTEGER AS votes, sum(if(vote = label, n, 0))::INTEGER AS rights
-        FROM scan JOIN debates USING (debate) WHERE round IS NOT NULL GROUP BY debate, round, role"""
-    )
+    con.execute(f"CREATE OR REPLACE TEMP TABLE cells AS {cells}")
     return True
 
 

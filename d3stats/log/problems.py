@@ -165,7 +165,8 @@ class LogError(ValueError):
     Attributes
     ----------
     problem : Problem
-        The first problem in reading order.
+        The first problem in reading order; one that a lost line can bring about elsewhere (an unknown debate, a
+        round gap, a mixed panel) only when there is no other.
     n_problems : int
         How many problems there are in all.
     """
@@ -182,12 +183,22 @@ class LogError(ValueError):
 
 
 def in_reading_order(problems: Iterable[Problem], files: Sequence[str]) -> tuple[Problem, ...]:
-    """Sort by the order of `files`, then by line; problems of a whole file come before its lines."""
+    """Sort by the order of `files`, then by line; a problem of a whole file comes before its lines."""
     position = {name: i for i, name in enumerate(files)}
-    return tuple(sorted(problems, key=lambda p: (position.get(p.file, len(position)), p.line or 0)))
+    # That no turn is left is what the other problems have come to.
+    return tuple(
+        sorted(
+            problems, key=lambda p: (p.kind == "no turns", position.get(p.file, len(position)), p.line or 0)
+        )
+    )
+
+
+CONSEQUENCES = frozenset({"unknown debate", "round gap", "mixed panel", "no turns"})
+"""Kinds that a lost line brings about elsewhere, perhaps further up."""
 
 
 def raise_first(problems: Sequence[Problem]) -> None:
-    """Raise the first problem, if there is any."""
+    """Raise the first problem, if there is any; a cause goes before what it may have brought about."""
     if problems:
-        raise LogError(problems[0], len(problems))
+        causes = [problem for problem in problems if problem.kind not in CONSEQUENCES]
+        raise LogError((causes or problems)[0], len(problems))

@@ -82,7 +82,7 @@ class DebateLog:
 
 
 def read_log(*paths: str | Path, strict: bool = True) -> DebateLog:
-    """Read files and globs into one log.
+    r"""Read files and globs into one log.
 
     The format is known by the name: ``.jsonl`` and ``.ndjson`` (also with ``.gz``) hold records as
     :class:`d3stats.log.write.LogWriter` writes them; ``.csv`` (also with ``.gz``) and ``.parquet`` hold one row
@@ -114,7 +114,7 @@ def read_log(*paths: str | Path, strict: bool = True) -> DebateLog:
     --------
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "debates.csv"
-    >>> _ = path.write_text("debate,round,agent,vote,label\\nd,1,a,A,A\\nd,1,b,,A\\n")
+    >>> _ = path.write_text("debate,round,agent,vote,label\nd,1,a,A,A\nd,1,b,,A\n")
     >>> read_log(path).turns[["debate", "round", "agent", "vote"]]
       debate  round agent  vote
     0      d      1     a     A

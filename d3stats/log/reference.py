@@ -73,6 +73,7 @@ class Row:
 class Gathered:
     """All records that could be read, in reading order, and what could not."""
 
+    files: list[str] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -87,6 +88,7 @@ def gather(files: Iterable[LogFile]) -> Gathered:
     out = Gathered()
     tables: list[tuple[LogFile, list[tuple[int, dict[str, Any]]], set[str]]] = []
     for file in files:
+        out.files.append(file.name)
         problem = unusable(file)
         if problem is not None:
             out.problems.append(problem)
@@ -134,7 +136,7 @@ def _gather_lines(file: LogFile, out: Gathered) -> None:
     with open_bytes(file) as handle:
         number = 0
         try:
-            for number, line in enumerate(handle, start=1):  # noqa: B007
+            for number, line in enumerate(handle, start=1):
                 if line.strip():
                     out.n_records += 1
                     _gather_line(file, number, line, out)
@@ -276,7 +278,8 @@ def _csv_rows(file: LogFile, text: io.TextIOWrapper, out: Gathered) -> tuple[lis
             # After a quoting or decoding error the reader cannot find the next row.
             out.n_records += names is not None
             message = f"a row must be readable; got {_reason(error)}; nothing after it was read"
-            kind = "truncated last line" if "unexpected end" in str(error) else "malformed line"
+            torn = isinstance(error, EOFError) or "unexpected end" in str(error)
+            kind = "truncated last line" if torn else "malformed line"
             out.problems.append(
                 Problem(file.name, start, None, message, kind, (), "record" if names else "nothing")
             )

@@ -79,7 +79,7 @@ class LogCounts:
 
 
 def count_log(*paths: str | Path, missing: Missing = "exclude", strict: bool = True) -> LogCounts:
-    """Reduce a log to counts in one pass, with all checks of :func:`d3stats.log.read_log`.
+    r"""Reduce a log to counts in one pass, with all checks of :func:`d3stats.log.read_log`.
 
     Equal to ``Trajectories.from_log(*paths).counts(missing)`` and ``.transitions(missing)``, without the table
     of turns: a million turns take about a second as JSON lines and a tenth of that as Parquet.
@@ -104,7 +104,7 @@ def count_log(*paths: str | Path, missing: Missing = "exclude", strict: bool = T
     --------
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "debates.csv"
-    >>> _ = path.write_text("debate,round,agent,vote,label\\nd,1,a,A,A\\nd,1,b,B,A\\nd,2,a,A,A\\nd,2,b,A,A\\n")
+    >>> _ = path.write_text("debate,round,agent,vote,label\nd,1,a,A,A\nd,1,b,B,A\nd,2,a,A,A\nd,2,b,A,A\n")
     >>> count_log(path).rounds.to_frame()
        round  successes  trials  weight
     0      1          1       2     1.0

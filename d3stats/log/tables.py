@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from d3stats.log.engine import quoted, text_list
 from d3stats.log.files import LogFile, open_bytes
-from d3stats.log.lines import SAMPLE, SEATS, Clean, fill_seats, is_one, one, scores_are_sound, seat_of
-from d3stats.log.reference import TABLE_COLUMNS, shifted, wrong_header
+from d3stats.log.grammar import scores_are_sound
+from d3stats.log.lines import SAMPLE, SEATS, Clean, fill_seats, is_one, one, seat_of
+from d3stats.log.reference import TABLE_COLUMNS, parse_json, shifted, wrong_header
 
 if TYPE_CHECKING:
     import duckdb
@@ -26,9 +27,7 @@ _ITEM = ("question", "cluster", "log", "protocol", "label", "answers")
 _CLOSING = ("closed", "decision", "stop_round", "stop_reason")
 _WHOLE = ("round", "correct", "tokens", "tokens_in", "tokens_out", "stop_round")
 _INTEGER = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
-
-_ANSWER = r'"(?:[^"\\]|\\.)+"'
-_ANSWERS = rf"\[\s*(?:{_ANSWER}(?:\s*,\s*{_ANSWER})*)?\s*\]"
+_TOKENS = ("tokens", "tokens_in", "tokens_out")
 
 
 def tally_tables(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> Clean | None:
@@ -39,12 +38,16 @@ def tally_tables(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> Clean 
     duckdb.Error
         When a file cannot be parsed.
     """
-    opened = _open_parquet(con, files) if files[0].format == "parquet" else _open_csv(con, files)
+    parquet = files[0].format == "parquet"
+    opened = _open_parquet(con, files) if parquet else _open_csv(con, files)
     if opened is None:
         return None
     columns, notes = opened
     clean = Clean("answers" if "vote" in columns else "correctness", "tokens" in columns, notes)
-    return clean if _cells(con, columns, clean.coding) else None
+    known = _metadata(con, files, columns) if parquet else None
+    if known is None and _values_are_sound(con, columns):
+        known = columns, {}
+    return clean if known is not None and _cells(con, *known, clean.coding) else None
 
 
 _Opened = tuple[set[str], tuple[str, ...]]
@@ -74,8 +77,6 @@ def _open_parquet(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> _Open
             return None
     absent = "".join(f", NULL::{_type(n)} AS {n}" for n in TABLE_COLUMNS if n not in types)
     con.execute(f"CREATE OR REPLACE TEMP VIEW wide AS SELECT *{absent}, true AS sound FROM {source}")
-    if one(con, "SELECT min(round) = 0 FROM wide"):
-        return None
     return set(types), ()
 
 
@@ -133,90 +134,167 @@ def _open_csv(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> _Opened |
     return {name for names in by_header for name in names}, tuple(shifted(str(file)) for (file,) in zero)
 
 
-def _cells(con: duckdb.DuckDBPyConnection, columns: set[str], coding: str) -> bool:
-    given = [name for name in (*_ITEM, *_CLOSING) if name in columns]
-    texts = [n for n in columns if n not in _WHOLE and n != "closed"]
-    wholes = [n for n in ("tokens", "tokens_in", "tokens_out") if n in columns]
-    vote = "vote" if coding == "answers" else "correct"
-    right = "vote = label" if coding == "answers" else "correct = 1"
-    sample = f"SELECT DISTINCT agent FROM (SELECT agent FROM wide LIMIT {SAMPLE}) WHERE agent IS NOT NULL"
-    seat = seat_of([str(agent) for (agent,) in con.execute(sample).fetchall()])
-    silent = [n for n in ("role", vote, "scores", "model", *wholes) if n in columns]
-    sound = [
-        "sound",
-        "(round IS NULL) = (agent IS NULL)",
-        "coalesce(round BETWEEN 1 AND 999999999, true)",
-        f"(round IS NOT NULL OR coalesce({', '.join(f'{n}::VARCHAR' for n in silent)}) IS NULL)",
-        *(f"coalesce({n} BETWEEN 0 AND 999999999999999, true)" for n in wholes),
-        *(f"({n} IS NULL OR {n} <> '')" for n in texts if n in ("role", "vote", "scores", "model")),
-    ]
-    if coding == "correctness":
-        sound.append("coalesce(correct BETWEEN 0 AND 1, true)")
+_LEAST = {"round": 1, "stop_round": 1}
+_MOST = {"round": 999_999_999, "stop_round": 999_999_999, "correct": 1}
+
+
+def _metadata(
+    con: duckdb.DuckDBPyConnection, files: list[LogFile], columns: set[str]
+) -> tuple[set[str], dict[str, str]] | None:
+    """Return the columns that hold values, and the texts of those that hold one and the same on every row.
+
+    Columns without a value, and those with one value, need not be read at all. None when the smallest and largest
+    value of each row group do not say that all is well.
+    """
+    stats = con.execute(
+        f"""SELECT path_in_schema, bool_and(stats_null_count = num_values), bool_and(stats_null_count = num_values
+            OR CASE WHEN path_in_schema IN {_WHOLE} THEN TRY_CAST(stats_min_value AS BIGINT) IS NOT NULL
+                ELSE stats_min_value <> '' END),
+            min(TRY_CAST(stats_min_value AS BIGINT)), max(TRY_CAST(stats_max_value AS BIGINT)),
+            CASE WHEN bool_and(stats_null_count = 0 AND stats_min_value = stats_max_value)
+                AND min(stats_min_value) = max(stats_max_value) THEN min(stats_min_value) END
+        FROM parquet_metadata({text_list(file.path for file in files)}) GROUP BY path_in_schema"""
+    ).fetchall()
+    if {name for name, *_ in stats} != columns:
+        return None
+    for name, empty, known, low, high, _ in stats:
+        inside = (
+            empty
+            or name not in _WHOLE
+            or (low >= _LEAST.get(name, 0) and high <= _MOST.get(name, 10**15 - 1))
+        )
+        if not (empty or known) or not inside:
+            return None
+    constants = {name: text for name, *_, text in stats if text is not None and name in _ITEM}
+    return {name for name, empty, *_ in stats if not empty} | (columns & _KEYS), constants
+
+
+_KEYS = {"debate", "round", "agent", "vote", "correct", "closed"}
+
+
+def _values_are_sound(con: duckdb.DuckDBPyConnection, columns: set[str]) -> bool:
+    """Whether each cell by itself is what its column may hold."""
+    texts = [name for name in columns if name not in _WHOLE and name != "closed"]
+    rules = ["bool_and(sound)", *(f"coalesce(bool_and({name} <> ''), true)" for name in texts)]
+    for name in _WHOLE:
+        if name in columns:
+            low, high = _LEAST.get(name, 0), _MOST.get(name, 10**15 - 1)
+            rules.append(f"coalesce(min({name}) >= {low} AND max({name}) <= {high}, true)")
+    return is_one(con, f"SELECT {' AND '.join(rules)} FROM wide")
+
+
+def _cells(con: duckdb.DuckDBPyConnection, columns: set[str], constants: dict[str, str], coding: str) -> bool:
+    """Fill the tables and apply what concerns several cells.
+
+    `columns` are those that hold values, `constants` the texts of those that hold only one.
+    """
+    given = [name for name in (*_ITEM, *_CLOSING) if name in columns and name not in constants]
+    vote, right = ("vote", "vote = label") if coding == "answers" else ("correct", "correct = 1")
+    role = "role" if "role" in columns else "NULL::VARCHAR"
     same = f"hash({', '.join(given)})" if given else "0"
-    plain = ", ".join(f"any_value({n}) AS {n}" for n in ("label", "log") if n in columns)
+    sets = coding == "answers" and "answers" in columns
+    found = con.execute(
+        f"""SELECT list(DISTINCT agent), list(DISTINCT {vote if sets else "NULL"})
+        FROM (SELECT agent, {vote} FROM wide LIMIT {SAMPLE})"""
+    ).fetchall()[0]
+    agents, votes = (sorted(str(name) for name in names or [] if name is not None) for names in found)
+    seat = seat_of(agents)
+    # Which votes occur, one bit each: a small set to hold against the answers of the debate.
+    few = sets and 0 < len(votes) <= SEATS
+    slot = f"coalesce(nullif(list_position({text_list(votes)}, vote), 0) - 1, {SEATS})"
+    cast = f"bit_or(1::BIGINT << {slot}) FILTER (vote IS NOT NULL)" if few else "NULL::BIGINT"
 
     def scan(source: str, seat: str) -> None:
+        once = ", ".join(
+            f"{quoted(constants[n])} AS {n}"
+            if n in constants
+            else f"any_value({n}) AS {n}"
+            if n in columns
+            else f"NULL::VARCHAR AS {n}"
+            for n in ("label", "log", "answers")
+        )
         con.execute(
             f"""CREATE OR REPLACE TEMP TABLE scan AS
-            SELECT debate, round, role, count(*) AS n, count({vote}) AS votes, count(*) FILTER ({right}) AS rights,
-                bit_or(1::BIGINT << coalesce({seat}, {SEATS})) AS mask, min({same}) AS low, max({same}) AS high,
-                count(*) FILTER (({" AND ".join(sound)}) IS NOT TRUE) AS bad{", " + plain if plain else ""}
-            FROM {source} GROUP BY debate, round, role"""
+            SELECT debate, round, {role} AS role, count(*) AS n, count({vote}) AS votes,
+                count(*) FILTER ({right if vote == "correct" or "label" in columns else "false"}) AS rights,
+                bit_or(1::BIGINT << coalesce({seat}, {SEATS})) AS mask, {cast} AS votes_cast,
+                min({same}) AS low, max({same}) AS high, {once}
+            FROM {source} GROUP BY debate, round, {role}"""
         )
 
+    unseated = f"SELECT count(*) FROM scan WHERE round IS NOT NULL AND mask & (1::BIGINT << {SEATS}) > 0"
     scan("wide", seat)
-    if one(con, f"SELECT count(*) FROM scan WHERE round IS NOT NULL AND mask & (1::BIGINT << {SEATS}) > 0"):
+    if one(con, unseated):
         if not fill_seats(con, "wide", "round IS NOT NULL", "agent <> ''"):
             return False
         scan("(SELECT t.*, seat FROM wide t LEFT JOIN seats USING (debate, agent))", "seat")
-    if one(con, "SELECT count(*) FROM scan WHERE bad > 0 OR debate IS NULL OR debate = ''"):
-        return False
-    label = "label" if "label" in columns else "NULL::VARCHAR AS label"
-    log = "log" if "log" in columns else "NULL::VARCHAR AS log"
     con.execute(
-        f"""CREATE OR REPLACE TEMP TABLE debates AS
-        SELECT debate, any_value(label) AS label, any_value(log) AS log, min(low) AS low, max(high) AS high
-        FROM (SELECT debate, {label}, {log}, low, high FROM scan) GROUP BY debate"""
+        """CREATE OR REPLACE TEMP TABLE debates AS
+        SELECT debate, any_value(label) AS label, any_value(log) AS log, any_value(answers) AS answers,
+            bit_or(votes_cast) AS votes_cast, min(low) AS low, max(high) AS high, bool_or(round IS NULL) AS silent
+        FROM scan GROUP BY debate"""
     )
     # Equal hashes of 64 bits stand for equal items.
-    if not is_one(con, "SELECT count(*) = 0 FROM debates WHERE low <> high"):
+    unlike, silent = con.execute(
+        "SELECT count(*) FILTER (low <> high OR debate IS NULL), coalesce(bool_or(silent), false) FROM debates"
+    ).fetchall()[0]
+    if (
+        unlike
+        or (silent and not _silent_rows_are_sound(con, columns))
+        or not _verdicts_are_sound(con, columns)
+    ):
         return False
-    if not _item_values(con, columns) or not _answers(con, columns):
+    if sets and not _answers_are_sound(con, votes if few else []):
         return False
     if "scores" in columns and not scores_are_sound(con, "wide"):
         return False
-    con.execute("CREATE OR REPLACE TEMP TABLE cells AS SELECT * FROM scan WHERE round IS NOT NULL")
+    con.execute("""CREATE OR REPLACE TEMP VIEW cells AS
+        SELECT debate, round, role, n, votes, rights, mask FROM scan WHERE round IS NOT NULL""")
     return True
 
 
-def _item_values(con: duckdb.DuckDBPyConnection, columns: set[str]) -> bool:
-    """Whether no text of an item is empty and a verdict's fields come with a verdict."""
-    texts = [n for n in (*_ITEM, "decision", "stop_reason") if n in columns]
-    rules = [f"coalesce(bool_and({n} <> ''), true)" for n in texts]
-    if "stop_round" in columns:
-        rules.append("coalesce(min(stop_round) >= 1 AND max(stop_round) <= 999999999, true)")
-    fields = [f"{n}::VARCHAR" for n in ("decision", "stop_round", "stop_reason") if n in columns]
-    if "closed" in columns and fields:
-        rules.append(
-            f"count(*) FILTER (closed IS NOT TRUE AND coalesce({', '.join(fields)}) IS NOT NULL) = 0"
-        )
-    return not rules or is_one(con, f"SELECT {' AND '.join(rules)} FROM wide")
+def _silent_rows_are_sound(con: duckdb.DuckDBPyConnection, columns: set[str]) -> bool:
+    """Whether rows without a round say nothing that a turn would say."""
+    said = [n for n in ("agent", "role", "vote", "correct", "scores", "model", *_TOKENS) if n in columns]
+    cells = ", ".join(f"{name}::VARCHAR" for name in said)
+    return not one(con, f"SELECT count(*) FROM wide WHERE round IS NULL AND coalesce({cells}) IS NOT NULL")
 
 
-def _answers(con: duckdb.DuckDBPyConnection, columns: set[str]) -> bool:
-    """Whether answer sets are lists of names that hold every vote and label."""
-    if "answers" not in columns:
+def _verdicts_are_sound(con: duckdb.DuckDBPyConnection, columns: set[str]) -> bool:
+    """Whether the fields of a verdict come with a verdict."""
+    fields = [f"{name}::VARCHAR" for name in ("decision", "stop_round", "stop_reason") if name in columns]
+    if "closed" not in columns or not fields:
         return True
-    sets = "SELECT DISTINCT answers FROM wide WHERE answers IS NOT NULL"
-    if one(con, f"SELECT count(*) FROM ({sets}) WHERE NOT regexp_full_match(answers, {quoted(_ANSWERS)})"):
-        return False
-    chosen = [n for n in ("vote", "label") if n in columns]
-    pairs = " UNION ".join(f"SELECT DISTINCT answers, {n} AS chosen FROM wide" for n in chosen) or None
-    return pairs is None or not one(
-        con,
-        f"""SELECT count(*) FROM ({pairs}) WHERE answers IS NOT NULL AND chosen IS NOT NULL
-        AND NOT list_contains(from_json(answers, '["VARCHAR"]'), chosen)""",
-    )
+    open_ones = f"SELECT count(*) FROM wide WHERE NOT closed AND coalesce({', '.join(fields)}) IS NOT NULL"
+    return not one(con, open_ones)
+
+
+def _answers_are_sound(con: duckdb.DuckDBPyConnection, votes: list[str]) -> bool:
+    """Whether answer sets are lists of names that hold every vote and label; `votes` name the bits."""
+    found = con.execute(
+        """SELECT answers, bit_or(votes_cast), list(DISTINCT label) FROM debates
+        WHERE answers IS NOT NULL GROUP BY answers"""
+    ).fetchall()
+    every: dict[str, set[str]] = {}
+    if not votes or any(bits is not None and bits >> SEATS & 1 for _, bits, _ in found):
+        pairs = con.execute(
+            "SELECT DISTINCT answers, vote FROM wide WHERE answers IS NOT NULL AND vote IS NOT NULL"
+        )
+        for text, vote in pairs.fetchall():
+            every.setdefault(text, set()).add(vote)
+    for text, bits, labels in found:
+        try:
+            answers = parse_json(text)
+        except ValueError:
+            return False
+        if not isinstance(answers, list) or not all(isinstance(name, str) and name for name in answers):
+            return False
+        cast = every.get(text, set()) or {
+            votes[k] for k in range(len(votes)) if bits is not None and bits >> k & 1
+        }
+        if not (cast | {name for name in labels if name is not None}) <= set(answers):
+            return False
+    return True
 
 
 def view_tables(con: duckdb.DuckDBPyConnection) -> None:

@@ -25,24 +25,30 @@ __all__ = ["count_cells", "is_consistent"]
 
 def is_consistent(con: duckdb.DuckDBPyConnection) -> bool:
     """Whether no turn is there twice, no round is skipped and no panel changes within a run."""
-    con.execute(
-        """CREATE OR REPLACE TEMP TABLE rounds AS
-        SELECT debate, round, sum(n)::BIGINT AS n, sum(votes)::BIGINT AS votes, sum(rights)::BIGINT AS rights,
-            bit_or(mask) AS mask
-        FROM cells GROUP BY debate, round"""
+    # A round in which one role speaks, as in most logs, is one cell already.
+    alone = con.execute(
+        "SELECT min(role) IS NOT DISTINCT FROM max(role) AND count(role) IN (0, count(*)) FROM cells"
     )
+    if alone.fetchone() == (True,):
+        con.execute("CREATE OR REPLACE TEMP VIEW rounds AS SELECT * FROM cells")
+    else:
+        con.execute(
+            """CREATE OR REPLACE TEMP VIEW rounds AS
+            SELECT debate, round, sum(n)::BIGINT AS n, sum(votes)::BIGINT AS votes,
+                sum(rights)::BIGINT AS rights, bit_or(mask) AS mask
+            FROM cells GROUP BY debate, round"""
+        )
     sound = con.execute(
-        """SELECT
-            (SELECT count(*) FROM rounds) > 0,
-            (SELECT count(*) FROM rounds WHERE bit_count(mask) <> n) = 0,
-            (SELECT count(*) FROM (SELECT min(round) AS low, max(round) AS high, count(*) AS k
-                FROM rounds GROUP BY debate) WHERE low <> 1 OR high <> k) = 0"""
+        """SELECT count(*) > 0, bool_and(whole), bool_and(low = 1 AND high = k) FROM (
+            SELECT min(round) AS low, max(round) AS high, count(*) AS k, bool_and(bit_count(mask) = n) AS whole
+            FROM rounds GROUP BY debate
+        )"""
     ).fetchone()
-    if sound is None or not all(sound):
+    if sound != (True, True, True):
         return False
     mixed = con.execute(
         """SELECT count(*) FROM (
-            SELECT min(steady) AS steady, min(size) AS low, max(size) AS high FROM (
+            SELECT bool_and(steady) AS steady, min(size) AS low, max(size) AS high FROM (
                 SELECT debate, role, bit_and(mask) = bit_or(mask) AS steady, bit_count(bit_or(mask)) AS size
                 FROM cells GROUP BY debate, role
             ) JOIN debates USING (debate) GROUP BY log, role
@@ -62,18 +68,20 @@ def count_cells(
     known = "true" if all_known else "label IS NOT NULL"
     con.execute(
         f"""CREATE OR REPLACE TEMP TABLE tried AS
-        SELECT debate, round, rights, {trials} AS trials FROM rounds JOIN debates USING (debate)
-        WHERE {known} {"AND votes > 0" if missing == "exclude" else ""}"""
+        SELECT debate, round, rights, {trials} AS trials FROM rounds JOIN debates USING (debate) WHERE {known}"""
     )
     per_round = con.execute(
-        "SELECT round, rights, trials, count(*)::DOUBLE AS weight FROM tried GROUP BY ALL"
+        "SELECT round, rights, trials, count(*)::DOUBLE AS weight FROM tried WHERE trials > 0 GROUP BY ALL"
     ).fetchnumpy()
     per_step = con.execute(
         """SELECT a.round AS round, a.rights AS rights, a.trials AS trials, b.rights AS next_rights,
             b.trials AS next_trials, count(*)::DOUBLE AS weight
-        FROM tried a JOIN tried b ON a.debate = b.debate AND b.round = a.round + 1 GROUP BY ALL"""
+        FROM tried a JOIN tried b ON a.debate = b.debate AND b.round = a.round + 1
+        WHERE a.trials > 0 AND b.trials > 0 GROUP BY ALL"""
     ).fetchnumpy()
-    totals = con.execute("SELECT (SELECT sum(n) FROM rounds), (SELECT count(*) FROM debates)").fetchone()
+    totals = con.execute(
+        "SELECT (SELECT sum(n)::BIGINT FROM cells), (SELECT count(*) FROM debates)"
+    ).fetchone()
     assert totals is not None
     rounds = RoundCounts.from_columns(
         *(np.asarray(per_round[c]) for c in ("round", "rights", "trials")), weights=per_round["weight"]

@@ -130,9 +130,9 @@ def _climb(
         return _climb_lbfgs(starts, which, weights, Objective(cells, space, penalty), max_iter)
     low, high = space.bounds()
     # Read-only and strided arrays are types of their own to the compiler: 10 seconds for each combination.
-    plain = ["C", "W"]
-    weights = np.require(weights, requirements=plain)
-    successes, trials = np.require(cells.successes, None, plain), np.require(cells.trials, None, plain)
+    weights = np.require(weights, requirements=("C", "W"))
+    successes = np.require(cells.successes, requirements=("C", "W"))
+    trials = np.require(cells.trials, requirements=("C", "W"))
     arguments = (
         starts,
         which,

@@ -45,7 +45,8 @@ def cautions(fit: MixtureFit) -> list[str]:
             f"On the boundary: {'; '.join(fit.boundary)}. Normal-theory errors do not hold; "
             "intervals come from the parametric bootstrap."
         )
-    if any("mean 0" in place or "mean 1" in place for place in fit.boundary) and fit.spread < 1e-6:
+    seen = fit.counts
+    if (seen.successes == 0).all() or (seen.successes == seen.trials).all():
         notes.append(
             "Every vote in the data agrees, so a bootstrap sees no variation and its intervals collapse. "
             f"What {fit.n_obs:g} debates without an exception can rule out at 95 % is a share of exceptional "

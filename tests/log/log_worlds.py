@@ -16,7 +16,7 @@ NAMES = st.text(
     min_size=1,
     max_size=5,
 )
-POINTS = st.one_of(st.integers(-20, 20).map(float), st.floats(-1e6, 1e6, allow_nan=False))
+POINTS = st.one_of(st.integers(-20, 20).map(float), st.floats(-1e6, 1e6).map(lambda x: round(x, 6)))
 TOKENS = st.none() | st.integers(0, 10**9)
 
 

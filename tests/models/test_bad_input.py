@@ -13,8 +13,12 @@ from hypothesis import strategies as st
 
 from d3stats.counts import Counts
 from d3stats.models.betabinom import BetaBinomialMixture
-from d3stats.models.bootstrap import likelihood_ratio_test
-from d3stats.models.mixture import fit_beta_binomial, fit_beta_binomial_mixture, fit_beta_binomial_mixture_batch
+from d3stats.models.lrt import likelihood_ratio_test
+from d3stats.models.mixture import (
+    fit_beta_binomial,
+    fit_beta_binomial_mixture,
+    fit_beta_binomial_mixture_batch,
+)
 from d3stats.models.result import ConvergenceError, MixtureFit
 from d3stats.models.rounds import fit_rounds
 
@@ -70,7 +74,9 @@ def test_data_that_cannot_be_are_refused_by_name_requirement_and_value(
         ({"rng": "seed"}, TypeError, "rng must be a numpy Generator"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(options: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_settings_that_cannot_be_are_refused(
+    options: dict[str, Any], error: type[Exception], message: str
+) -> None:
     with pytest.raises(error, match=message):
         fit_beta_binomial_mixture([0, 1, 2], 3, **options)
 
@@ -86,7 +92,7 @@ def test_trials_are_asked_for_and_not_given_twice() -> None:
     ("weights", "message"),
     [
         ([1.0, 2.0, 3.0], r"must have shape \(data sets, cells\)"),
-        ([[1.0, 2.0]], r"one per column of weights \(2\); got 3"),
+        ([[1.0, 2.0]], r"weights must have one value per row \(3\); got 2"),
         ([[1.0, NAN, 2.0]], "weights must be finite and >= 0"),
         ([[1.0, 1.0, 2.0], [0.0, 0.0, 0.0]], "got none in row 1"),
         (np.empty((0, 3)), "must have shape"),
@@ -170,9 +176,9 @@ def test_data_of_one_binomial_leave_the_second_component_empty_or_alike() -> Non
 def test_a_component_of_weight_zero_adds_nothing_to_a_law() -> None:
     one = BetaBinomialMixture.from_alpha_beta([1.0], [2], [3])
     two = BetaBinomialMixture.from_alpha_beta([1.0, 0.0], [2, 50], [3, 1])
-    assert two.pmf(6).tolist() == one.pmf(6).tolist()
-    assert float(two.spread) == float(one.spread)
-    assert two.latent_cdf([0.2, 0.9]).tolist() == one.latent_cdf([0.2, 0.9]).tolist()
+    assert two.pmf(6) == pytest.approx(one.pmf(6), abs=1e-15)
+    assert float(two.spread) == pytest.approx(float(one.spread), abs=1e-15)
+    assert two.latent_cdf([0.2, 0.9]) == pytest.approx(one.latent_cdf([0.2, 0.9]), abs=1e-15)
     assert (two.sample([6] * 50, rng=1) <= 6).all()
 
 
@@ -238,7 +244,6 @@ def says_no_nan(fit: MixtureFit, n_boot: int = 20) -> None:
             numbers = table.select_dtypes("number")
             assert np.isfinite(numbers.to_numpy()).all(), table
             assert (table["lower"] <= table["upper"]).all()
-        assert isinstance(fit.summary(), str)
     assert np.isfinite(fit.to_frame().to_numpy()).all()
     assert not fit.components.isna().to_numpy().any()
     assert "nan" not in repr(fit)
@@ -249,13 +254,15 @@ tables = st.lists(
 ).filter(lambda rows: any(n and w for n, _, w in rows))
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(table=tables)
 @example(table=[(1, 0.0, 1)])
 @example(table=[(9, 1.0, 1), (9, 0.0, 1)])
 @example(table=[(1, 1.0, 5), (9, 0.5, 30)])
 @example(table=[(7, k / 7, 10) for k in range(8)])
-def test_no_small_table_lets_a_nan_out_or_breaks_the_order_of_models(table: list[tuple[int, float, int]]) -> None:
+def test_no_small_table_lets_a_nan_out_or_breaks_the_order_of_models(
+    table: list[tuple[int, float, int]],
+) -> None:
     trials = np.array([n for n, _, _ in table])
     successes = np.array([round(p * n) for n, p, _ in table])
     weights = np.array([w for _, _, w in table], dtype=float)
@@ -267,6 +274,8 @@ def test_no_small_table_lets_a_nan_out_or_breaks_the_order_of_models(table: list
             says_no_nan(fit, n_boot=5)
             assert fit.llf <= fit.saturated_llf + 1e-6
             llf.append(fit.llf)
+        if k == 1:  # a page of text takes a thousand refits where normal theory fails
+            assert "What the data determine" in fit.summary()
     assert llf[1] >= llf[0] - 1e-8
     assert llf[2] >= llf[1] - 1e-8
 

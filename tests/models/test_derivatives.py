@@ -61,7 +61,9 @@ correlation = st.one_of(
     st.floats(0.001, 0.95), st.sampled_from([0.0, 1e-12, 1e-8, 1e-4, 0.999, 1 - 1e-6, 1 - EDGE])
 )
 table = st.lists(
-    st.tuples(st.integers(1, 12), st.floats(0, 1), st.sampled_from([0.0, 0.5, 1.0, 3.0, 1e5])), min_size=1, max_size=12
+    st.tuples(st.integers(1, 12), st.floats(0, 1), st.sampled_from([0.0, 0.5, 1.0, 3.0, 1e5])),
+    min_size=1,
+    max_size=12,
 )
 long_table = st.tuples(st.just(200), st.floats(0, 1), st.just(2.0)).map(lambda row: [row, (1, 1.0, 1.0)])
 
@@ -158,7 +160,11 @@ def test_the_log_pmf_keeps_its_digits_where_log_gammas_lose_them(mu: float, rho:
         precision = 1 / mpmath.mpf(rho) - 1
         a, b = mpmath.mpf(mu) * precision, (1 - mpmath.mpf(mu)) * precision
         exact = [
-            float(mpmath.log(mpmath.binomial(trials, s) * mpmath.beta(s + a, trials - s + b) / mpmath.beta(a, b)))
+            float(
+                mpmath.log(
+                    mpmath.binomial(trials, s) * mpmath.beta(s + a, trials - s + b) / mpmath.beta(a, b)
+                )
+            )
             for s in range(trials + 1)
         ]
     # 1 - mu carries the rounding of mu: 1e-16 / 1e-9 at the far end
@@ -178,7 +184,9 @@ def test_one_vote_says_nothing_about_the_correlation() -> None:
 
 def test_a_cell_without_weight_changes_nothing() -> None:
     x = np.array([0.4, 0.2, 0.7, 0.1, 0.3])
-    full = Case(Objective(Cells.of(np.array([1, 2, 0]), np.array([3, 3, 5])), Space(2)), x, np.array([2.0, 0.0, 1.0]))
+    full = Case(
+        Objective(Cells.of(np.array([1, 2, 0]), np.array([3, 3, 5])), Space(2)), x, np.array([2.0, 0.0, 1.0])
+    )
     less = Case(Objective(Cells.of(np.array([1, 0]), np.array([3, 5])), Space(2)), x, np.array([2.0, 1.0]))
     for mine, plain in zip(full.compiled(), less.compiled(), strict=True):
         assert close(mine, plain, 1e-14)

@@ -26,10 +26,7 @@ def of(row: list[float]) -> BetaBinomialMixture:
 
 
 def brute_latent_cdf(law: BetaBinomialMixture) -> np.ndarray:
-    parts = [
-        w * stats.beta.cdf(GRID, a, b)
-        for w, a, b in zip(law.weight, law.alpha, law.beta, strict=True)
-    ]
+    parts = [w * stats.beta.cdf(GRID, a, b) for w, a, b in zip(law.weight, law.alpha, law.beta, strict=True)]
     return np.sum(parts, axis=0)
 
 
@@ -41,7 +38,12 @@ def exact_count_distance(first: list[float], second: list[float], trials: int) -
         total, out = mpmath.mpf(0), []
         for s in range(trials + 1):
             for share, a, b in ((w, a1, b1), (1 - w, a2, b2)):
-                total += share * mpmath.binomial(trials, s) * mpmath.beta(s + a, trials - s + b) / mpmath.beta(a, b)
+                total += (
+                    share
+                    * mpmath.binomial(trials, s)
+                    * mpmath.beta(s + a, trials - s + b)
+                    / mpmath.beta(a, b)
+                )
             out.append(total)
         return out
 

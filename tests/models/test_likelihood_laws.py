@@ -15,15 +15,17 @@ from d3stats.models._kernel import climb
 from d3stats.models._likelihood import Cells
 from d3stats.models._objective import Objective, Space
 from d3stats.models.betabinom import BetaBinomialMixture
-from d3stats.models.mixture import fit_beta_binomial, fit_beta_binomial_mixture, fit_beta_binomial_mixture_batch
+from d3stats.models.mixture import (
+    fit_beta_binomial,
+    fit_beta_binomial_mixture,
+    fit_beta_binomial_mixture_batch,
+)
 
 Floats = NDArray[np.float64]
 BIMODAL = [96, 58, 41, 38, 45, 62, 98, 182]
 
 shares = st.floats(0.05, 0.95)
-rows = st.lists(
-    st.tuples(st.integers(1, 9), st.floats(0, 1), st.integers(1, 40)), min_size=4, max_size=14
-)
+rows = st.lists(st.tuples(st.integers(1, 9), st.floats(0, 1), st.integers(1, 40)), min_size=4, max_size=14)
 
 
 def columns(table: list[tuple[int, float, int]]) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
@@ -35,7 +37,9 @@ def columns(table: list[tuple[int, float, int]]) -> tuple[NDArray[np.int64], NDA
 # ---------------------------------------------------------------- invariance
 
 
-@given(w=st.floats(0.01, 0.99), mu=st.tuples(shares, shares), rho=st.tuples(shares, shares), n=st.integers(1, 20))
+@given(
+    w=st.floats(0.01, 0.99), mu=st.tuples(shares, shares), rho=st.tuples(shares, shares), n=st.integers(1, 20)
+)
 def test_mixture_pmf_is_invariant_to_component_order(
     w: float, mu: tuple[float, float], rho: tuple[float, float], n: int
 ) -> None:
@@ -47,7 +51,9 @@ def test_mixture_pmf_is_invariant_to_component_order(
 
 @settings(max_examples=20)
 @given(table=rows)
-def test_a_fit_does_not_depend_on_how_its_rows_are_split_or_ordered(table: list[tuple[int, float, int]]) -> None:
+def test_a_fit_does_not_depend_on_how_its_rows_are_split_or_ordered(
+    table: list[tuple[int, float, int]],
+) -> None:
     s, n, w = columns(table)
     whole = fit_beta_binomial_mixture(s, n, w)
     order = np.arange(len(s))[::-1]
@@ -57,7 +63,9 @@ def test_a_fit_does_not_depend_on_how_its_rows_are_split_or_ordered(table: list[
     repeated = fit_beta_binomial_mixture(np.repeat(s, w.astype(int)), np.repeat(n, w.astype(int)))
     for other in (halves, repeated):
         assert other.llf == pytest.approx(whole.llf, rel=1e-12, abs=1e-9)
-        assert other.distribution.weight.tolist() == pytest.approx(whole.distribution.weight.tolist(), abs=1e-9)
+        assert other.distribution.weight.tolist() == pytest.approx(
+            whole.distribution.weight.tolist(), abs=1e-9
+        )
         assert other.n_obs == pytest.approx(whole.n_obs)
 
 
@@ -122,7 +130,9 @@ def test_every_em_map_raises_the_objective(
     cells, space = Cells.of(s, n), Space(k)
     objective = Objective(cells, space, penalty)
     rng = np.random.default_rng(seed)
-    start = space.join(rng.dirichlet(np.ones(k))[None], rng.uniform(0.02, 0.98, (1, k)), rng.uniform(0, 0.9, (1, k)))
+    start = space.join(
+        rng.dirichlet(np.ones(k))[None], rng.uniform(0.02, 0.98, (1, k)), rng.uniform(0, 0.9, (1, k))
+    )
     values = [float(objective.value(start, w[None])[0])]
     for max_iter in (3, 6, 9, 30, 90):  # three maps are one accelerated step
         x, value, _, _ = climbed(climb_em, start, w, cells, space, penalty, max_iter)
@@ -139,7 +149,9 @@ def test_every_newton_step_raises_the_objective_and_ends_above_em(
     s, n, w = columns(table)
     cells, space = Cells.of(s, n), Space(k)
     rng = np.random.default_rng(seed)
-    start = space.join(rng.dirichlet(np.ones(k))[None], rng.uniform(0.02, 0.98, (1, k)), rng.uniform(0, 0.9, (1, k)))
+    start = space.join(
+        rng.dirichlet(np.ones(k))[None], rng.uniform(0.02, 0.98, (1, k)), rng.uniform(0, 0.9, (1, k))
+    )
     values = [climbed(climb, start, w, cells, space, penalty, m)[1][0] for m in (1, 2, 4, 8, 16, 60)]
     assert (np.diff(values) >= -1e-10 * (1 + abs(values[-1]))).all(), values
 
@@ -205,7 +217,9 @@ def test_a_mixture_on_varying_panels_has_the_likelihood_of_its_rows() -> None:
     fit = fit_beta_binomial_mixture(successes, trials)
     d = fit.distribution
     by_row = sum(
-        w * stats.betabinom.pmf(successes, trials, a, b) if np.isfinite(a) else w * stats.binom.pmf(successes, trials, m)
+        w * stats.betabinom.pmf(successes, trials, a, b)
+        if np.isfinite(a)
+        else w * stats.binom.pmf(successes, trials, m)
         for w, a, b, m in zip(d.weight, d.alpha, d.beta, d.mu, strict=True)
     )
     assert fit.llf == pytest.approx(float(np.log(by_row).sum()), abs=1e-8)

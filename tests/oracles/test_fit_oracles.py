@@ -10,6 +10,7 @@ So their likelihoods are held to the digits of the direct method, and their para
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -183,7 +184,7 @@ def test_tables_of_thousands_agree_between_methods(name: str, method: str) -> No
 @pytest.mark.parametrize("name", ORACLES["datasets"])
 def test_more_components_never_fit_worse_and_never_beat_the_observed_shares(name: str) -> None:
     fits = [fitted(name, n_components=k) for k in (1, 2, 3)]
-    for smaller, larger in zip(fits, fits[1:], strict=False):
+    for smaller, larger in itertools.pairwise(fits):
         assert larger.llf >= smaller.llf - 1e-8
     assert fits[2].llf <= fits[2].saturated_llf + 1e-6
 

@@ -1,0 +1,85 @@
+"""The doctor: a report that a newcomer can act on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from log_worlds import item, panel, turn, write_lines
+
+from d3stats.log import KINDS, examine
+
+
+def test_a_sound_log_is_described_and_exits_with_0(tmp_path: Path) -> None:
+    path = write_lines(
+        tmp_path / "log.jsonl",
+        [item("d1"), *panel("d1"), item("d2", label=None), *panel("d2", rounds=1, vote=None), item("d3")],
+    )
+    report = examine(path)
+    assert report.exit_code == 0
+    assert (report.n_files, report.n_records, report.n_debates, report.n_turns) == (1, 12, 3, 9)
+    assert report.rounds == {0: 1, 1: 1, 2: 1}
+    assert report.panel_sizes == {3: 2}
+    assert report.missing_votes == pytest.approx(1 / 3)
+    assert report.unlabelled == 1
+    text = report.to_text()
+    assert "1 file, 12 records: 3 debates, 9 turns, 0 verdicts." in text
+    assert "Rounds: 0 rounds in 1 debate, 1 round in 1 debate, 2 rounds in 1 debate." in text
+    assert "Missing votes: 33.3% of turns (missing, not wrong)." in text
+    assert "1 debate without a label" in text
+    assert text.endswith("Nothing is wrong.")
+
+
+def test_a_defective_log_exits_with_2_and_says_what_to_do(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "log.jsonl", [item(), *panel(), *panel(), "garbage"])
+    report = examine(path)
+    assert report.exit_code == 2
+    text = report.to_text()
+    assert "7 problems:" in text
+    assert "duplicate turn (6)" in text
+    for kind in ("duplicate turn", "malformed line"):
+        assert KINDS[kind].meaning in text
+        assert KINDS[kind].advice in text
+    assert f"  - {path}, line 8: " in text
+    assert "  - and 3 more" in text
+    assert f"{path}, line 12" not in text
+
+
+def test_files_that_cannot_be_read_exit_with_1(tmp_path: Path) -> None:
+    report = examine(tmp_path / "none.jsonl")
+    assert report.exit_code == 1
+    assert "could not be read: paths must exist" in report.to_text()
+    assert json.loads(report.to_json())["exit_code"] == 1
+    assert examine().exit_code == 1
+
+
+def test_an_empty_file_is_a_finding_not_a_failure(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").touch()
+    report = examine(tmp_path / "log.jsonl")
+    assert report.exit_code == 2
+    assert {p.kind for p in report.problems} == {"empty file", "no turns"}
+    assert "Rounds: no rounds." in report.to_text()
+
+
+def test_the_json_report_holds_every_problem(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "log.jsonl", [item(), *panel(), turn()])
+    report = json.loads(examine(path).to_json())
+    assert report["exit_code"] == 2
+    assert report["panel_sizes"] == {"3": 1}
+    (problem,) = report["problems"]
+    assert problem["kind"] == "duplicate turn"
+    assert problem["line"] == 8
+    assert problem["record_key"] == ["d1", 1, "a"]
+
+
+def test_a_log_of_correctness_has_no_unlabelled_debates(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("debate,round,agent,correct\nd,0,a,1\nd,0,b,\n")
+    report = examine(path)
+    assert report.unlabelled == 0
+    assert report.missing_votes == 0.5
+    assert "marks of right or wrong: 50.0%" in report.to_text()
+    assert "Note: " in report.to_text()
+    assert "count from 0" in report.to_text()
+    assert report.exit_code == 0
