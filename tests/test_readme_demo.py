@@ -15,7 +15,9 @@ NUMBER = re.compile(r"-?\d+\.\d+%?")
 
 def test_the_readme_shows_the_demo_as_it_prints(tmp_path: Path) -> None:
     """Word for word; decimals may differ in the last places that other builds of numpy round otherwise."""
-    screen = (ROOT / "README.md").read_text(encoding="utf-8").split("$ make demo\n")[1].split("$ make test")[0]
+    screen = (
+        (ROOT / "README.md").read_text(encoding="utf-8").split("$ make demo\n")[1].split("$ make test")[0]
+    )
     done = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "demo-output")])
     printed = done.stdout.replace(str(tmp_path) + "/", "")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import IO, Literal, cast
 
 from d3stats.log.problems import Problem
 
-__all__ = ["Format", "LogFile", "find_files", "open_bytes", "unusable"]
+__all__ = ["Format", "LogFile", "find_files", "open_bytes", "text_size", "unusable"]
 
 Format = Literal["jsonl", "csv", "parquet"]
 
@@ -91,6 +92,19 @@ def _format(path: Path) -> Format:
 def open_bytes(file: LogFile) -> IO[bytes]:
     """Open a text format for reading as bytes, gunzipping on the way."""
     return cast(IO[bytes], gzip.open(file.path, "rb")) if file.compressed else file.path.open("rb")
+
+
+def text_size(file: LogFile) -> int:
+    """Bytes of the text, unpacked, with the line end that the last line may lack."""
+    if not file.compressed:
+        with file.path.open("rb") as handle:
+            handle.seek(-1, io.SEEK_END)
+            return handle.tell() + 1 + (handle.read(1) != b"\n")
+    size, last = 0, b""
+    with open_bytes(file) as handle:
+        while block := handle.read(1 << 20):
+            size, last = size + len(block), block
+    return size + (not last.endswith(b"\n"))
 
 
 def unusable(file: LogFile) -> Problem | None:

@@ -64,8 +64,9 @@ def scores_are_sound(con: duckdb.DuckDBPyConnection, source: str) -> bool:
     """Whether no scores name a side or a criterion twice; looks at each distinct shape once."""
     from d3stats.log.reference import parse_json
 
+    number = r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?"
     shapes = con.execute(
-        f"""SELECT DISTINCT regexp_replace(scores::VARCHAR, ':\\s*-?[0-9.eE+-]+', ':0', 'g')
+        rf"""SELECT DISTINCT regexp_replace(scores::VARCHAR, ':\s*{number}\s*([,}}])', ':0\1', 'g')
         FROM {source} WHERE scores IS NOT NULL"""
     ).fetchall()
     try:

@@ -10,12 +10,11 @@ other spellings each line is matched against the grammar of the schema (about on
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from d3stats.log.engine import quoted, text_list
-from d3stats.log.files import LogFile
+from d3stats.log.files import LogFile, text_size
 from d3stats.log.grammar import JSON, TEXT, VALUES, WHOLE, line_pattern, scores_are_sound
 from d3stats.log.schema import SCHEMA_VERSION
 
@@ -240,9 +239,9 @@ def _sound(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> bool:
         )"""
     ).fetchone()
     # A score may be written shorter than it is written back (1e5), so its size is not known: the grammar decides.
-    if sizes is not None and sizes[0] is not None and not any(file.compressed for file in files):
+    if sizes is not None and sizes[0] is not None:
         compact, spaces = sizes
-        if sum(_bytes(file) for file in files) in (compact, compact + spaces):
+        if sum(map(text_size, files)) in (compact, compact + spaces):
             return _packed_typed(con)
     return _grammatical(con, files) and scores_are_sound(con, _source(files, text="JSON"))
 
@@ -268,13 +267,6 @@ def _packed_typed(con: duckdb.DuckDBPyConnection) -> bool:
             ]
             rules.append(f"WHEN {quoted(kind)} THEN {' AND '.join(typed)}")
     return not one(con, f"SELECT count(*) FROM others WHERE NOT CASE kind {' '.join(rules)} END")
-
-
-def _bytes(file: LogFile) -> int:
-    """Size of the file, with the line end that its last line may lack."""
-    with file.path.open("rb") as handle:
-        handle.seek(-1, os.SEEK_END)
-        return handle.tell() + 1 + (handle.read(1) != b"\n")
 
 
 def _grammatical(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -181,7 +181,9 @@ def _scores(text: str) -> dict[str, dict[str, float]]:
     return scores
 
 
-def _converted(column: pd.Series, convert: Any) -> pd.Series:
-
-    values = [None if pd.isna(text) else convert(text) for text in column]
-    return pd.Series(values, index=column.index, dtype=object)
+def _converted(column: pd.Series, convert: Callable[[str], Any]) -> pd.Series:
+    result: pd.Series = pd.Series([None] * len(column), dtype=object)
+    given = column.notna().to_numpy()
+    if given.any():
+        result[given] = pd.Series([convert(text) for text in column[given]], dtype=object).to_numpy()
+    return result

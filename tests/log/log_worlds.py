@@ -1,4 +1,4 @@
-"""Small logs for the tests of the log room: hypothesis strategies and helpers, no tests."""
+"""Small logs for the tests of the log room: hypothesis strategies and short ways to write files, no tests."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from log_worlds import clean_logs, item, panel, turn, write_lines, write_log
 
-from d3stats.log import KINDS, LogError, count_log, read_log, write_parquet
+from d3stats.log import KINDS, LogError, count_log, read_log, write_csv, write_parquet
 from d3stats.log.files import find_files
 from d3stats.log.read import _read_exactly, _read_fast
 from d3stats.log.scan import _count_fast
@@ -378,6 +378,32 @@ def test_what_the_fast_reader_calls_clean_is_clean(
     fast = _read_fast(find_files([path]))
     if fast is not None:
         assert fast == _read_exactly(find_files([path]), strict=True)
+
+
+@settings(max_examples=40)
+@given(clean_logs(plain=True), st.data())
+def test_what_the_fast_reader_calls_a_clean_table_is_clean(
+    tmp_path_factory: pytest.TempPathFactory, records: list[Any], data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("tables")
+    path = write_csv(write_log(folder / "log.jsonl", records), folder / "log.csv")
+    text = path.read_bytes()
+    for _ in range(data.draw(st.integers(1, 3))):
+        spot = data.draw(st.integers(0, len(text) - 1))
+        width = data.draw(st.integers(0, 2))
+        new = data.draw(
+            st.sampled_from(
+                [b'"', b",", b"\n", b"\r", b" ", b"", b"0", b"1", b".0", b"-", b"e1", b"A", b"\xc3"]
+            )
+        )
+        text = text[:spot] + new + text[spot + width :]
+    path.write_bytes(text)
+    fast = _read_fast(find_files([path]))
+    if fast is not None:
+        assert fast == _read_exactly(find_files([path]), strict=True)
+    log = read_log(path, strict=False)
+    whole_files = sum(p.left_out == "record" for p in log.problems)
+    assert log.n_records - whole_files >= len(log.turns)
 
 
 def test_a_lenient_reader_of_a_clean_log_finds_nothing(tmp_path: Path) -> None:

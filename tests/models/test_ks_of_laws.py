@@ -83,13 +83,19 @@ def test_all_or_none_against_a_coin_is_half_apart() -> None:
     assert latent_ks(all_or_none, coin) == pytest.approx(0.5, abs=1e-12)
 
 
+def test_the_gap_just_before_a_step_counts() -> None:
+    smooth = BetaBinomialMixture.from_alpha_beta([1.0], [2], [1])  # P(p <= x) = x^2
+    step = BetaBinomialMixture([1.0], [0.9], [0.0])
+    assert latent_ks(smooth, step) == pytest.approx(0.81, abs=1e-12)
+
+
 shape = st.floats(0.3, 60)
 laws = st.builds(
     lambda w, a1, b1, a2, b2: of([w, a1, b1, a2, b2]), st.floats(0.02, 0.98), shape, shape, shape, shape
 )
 
 
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(a=laws, b=laws)
 def test_the_latent_distance_is_that_of_a_fine_grid(a: BetaBinomialMixture, b: BetaBinomialMixture) -> None:
     brute = float(np.abs(brute_latent_cdf(a) - brute_latent_cdf(b)).max())
