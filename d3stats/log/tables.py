@@ -146,10 +146,13 @@ def _open_csv(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> _Opened |
 
 
 def _row_size(names: tuple[str, ...]) -> str:
-    """Return SQL for the bytes of a row in which only the cells that need quotes have them."""
+    """Return SQL for the bytes of a row in which only the cells that need quotes have them.
+
+    duckdb's own writer quotes a "#" too, since some readers take it for a comment.
+    """
     cells = [
         f"""coalesce(strlen({name}) + CASE WHEN contains({name}, ',') OR contains({name}, '"')
-        OR contains({name}, chr(10)) OR contains({name}, chr(13))
+        OR contains({name}, chr(10)) OR contains({name}, chr(13)) OR contains({name}, '#')
         THEN 2 + strlen({name}) - strlen(replace({name}, '"', '')) ELSE 0 END, 0)"""
         for name in names
     ]

@@ -71,7 +71,7 @@ def derivatives(
 ) -> float:
     """Write gradient and Hessian at one point into `grad` and `hess`; return the objective.
 
-    `work` has shape (k + 1, 16, max trials + 1): prefix sums by component, then scratch.
+    `work` has shape (k, 15, max trials + 1): prefix sums by component.
     """
     size = 3 * k - 1
     top = 0.0

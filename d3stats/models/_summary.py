@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
+from d3stats.models._functionals import NAMES, functional_values
+
 if TYPE_CHECKING:
     from d3stats.models.result import MixtureFit
 
@@ -15,16 +19,15 @@ def summary(fit: MixtureFit) -> str:
     if s.n_binomial:
         model += f", {s.n_binomial} held at the Binomial"
     estimate = f"posterior mode, penalty {s.penalty:g}" if s.penalty else "maximum likelihood"
-    table = fit.functionals()
+    how, table = _functionals(fit)
     lines = [
         f"{model} by {estimate} ({s.method})",
         f"debates {fit.n_obs:g}   log-likelihood {fit.llf:.4f}   AIC {fit.aic:.2f}   BIC {fit.bic:.2f}",
         f"starts that reached the best optimum: {fit.n_reached_best} of {s.n_starts}   "
         f"iterations {fit.n_iter}   converged: {'yes' if fit.converged else 'NO'}",
         "",
-        f"What the data determine (panel of {fit.panel}; {table['level'].iloc[0]:.0%} intervals, "
-        f"{table['kind'].iloc[0]}):",
-        table[["estimate", "se", "lower", "upper"]].to_string(float_format=lambda v: f"{v:.4f}"),
+        f"What the data determine (panel of {fit.panel}; {how}):",
+        table.to_string(float_format=lambda v: f"{v:.4f}"),
         "",
         "Components (ordered by mean):",
         fit.components.to_string(float_format=lambda v: f"{v:.4g}"),
@@ -35,6 +38,18 @@ def summary(fit: MixtureFit) -> str:
     if not fit.converged:
         lines += ["", convergence_advice(fit)]
     return "\n".join(lines)
+
+
+def _functionals(fit: MixtureFit) -> tuple[str, pd.DataFrame]:
+    """Return how the intervals were made, and the table."""
+    try:
+        # seeded: the page of one fit reads the same twice
+        table = fit.functionals(rng=0)
+    except ValueError as problem:  # debates in parts cannot be resampled
+        values = functional_values(fit.distribution, fit.panel)
+        return f"no intervals: {problem}", pd.DataFrame({"estimate": values}, index=pd.Index(NAMES))
+    how = f"{table['level'].iloc[0]:.0%} intervals, {table['kind'].iloc[0]}"
+    return how, table[["estimate", "se", "lower", "upper"]]
 
 
 def cautions(fit: MixtureFit) -> list[str]:

@@ -44,7 +44,7 @@ def simulate_counts(
     generator = as_rng(rng)
     sizes, at = np.unique(counts.trials, return_inverse=True)
     totals = np.bincount(at, weights=counts.weights)
-    if not np.allclose(totals, np.rint(totals), atol=1e-9):
+    if not np.allclose(totals, np.rint(totals), rtol=1e-12, atol=1e-9):
         raise ValueError(f"weights must add up to whole debates to be resampled; got {totals.tolist()}")
     draws, successes, trials = [], [], []
     for n, total in zip(sizes, totals, strict=True):

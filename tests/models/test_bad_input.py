@@ -121,9 +121,20 @@ def test_a_law_refuses_parameters_out_of_range(weight: Any, mu: Any, rho: Any, m
 
 
 def test_debates_in_parts_are_not_resampled() -> None:
-    fit = fit_beta_binomial([0, 1, 2, 3], 3, [1.5, 2.25, 3.5, 1.0])
+    fit = fit_beta_binomial_mixture([0, 1, 2, 3], 3, [1.5, 2.25, 3.5, 1.0])
+    assert fit.boundary
     with pytest.raises(ValueError, match="weights must add up to whole debates"):
         fit.bootstrap(10)
+    assert "no intervals: weights must add up to whole debates" in fit.summary()
+    many = fit_beta_binomial([0, 1, 2, 3], 3, [1e5, 2e5 + 0.25, 3e5, 1e5])
+    with pytest.raises(ValueError, match="weights must add up to whole debates"):
+        many.bootstrap(10)
+
+
+def test_a_page_about_a_fit_on_the_boundary_reads_the_same_twice() -> None:
+    fit = fit_beta_binomial_mixture(range(8), 7, [31, 42, 52, 58, 66, 74, 83, 94])
+    assert fit.boundary
+    assert fit.summary() == fit.summary()
 
 
 # ---------------------------------------------------------------- thin data, right answers
