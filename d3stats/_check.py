@@ -20,6 +20,8 @@ def as_rng(rng: RngLike) -> np.random.Generator:
     """Turn a seed, a Generator or None into a Generator; never touches numpy's global state."""
     if isinstance(rng, bool) or not isinstance(rng, (np.random.Generator, int, np.integer, type(None))):
         raise TypeError(f"rng must be a numpy Generator, an int or None; got {rng!r}")
+    if isinstance(rng, (int, np.integer)) and rng < 0:
+        raise ValueError(f"rng must be >= 0 when it is a seed; got rng={rng}")
     return np.random.default_rng(rng)
 
 

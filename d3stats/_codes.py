@@ -5,6 +5,7 @@ Floor 3, below ``trajectories.py``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,15 @@ def encode(
     text = np.array(
         [None if gone else answer_text(x) for x, gone in zip(together, absent, strict=True)], dtype=object
     )
+    if "" in text:
+        raise ValueError("answers must not be empty strings; write None for a missing vote")
     factorized, names = pd.factorize(text, sort=True)
     codes: NDArray[np.int32] = factorized.astype(np.int32)
     return codes[: len(votes)], codes[len(votes) :], tuple(map(str, names))
+
+
+def refuse_repeats(name: str, names: Sequence[str]) -> None:
+    """Raise when a name occurs twice."""
+    if len(set(names)) < len(names):
+        index = pd.Index(names)
+        raise ValueError(f"{name} must have different names; got {index[index.duplicated()][0]!r} twice")

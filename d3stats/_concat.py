@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._codes import MISSING, seat_names
+from d3stats._codes import MISSING, refuse_repeats, seat_names
 
 if TYPE_CHECKING:
     from d3stats.trajectories import Trajectories
@@ -20,15 +19,15 @@ if TYPE_CHECKING:
 
 def concatenated(parts: Sequence[Trajectories]) -> dict[str, Any]:
     """Return the fields of the stacked view: names are matched, shorter axes are padded as missing."""
+    if len(parts) == 1 and isinstance(parts[0], (list, tuple)):
+        raise TypeError("concat takes the parts one by one; got a list: write concat(*parts)")
     if not parts:
         raise ValueError("concat needs at least one Trajectories; got none")
     codings = {p.coding for p in parts}
     if len(codings) > 1:
         raise ValueError(f"coding must be the same in all parts; got {sorted(codings)}")
     names = [name for p in parts for name in p.debates]
-    if len(set(names)) < len(names):
-        twice = pd.Index(names)
-        raise ValueError(f"debates must have different names; got {twice[twice.duplicated()][0]!r} twice")
+    refuse_repeats("debates", names)
     answers = _union(p.answers for p in parts)
     clusters = _union(p.cluster_names for p in parts)
     sides = _union(p.sides for p in parts)

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import choice, whole_numbers
-from d3stats._codes import MISSING, encode, seat_names
+from d3stats._codes import MISSING, encode, refuse_repeats, seat_names
 from d3stats.counts import ConfusionCounts, Counts, RoundCounts, TransitionCounts
 
 __all__ = ["MISSING", "Missing", "Trajectories"]
@@ -131,6 +131,14 @@ class Trajectories:
         if beyond.any():
             debate = self.debates[int(beyond.argmax())]
             raise ValueError(f"votes must be missing on seats beyond a debate's panel; got one in {debate!r}")
+        refuse_repeats("answers", self.answers)
+        if n and (self.cluster.min() < 0 or self.cluster.max() >= len(self.cluster_names)):
+            raise ValueError(
+                f"cluster must be codes from 0 to {len(self.cluster_names) - 1}; "
+                f"got codes from {self.cluster.min()} to {self.cluster.max()}"
+            )
+        if self.tokens is not None and (self.tokens < 0).any():
+            raise ValueError(f"tokens must be >= 0; got {np.nanmin(self.tokens):g}")
         for array in (self.votes, self.label, self.depth, self.panel, self.cluster, self.scores, self.tokens):
             if array is not None:
                 array.setflags(write=False)
@@ -173,7 +181,7 @@ class Trajectories:
         label : array, shape (debates,), optional
             The right answers, in the same form as `votes`.
         cluster : sequence, optional
-            What each debate is resampled with; by default each debate is its own cluster.
+            What each debate is resampled with; missing, or not given, a debate is its own cluster.
         depth, panel : array, shape (debates,), optional
             Rounds played and seats taken; by default all of them.
 
@@ -196,10 +204,21 @@ class Trajectories:
             codes = whole_numbers("votes", array.ravel(), minimum=_INT32.min).astype(np.int32)
             known = [MISSING if pd.isna(x) else x for x in truth]
             label_codes = whole_numbers("label", np.array(known), minimum=_INT32.min).astype(np.int32)
-        clusters = np.arange(n) if cluster is None else np.asarray(cluster, dtype=object)
+        names_of_debates = tuple(map(str, debates if debates is not None else range(1, n + 1)))
+        refuse_repeats("debates", names_of_debates)
+        clusters = [None] * n if cluster is None else list(cluster)
         if len(clusters) != n:
             raise ValueError(f"cluster must have one value per debate ({n}); got {len(clusters)}")
-        cluster_codes, cluster_names = pd.factorize(clusters)
+        # A debate whose cluster is unknown is alone in its own.
+        cluster_codes, cluster_names = pd.factorize(
+            np.array(
+                [
+                    f"debate {d}" if pd.isna(c) else str(c)
+                    for c, d in zip(clusters, names_of_debates, strict=False)
+                ],
+                dtype=object,
+            )
+        )
         return cls(
             votes=codes.reshape(array.shape).astype(np.int32, copy=False),
             label=label_codes,
@@ -207,7 +226,7 @@ class Trajectories:
             panel=np.full(n, n_seats) if panel is None else whole_numbers("panel", panel),
             cluster=cluster_codes.astype(np.int64),
             answers=names,
-            debates=tuple(map(str, debates if debates is not None else range(1, n + 1))),
+            debates=names_of_debates,
             seats=tuple(seats) if seats is not None else seat_names(n_seats),
             cluster_names=tuple(map(str, cluster_names)),
             scores=None if scores is None else np.array(scores, dtype=np.float64),

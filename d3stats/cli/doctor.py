@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from d3stats.cli.options import Json, Logs
+from d3stats.cli.options import Json, Logs, paths_of
 from d3stats.cli.output import working
 
 
@@ -13,6 +13,6 @@ def doctor(logs: Logs, as_json: Json = False) -> None:
     from d3stats.log.doctor import examine
 
     with working("examining"):
-        report = examine(*logs)
+        report = examine(*paths_of(logs))
     typer.echo(report.to_json() if as_json else report.to_text())
     raise typer.Exit(report.exit_code)

@@ -31,15 +31,20 @@ Figure = Annotated[
 BUNDLED = "slm7"
 
 
-def read_trajectories(
-    paths: list[str], lenient: bool, roles: list[str] | None
-) -> tuple[Trajectories, list[str]]:
-    """Read logs, or the bundled table by its name; return them with a line per record left out."""
+def paths_of(logs: list[str]) -> list[str]:
+    """Put the bundled log's file where its name stands."""
     from d3stats import datasets
+
+    return [str(datasets.path(BUNDLED)) if log == BUNDLED else log for log in logs]
+
+
+def read_trajectories(
+    logs: list[str], lenient: bool, roles: list[str] | None
+) -> tuple[Trajectories, list[str]]:
+    """Read logs; return them with a line per record that was left out."""
     from d3stats.log.read import read_log
     from d3stats.trajectories import Trajectories
 
-    if paths == [BUNDLED]:
-        return datasets.load_slm7(), []
+    paths = paths_of(logs)
     left_out = [str(problem) for problem in read_log(*paths, strict=False).problems] if lenient else []
     return Trajectories.from_log(*paths, strict=not lenient, roles=roles), left_out

@@ -64,5 +64,7 @@ def working(what: str) -> Iterator[None]:
 
 
 def estimate(value: float, lower: float, upper: float, digits: int = 3) -> str:
-    """Write an estimate with its interval."""
+    """Write an estimate with its interval, or a dash where there is none."""
+    if value != value:  # NaN: nothing could be estimated
+        return "-"
     return f"{value:.{digits}f} [{lower:.{digits}f}, {upper:.{digits}f}]"

@@ -105,7 +105,7 @@ def show_replay(result: Replay) -> None:
         for measure in ("rounds", *(["accuracy"] if labelled else [])):
             digits = 2 if measure == "rounds" else 3
             cells.append(estimate(row[measure], row[f"{measure}_low"], row[f"{measure}_high"], digits))
-        cells.append(f"{row['flips']:.1%}")
+        cells.append("-" if row["flips"] != row["flips"] else f"{row['flips']:.1%}")
         saved = "saved_rounds_vs_unanimity"
         cells.append(f"{row[saved]:.1%} [{row[f'{saved}_low']:.1%}, {row[f'{saved}_high']:.1%}]")
         cells.append(f"{row['saved_rounds_vs_full']:.1%}")

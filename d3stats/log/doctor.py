@@ -157,8 +157,38 @@ def _report(log: DebateLog, n_files: int) -> DoctorReport:
         unlabelled=int(log.items["label"].isna().sum()) if log.coding == "answers" else 0,
         coding=log.coding,
         problems=log.problems,
-        notes=log.notes,
+        notes=(*log.notes, *_suspicions(log)),
     )
+
+
+def _suspicions(log: DebateLog) -> list[str]:
+    """Say what is legal and yet likely a slip: answers that differ by spaces only, labels that no vote meets."""
+    if log.coding != "answers":
+        return []
+    answers = {str(a) for a in log.turns["vote"].dropna()} | {str(a) for a in log.items["label"].dropna()}
+    found = []
+    loose = sorted(a for a in answers if a != a.strip() and a.strip() in answers)
+    if loose:
+        found.append(
+            f"Answers that differ only by spaces are different answers: {loose[0]!r} and {loose[0].strip()!r}."
+        )
+    numbers: dict[float, str] = {}
+    for answer in sorted(answers):
+        try:
+            value = float(answer)
+        except ValueError:
+            continue
+        if value == value and numbers.setdefault(value, answer) != answer:
+            found.append(
+                f"Numbers written in two ways are different answers: {numbers[value]!r} and {answer!r}."
+            )
+            break
+    label = log.items.set_index("debate")["label"].dropna()
+    votes = log.turns[["debate", "vote"]].dropna()
+    votes = votes[votes["debate"].isin(label.index)]
+    if len(votes) and not (votes["vote"].to_numpy() == label.loc[votes["debate"]].to_numpy()).any():
+        found.append("No vote ever equals the label of its debate: are both written alike?")
+    return found
 
 
 def _n(count: int, noun: str) -> str:

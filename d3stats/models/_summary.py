@@ -68,7 +68,9 @@ def cautions(fit: MixtureFit) -> list[str]:
             f"debates above {1 - 0.05 ** (1 / fit.n_obs):.3g} (exact binomial bound)."
         )
     if fit.counts.trials.max() < 2:
-        notes.append("No debate has two votes: the spread shown is arbitrary, only the mean is determined.")
+        notes.append(
+            "No debate has two votes: only the mean is determined. The spread is set to 0, it is not estimated."
+        )
     if fit.settings.n_components > 1:
         notes.append(
             "Components are a description, not a finding: other weights and Beta parameters give the same law "

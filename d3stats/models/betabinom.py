@@ -63,7 +63,7 @@ class BetaBinomialMixture:
             )
         total = self.weight.sum(axis=-1)
         if not np.allclose(total, 1.0, rtol=0, atol=1e-8):
-            raise ValueError(f"weight must sum to 1; got a sum of {total.ravel()[0]!r}")
+            raise ValueError(f"weight must sum to 1; got a sum of {float(total.ravel()[0])!r}")
 
     @classmethod
     def from_alpha_beta(cls, weight: ArrayLike, alpha: ArrayLike, beta: ArrayLike) -> BetaBinomialMixture:

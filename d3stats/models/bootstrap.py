@@ -60,7 +60,7 @@ def parametric_bootstrap(
     fit: MixtureFit, n_boot: int = 1000, *, rng: RngLike = None, n_starts: int = 4
 ) -> BetaBinomialMixture:
     """Refit the same model to `n_boot` data sets drawn from the fit; return the laws as one batch."""
-    integer("n_boot", n_boot, minimum=1)
+    integer("n_boot", n_boot, minimum=2)
     cells, weights = simulate_counts(fit.distribution, fit.counts, n_boot, rng)
     return refit(fit, cells, weights, n_starts=n_starts)
 

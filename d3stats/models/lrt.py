@@ -83,6 +83,8 @@ def likelihood_ratio_test(
     >>> bool(likelihood_ratio_test(c, n_boot=99, rng=1).p_value <= 0.05)
     True
     """
+    if not isinstance(counts, Counts):
+        raise TypeError(f"counts must be a Counts; got {type(counts).__name__}")
     k_null = integer("k_null", k_null, minimum=1)
     k_more = k_null + 1 if k_alternative is None else integer("k_alternative", k_alternative, minimum=1)
     if k_more <= k_null:

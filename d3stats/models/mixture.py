@@ -214,7 +214,7 @@ def fit_beta_binomial_mixture_batch(
     --------
     >>> batch = fit_beta_binomial_mixture_batch(range(4), 3, [[3, 5, 9, 4], [8, 1, 1, 8]], n_components=1)
     >>> batch.distribution.mean.round(3).tolist()
-    [0.556, 0.5]
+    [0.555, 0.5]
     """
     table = np.asarray(weights, dtype=np.float64)
     if table.ndim != 2 or not len(table):
@@ -259,7 +259,10 @@ def counts_of(
         counts = successes
     else:
         if trials is None:
-            raise TypeError("trials must be given unless successes is a Counts; got None")
+            raise TypeError(
+                "trials must be given unless successes is a Counts (of a log: log.counts()[round]); "
+                f"got successes of type {type(successes).__name__} and no trials"
+            )
         s = np.asarray(list(successes) if isinstance(successes, range) else successes)
         n = np.asarray(trials)
         counts = Counts.from_columns(s, np.broadcast_to(n, s.shape) if n.ndim == 0 else n, weights=weights)

@@ -88,6 +88,9 @@ class MixtureFit:
         space = Space(settings.n_components, settings.n_binomial)
         x = optima.x[index : index + 1]
         log_weight, mu, rho = (a[0] for a in space.split(x))
+        if counts.trials.max() < 2:
+            # Single votes determine the mean alone; any spread would be made up, so none is shown.
+            mu, rho = np.full_like(mu, float(np.exp(log_weight) @ mu)), np.zeros_like(rho)
         order = np.argsort(mu, kind="stable")
         weight = np.exp(log_weight)[order]
         law = BetaBinomialMixture(weight / weight.sum(), mu[order], rho[order])
@@ -258,16 +261,27 @@ class MixtureFit:
         Returns
         -------
         DataFrame
-            Index ``mean, spread, P(S > n/2)``; columns ``estimate, se, lower, upper, level, kind``.
+            Index ``mean, spread, P(S > n/2)`` (no spread when no debate has two votes); columns ``estimate, se, lower, upper, level, kind``.
         """
         probability("level", level, open_interval=True)
         choice("kind", kind, ("auto", "wald", "bootstrap"))
         n = self._trials(trials)
+        if self.counts.trials.max() < 2:
+            return self._functionals_of_single_votes(level, kind, n, n_boot, rng)
         if kind == "auto":
             kind = "wald" if self._has_information() else "bootstrap"
         if kind == "wald":
             return functionals_of.wald_table(self.distribution, self.information, n, level)
         return functionals_of.percentile_table(self.distribution, self.bootstrap(n_boot, rng=rng), n, level)
+
+    def _functionals_of_single_votes(
+        self, level: float, kind: IntervalKind, n: int, n_boot: int, rng: RngLike
+    ) -> pd.DataFrame:
+        """One vote a debate: the mean is determined, the spread is not and has no row."""
+        if kind == "wald":
+            self.information  # noqa: B018  (raises, and says why)
+        draws = self.bootstrap(n_boot, rng=rng)
+        return functionals_of.percentile_table(self.distribution, draws, n, level).drop(index="spread")
 
     def _has_information(self) -> bool:
         try:

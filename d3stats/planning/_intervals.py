@@ -39,7 +39,7 @@ class BootstrapSettings:
     def __post_init__(self) -> None:
         probability("level", self.level, open_interval=True)
         choice("interval", self.interval, ("percentile", "bca"))
-        integer("n_boot", self.n_boot, minimum=1)
+        integer("n_boot", self.n_boot, minimum=2)
 
 
 @dataclass(frozen=True, eq=False)

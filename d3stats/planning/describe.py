@@ -103,6 +103,9 @@ class RoundsReport:
             ),
             "The latent scale compares mixtures of Betas that so few votes do not determine; prefer pmf.",
         ]
+        silent = [str(r) for r in t.rounds if r not in self.fit.rounds]
+        if silent:
+            notes.append(f"No vote could be read in round {', '.join(silent)}: passed over.")
         edge = [f"round {r}" for r, f in zip(self.fit.rounds, self.fit.fits, strict=True) if f.boundary]
         if edge:
             notes.append(f"Fits on the boundary: {', '.join(edge)}. Means, spreads and pmf distances stand.")
@@ -155,8 +158,15 @@ def describe_rounds(
         raise ValueError("trajectories must hold a debate with a right answer and a vote; got none")
     fit = fit_rounds(counts, n_components=n_components)
     successes, trials = trajectories.successes_trials(missing)
+    voted = np.array(fit.rounds) - 1
     drift = rounds_drift(
-        successes, trials, trajectories.cluster, fit=fit, level=level, n_boot=n_boot, rng=generator
+        successes[:, voted],
+        trials[:, voted],
+        trajectories.cluster,
+        fit=fit,
+        level=level,
+        n_boot=n_boot,
+        rng=generator,
     )
     rules = [FixedRounds(r) for r in trajectories.rounds]
     played = replay(

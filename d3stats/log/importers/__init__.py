@@ -171,7 +171,7 @@ def import_log(
     debates: set[str] = set()
     partial = target.with_name(f".{os.getpid()}.{target.name}")
     try:
-        with LogWriter(partial, source=importer.source, fsync="close", fsync="close") as writer:
+        with LogWriter(partial, source=importer.source, fsync="close") as writer:
             for record in importer.records(origin, **options):
                 writer.write(record)
                 debates.add(record.debate)
