@@ -261,7 +261,8 @@ class MixtureFit:
         Returns
         -------
         DataFrame
-            Index ``mean, spread, P(S > n/2)`` (no spread when no debate has two votes); columns ``estimate, se, lower, upper, level, kind``.
+            Index ``mean, spread, P(S > n/2)`` (no spread when no debate has two votes); columns
+            ``estimate, se, lower, upper, level, kind``.
         """
         probability("level", level, open_interval=True)
         choice("kind", kind, ("auto", "wald", "bootstrap"))
