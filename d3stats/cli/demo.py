@@ -29,7 +29,7 @@ def demo(
         "160 debates of 7 small language models over 3 rounds on 40 GSM8K and MMLU questions\n"
         "(votes of github.com/lferreiraMD/slm_multiagent_debate, MIT; see d3stats/datasets/slm7.md)\n"
     )
-    with working("fitting and resampling (the first run compiles, about 20 s)"):
+    with working("fitting and resampling (the first run compiles, some ten seconds)"):
         report = describe_rounds(t, rng=seed)
     show_rounds(report)
     print_notes(report.notes())
