@@ -206,8 +206,8 @@ def _count_votes(votes: NDArray[Any]) -> Counts:
     seats = votes.shape[1]
     table = np.zeros((seats + 1, seats + 1), dtype=np.int64)
     small = np.uint8 if seats < 256 else np.int64
-    for at in range(0, len(votes), 1 << 14):
-        block = votes[at : at + (1 << 14)]
+    for at in range(0, len(votes), 1 << 17):
+        block = votes[at : at + (1 << 17)]
         if block.dtype != bool:
             if block.max(initial=0) > 1:
                 raise ValueError(f"votes must be 1, 0 or negative (missing); got {block.max()}")
