@@ -82,7 +82,8 @@ def count_log(*paths: str | Path, missing: Missing = "exclude", strict: bool = T
     r"""Reduce a log to counts in one pass, with all checks of :func:`d3stats.log.read_log`.
 
     Equal to ``Trajectories.from_log(*paths).counts(missing)`` and ``.transitions(missing)``, without the table
-    of turns: a million turns take one and a half to two seconds as JSON lines and under half a second as Parquet on two cores.
+    of turns: a million turns take one and a half to two seconds as JSON lines and
+    half a second as Parquet on two cores.
 
     Parameters
     ----------
