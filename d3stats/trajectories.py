@@ -400,6 +400,34 @@ class Trajectories:
         """Which rounds had two or more answers in the lead, shape (debates, rounds)."""
         return self._plurality()[1]
 
+    def camps(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+        """Count the largest camp, the second largest and all votes cast, each of shape (debates, rounds).
+
+        A camp is the votes for one answer. On a tie the first two counts are equal; a round without votes
+        has (0, 0, 0).
+
+        Examples
+        --------
+        >>> t = Trajectories.from_arrays([[["A", "A", "B", None]]])
+        >>> [int(x[0, 0]) for x in t.camps()]
+        [2, 1, 3]
+        """
+        if "camps" not in self._cache:
+            winner = self._plurality()[0]
+            lead = self._over_seats(lambda seat: (seat == winner) & (seat != MISSING))
+            cast = self._over_seats(lambda seat: seat != MISSING)
+            second = np.zeros(lead.shape, dtype=np.int64)
+            if len(self.answers) <= 2:
+                second = cast - lead
+            else:
+                for i in range(self.votes.shape[2]):
+                    mine = self.votes[:, :, i]
+                    size = self._over_seats(lambda seat, mine=mine: seat == mine)  # type: ignore[misc]
+                    np.maximum(second, size * ((mine != winner) & (mine != MISSING)), out=second)
+            self._cache["camps"] = _frozen(*(x.astype(np.int32) for x in (lead, second, cast)))
+        result: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]] = self._cache["camps"]
+        return result
+
     def _plurality(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         if "plurality" not in self._cache:
             votes = self.votes

@@ -23,6 +23,7 @@ from d3stats.stopping.rule import (
     Stops,
     rounds_of,
 )
+from d3stats.stopping.supermajority import Supermajority
 from d3stats.stopping.unanimity import Unanimity
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "StopReason",
     "StoppingRule",
     "Stops",
+    "Supermajority",
     "Unanimity",
     "batch_rounds",
     "from_text",

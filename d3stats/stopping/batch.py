@@ -53,6 +53,8 @@ class BatchRound:
         Seats taken, and the question of each debate.
     tokens : ndarray of float or None, shape (debates,)
     scores : ndarray of float or None, shape (debates, sides)
+    answers : tuple of str or None
+        What the codes stand for.
     """
 
     number: int
@@ -63,6 +65,7 @@ class BatchRound:
     cluster: IntArray
     tokens: NDArray[np.float64] | None = None
     scores: NDArray[np.float64] | None = None
+    answers: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.number < 1:
@@ -85,6 +88,7 @@ class BatchRound:
             self.votes[debate, : int(self.panel[debate])],
             None if self.tokens is None else self.tokens[debate],
             None if self.scores is None else self.scores[debate],
+            self.answers,
         )
 
     def successes_trials(self, missing: Missing) -> tuple[IntArray, IntArray]:
@@ -361,6 +365,7 @@ def batch_rounds(trajectories: Trajectories) -> Iterator[BatchRound]:
             cluster=trajectories.cluster,
             tokens=None if trajectories.tokens is None else trajectories.tokens[:, r],
             scores=None if trajectories.scores is None else trajectories.scores[:, r],
+            answers=trajectories.answers,
         )
 
 

@@ -69,6 +69,8 @@ class Round:
         Prompt plus completion tokens of the round; None when not recorded.
     scores : tuple of (float or None), or None
         Raw points per side.
+    texts : tuple of (str or None), or None
+        What each seat answered, in words; None where there is no vote.
     """
 
     number: int
@@ -76,6 +78,7 @@ class Round:
     panel: int
     tokens: float | None = None
     scores: tuple[float | None, ...] | None = None
+    texts: tuple[str | None, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.number < 1:
@@ -84,6 +87,10 @@ class Round:
             raise ValueError(
                 f"votes must have one code per seat, -1 for a missing vote; "
                 f"got {len(self.votes)} votes for panel={self.panel}"
+            )
+        if self.texts is not None and len(self.texts) != self.panel:
+            raise ValueError(
+                f"texts must have one answer per seat; got {len(self.texts)} texts for panel={self.panel}"
             )
         if any(vote < MISSING for vote in self.votes):
             raise ValueError(f"votes must be codes >= {MISSING}; got votes={self.votes}")
@@ -344,11 +351,16 @@ def rounds_of(trajectories: Trajectories, debate: int) -> Iterator[Round]:
             trajectories.votes[row, r, :panel],
             None if trajectories.tokens is None else trajectories.tokens[row, r],
             None if trajectories.scores is None else trajectories.scores[row, r],
+            trajectories.answers,
         )
 
 
 def round_from_arrays(
-    number: int, votes: NDArray[np.int32], tokens: Any | None, scores: NDArray[np.float64] | None
+    number: int,
+    votes: NDArray[np.int32],
+    tokens: Any | None,
+    scores: NDArray[np.float64] | None,
+    answers: tuple[str, ...] | None = None,
 ) -> Round:
     """Turn one round's arrays, NaN for missing, into the value that online rules take."""
     return Round(
@@ -357,4 +369,7 @@ def round_from_arrays(
         panel=len(votes),
         tokens=None if tokens is None or np.isnan(tokens) else float(tokens),
         scores=None if scores is None else tuple(None if np.isnan(s) else float(s) for s in scores),
+        texts=None
+        if answers is None
+        else tuple(answers[v] if v != MISSING else None for v in votes.tolist()),
     )

@@ -13,6 +13,7 @@ from d3stats.stopping import (
     NoiseAwareKS,
     Rule,
     StoppingRule,
+    Supermajority,
     Unanimity,
 )
 from d3stats.trajectories import MISSING, Trajectories
@@ -26,6 +27,8 @@ RULES: tuple[Rule, ...] = (
     Unanimity(missing="block"),
     Unanimity(min_votes=1),
     Unanimity(min_votes=3),
+    Supermajority(0.6),
+    Supermajority(0.75, patience=2),
 )
 """At least one of every per-debate rule that can be written as text."""
 
@@ -79,6 +82,8 @@ def logs(draw: st.DrawFn, min_debates: int = 1, min_rounds: int = 0) -> Trajecto
     if not correctness:
         label[1:][rng.random(n - 1) < 0.2] = MISSING
     tokens = rng.integers(1, 100, size=(n, n_rounds)).astype(float) if draw(st.booleans()) else None
+    scores = rng.integers(10, 16, size=(n, n_rounds, 2)).astype(float)
+    scores[rng.random(scores.shape) < draw(st.sampled_from([0.0, 0.2]))] = np.nan
     return Trajectories.from_arrays(
         votes,
         label,
@@ -87,5 +92,7 @@ def logs(draw: st.DrawFn, min_debates: int = 1, min_rounds: int = 0) -> Trajecto
         panel=panel,
         cluster=rng.integers(0, draw(st.integers(1, n)), n),
         tokens=tokens,
+        scores=scores,
+        sides=("A", "B"),
         coding="correctness" if correctness else "answers",
     )
