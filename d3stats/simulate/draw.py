@@ -145,7 +145,7 @@ def _blocks(world: World, n_debates: int, n_rounds: int, seed: int, first: int) 
         stream = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(block,)))
         drawn = sample(world, BLOCK, n_rounds, stream)
         cut = slice(max(first - block * BLOCK, 0), min(end - block * BLOCK, BLOCK))
-        arrays = {name: x[cut] for name, x in drawn._asdict().items() if isinstance(x, np.ndarray)}
+        arrays: dict[str, Any] = {n: x[cut] for n, x in drawn._asdict().items() if isinstance(x, np.ndarray)}
         yield drawn._replace(**arrays)
 
 
