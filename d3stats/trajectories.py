@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import choice, whole_numbers
 from d3stats._codes import MISSING, encode, refuse_repeats, seat_names
+from d3stats._tally import tally_rounds
 from d3stats.counts import ConfusionCounts, Counts, RoundCounts, TransitionCounts
 
 __all__ = ["MISSING", "Missing", "Trajectories"]
@@ -394,11 +395,13 @@ class Trajectories:
         A tie goes to the tied answer that sits in the lowest seat, so that the verdict is a function of the
         votes alone; :meth:`tied` says where that happened.
         """
-        return self._plurality()[0]
+        winner: NDArray[np.int32] = self._tally()[0]
+        return winner
 
     def tied(self) -> NDArray[np.bool_]:
         """Which rounds had two or more answers in the lead, shape (debates, rounds)."""
-        return self._plurality()[1]
+        tied: NDArray[np.bool_] = self._tally()[1]
+        return tied
 
     def camps(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
         """Count the largest camp, the second largest and all votes cast, each of shape (debates, rounds).
@@ -412,41 +415,14 @@ class Trajectories:
         >>> [int(x[0, 0]) for x in t.camps()]
         [2, 1, 3]
         """
-        if "camps" not in self._cache:
-            winner = self._plurality()[0]
-            lead = self._over_seats(lambda seat: (seat == winner) & (seat != MISSING))
-            cast = self._over_seats(lambda seat: seat != MISSING)
-            second = np.zeros(lead.shape, dtype=np.int64)
-            if len(self.answers) <= 2:
-                second = cast - lead
-            else:
-                for i in range(self.votes.shape[2]):
-                    mine = self.votes[:, :, i]
-                    size = self._over_seats(lambda seat, mine=mine: seat == mine)  # type: ignore[misc]
-                    np.maximum(second, size * ((mine != winner) & (mine != MISSING)), out=second)
-            self._cache["camps"] = _frozen(*(x.astype(np.int32) for x in (lead, second, cast)))
-        result: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]] = self._cache["camps"]
-        return result
+        _, _, lead, second, cast = self._tally()
+        return lead, second, cast
 
-    def _plurality(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-        if "plurality" not in self._cache:
-            votes = self.votes
-            seats = votes.shape[2]
-            support = np.zeros(votes.shape, dtype=np.int32)
-            for i in range(seats):
-                for j in range(seats):
-                    support[:, :, i] += (votes[:, :, i] == votes[:, :, j]) & (votes[:, :, i] != MISSING)
-            lead = support.max(axis=2, initial=0)
-            first = support.argmax(axis=2) if seats else np.zeros(lead.shape, dtype=np.int64)
-            winner = (
-                np.take_along_axis(votes, first[:, :, None], axis=2)[:, :, 0]
-                if seats
-                else np.full(lead.shape, MISSING, dtype=np.int32)
-            )
-            leading = (support == lead[:, :, None]) & (votes != MISSING)
-            tied = (leading & (votes != winner[:, :, None])).any(axis=2)
-            self._cache["plurality"] = _frozen(np.where(lead > 0, winner, MISSING).astype(np.int32), tied)
-        result: tuple[NDArray[np.int32], NDArray[np.bool_]] = self._cache["plurality"]
+    def _tally(self) -> tuple[NDArray[Any], ...]:
+        """Return the winner, whether it is tied, and the camps of :meth:`camps`."""
+        if "tally" not in self._cache:
+            self._cache["tally"] = _frozen(*tally_rounds(self.votes, len(self.answers)))
+        result: tuple[NDArray[Any], ...] = self._cache["tally"]
         return result
 
     # ---------------------------------------------------------------- sufficient statistics

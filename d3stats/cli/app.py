@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from d3stats.cli import demo, doctor, fit, import_, replay
+from d3stats.cli import demo, doctor, fit, import_, plan, replay, simulate
 
 
 class _OneLineErrors(TyperGroup):
@@ -56,5 +56,7 @@ def _main(
 app.command("demo")(demo.demo)
 app.command("fit")(fit.fit)
 app.command("replay")(replay.replay)
+app.command("simulate")(simulate.simulate)
+app.command("plan")(plan.plan)
 app.command("doctor")(doctor.doctor)
 app.command("import")(import_.import_)

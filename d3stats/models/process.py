@@ -180,6 +180,24 @@ class CountProcess:
         twice = 2 * counts - self.panel
         return np.array([one if d > 0 else one * 0 if d < 0 else one / 2 for d in twice])
 
+    def final_verdict(self) -> NDArray[Any]:
+        """Return P(the verdict of the last round is A | class, round, count).
+
+        Returns
+        -------
+        ndarray, shape (n_rounds, classes, panel + 1)
+
+        Examples
+        --------
+        >>> p = CountProcess.symmetric([[0.3, 0.7]], [[[0.9, 0.1], [0.2, 0.8]]], n_rounds=2)
+        >>> p.final_verdict()[0, 0].tolist()
+        [0.1, 0.8]
+        """
+        laws = [np.stack([self.majority()] * self.n_classes)]
+        for t in range(self.n_rounds - 1, 0, -1):
+            laws.append((self.step(t) * laws[-1][:, None, :]).sum(axis=2))
+        return np.stack(laws[::-1])
+
     def path_likelihood(self, counts: ArrayLike) -> NDArray[Any]:
         """Return P(these counts | class), shape (classes,), of one path of counts from round 1 on."""
         path = [integer("counts", c, minimum=0) for c in np.asarray(counts).tolist()]

@@ -6,8 +6,13 @@ or writes a file, :func:`save` excepted.
 """
 
 from d3stats.plotting.counts_by_round import plot_counts_by_round
+from d3stats.plotting.frontier import plot_frontier
+from d3stats.plotting.gap_trajectories import plot_gap_trajectories
 from d3stats.plotting.ks_series import plot_ks_series
 from d3stats.plotting.overview import draw_overview
+from d3stats.plotting.plan_fan import plot_plan_fan
+from d3stats.plotting.regret import plot_regret_map
+from d3stats.plotting.stop_histogram import plot_stop_histogram
 from d3stats.plotting.stop_rounds import plot_stop_rounds
 from d3stats.plotting.style import ONE_COLUMN, TWO_COLUMNS, save, use_style
 
@@ -16,7 +21,12 @@ __all__ = [
     "TWO_COLUMNS",
     "draw_overview",
     "plot_counts_by_round",
+    "plot_frontier",
+    "plot_gap_trajectories",
     "plot_ks_series",
+    "plot_plan_fan",
+    "plot_regret_map",
+    "plot_stop_histogram",
     "plot_stop_rounds",
     "save",
     "use_style",

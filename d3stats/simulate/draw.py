@@ -9,17 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import singledispatch
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, integer
 from d3stats.models.process import CountProcess
+from d3stats.simulate.tokens import round_tokens, sample_tokens
 from d3stats.trajectories import Trajectories
-from d3stats.worlds import World
+from d3stats.worlds import Lengths, PanelWorld, World
 
-__all__ = ["BLOCK", "Drawn", "answers_from_correctness", "count_process", "sample", "seed_of", "simulate"]
+__all__ = [
+    "BLOCK",
+    "Drawn",
+    "answers_from_correctness",
+    "block_seed",
+    "count_process",
+    "sample",
+    "sample_range",
+    "seed_of",
+    "simulate",
+]
 
 BLOCK = 1024
 """Debates that share a stream of random numbers; part of what a seed means, so never changed."""
@@ -35,7 +46,7 @@ class Drawn(NamedTuple):
     label : ndarray of int, shape (debates,)
     answers : tuple of str
     tokens : ndarray of float or None, shape (debates, rounds)
-        Prompt plus completion tokens of the round.
+        Prompt plus completion tokens of the round; None lets ``simulate`` fill in those of `lengths`.
     scores : ndarray of float or None, shape (debates, rounds, sides)
         Raw points.
     sides : tuple of str
@@ -55,7 +66,7 @@ class Drawn(NamedTuple):
 @singledispatch
 def sample(world: World, n_debates: int, n_rounds: int, rng: np.random.Generator) -> Drawn:
     """Draw one block of debates; each world's file registers its sampler here."""
-    raise TypeError(f"world must be one that can be sampled; got {world!r}")
+    raise TypeError(f"world must be one that can be sampled; got {type(world).__name__}")
 
 
 @singledispatch
@@ -73,7 +84,7 @@ def count_process(world: World, n_rounds: int) -> CountProcess:
     >>> count_process(Voter(panel=3), n_rounds=4)
     CountProcess(2 classes, panel of 3, 4 rounds)
     """
-    raise TypeError(f"world must have a count that is Markov within a class; got {world!r}")
+    raise TypeError(f"world must have a count that is Markov within a class; got {type(world).__name__}")
 
 
 def seed_of(rng: RngLike) -> int:
@@ -113,40 +124,78 @@ def simulate(
     integer("n_debates", n_debates, minimum=1)
     integer("n_rounds", n_rounds, minimum=1)
     integer("first", first, minimum=0)
-    parts = list(_blocks(world, n_debates, n_rounds, seed_of(rng), first))
-    head = parts[0]
-
-    def joined(name: str) -> Any:
-        arrays = [getattr(part, name) for part in parts]
-        return None if arrays[0] is None else arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
-
-    votes = joined("votes")
-    seats = votes.shape[2]
+    seed = seed_of(rng)
+    drawn = sample_range(world, n_debates, n_rounds, seed, first)
+    tokens = drawn.tokens
+    if tokens is None and isinstance(world, PanelWorld) and world.lengths is not None:
+        tokens = tokens_of_range(world.lengths, world.panel, n_debates, n_rounds, seed, first)
+    seats = drawn.votes.shape[2]
     names = tuple(map(str, range(first + 1, first + n_debates + 1)))
     return Trajectories(
-        votes=votes.astype(np.int32, copy=False),
-        label=joined("label").astype(np.int32, copy=False),
+        votes=drawn.votes.astype(np.int32, copy=False),
+        label=drawn.label.astype(np.int32, copy=False),
         depth=np.full(n_debates, n_rounds, dtype=np.int64),
         panel=np.full(n_debates, seats, dtype=np.int64),
         cluster=np.arange(n_debates, dtype=np.int64),
-        answers=head.answers,
+        answers=drawn.answers,
         debates=names,
-        seats=head.seats or tuple(str(i + 1) for i in range(seats)),
+        seats=drawn.seats or tuple(str(i + 1) for i in range(seats)),
         cluster_names=names,
-        scores=joined("scores"),
-        sides=head.sides,
-        tokens=joined("tokens"),
+        scores=drawn.scores,
+        sides=drawn.sides,
+        tokens=tokens,
     )
 
 
-def _blocks(world: World, n_debates: int, n_rounds: int, seed: int, first: int) -> Iterator[Drawn]:
+@singledispatch
+def sample_range(world: World, n_debates: int, n_rounds: int, seed: int, first: int) -> Drawn:
+    """Draw the debates `first` to ``first + n_debates - 1`` of a seed's stream, by default block by block.
+
+    A world whose sampler fills many blocks at once registers its own; it must give the same debates however
+    the range is cut.
+    """
+    parts = []
+    for block, cut in blocks_of(first, n_debates):
+        drawn = sample(world, BLOCK, n_rounds, np.random.default_rng(block_seed(seed, block)))
+        arrays: dict[str, Any] = {n: x[cut] for n, x in drawn._asdict().items() if isinstance(x, np.ndarray)}
+        parts.append(drawn._replace(**arrays))
+    if len(parts) == 1:
+        return parts[0]
+    joined: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name, array in parts[0]._asdict().items()
+        if isinstance(array, np.ndarray)
+    }
+    return parts[0]._replace(**joined)
+
+
+def tokens_of_range(
+    lengths: Lengths, panel: int, n_debates: int, n_rounds: int, seed: int, first: int
+) -> NDArray[np.float64]:
+    """Return the tokens of each round of a range of debates, prompts and messages together."""
+    if lengths.spread == 0:
+        both = np.add(*round_tokens(lengths, panel, n_rounds))
+        return np.broadcast_to(both, (n_debates, n_rounds))
+    parts = []
+    for block, cut in blocks_of(first, n_debates):
+        stream = np.random.default_rng(block_seed(seed, block, "tokens"))
+        parts.append(np.add(*sample_tokens(lengths, panel, BLOCK, n_rounds, stream))[cut])
+    return np.concatenate(parts)
+
+
+def blocks_of(first: int, n_debates: int) -> Iterator[tuple[int, slice]]:
+    """Yield each block that a range touches, and which of its debates lie in the range."""
     end = first + n_debates
     for block in range(first // BLOCK, (end - 1) // BLOCK + 1):
-        stream = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(block,)))
-        drawn = sample(world, BLOCK, n_rounds, stream)
-        cut = slice(max(first - block * BLOCK, 0), min(end - block * BLOCK, BLOCK))
-        arrays: dict[str, Any] = {n: x[cut] for n, x in drawn._asdict().items() if isinstance(x, np.ndarray)}
-        yield drawn._replace(**arrays)
+        yield block, slice(max(first - block * BLOCK, 0), min(end - block * BLOCK, BLOCK))
+
+
+def block_seed(
+    seed: int, block: int, purpose: Literal["debates", "tokens"] = "debates"
+) -> np.random.SeedSequence:
+    """Return the seed's child for a block; tokens have their own, so they do not move the votes."""
+    key = (block,) if purpose == "debates" else (block, 1)
+    return np.random.SeedSequence(seed, spawn_key=key)
 
 
 def answers_from_correctness(
@@ -166,3 +215,27 @@ def answers_from_correctness(
     label = rng.integers(0, 2, size=len(correct), dtype=np.int32)
     votes = np.where(correct, label[:, None, None], 1 - label[:, None, None]).astype(np.int32)
     return votes, label
+
+
+def relabelled(
+    said: NDArray[np.int32], n_answers: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Give codes to answers that are numbered with the right one first: each is right equally often.
+
+    Parameters
+    ----------
+    said : ndarray of int32, shape (debates, rounds, seats)
+        0 for the right answer, other numbers for wrong ones.
+
+    Returns
+    -------
+    votes : ndarray of int32, shape (debates, rounds, seats)
+    label : ndarray of int32, shape (debates,)
+    """
+    label = rng.integers(0, n_answers, size=len(said), dtype=np.int32)
+    return (said + label[:, None, None]) % np.int32(n_answers), label
+
+
+def letters(n_answers: int) -> tuple[str, ...]:
+    """Return the names of that many answers: A, B, C and on to Z."""
+    return tuple(chr(ord("A") + i) for i in range(n_answers))

@@ -34,7 +34,8 @@ def rule_names() -> dict[str, Callable[..., StoppingRule]]:
     for value in vars(folder).values():
         if inspect.isclass(value) and issubclass(value, StoppingRule) and value.name:
             found[value.name] = value
-    return {**found, "hu2025": folder.KSStability.hu2025}
+    d3 = folder.BudgetedStopping
+    return {**found, "hu2025": folder.KSStability.hu2025, "d3_paper": d3.d3_paper, "d3_code": d3.d3_code}
 
 
 def from_text(text: str) -> StoppingRule:

@@ -6,6 +6,27 @@ agents of a protocol read the same values.
 """
 
 from d3stats.worlds.base import PanelWorld, World
+from d3stats.worlds.conformity import Conformity
+from d3stats.worlds.courtroom import Category, Courtroom
+from d3stats.worlds.dirichlet import DirichletCompound
+from d3stats.worlds.latent_concept import LatentConcept
+from d3stats.worlds.mixture_panel import MixturePanel
+from d3stats.worlds.read import from_table
+from d3stats.worlds.referees import Referees
+from d3stats.worlds.tokens import Lengths
 from d3stats.worlds.voter import Voter
 
-__all__ = ["PanelWorld", "Voter", "World"]
+__all__ = [
+    "Category",
+    "Conformity",
+    "Courtroom",
+    "DirichletCompound",
+    "LatentConcept",
+    "Lengths",
+    "MixturePanel",
+    "PanelWorld",
+    "Referees",
+    "Voter",
+    "World",
+    "from_table",
+]

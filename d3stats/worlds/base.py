@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
-from d3stats._check import integer
+from d3stats._check import integer, number
+from d3stats.worlds.tokens import Lengths
 
 __all__ = ["PanelWorld", "World"]
 
@@ -34,9 +35,22 @@ class PanelWorld(World):
     ----------
     panel : int
         Seats on the panel.
+    lengths : Lengths or None
+        What the tokens of a round are made of; None records no tokens.
     """
 
     panel: int = 7
+    lengths: Lengths | None = field(default_factory=Lengths)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "panel", integer("panel", self.panel, minimum=1))
+        if self.lengths is not None and not isinstance(self.lengths, Lengths):
+            raise TypeError(f"lengths must be a Lengths or None; got {self.lengths!r}")
+
+
+def positive(name: str, value: Any) -> float:
+    """Return `value` as a finite float above 0."""
+    result = number(name, value)
+    if result <= 0:
+        raise ValueError(f"{name} must be > 0; got {name}={value!r}")
+    return result

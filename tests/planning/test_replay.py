@@ -276,7 +276,7 @@ def test_a_rule_without_a_single_verdict_has_no_accuracy_rather_than_a_silent_on
         ({"level": 1.0}, r"level must lie strictly between 0 and 1"),
         ({"n_boot": 0}, r"n_boot must be >= 2"),
         ({"rules": ["fixed:1", FixedRounds(1)]}, r"rules must have different names; got 'fixed:1' twice"),
-        ({"rules": "sprt"}, r"rule must be one of"),
+        ({"rules": "sprout"}, r"rule must be one of"),
     ],
 )
 def test_what_cannot_be_replayed_is_refused(arguments: dict, message: str) -> None:

@@ -6,14 +6,29 @@ import numpy as np
 from hypothesis import strategies as st
 
 from d3stats.stopping import (
+    SPRT,
+    AdaptiveConsistency,
     BatchRule,
+    BettingConfidence,
+    BudgetedStopping,
+    ChatEvalTurns,
+    Declaration,
+    EProcess,
+    ESCWindow,
+    ExchangeOfThought,
     FixedRounds,
     FullDepth,
+    GapPosterior,
     KSStability,
+    Ladder,
+    LookAhead,
     NoiseAwareKS,
     Rule,
+    ScoreDeclaration,
+    SignAgreement,
     StoppingRule,
     Supermajority,
+    TokenBudget,
     Unanimity,
 )
 from d3stats.trajectories import MISSING, Trajectories
@@ -28,7 +43,39 @@ RULES: tuple[Rule, ...] = (
     Unanimity(min_votes=1),
     Unanimity(min_votes=3),
     Supermajority(0.6),
+    Ladder("3"),
+    Ladder("4-3-2-1"),
     Supermajority(0.75, patience=2),
+    BudgetedStopping.d3_paper(),
+    BudgetedStopping.d3_code(budget=120),
+    BudgetedStopping(2.5, window=2, min_rounds=3, refuse_trend=True, budget=99.5, max_rounds=4),
+    SignAgreement(),
+    SignAgreement(patience=3),
+    ExchangeOfThought(),
+    ExchangeOfThought(1.0, max_rounds=5, first=1, second=0),
+    ExchangeOfThought(0.3, 0.3, max_rounds=4, first=1, second=2),
+    Declaration(),
+    Declaration(-2),
+    Declaration(1, undecided="b"),
+    ScoreDeclaration(1, at_least=14),
+    ChatEvalTurns(3),
+    SPRT(0.8, alpha=0.2, beta=0.2),
+    SPRT(0.6, alpha=0.3, evidence="latest"),
+    EProcess(0.4),
+    EProcess(0.5, a=2.0, b=0.5, evidence="latest"),
+    BettingConfidence(0.4, bets=5),
+    BettingConfidence(0.45, evidence="latest"),
+    AdaptiveConsistency(0.9),
+    AdaptiveConsistency(0.8, evidence="latest"),
+    ESCWindow(1),
+    ESCWindow(3),
+    GapPosterior(0.8, width=0.3),
+    GapPosterior(0.6, width=0.2, a=0.5, b=2.0),
+    LookAhead(2, p=0.6, cost=0.02),
+    LookAhead(1, p=0.8, cost=0.1, evidence="latest"),
+    TokenBudget(150),
+    TokenBudget(200, growth=30.0),
+    TokenBudget(200, next_round_max=99.0),
 )
 """At least one of every per-debate rule that can be written as text."""
 
@@ -58,7 +105,11 @@ any_rules = st.recursive(st.sampled_from(RULES + BATCH_RULES), _combined, max_le
 
 @st.composite
 def logs(draw: st.DrawFn, min_debates: int = 1, min_rounds: int = 0) -> Trajectories:
-    """Small logs: missing votes, ties, mixed panels and depths, unlabelled debates, shared questions."""
+    """Small logs: missing votes, ties, mixed panels and depths, unlabelled debates, shared questions.
+
+    Every rule can read them: the rounds have tokens and scores, and the votes are answers in words. What a rule
+    does without is tested where the rule is.
+    """
     n = draw(st.integers(min_debates, 7))
     n_rounds = draw(st.integers(min_rounds, 5))
     seats = draw(st.integers(1, 4))
@@ -81,7 +132,7 @@ def logs(draw: st.DrawFn, min_debates: int = 1, min_rounds: int = 0) -> Trajecto
     label = np.ones(n, dtype=int) if correctness else rng.integers(0, n_answers, n)
     if not correctness:
         label[1:][rng.random(n - 1) < 0.2] = MISSING
-    tokens = rng.integers(1, 100, size=(n, n_rounds)).astype(float) if draw(st.booleans()) else None
+    tokens = rng.integers(1, 100, size=(n, n_rounds)).astype(float)
     scores = rng.integers(10, 16, size=(n, n_rounds, 2)).astype(float)
     scores[rng.random(scores.shape) < draw(st.sampled_from([0.0, 0.2]))] = np.nan
     return Trajectories.from_arrays(
@@ -94,5 +145,4 @@ def logs(draw: st.DrawFn, min_debates: int = 1, min_rounds: int = 0) -> Trajecto
         tokens=tokens,
         scores=scores,
         sides=("A", "B"),
-        coding="correctness" if correctness else "answers",
     )

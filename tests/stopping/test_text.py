@@ -58,7 +58,7 @@ def test_texts_mean_what_they_say(text: str, rule: StoppingRule) -> None:
     ("text", "message"),
     [
         ("", r"name of a rule at position 0 of ''; got the end"),
-        ("sprt", r"rule must be one of fixed, .*unanimity; got 'sprt'"),
+        ("sprout", r"rule must be one of adaptive_consistency, .*unanimity; got 'sprout'"),
         ("fixed", r"fixed must be given n; got 'fixed'"),
         ("fixed:", r"an argument of fixed at position 6"),
         ("fixed:0", r"n must be >= 1; got n=0 \(in the rule 'fixed:0'\)"),

@@ -79,7 +79,7 @@ def test_every_single_rule_stops_online_where_it_stops_vectorised(rule: Stopping
 
 def test_every_rule_that_can_be_written_is_held_to_the_two_faces() -> None:
     held = {type(rule).name for rule in RULES + BATCH_RULES}
-    presets = {"hu2025"}
+    presets = {"hu2025", "d3_paper", "d3_code"}
     assert set(rule_names()) - presets == held
 
 

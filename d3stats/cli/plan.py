@@ -1,0 +1,176 @@
+"""``d3stats plan``: from a pilot to the rule to run, its cost and its accuracy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from d3stats.cli.options import Figure, Json, Lenient, Roles, Seed, read_trajectories
+from d3stats.cli.output import estimate, print_json, print_notes, print_table, records, working
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+    from d3stats.planning.plan import Plan
+    from d3stats.trajectories import Trajectories
+
+_SEEDS_ON_SCORES = ("budgeted", "sign_agreement")
+_SEEDS = ("hu2025",)
+
+
+def plan(
+    pilot: Annotated[list[str], typer.Argument(help="Pilot logs, played to full depth, or 'slm7'.")],
+    max_loss: Annotated[
+        float, typer.Option("--max-loss", help="Verdicts that may be lost against unanimity, as a share.")
+    ] = 0.01,
+    confidence: Annotated[
+        float, typer.Option("--confidence", help="Probability that the rule keeps to that.")
+    ] = 0.9,
+    debates: Annotated[int, typer.Option("--debates", help="Planned number of debates.")] = 1000,
+    target: Annotated[
+        str, typer.Option("--target", help="'auto', 'accuracy' or 'agreement' with full depth.")
+    ] = "auto",
+    rules: Annotated[
+        list[str] | None, typer.Option("--rule", "-r", help="Another rule for the table; repeatable.")
+    ] = None,
+    prices: Annotated[
+        Path | None, typer.Option("--prices", help="Price table (TOML): a date and [models.NAME].")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", help="Whose prices; not needed when the table has one model.")
+    ] = None,
+    output_share: Annotated[
+        float,
+        typer.Option("--output-share", help="Completion tokens as a share of all, when prices are given."),
+    ] = 0.15,
+    level: Annotated[float, typer.Option("--level", help="Level of the intervals.")] = 0.9,
+    limit: Annotated[
+        bool, typer.Option("--limit/--no-limit", help="Work out the exact optimum of the fitted chain.")
+    ] = True,
+    figure: Figure = None,
+    lenient: Lenient = False,
+    roles: Roles = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Plan the next debates from a pilot: the rule, its rounds, tokens and dollars, and what it may lose."""
+    from d3stats.planning.plan import plan as make_plan
+
+    with working("planning"):
+        price = _price(prices, model, output_share)
+        log, left_out = read_trajectories(pilot, lenient, roles)
+        made = make_plan(
+            log,
+            max_loss=max_loss,
+            confidence=confidence,
+            level=level,
+            debates=debates,
+            target=target,  # type: ignore[arg-type]  # checked by the library, in its words
+            price=price,
+            compare=[*_of_the_literature(log), *(rules or [])],
+            limit=limit,
+            rng=seed,
+        )
+    if figure is not None:
+        from d3stats.plotting import save, use_style
+
+        with use_style():
+            save(cast("Drawing", made.plot().get_figure()), figure)
+    if as_json:
+        print_json(_document(made, left_out))
+        return
+    show_plan(made)
+    print_notes([*made.notes, *[f"left out: {line}" for line in left_out]])
+
+
+def _price(prices: Path | None, model: str | None, output_share: float) -> float | None:
+    """Blend a model's prices into dollars per million tokens."""
+    from d3stats._check import probability
+    from d3stats.simulate.tokens import PriceTable
+
+    if prices is None:
+        if model is not None:
+            raise ValueError(f"--model must come with --prices; got --model {model} alone")
+        return None
+    table = PriceTable.read(prices)
+    share = probability("output_share", output_share)
+    if model is None:
+        if len(table.models) != 1:
+            raise ValueError(f"--model must be one of {', '.join(sorted(table.models))}; got none")
+        model = next(iter(table.models))
+    return float(table.dollars(1e6 * (1 - share), 1e6 * share, model))
+
+
+def _of_the_literature(log: Trajectories) -> list[str]:
+    """Return the published rules that this log can be replayed with."""
+    from d3stats.trajectories import MISSING
+
+    labelled = bool((log.label != MISSING).any())
+    scored = log.scores is not None
+    return [*(_SEEDS if labelled else ()), *(_SEEDS_ON_SCORES if scored else ())]
+
+
+def _document(made: Plan, left_out: list[str]) -> dict[str, Any]:
+    return {
+        "rule": str(made.rule),
+        "target": made.target,
+        "max_loss": made.max_loss,
+        "confidence": made.confidence,
+        "probability": made.probability,
+        "level": made.level,
+        "interval": "student, questions as units; loss: equal-tailed over parameter draws",
+        "debates": made.debates,
+        "reason": made.reason,
+        "rules": records(made.to_frame()),
+        "checks": records(made.checks),
+        "notes": list(made.notes),
+        "left_out": left_out,
+    }
+
+
+def show_plan(made: Plan) -> None:
+    """Print the recommendation, its price, and the table of what it was compared with."""
+    table = made.to_frame()
+    first = table.iloc[0]
+    unit = str(first["total_unit"])
+    sign, digits = ("$", 2) if unit == "dollars" else ("", 0)
+    typer.echo(f"Run {made.rule}")
+    typer.echo(f"  why: {made.reason}")
+    typer.echo(
+        f"  {made.debates} debates: {sign}{first['total']:,.{digits}f} "
+        f"[{sign}{first['total_low']:,.{digits}f}, {sign}{first['total_high']:,.{digits}f}]"
+        f"{'' if sign else ' ' + unit}"
+    )
+    typer.echo("")
+    kept = "accuracy" if made.target == "accuracy" else "agreement"
+    measures = [("rounds", 2), ("tokens", 0), ("dollars", 4), ("saved", 3), ("kept", 3)]
+    if made.target != "accuracy":
+        measures.append(("accuracy", 3))
+    measures = [(m, d) for m, d in measures if m == "kept" or table[m].notna().any()]
+    rows = []
+    for row in table.to_dict("records"):
+        cells = [str(row["rule"])]
+        for measure, places in measures:
+            value, low, high = (row[measure + end] for end in ("", "_low", "_high"))
+            cells.append(estimate(value, low, high, places) if low == low else _bare(value, places))
+        loss = row["loss"]
+        cells.append(
+            estimate(loss, row["loss_low"], row["loss_high"])
+            if row["loss_low"] == row["loss_low"]
+            else _bare(loss, 3)
+        )
+        cells.append(_bare(row["p_within"], 2))
+        cells.append(str(row["loss_from"]))
+        rows.append(cells)
+    heads = {"saved": "saved vs unanimity", "kept": kept}
+    print_table(
+        f"{made.level:.0%} Student intervals, questions as units; loss against unanimity",
+        ["rule", *(heads.get(m, m) for m, _ in measures), "loss", f"P(loss<={made.max_loss:g})", "from"],
+        rows,
+    )
+
+
+def _bare(value: float, digits: int) -> str:
+    return "-" if value != value else f"{value:.{digits}f}"

@@ -1,0 +1,81 @@
+"""How far from the best that any rule could do in the fitted chain?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from d3stats.models.frontier import cheapest
+from d3stats.models.losses import agreement_loss
+from d3stats.models.panel_chain import PanelChainFit
+from d3stats.models.process import CountProcess
+from d3stats.planning._coding import Target
+from d3stats.planning.exact import evaluate
+from d3stats.stopping import Unanimity
+
+__all__ = ["Limit", "exact_limit", "limit_row"]
+
+Floats = NDArray[np.float64]
+
+_NODES = 3
+"""Classes of easiness in the limit: beliefs over more take minutes, and change it by little."""
+
+
+class Limit:
+    """The cheapest optimal policy within a loss of unanimity, and what it spends.
+
+    Attributes
+    ----------
+    rounds, tokens, kept : float
+        Expected, per debate.
+    unanimity_tokens, unanimity_kept : float
+    """
+
+    def __init__(
+        self, process: CountProcess, tokens: Floats, max_loss: float, target: Target, max_beliefs: int = 2_000
+    ) -> None:
+        unanimity = evaluate(process, Unanimity(), tokens)
+        self.unanimity_tokens = float(unanimity.tokens or np.nan)
+        self.unanimity_kept = float(unanimity.accuracy if target == "accuracy" else unanimity.agreement)
+        loss = None if target == "accuracy" else agreement_loss(process)
+        allowed = min(1.0, 1.0 - self.unanimity_kept + max_loss)
+        policy = cheapest(process, allowed, tokens=tokens, loss=loss, max_beliefs=max_beliefs)
+        law = policy.stop_rounds_law().astype(np.float64)
+        self.rounds = float((law * np.arange(1, len(law) + 1)).sum())
+        self.tokens = float((law * np.cumsum(tokens)).sum())
+        self.kept = 1.0 - float(policy.expected_loss)
+
+    @property
+    def saved(self) -> float:
+        """One minus the ratio of its tokens to unanimity's."""
+        return 1.0 - self.tokens / self.unanimity_tokens
+
+
+def exact_limit(
+    process: CountProcess, tokens: Floats, max_loss: float, target: Target, max_beliefs: int = 2_000
+) -> Limit:
+    """Return the best that a known process allows: no rule on counts is cheaper and loses no more."""
+    return Limit(process, tokens, max_loss, target, max_beliefs)
+
+
+def limit_row(
+    fit: PanelChainFit, panel: int, tokens: Floats, target: Target, max_loss: float, priced: float | None
+) -> dict[str, Any]:
+    """Return the last row of a plan's table: the exact optimum of the fitted chain, no interval around it."""
+    process = fit.process(panel, len(tokens), labelled=target == "accuracy", nodes=_NODES)
+    limit = exact_limit(process, tokens, max_loss, target)
+    has_tokens = not np.all(tokens == 1.0)
+    return {
+        "rule": "optimum of the fitted chain",
+        "role": "limit",
+        "rounds": limit.rounds,
+        "tokens": limit.tokens if has_tokens else np.nan,
+        "dollars": limit.tokens * priced / 1e6 if priced is not None else np.nan,
+        "kept": limit.kept,
+        "accuracy": limit.kept if target == "accuracy" else np.nan,
+        "saved": limit.saved,
+        "loss": limit.unanimity_kept - limit.kept,
+        "loss_from": "chain",
+    }

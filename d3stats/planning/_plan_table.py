@@ -1,0 +1,211 @@
+"""What each rule did on the pilot, as a table with Student intervals over questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from d3stats.planning._coding import Target
+from d3stats.planning._levels import Estimate, log_ratio, ratio, share
+from d3stats.planning._measures import Outcomes, outcomes, tokens_by_round
+from d3stats.stopping import StoppingRule, Unanimity
+from d3stats.trajectories import MISSING, Trajectories
+
+__all__ = ["Pilot", "fan_table", "plan_table"]
+
+Floats = NDArray[np.float64]
+_FAN_LEVELS = (0.5, 0.8, 0.95)
+
+
+@dataclass(frozen=True, eq=False)
+class Pilot:
+    """The pilot with its tokens by round; `price` is dollars per million tokens, or None."""
+
+    log: Trajectories
+    target: Target
+    spent: Floats | None
+    price: float | None
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, log: Trajectories, target: Target, price: float | None) -> Pilot:
+        """Read the tokens, and say what is missing."""
+        spent = tokens_by_round(log)
+        notes = []
+        if spent is None:
+            notes.append(
+                "the pilot has no tokens: rounds stand for cost, and later rounds cost more than that"
+            )
+        elif (unknown := int(np.isnan(spent[:, -1]).sum())) > 0:
+            notes.append(
+                f"{unknown} debates have a round without tokens and are left out of tokens and dollars"
+            )
+        if (log.depth < log.n_rounds).any():
+            notes.append(
+                f"{int((log.depth < log.n_rounds).sum())} debates were not played to round {log.n_rounds}: "
+                f"their last verdict stands for full depth's"
+            )
+        return cls(log, target, spent, price, tuple(notes))
+
+    @property
+    def n_questions(self) -> int:
+        """Questions in the pilot."""
+        return len(np.unique(self.log.cluster))
+
+    def cost_by_round(self) -> Floats:
+        """Return the mean tokens of each round, or ones without tokens, shape (rounds,)."""
+        if self.spent is None:
+            return np.ones(self.log.n_rounds)
+        each = np.diff(self.spent, axis=1)
+        played = self.log.reached() & ~np.isnan(each)
+        total = np.where(played, np.nan_to_num(each), 0.0).sum(axis=0)
+        return np.asarray(total / np.maximum(played.sum(axis=0), 1))
+
+
+@dataclass(frozen=True, eq=False)
+class _Played:
+    """One rule's stops on the pilot."""
+
+    rounds: Floats
+    cost: Floats
+    known: NDArray[np.bool_]
+    results: Outcomes
+
+    def kept(self, target: Target) -> tuple[Floats, Floats]:
+        """Return which debates keep their verdict, and which are counted."""
+        r = self.results
+        hits, counted = (r.correct & r.scored, r.scored) if target == "accuracy" else (r.agrees, r.compared)
+        return hits.astype(np.float64), counted.astype(np.float64)
+
+
+def _played(pilot: Pilot, rule: StoppingRule) -> _Played:
+    stops = rule.stop_rounds(pilot.log)
+    results = outcomes(pilot.log, stops, "exclude", pilot.spent)
+    cost = stops.rounds.astype(np.float64) if results.tokens is None else results.tokens
+    known = ~np.isnan(cost)
+    return _Played(stops.rounds.astype(np.float64), np.where(known, cost, 0.0), known, results)
+
+
+def plan_table(
+    pilot: Pilot,
+    rules: Sequence[StoppingRule],
+    differences: Mapping[str, Floats],
+    *,
+    level: float,
+    max_loss: float,
+    debates: int,
+) -> pd.DataFrame:
+    """Return the rows of a plan; the first rule is the recommended one.
+
+    Parameters
+    ----------
+    differences : mapping of str to ndarray, shape (draws,)
+        Loss against unanimity under the chain, for the rules that it can tell of.
+    """
+    incumbent = _played(pilot, Unanimity())
+    rows = []
+    for i, rule in enumerate(rules):
+        played = incumbent if isinstance(rule, Unanimity) else _played(pilot, rule)
+        role = "recommended" if i == 0 else "incumbent" if isinstance(rule, Unanimity) else "compared"
+        row: dict[str, Any] = {"rule": str(rule), "role": role}
+        row |= _levels(pilot, played, incumbent, level, debates)
+        if str(rule) in differences:
+            loss, limits, within = _from_draws(differences[str(rule)], level, max_loss)
+            row |= _spread("loss", loss, *limits) | {"p_within": within, "loss_from": "chain"}
+        else:
+            row |= _paired(pilot, played, incumbent, level, max_loss) | {"loss_from": "pilot"}
+        rows.append(row | {"level": level})
+    return pd.DataFrame(rows)
+
+
+def _spread(name: str, value: float, low: float, high: float) -> dict[str, float]:
+    return {name: value, f"{name}_low": low, f"{name}_high": high}
+
+
+def _row(name: str, found: Estimate, factor: float = 1.0) -> dict[str, float]:
+    return _spread(name, found.value * factor, found.low * factor, found.high * factor)
+
+
+def _levels(pilot: Pilot, played: _Played, incumbent: _Played, level: float, debates: int) -> dict[str, Any]:
+    log, cluster = pilot.log, pilot.log.cluster
+    row: dict[str, Any] = _row("rounds", ratio(played.rounds, np.ones(len(cluster)), cluster, level))
+    cost = ratio(played.cost, played.known, cluster, level)
+    has_tokens = pilot.spent is not None
+    nothing = Estimate(np.nan, np.nan, np.nan, np.nan)
+    row |= _row("tokens", cost if has_tokens else nothing)
+    priced = pilot.price is not None
+    row |= _row("dollars", cost if priced else nothing, (pilot.price or 0.0) / 1e6 if priced else 1.0)
+    row |= _row("kept", share(*played.kept(pilot.target), cluster, level))
+    if (log.label != MISSING).any():
+        row |= _row("accuracy", share(*played.kept("accuracy"), cluster, level))
+    else:
+        row |= _row("accuracy", nothing)
+    known = played.known & incumbent.known
+    row |= _row("saved", log_ratio(played.cost * known, incumbent.cost * known, cluster, level))
+    unit, factor = ("rounds", 1.0)
+    if has_tokens:
+        unit, factor = ("dollars", (pilot.price or 0.0) / 1e6) if priced else ("tokens", 1.0)
+    spread = float(played.cost[played.known].std(ddof=1)) if played.known.sum() > 1 else 0.0
+    # New debates bring their own spread, beside the pilot's error of their mean.
+    error = np.hypot(debates * cost.se, np.sqrt(debates) * spread)
+    half = (cost.high - cost.value) / cost.se * error if cost.se > 0 else 0.0
+    mean = debates * cost.value
+    row |= _spread("total", mean * factor, max(mean - half, 0.0) * factor, (mean + half) * factor)
+    return row | {"total_unit": unit, "cost_se": cost.se * factor, "cost_sd": spread * factor}
+
+
+def _from_draws(draws: Floats, level: float, max_loss: float) -> tuple[float, tuple[float, float], float]:
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    return float(draws.mean()), (float(low), float(high)), float(np.mean(draws <= max_loss))
+
+
+def _paired(
+    pilot: Pilot, played: _Played, incumbent: _Played, level: float, max_loss: float
+) -> dict[str, float]:
+    """Return the loss counted on the pilot itself, debates kept by one rule and lost by the other."""
+    from scipy.special import stdtr
+
+    mine, counted = played.kept(pilot.target)
+    theirs, also = incumbent.kept(pilot.target)
+    both = counted * also
+    found = ratio((theirs - mine) * both, both, pilot.log.cluster, level)
+    n = pilot.n_questions
+    if not found.se > 0:
+        # No debate differs: the pilot cannot put an error on the difference, only a bound of 3 / n.
+        return _spread("loss", found.value, np.nan, np.nan) | {"p_within": np.nan}
+    within = float(stdtr(max(n - 1, 1), (max_loss - found.value) / found.se))
+    return _row("loss", found) | {"p_within": within}
+
+
+def fan_table(table: pd.DataFrame, debates: int, points: int) -> pd.DataFrame:
+    """Return cost against debates for the recommended rule and unanimity; see ``Plan.fan``."""
+    from scipy.special import ndtri
+
+    rows = []
+    at = np.unique(np.round(np.linspace(1, debates, points)).astype(int))
+    for row in table.to_dict("records"):
+        if row["role"] not in ("recommended", "incumbent"):
+            continue
+        mean = row["total"] / debates
+        for level in _FAN_LEVELS:
+            half = ndtri((1 + level) / 2) * np.hypot(at * row["cost_se"], np.sqrt(at) * row["cost_sd"])
+            rows.append(
+                pd.DataFrame(
+                    {
+                        "rule": row["rule"],
+                        "role": row["role"],
+                        "debates": at,
+                        "level": level,
+                        "unit": row["total_unit"],
+                        "cost": mean * at,
+                        "low": np.maximum(mean * at - half, 0.0),
+                        "high": mean * at + half,
+                    }
+                )
+            )
+    return pd.concat(rows, ignore_index=True)

@@ -1,0 +1,132 @@
+"""The compiled loop of a scan: sums over debates, then squared residuals over questions.
+
+Compiled because the same in numpy is some forty passes over arrays too large for a core's cache; here it is
+two. Importing this module loads numba; only :mod:`d3stats.planning.scan` does so, when a scan begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["residual_squares", "totals"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _compiled(function: F) -> F:
+    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+@_compiled
+def totals(
+    stops: NDArray[Any], order: Ints, codes: NDArray[np.uint8], spent: Floats
+) -> tuple[Ints, np.int64, float, Ints, NDArray[np.uint8], Floats]:
+    """Look the stops up: return sums over debates, and one value per debate in the order of the questions.
+
+    Parameters
+    ----------
+    stops : ndarray of int, shape (debates,)
+        Rounds played, in the order of the log.
+    order : ndarray of int64, shape (debates,)
+        Rows of the log sorted by question; the other tables are in that order.
+    codes : ndarray of uint8, shape (debates, rounds + 1)
+        What a stop after so many rounds would mean.
+    spent : ndarray of float, shape (debates, rounds + 1), or (0, 0) when no tokens are known
+
+    Returns
+    -------
+    counts : ndarray of int64, shape (128,)
+        How many debates have each code at their stop.
+    rounds, tokens : number
+        Rounds played and tokens spent, summed.
+    played, code, paid : ndarray, shape (debates,)
+        Rounds, code and tokens of each debate; no `paid` when no tokens are known.
+    """
+    n = order.shape[0]
+    charged = spent.shape[0] > 0
+    counts = np.zeros(128, dtype=np.int64)
+    played = np.empty(n, dtype=np.int64)
+    code = np.empty(n, dtype=np.uint8)
+    paid = np.empty(n if charged else 0)
+    rounds = np.int64(0)
+    tokens = 0.0
+    for i in range(n):
+        stop = np.int64(stops[order[i]])
+        played[i] = stop
+        rounds += stop
+        code[i] = codes[i, stop]
+        counts[code[i]] += 1
+        if charged:
+            paid[i] = spent[i, stop]
+            tokens += paid[i]
+    return counts, rounds, tokens, played, code, paid
+
+
+@_compiled
+def residual_squares(
+    played: Ints,
+    code: NDArray[np.uint8],
+    paid: Floats,
+    ends: Ints,
+    known: Floats,
+    usual_rounds: Floats,
+    usual_tokens: Floats,
+    by_code: Floats,
+    slopes: Floats,
+) -> Floats:
+    """Return, for every measure, the sum over questions of the squared residual of its ratio.
+
+    Parameters
+    ----------
+    played, code, paid : ndarray, shape (debates,)
+        From :func:`totals`.
+    ends : ndarray of int64, shape (questions,)
+        One past the last debate of each question.
+    known : ndarray of float, shape (debates,)
+        1 where a debate's tokens are recorded.
+    usual_rounds, usual_tokens : ndarray of float, shape (debates,)
+        What the baseline costs.
+    by_code : ndarray of float, shape (128, 4)
+        Residual of a debate in each ratio of flags, by its code.
+    slopes : ndarray of float, shape (4,)
+        The ratios rounds, tokens, saved rounds, saved tokens.
+
+    Returns
+    -------
+    ndarray, shape (8,)
+        In the order of `slopes`, then of `by_code`.
+    """
+    squares = np.zeros(8)
+    charged = paid.shape[0] > 0
+    by_round, by_token, saving, sparing = slopes
+    begin = 0
+    # Eight plain sums, not an array of them: they stay in registers.
+    for question in range(ends.shape[0]):
+        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+        for i in range(begin, ends[question]):
+            s0 += played[i] - by_round
+            s2 += usual_rounds[i] - played[i] - saving * usual_rounds[i]
+            if charged:
+                s1 += paid[i] - by_token * known[i]
+                s3 += usual_tokens[i] - paid[i] - sparing * usual_tokens[i]
+            s4 += by_code[code[i], 0]
+            s5 += by_code[code[i], 1]
+            s6 += by_code[code[i], 2]
+            s7 += by_code[code[i], 3]
+        squares[0] += s0 * s0
+        squares[1] += s1 * s1
+        squares[2] += s2 * s2
+        squares[3] += s3 * s3
+        squares[4] += s4 * s4
+        squares[5] += s5 * s5
+        squares[6] += s6 * s6
+        squares[7] += s7 * s7
+        begin = ends[question]
+    return squares

@@ -1,0 +1,260 @@
+"""From a pilot to a plan: which rule to run, what it will cost and how often it will be right.
+
+The incumbent is unanimity. A plan picks the cheapest *ladder* (votes that the largest camp needs, falling with
+the rounds) that loses at most `max_loss` against unanimity with probability `confidence`. That difference is
+too small to be counted in a few dozen debates, so it is read off a fitted chain
+(:mod:`d3stats.models.panel_chain`), over draws of its parameters; what a rule costs and how often it is right
+is counted on the pilot itself, with Student intervals over questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from d3stats._check import RngLike, as_rng, integer, number, probability
+from d3stats.models.panel_chain import PanelChainFit, chain_laws, fit_panel_chain
+from d3stats.planning._chain_check import check_chain, untold
+from d3stats.planning._coding import Target, code_votes
+from d3stats.planning._ladders import (
+    Evaluated,
+    evaluate_ladders,
+    evaluate_thresholds,
+    rule_of,
+    thresholds_of,
+)
+from d3stats.planning._plan_limit import limit_row
+from d3stats.planning._plan_table import Pilot, plan_table
+from d3stats.planning._plan_text import plan_reason, plan_text
+from d3stats.stopping import FixedRounds, FullDepth, Rule, StoppingRule, Unanimity, from_text
+from d3stats.trajectories import Trajectories
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Plan", "plan"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan:
+    """A recommended stopping rule, what it promises, and what it was compared with.
+
+    Attributes
+    ----------
+    rule : Rule
+        The recommendation.
+    target : {"accuracy", "agreement"}
+        Whether a kept verdict is a right one or full depth's.
+    max_loss, confidence : float
+        The rule keeps at most `max_loss` fewer verdicts than unanimity, with this probability.
+    probability : float
+        That probability under the fitted chain.
+    level : float
+        Of all intervals.
+    reason : str
+        Why this rule.
+    notes : tuple of str
+        What limits the plan, and what the pilot cannot tell.
+    fit : PanelChainFit
+    checks : DataFrame
+        Posterior predictive checks of the chain: ``statistic, round, pilot, predicted, low, high, p_value``.
+    debates : int
+        Planned number of debates, for totals.
+    n_candidates : int
+        Ladders that were compared.
+    """
+
+    rule: Rule
+    target: Target
+    max_loss: float
+    confidence: float
+    probability: float
+    level: float
+    reason: str
+    notes: tuple[str, ...]
+    fit: PanelChainFit
+    checks: pd.DataFrame
+    debates: int
+    n_candidates: int
+    _table: pd.DataFrame = field(repr=False)
+
+    def __repr__(self) -> str:
+        return f"Plan({self.rule}, P(loss <= {self.max_loss:g}) = {self.probability:.2f})"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per rule, the recommendation first.
+
+        Returns
+        -------
+        DataFrame
+            ``rule, role``; for each of ``rounds, tokens, dollars, kept, accuracy, saved`` the estimate and its
+            limits ``_low, _high`` (per debate; ``kept`` is the share of verdicts kept by the target, ``saved``
+            one minus the ratio of tokens, or of rounds without tokens, to unanimity's); ``loss`` against
+            unanimity with limits, ``p_within`` (the probability that it is at most ``max_loss``) and
+            ``loss_from`` ("chain" or "pilot"); ``total`` with limits: tokens or dollars of all planned debates,
+            in ``total_unit``; ``level``. The row with the role "limit" is the exact optimum of the fitted
+            chain: no rule does better there.
+        """
+        return self._table.copy()
+
+    def summary(self) -> str:
+        """Return the plan as plain text."""
+        return plan_text(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the cost of the planned debates, as they are run, under this rule and under unanimity."""
+        from d3stats.plotting import plot_plan_fan
+
+        return plot_plan_fan(self.fan(), ax=ax)
+
+    def fan(self, points: int = 40) -> pd.DataFrame:
+        """Return how cost grows with the number of debates: ``rule, debates, level, unit, cost, low, high``.
+
+        Limits are for the total of that many new debates: they hold the pilot's error and the debates' own
+        spread. Levels are 50 %, 80 % and 95 %.
+        """
+        from d3stats.planning._plan_table import fan_table
+
+        return fan_table(self._table, self.debates, points)
+
+
+def plan(
+    pilot: Trajectories,
+    *,
+    max_loss: float = 0.01,
+    confidence: float = 0.9,
+    level: float = 0.9,
+    debates: int = 1000,
+    target: Target | Literal["auto"] = "auto",
+    price: float | None = None,
+    compare: Sequence[StoppingRule | str] = (),
+    limit: bool = True,
+    n_draws: int = 300,
+    rng: RngLike = None,
+) -> Plan:
+    """Plan the next debates from a pilot that was played to full depth.
+
+    Parameters
+    ----------
+    pilot : Trajectories
+        At least two questions and two rounds, with the panel that will be used.
+    max_loss : float
+        How many verdicts the rule may lose against unanimity, as a share.
+    confidence : float
+        Probability that it keeps to that, under the fitted chain.
+    level : float
+        Of the equal-tailed Student intervals in the table.
+    debates : int
+        How many debates are planned.
+    target : {"auto", "accuracy", "agreement"}
+        "auto": accuracy when every debate has a label, else agreement with the full-depth verdict.
+    price : float, optional
+        Dollars per million tokens, prompt and completion blended.
+    compare : sequence of rules or texts
+        More rules for the table, those of the literature for example.
+    limit : bool
+        Also work out the exact optimum of the fitted chain.
+    n_draws : int
+        Parameter draws.
+    rng : Generator, int or None
+
+    Raises
+    ------
+    ValueError
+        When the pilot has one question, one round, a panel of one, or prices without tokens.
+
+    Examples
+    --------
+    >>> from d3stats.simulate import simulate
+    >>> from d3stats.worlds import Voter
+    >>> pilot = simulate(Voter(panel=5, accuracy=0.7), n_debates=50, n_rounds=6, rng=3)
+    >>> made = plan(pilot, limit=False, rng=1)
+    >>> made.target, made.probability >= 0.9
+    ('accuracy', True)
+    """
+    loss = number("max_loss", max_loss, minimum=0.0)
+    sure = probability("confidence", confidence, open_interval=True)
+    at = probability("level", level, open_interval=True)
+    planned = integer("debates", debates, minimum=1)
+    if price is not None:
+        number("price", price, minimum=0.0)
+    generator = as_rng(rng)
+    panel = _refuse_what_cannot_be_planned(pilot, price)
+
+    coded = code_votes(pilot, target)
+    fit = fit_panel_chain(coded.votes[coded.used], pilot.cluster[coded.used])
+    laws = chain_laws(fit.draws(n_draws, generator), panel, pilot.n_rounds)
+    told = Pilot.of(pilot, coded.target, price)
+    cost = told.cost_by_round()
+    incumbent = evaluate_thresholds(laws, {"": (panel,)}, cost, coded.target)[""]
+
+    best: tuple[float, Rule, Evaluated] | None = None
+    count = 0
+    for thresholds, found in evaluate_ladders(laws, cost, coded.target):
+        count += 1
+        if np.mean(incumbent.kept - found.kept <= loss) < sure:
+            continue
+        if best is None or found.cost.mean() < best[0]:
+            best = (float(found.cost.mean()), rule_of(thresholds), found)
+    if best is None or best[0] >= incumbent.cost.mean():
+        best = (float(incumbent.cost.mean()), Unanimity(), incumbent)
+    rule = best[1]
+
+    rules = _beside(rule, compare)
+    known = {str(r): t for r in rules if (t := thresholds_of(r, panel)) is not None}
+    chain = evaluate_thresholds(laws, known, cost, coded.target)
+    differences = {name: incumbent.kept - found.kept for name, found in chain.items()}
+    table = plan_table(told, rules, differences, level=at, max_loss=loss, debates=planned)
+    if limit:
+        row = limit_row(fit, panel, cost, coded.target, loss, price)
+        table = pd.concat([table, pd.DataFrame([row])], ignore_index=True)
+    checks = check_chain(laws, coded.votes[coded.used], generator)
+    kept_probability = float(np.mean(differences[str(rule)] <= loss))
+    return Plan(
+        rule=rule,
+        target=coded.target,
+        max_loss=loss,
+        confidence=sure,
+        probability=kept_probability,
+        level=at,
+        reason=plan_reason(rule, kept_probability, sure, loss, count, coded.target),
+        notes=(*coded.notes, *told.notes, *untold(fit, checks, loss, sure, coded.target, told.n_questions)),
+        fit=fit,
+        checks=checks,
+        debates=planned,
+        n_candidates=count,
+        _table=table,
+    )
+
+
+def _refuse_what_cannot_be_planned(pilot: Trajectories, price: float | None) -> int:
+    """Return the panel's size, or say in one line why there is nothing to plan from."""
+    if pilot.n_debates < 2:
+        raise ValueError(f"pilot must hold at least 2 debates; got {pilot.n_debates}")
+    questions = len(np.unique(pilot.cluster))
+    if questions < 2:
+        raise ValueError(f"pilot must hold at least 2 questions; got {questions}")
+    if pilot.n_rounds < 2:
+        raise ValueError(
+            f"pilot must be played for at least 2 rounds, or there is nothing to stop; got {pilot.n_rounds}"
+        )
+    sizes: NDArray[np.int64] = np.unique(pilot.panel)
+    if len(sizes) != 1:
+        raise ValueError(f"pilot must have one size of panel; got panels of {', '.join(map(str, sizes))}")
+    if sizes[0] < 2:
+        raise ValueError("pilot must have a panel of at least 2 seats; got a panel of 1")
+    if price is not None and pilot.tokens is None:
+        raise ValueError("price must come with tokens in the pilot; got a pilot without tokens")
+    return int(sizes[0])
+
+
+def _beside(rule: Rule, compare: Sequence[StoppingRule | str]) -> list[StoppingRule]:
+    """Return the recommendation, the baselines and the rules asked for, each once."""
+    asked = [from_text(r) if isinstance(r, str) else r for r in compare]
+    every = [rule, Unanimity(), FixedRounds(1), FixedRounds(2), FullDepth(), *asked]
+    return list({str(r): r for r in every}.values())

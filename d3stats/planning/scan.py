@@ -1,0 +1,233 @@
+"""What would each of a thousand stopping rules have cost, at a glance?
+
+A scan is a replay without the bootstrap: the same means, with standard errors from linearised ratios, robust
+to questions that hold several debates. Use it to look over a family of rules, then replay the few that matter.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from d3stats._check import choice, integer
+from d3stats.planning._masks import StopFinder
+from d3stats.planning._measures import outcomes, tokens_by_round
+from d3stats.stopping import Rule, StoppingRule, Stops, Unanimity, from_text
+from d3stats.trajectories import MISSING, Missing, Trajectories
+
+__all__ = ["as_rules", "scan"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+_FLAGS = ("correct", "scored", "agrees", "compared", "gained", "lost", "judged")
+"""What is known of a debate at a stop; flag i is bit i of its code."""
+
+_RATIOS = {"accuracy": (0, 1), "agreement": (2, 3), "gained": (4, 6), "lost": (5, 6)}
+"""Measures that are ratios of two flags."""
+
+_COLUMNS = (
+    "rounds",
+    "tokens",
+    *_RATIOS,
+    "saved_rounds_vs_unanimity",
+    "saved_tokens_vs_unanimity",
+)
+
+
+def scan(
+    trajectories: Trajectories,
+    rules: StoppingRule | str | Sequence[StoppingRule | str],
+    *,
+    missing: Missing = "exclude",
+    threads: int | None = None,
+) -> pd.DataFrame:
+    """Replay very many stopping rules and say what each would have cost and lost.
+
+    Parameters
+    ----------
+    trajectories : Trajectories
+        The logged debates, played deeper than the rules would have.
+    rules : rule, text, or sequence of them
+        Text as in :func:`d3stats.stopping.from_text`. Savings are measured against the first ``Unanimity``
+        among them, or against ``Unanimity()``; nothing is added to the table.
+    missing : {"exclude", "wrong"}
+        As in :func:`d3stats.planning.replay`: a debate without any vote at its stop is left out of accuracy
+        and agreement, or counts as not correct and as differing from any verdict.
+    threads : int, optional
+        Threads to share the rules out to; by default one per core, at most 8. The table does not depend on it.
+
+    Returns
+    -------
+    DataFrame
+        One row per rule: ``rule``; ``decides`` ("debate" or "batch"); ``n_debates``, ``n_questions``; and the
+        measures of :meth:`d3stats.planning.Replay.to_frame` with their standard errors in ``<measure>_se``:
+        ``rounds``, ``tokens`` (when known), ``accuracy``, ``gained``, ``lost`` (when there are labels),
+        ``agreement``, ``saved_rounds_vs_unanimity``, ``saved_tokens_vs_unanimity``. Then ``missing``. A ratio
+        with nothing below the line is NaN, as in a replay.
+
+    Raises
+    ------
+    ValueError
+        When there is no debate, fewer than two questions, no rule, or two rules with one name.
+
+    Notes
+    -----
+    A measure is a ratio r = sum x / sum y over debates. Its squared standard error is
+    G / (G - 1) * sum_g (X_g - r Y_g)^2 / Y^2, with X_g, Y_g the sums in question g of G (Cochran 1977,
+    Sampling Techniques, section 2.11 and eq. 6.13). A batch rule's stop is held where it was.
+
+    Examples
+    --------
+    >>> t = Trajectories.from_arrays(
+    ...     [[["A", "A"], ["A", "A"]], [["A", "B"], ["B", "B"]], [["B", "A"], ["A", "A"]]], ["A", "B", "A"]
+    ... )
+    >>> scan(t, ["fixed:1", "unanimity"])[["rule", "rounds", "accuracy", "accuracy_se"]].round(2)
+            rule  rounds  accuracy  accuracy_se
+    0    fixed:1    1.00      0.33         0.33
+    1  unanimity    1.67      1.00         0.00
+    """
+    choice("missing", missing, ("exclude", "wrong"))
+    at_once = min(os.cpu_count() or 1, 8) if threads is None else integer("threads", threads, minimum=1)
+    if trajectories.n_debates == 0:
+        raise ValueError("trajectories must hold at least one debate; got none")
+    every = as_rules(rules)
+    baseline = next((rule for rule in every if isinstance(rule, Unanimity)), Unanimity())
+    finder = StopFinder(trajectories, [*every, baseline])
+    ledger = _Ledger.of(trajectories, missing, finder.rounds(baseline))
+
+    def row(rule: StoppingRule) -> dict[str, Any]:
+        return ledger.row(finder.rounds(rule))
+
+    if at_once == 1 or len(every) == 1:
+        rows = [row(rule) for rule in every]
+    else:
+        with ThreadPoolExecutor(at_once) as pool:
+            rows = list(pool.map(row, every))
+    about = pd.DataFrame(
+        {
+            "rule": [str(rule) for rule in every],
+            "decides": ["debate" if isinstance(rule, Rule) else "batch" for rule in every],
+            "n_debates": trajectories.n_debates,
+            "n_questions": len(ledger.ends),
+        }
+    )
+    return pd.concat([about, pd.DataFrame(rows)], axis=1).assign(missing=missing)
+
+
+def as_rules(rules: StoppingRule | str | Sequence[StoppingRule | str]) -> list[StoppingRule]:
+    """Return rules, or their text, as a list of rules with different names."""
+    given = [rules] if isinstance(rules, (StoppingRule, str)) else list(rules)
+    every = [from_text(rule) if isinstance(rule, str) else rule for rule in given]
+    for rule in every:
+        if not isinstance(rule, StoppingRule):
+            raise TypeError(f"rules must be stopping rules or their text; got {rule!r}")
+    if not every:
+        raise ValueError("rules must hold at least one rule; got none")
+    repeated = [name for name, count in Counter(map(str, every)).items() if count > 1]
+    if repeated:
+        raise ValueError(f"rules must have different names; got {repeated[0]!r} twice")
+    return every
+
+
+@dataclass(frozen=True, eq=False)
+class _Ledger:
+    """What every stop of every debate would mean, looked up by (debate, round).
+
+    `order` are the rows of the log sorted by question, `ends` where each question ends in that order; all
+    other arrays are in that order.
+    """
+
+    order: IntArray
+    ends: IntArray
+    codes: NDArray[np.uint8]
+    spent: FloatArray
+    known: FloatArray
+    usual_rounds: FloatArray
+    usual_tokens: FloatArray
+    labelled: bool
+
+    @classmethod
+    def of(cls, t: Trajectories, missing: Missing, baseline: NDArray[np.integer[Any]]) -> _Ledger:
+        """Look up every stop once, with the same code as a replay."""
+        order = np.argsort(t.cluster, kind="stable")
+        ends = np.append(np.flatnonzero(np.diff(t.cluster[order])) + 1, len(t))
+        if len(ends) < 2:
+            raise ValueError(
+                f"trajectories must hold at least 2 questions, because errors are between questions; "
+                f"got {len(ends)}"
+            )
+        codes = np.zeros((len(t), t.n_rounds + 1), dtype=np.uint8)
+        for r in range(t.n_rounds + 1):
+            result = outcomes(t, Stops(np.full(len(t), r), np.full(len(t), "")), missing, None)
+            known = {**vars(result), "correct": result.correct & result.scored}
+            for bit, flag in enumerate(_FLAGS):
+                codes[:, r] |= known[flag] * np.uint8(1 << bit)
+        spent = tokens_by_round(t)
+        table = np.empty((0, 0)) if spent is None else np.nan_to_num(spent[order], nan=0.0)
+        stops = baseline[order]
+        return cls(
+            order=order,
+            ends=ends,
+            codes=codes[order],
+            spent=table,
+            known=np.empty(0) if spent is None else 1.0 - np.isnan(spent[order, 0]),
+            usual_rounds=stops.astype(np.float64),
+            usual_tokens=np.empty(0) if spent is None else table[np.arange(len(t)), stops],
+            labelled=bool((t.label != MISSING).any()),
+        )
+
+    def row(self, stops: NDArray[np.integer[Any]]) -> dict[str, float]:
+        """Return every measure, with its standard error, of debates stopped after so many rounds."""
+        from d3stats.planning._scan_kernel import residual_squares, totals
+
+        counts, rounds, tokens, played, code, paid = totals(stops, self.order, self.codes, self.spent)
+        flags = _FLAG_VALUES @ counts
+        usual, price = self.usual_rounds.sum(), self.usual_tokens.sum()
+        sums = {
+            "rounds": (rounds, len(self.order)),
+            "tokens": (tokens, self.known.sum()),
+            "saved_rounds_vs_unanimity": (usual - rounds, usual),
+            "saved_tokens_vs_unanimity": (price - tokens, price),
+            **{name: (flags[above], flags[below]) for name, (above, below) in _RATIOS.items()},
+        }
+        ratios = {name: above / below if below else np.nan for name, (above, below) in sums.items()}
+        by_code = [
+            _FLAG_VALUES[above] - ratios[name] * _FLAG_VALUES[below]
+            for name, (above, below) in _RATIOS.items()
+        ]
+        squares = residual_squares(
+            played,
+            code,
+            paid,
+            self.ends,
+            self.known,
+            self.usual_rounds,
+            self.usual_tokens,
+            np.array(by_code).T.copy(),
+            np.array(list(ratios.values())[:4]),
+        )
+        row = {}
+        for name, square in zip(sums, squares, strict=True):
+            row[name] = float(ratios[name])
+            below = float(sums[name][1])
+            groups = len(self.ends)
+            row[f"{name}_se"] = float(np.sqrt(groups / (groups - 1) * square)) / below if below else np.nan
+        known = [name for name in _COLUMNS if self._tells(name)]
+        return {column: row[column] for name in known for column in (name, f"{name}_se")}
+
+    def _tells(self, measure: str) -> bool:
+        if "tokens" in measure:
+            return len(self.spent) > 0
+        return self.labelled or measure not in ("accuracy", "gained", "lost")
+
+
+_FLAG_VALUES = np.array([[float(code >> bit & 1) for code in range(128)] for bit in range(len(_FLAGS))])

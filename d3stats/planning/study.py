@@ -1,0 +1,310 @@
+"""What to simulate: worlds x rules x seeds, as a value and as a file that a person writes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from d3stats._check import choice, integer, number
+from d3stats.planning._work import PIECE, whole_batches
+from d3stats.stopping import FullDepth, Rule, StoppingRule, Unanimity, from_text
+from d3stats.trajectories import Missing
+from d3stats.worlds import World, from_table
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+
+__all__ = ["Study", "read_study"]
+
+
+@dataclass(frozen=True, init=False)
+class Study:
+    """Worlds x rules x seeds: every rule is replayed on the same debates.
+
+    Parameters
+    ----------
+    worlds : mapping of str to World, or sequence of World
+        By the name that tables show; without names, the world's own and its number.
+    rules : sequence of rule or text
+        Unanimity and full depth are added when absent; savings are measured against the first ``Unanimity``.
+    n_rounds : int
+        Full depth.
+    debates : int
+        Debates of each cell, a cell being one world with one seed.
+    seeds : sequence of int, or int
+        Which streams of debates; a number n stands for 0 to n - 1.
+    batch : int, optional
+        Debates that a rule for a whole batch sees at once, counted from the start of the stream. Needed when
+        there is such a rule, and then `debates` must be a multiple of it.
+    chunk : int
+        Debates of one task, which is also what a killed sweep loses; changes the speed, never the result.
+    missing : {"exclude", "wrong"}
+        What a debate without a verdict counts as.
+    dollars_per_million_tokens : float, optional
+        One price for prompt and completion tokens together.
+    common_random_numbers : bool
+        Whether all worlds draw from the same streams, so that differences between worlds are steadier. Rules
+        are on the same debates either way.
+
+    Examples
+    --------
+    >>> from d3stats.worlds import Voter
+    >>> study = Study(worlds={"null": Voter()}, rules=["fixed:2"], n_rounds=8, debates=1000, seeds=2)
+    >>> study.names, study.seeds
+    (('fixed:2', 'unanimity', 'full'), (0, 1))
+    """
+
+    worlds: Mapping[str, World]
+    rules: tuple[StoppingRule, ...]
+    n_rounds: int
+    debates: int
+    seeds: tuple[int, ...]
+    batch: int | None
+    chunk: int
+    missing: Missing
+    dollars_per_million_tokens: float | None
+    common_random_numbers: bool
+
+    def __init__(
+        self,
+        *,
+        worlds: Mapping[str, World] | Sequence[World],
+        rules: Sequence[StoppingRule | str],
+        n_rounds: int,
+        debates: int,
+        seeds: Sequence[int] | int = 1,
+        batch: int | None = None,
+        chunk: int = PIECE,
+        missing: Missing = "exclude",
+        dollars_per_million_tokens: float | None = None,
+        common_random_numbers: bool = True,
+    ) -> None:
+        price = dollars_per_million_tokens
+        checked = {
+            "worlds": MappingProxyType(_named(worlds)),
+            "rules": _with_baselines(rules),
+            "n_rounds": integer("n_rounds", n_rounds, minimum=1),
+            "debates": integer("debates", debates, minimum=1),
+            "seeds": _seeds(seeds),
+            "batch": None if batch is None else integer("batch", batch, minimum=1),
+            "chunk": integer("chunk", chunk, minimum=1),
+            "missing": choice("missing", missing, ("exclude", "wrong")),
+            "dollars_per_million_tokens": None
+            if price is None
+            else number("dollars_per_million_tokens", price, minimum=0.0),
+            "common_random_numbers": bool(common_random_numbers),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        whole = [str(rule) for rule in self.rules if not isinstance(rule, Rule)]
+        if whole and self.batch is None:
+            raise ValueError(
+                f"batch must be given when a rule decides for a whole batch, here {whole[0]}; got none"
+            )
+        if self.batch is not None and self.debates % self.batch:
+            raise ValueError(
+                f"debates must be a multiple of batch; got debates={self.debates}, batch={self.batch}"
+            )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """``str(rule)`` of each rule."""
+        return tuple(map(str, self.rules))
+
+    @property
+    def step(self) -> int:
+        """Debates of a chunk: `chunk`, rounded up to whole batches."""
+        return whole_batches(self.chunk, self.batch)
+
+    def stream(self, world: int, seed: int) -> int:
+        """Return the seed that the simulator gets for a cell."""
+        if self.common_random_numbers:
+            return seed
+        import numpy as np
+
+        words = np.random.SeedSequence(seed, spawn_key=(world,)).generate_state(2, np.uint64)
+        return int(words[0])
+
+    def key(self) -> str:
+        """Return what a debate's result depends on, as a short hash: all but seeds, debates, chunk and price.
+
+        So a study may be given more seeds and more debates later, and what is done stays done.
+        """
+        from d3stats import __version__
+
+        parts = {
+            "version": __version__,
+            "worlds": [[name, repr(world)] for name, world in self.worlds.items()],
+            "rules": self.names,
+            "n_rounds": self.n_rounds,
+            "batch": self.batch,
+            "missing": self.missing,
+            "common_random_numbers": self.common_random_numbers,
+        }
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+def _named(worlds: Mapping[str, World] | Sequence[World]) -> dict[str, World]:
+    if isinstance(worlds, Mapping):
+        named = {str(name): world for name, world in worlds.items()}
+    else:
+        several = len(worlds) > 1
+        named = {
+            f"{getattr(world, 'name', '?')}{f' {i}' if several else ''}": world
+            for i, world in enumerate(worlds, start=1)
+        }
+    if not named:
+        raise ValueError("worlds must hold at least one world; got none")
+    for world in named.values():
+        if not isinstance(world, World):
+            raise TypeError(f"worlds must be values of d3stats.worlds; got {world!r}")
+    return named
+
+
+def _with_baselines(rules: Sequence[StoppingRule | str]) -> tuple[StoppingRule, ...]:
+    if isinstance(rules, (str, StoppingRule)):
+        rules = [rules]
+    every: list[StoppingRule] = []
+    for rule in rules:
+        made = from_text(rule) if isinstance(rule, str) else rule
+        if not isinstance(made, StoppingRule):
+            raise TypeError(f"rules must be stopping rules or their text; got {rule!r}")
+        every.append(made)
+    every += [kind() for kind in (Unanimity, FullDepth) if not any(isinstance(r, kind) for r in every)]
+    names = [str(rule) for rule in every]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"rules must be different; got {name!r} twice")
+    return tuple(every)
+
+
+def _seeds(seeds: Sequence[int] | int) -> tuple[int, ...]:
+    if not isinstance(seeds, Sequence):
+        return tuple(range(integer("seeds", seeds, minimum=1)))
+    read = tuple(integer("seeds", seed, minimum=0) for seed in seeds)
+    if not read or len(set(read)) < len(read):
+        raise ValueError(f"seeds must be different and at least one; got {list(seeds)}")
+    return read
+
+
+def read_study(path: str | Path) -> Study:
+    """Read a study file.
+
+    Parameters
+    ----------
+    path : path
+        TOML: ``rules``, ``n_rounds``, ``debates`` and ``[[worlds]]`` tables, each with the ``name`` of a
+        world, its parameters and, if wanted, a ``label`` for tables; optional ``seeds, batch, chunk, missing,
+        common_random_numbers`` and ``[prices]`` with ``dollars_per_million_tokens``. See :class:`Study`.
+
+    Raises
+    ------
+    ValueError
+        One line: file, key, requirement, got.
+    FileNotFoundError
+        When there is no such file.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "study.toml"
+    >>> _ = path.write_text('''
+    ... rules = ["unanimity", "fixed:2"]
+    ... n_rounds = 8
+    ... debates = 1000
+    ... [[worlds]]
+    ... name = "voter"
+    ... panel = 5
+    ... ''')
+    >>> list(read_study(path).worlds)
+    ['voter:panel=5']
+    """
+    from pydantic import ValidationError
+
+    text = Path(path).read_text(encoding="utf-8")
+    try:
+        file = _file_model().model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path}: must be TOML; got {error}") from None
+    except ValidationError as error:
+        raise ValueError(f"{path}: {_one_line(error)}") from None
+    given = file.model_dump(exclude_none=True)
+    price = given.pop("prices", {})
+    worlds: dict[str, World] = {}
+    for at, table in enumerate(given.pop("worlds"), start=1):
+        where = f"{path}: worlds, table {at}"
+        label = str(table.pop("label", None) or _label(table))
+        if label in worlds:
+            raise ValueError(f"{where}: label must be different for each world; got {label!r} twice")
+        try:
+            worlds[label] = from_table(table)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{where}: {error}") from None
+    try:
+        return Study(worlds=worlds, **given, **price)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _label(table: Mapping[str, Any]) -> str:
+    shown = ",".join(_assignments({key: value for key, value in table.items() if key != "name"}))
+    return f"{table['name']}:{shown}" if shown else str(table["name"])
+
+
+def _assignments(table: Mapping[str, Any], inside: str = "") -> Iterator[str]:
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _assignments(value, f"{inside}{key}.")
+        else:
+            yield f"{inside}{key}={value}"
+
+
+@cache
+def _file_model() -> type[BaseModel]:
+    from pydantic import ConfigDict, Field, create_model
+
+    strict = ConfigDict(extra="forbid", strict=True)
+    table = create_model("WorldTable", __config__=ConfigDict(extra="allow", strict=True), name=(str, ...))
+    prices = create_model(
+        "Prices", __config__=strict, dollars_per_million_tokens=(float, Field(ge=0, allow_inf_nan=False))
+    )
+    count = (int, Field(ge=1))
+    model: type[BaseModel] = create_model(
+        "StudyFile",
+        __config__=strict,
+        worlds=(list[table], Field(min_length=1)),  # type: ignore[valid-type]  # made at run time
+        rules=(list[str], ...),
+        n_rounds=count,
+        debates=count,
+        seeds=(int | list[int], 1),
+        batch=(int | None, None),
+        chunk=(int, PIECE),
+        missing=(str, "exclude"),
+        prices=(prices | None, None),  # type: ignore[arg-type]  # made at run time
+        common_random_numbers=(bool, True),
+    )
+    return model
+
+
+def _one_line(error: ValidationError) -> str:
+    """Say the first thing that is wrong as key, requirement, got."""
+    found = error.errors(include_url=False)
+    first = found[0]
+    place = ".".join(str(part + 1) if isinstance(part, int) else part for part in first["loc"])
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    if first["type"] == "extra_forbidden":
+        known = _file_model().model_fields
+        if len(first["loc"]) == 1:
+            return f"key must be one of {', '.join(known)}; got {place!r}{more}"
+        return f"{place} must be dollars_per_million_tokens; got {first['input']!r}{more}"
+    if first["type"] == "missing":
+        return f"{place} must be given; got none{more}"
+    requirement = first["msg"].replace("Input should be", "must be").replace("Input should", "must")
+    return f"{place} {requirement}; got {first['input']!r}{more}"

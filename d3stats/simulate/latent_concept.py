@@ -1,0 +1,109 @@
+"""The latent-concept panel, drawn, and exact when the agents hear only themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from d3stats._check import integer
+from d3stats.models.process import CountProcess
+from d3stats.simulate.binomial import binomial_rows
+from d3stats.simulate.draw import Drawn, count_process, letters, relabelled, sample
+from d3stats.worlds.latent_concept import LatentConcept
+
+__all__ = ["belief_after", "latent_concept_process", "sample_latent_concept"]
+
+Floats = NDArray[np.float64]
+
+
+def belief_after(prior: ArrayLike, likelihoods: ArrayLike, responses: Sequence[int]) -> Floats:
+    """Return the belief over concepts after some responses, by Bayes' rule.
+
+    Parameters
+    ----------
+    prior : array, shape (concepts,)
+    likelihoods : array, shape (concepts, responses)
+        P(response | concept), above 0.
+    responses : sequence of int
+        Responses heard, given the concept independent.
+
+    Returns
+    -------
+    ndarray, shape (concepts,)
+
+    Examples
+    --------
+    One response for the truth and six against it:
+
+    >>> belief_after([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], [0, 1, 1, 1, 1, 1, 1]).round(7).tolist()
+    [1.69e-05, 0.9999831]
+    """
+    table = np.asarray(likelihoods, dtype=np.float64)
+    heard = [integer("responses", z, minimum=0) for z in responses]
+    if table.ndim != 2 or not (table > 0).all():
+        raise ValueError("likelihoods must have shape (concepts, responses) and be > 0")
+    if heard and max(heard) >= table.shape[1]:
+        raise ValueError(f"responses must be below {table.shape[1]}; got {max(heard)}")
+    start = np.asarray(prior, dtype=np.float64)
+    if start.shape != (len(table),) or not (start >= 0).all() or abs(start.sum() - 1) > 1e-9:
+        raise ValueError(f"prior must be {len(table)} weights that sum to 1; got {start.tolist()}")
+    with np.errstate(divide="ignore"):
+        belief: Floats = special.softmax(np.log(start) + np.log(table[:, heard]).sum(axis=1))
+    return belief
+
+
+@sample.register
+def sample_latent_concept(
+    world: LatentConcept, n_debates: int, n_rounds: int, rng: np.random.Generator
+) -> Drawn:
+    """Draw debates of Bayesian agents; concept 0 is the true one until answers are named."""
+    m = world.n_concepts
+    own, other = world.clarity, (1 - world.clarity) / (m - 1)
+    gain = np.log(own) - np.log(other)
+    log_belief = np.zeros((n_debates, m))
+    log_belief[:, 0] = np.log(world.prior) - np.log1p(-world.prior) + np.log(m - 1)
+    said = np.empty((n_debates, n_rounds, world.panel), dtype=np.int32)
+    for t in range(n_rounds):
+        for j in range(world.panel):
+            belief = special.softmax(log_belief, axis=1)
+            heap = np.cumsum(other + (own - other) * belief, axis=1)
+            said[:, t, j] = np.minimum((rng.random((n_debates, 1)) >= heap).sum(axis=1), m - 1)
+            heard = said[:, t, j] if world.evidence == "self" else _under_the_truth(world, n_debates, rng)
+            log_belief[np.arange(n_debates), heard] += gain
+    votes, label = relabelled(said, m, rng)
+    return Drawn(votes, label, letters(m))
+
+
+def _under_the_truth(world: LatentConcept, n_debates: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    wrong = rng.integers(1, world.n_concepts, size=n_debates)
+    return np.where(rng.random(n_debates) < world.clarity, 0, wrong)
+
+
+@count_process.register
+def latent_concept_process(world: LatentConcept, n_rounds: int) -> CountProcess:
+    """Return the exact law of the count for two concepts and self-generated evidence.
+
+    Raises
+    ------
+    TypeError
+        For fresh evidence, where beliefs hang on what was heard and not on votes; or more than two answers.
+    """
+    if world.evidence != "self":
+        raise TypeError(
+            'world must have evidence="self" for its count to be Markov within a class; '
+            f"got evidence={world.evidence!r}"
+        )
+    if world.n_concepts != 2:
+        raise TypeError(f"world must have two concepts to have one count; got n_concepts={world.n_concepts}")
+    n = world.panel
+    rows = binomial_rows(np.array([n]), np.array([[world.clarity], [1 - world.clarity]]))[:, 0]
+    return CountProcess.symmetric(
+        rows,
+        np.repeat(rows[:, None, :], n + 1, axis=1),
+        n_rounds=n_rounds,
+        weights=[world.prior, 1 - world.prior],
+        names=("the panel ends up right", "the panel ends up wrong"),
+    )

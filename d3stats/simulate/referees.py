@@ -1,0 +1,123 @@
+"""The referee team of ChatEval, drawn: the scores given, the votes they imply, the tokens they cost."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from d3stats.simulate.draw import Drawn, sample
+from d3stats.worlds.referees import Referees
+
+__all__ = ["sample_referees"]
+
+Floats = NDArray[np.float64]
+
+A, B, TIE = 0, 1, 2
+LOWEST, HIGHEST = 1, 10
+TOKENS_PER_WORD = 4 / 3
+
+
+@sample.register
+def sample_referees(world: Referees, n_debates: int, n_rounds: int, rng: np.random.Generator) -> Drawn:
+    """Draw discussions of a team of referees; a round is a turn.
+
+    Raises
+    ------
+    ValueError
+        When asked for fewer than two turns: the protocol has at least two, so that words are answered.
+
+    Examples
+    --------
+    >>> from d3stats.simulate import simulate
+    >>> from d3stats.worlds import Referees
+    >>> talks = simulate(Referees(panel=3), n_debates=100, n_rounds=2, rng=1)
+    >>> talks.answers, talks.scores.shape
+    (('A', 'B', 'tie'), (100, 2, 2))
+    """
+    if n_rounds < 2:
+        raise ValueError(f"n_rounds must be >= 2 for a team of referees; got n_rounds={n_rounds}")
+    quality = world.gap_sd * rng.standard_normal(n_debates)
+    judged = quality + world.label_noise * rng.standard_normal(n_debates)
+    label = np.where(np.abs(judged) < world.tie_margin, TIE, np.where(judged > 0, A, B)).astype(np.int32)
+    # Whatever depends on the team has streams of its own, so that every team of a seed sees the same items.
+    seed = int(rng.integers(2**63))
+    standing = np.random.default_rng([seed, 0])
+    talking, writing = np.random.default_rng([seed, 1 + world.run]).spawn(2)
+    opinion = _opinions(world, quality, standing)
+    level = world.base + world.level_sd * standing.standard_normal((n_debates, world.panel))
+    given = _talk(world, opinion, level, n_rounds, talking)
+    difference = given[..., 0] - given[..., 1]
+    votes = np.where(difference > 0, A, np.where(difference < 0, B, TIE)).astype(np.int32)
+    seats = tuple(f"referee {j + 1}" for j in range(world.panel))
+    tokens = _tokens(world, n_debates, n_rounds, writing)
+    return Drawn(votes, label, ("A", "B", "tie"), tokens, given.mean(axis=2), ("A", "B"), seats)
+
+
+def _opinions(world: Referees, quality: Floats, rng: np.random.Generator) -> Floats:
+    """Return what each referee thinks A is better by, before a word is said; shape (debates, referees)."""
+    n = len(quality)
+    position = world.position_bias if world.first == "A" else -world.position_bias
+    lean = np.asarray(world.lean) if world.lean else np.zeros(world.panel)
+    shared = world.shared_sd * rng.standard_normal((n, 1))
+    own = world.role_sd * rng.standard_normal((n, world.panel))
+    opinion: Floats = quality[:, None] + position + lean + shared + own
+    return opinion
+
+
+def _talk(world: Referees, opinion: Floats, level: Floats, n_rounds: int, rng: np.random.Generator) -> Floats:
+    """Return the scores given, shape (debates, turns, referees, sides)."""
+    n, m = opinion.shape
+    noise = world.talk_noise * rng.standard_normal((n, n_rounds, m))
+    blur = world.summary_noise * rng.standard_normal((n, n_rounds))
+    given = np.empty((n, n_rounds, m, 2))
+    said = np.empty((n, n_rounds, m))
+    for t in range(n_rounds):
+        for j in range(m):
+            heard = _heard(world.communication, said, t, j, blur)
+            x = opinion[:, j] if heard is None else _mixed(opinion[:, j], heard, world.conformity)
+            half = (x + noise[:, t, j]) / 2
+            scores = np.rint(level[:, j, None] + np.stack([half, -half], axis=1))
+            given[:, t, j] = np.clip(scores, LOWEST, HIGHEST)
+            said[:, t, j] = given[:, t, j, 0] - given[:, t, j, 1]
+    return given
+
+
+def _mixed(own: Floats, heard: Floats, weight: float) -> Floats:
+    return (1 - weight) * own + weight * heard
+
+
+def _heard(communication: str, said: Floats, t: int, j: int, blur: Floats) -> Floats | None:
+    """Return what referee j has in the ear before speaking in turn t, None before anything was said."""
+    if communication == "simultaneous_with_summarizer":
+        return None if t == 0 else said[:, :t].mean(axis=(1, 2)) + blur[:, t]
+    others = np.arange(said.shape[2]) != j
+    if communication == "simultaneous":
+        latest = said[:, t - 1, others] if t else said[:, 0, :0]
+    else:
+        after = said[:, t - 1, j + 1 :] if t else said[:, 0, :0]
+        latest = np.concatenate([said[:, t, :j], after], axis=1)
+    return latest.mean(axis=1) if latest.shape[1] else None
+
+
+def _tokens(world: Referees, n: int, n_rounds: int, rng: np.random.Generator) -> Floats:
+    """Return the tokens of every call of a turn, prompt and message, shape (debates, turns)."""
+    m = world.panel
+
+    def written(longest: float, *shape: int) -> Floats:
+        return longest * (1 - world.slack * rng.random((n, n_rounds, *shape)))
+
+    reply, summary = written(world.reply_words, m), written(world.summary_words)
+    turn = reply.sum(axis=2)
+    before = np.cumsum(turn, axis=1) - turn
+    case = world.instruction_words + world.question_words + 2 * world.answer_words
+    if world.communication == "one_by_one":
+        # Seat j reads this turn's messages of the seats before it, too.
+        words = m * (case + before) + (np.cumsum(reply, axis=2) - reply).sum(axis=2) + turn
+    elif world.communication == "simultaneous":
+        words = m * (case + before) + turn
+    else:
+        summaries = np.cumsum(summary, axis=1) - summary
+        summarizing = world.instruction_words + before + turn + summary
+        words = m * (case + summaries) + turn + summarizing
+    tokens: Floats = TOKENS_PER_WORD * words
+    return tokens

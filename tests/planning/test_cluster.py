@@ -1,0 +1,111 @@
+"""A real cluster of two worker processes over TCP gives the same bits as one process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pandas.testing import assert_frame_equal
+
+from d3stats.log import count_log
+from d3stats.log.reduce import reduce_logs
+from d3stats.planning import Study, read_study, sweep
+
+STUDY = Path(__file__).with_name("study.toml")
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[str]:
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        protocol="tcp://",
+        dashboard_address=None,
+        silence_logs=50,
+    ) as cluster:
+        cluster.wait_for_workers(2, timeout=60)
+        yield cluster.scheduler_address
+
+
+def test_a_cluster_of_two_workers_gives_the_bits_of_one_process(scheduler: str, tmp_path: Path) -> None:
+    assert scheduler.startswith("tcp://127.0.0.1:")
+    given = read_study(STUDY)
+    alone = sweep(given, by="seed")
+    for chunk in (1000, 1024, 6000):
+        asked = Study(
+            worlds=given.worlds,
+            rules=given.rules,
+            n_rounds=given.n_rounds,
+            debates=given.debates,
+            seeds=given.seeds,
+            chunk=chunk,
+        )
+        journal = tmp_path / f"{chunk}.jsonl"
+        spread = sweep(asked, scheduler=scheduler, out=journal, by="seed")
+        assert_frame_equal(alone, spread, check_exact=True)
+        assert_frame_equal(alone, sweep(given, out=journal, by="seed"), check_exact=True)
+
+
+def test_a_rule_for_a_batch_gives_the_same_on_a_cluster(scheduler: str) -> None:
+    given = read_study(STUDY)
+    asked = Study(worlds=given.worlds, rules=["ks:0.1"], n_rounds=5, debates=2000, batch=250, chunk=500)
+    assert_frame_equal(sweep(asked), sweep(asked, scheduler=scheduler), check_exact=True)
+
+
+def test_logs_reduce_to_the_same_counts_on_a_cluster(scheduler: str, tmp_path: Path) -> None:
+    for i in range(6):
+        (tmp_path / f"{i}.csv").write_text(
+            "debate,round,agent,vote,label\n" + "".join(f"d{i},{r},a{a},{'AB'[(i + r * a) % 2]},A\n"
+                                                       for r in (1, 2, 3) for a in range(5))
+        )  # fmt: skip
+    counts = reduce_logs(tmp_path / "*.csv", scheduler=scheduler)
+    at_once = count_log(tmp_path / "*.csv")
+    assert_frame_equal(counts.rounds.to_frame(), at_once.rounds.to_frame(), check_exact=True)
+    assert_frame_equal(counts.transitions.to_frame(), at_once.transitions.to_frame(), check_exact=True)
+
+
+def test_the_error_of_a_worker_of_the_cluster_is_its_own_line(scheduler: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text("debate,round,agent,vote,label\nd,one,a,A,A\n")
+    with pytest.raises(ValueError, match=r"bad\.csv"):
+        reduce_logs(tmp_path / "bad.csv", scheduler=scheduler)
+
+
+def test_an_address_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"scheduler must be an address such as tcp://host:8786; got"):
+        sweep(STUDY, scheduler="localhost:8786")
+
+
+def test_a_scheduler_that_does_not_answer_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("d3stats._parallel.CONNECT_SECONDS", 0.5)
+    with pytest.raises(OSError, match=r"scheduler must answer within 0.5 s; got no answer from tcp://127"):
+        sweep(STUDY, scheduler="tcp://127.0.0.1:9")
+
+
+def test_a_scheduler_without_workers_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr("d3stats._parallel.CONNECT_SECONDS", 2)
+    with distributed.LocalCluster(
+        n_workers=0, host="127.0.0.1", protocol="tcp://", dashboard_address=None, silence_logs=50
+    ) as empty:
+        line = f"scheduler must have a worker within 2 s; got none at {empty.scheduler_address}"
+        with pytest.raises(OSError, match=line):
+            sweep(STUDY, scheduler=empty.scheduler_address)
+
+
+def test_without_the_extra_the_line_says_what_to_install() -> None:
+    code = (
+        "import sys; sys.modules['distributed'] = None\n"
+        "from d3stats.cli import app\n"
+        f"sys.argv = ['d3stats', 'simulate', {str(STUDY)!r}, '--scheduler', 'tcp://127.0.0.1:9']\n"
+        "app()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "pip install 'd3stats[scale]'" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,337 @@
+"""A sweep's table is the same for any cut and any number of workers, and says what the debates said."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal
+
+from d3stats.log import LogWriter, count_log
+from d3stats.log.reduce import reduce_logs
+from d3stats.planning import Study, evaluate, read_study, replay, run_sweep, sweep
+from d3stats.planning._work import _dot, sums_of_rules
+from d3stats.simulate import count_process, simulate
+from d3stats.stopping import FixedRounds, FullDepth, KSStability, Rule, Unanimity
+from d3stats.trajectories import Trajectories
+from d3stats.worlds import Voter
+
+STUDY = Path(__file__).with_name("study.toml")
+
+
+def study(**changes: object) -> Study:
+    given = read_study(STUDY)
+    settings = {
+        "worlds": given.worlds,
+        "rules": given.rules,
+        "n_rounds": given.n_rounds,
+        "debates": given.debates,
+        "seeds": given.seeds,
+    }
+    return Study(**{**settings, **changes})  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def whole() -> pd.DataFrame:
+    return sweep(study(chunk=6000), by="seed")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("chunk", [100, 1024, 5000])
+def test_the_table_is_bit_identical_for_any_chunk_and_any_number_of_processes(
+    whole: pd.DataFrame, chunk: int, workers: int
+) -> None:
+    again = sweep(study(chunk=chunk), workers=workers, by="seed")
+    assert_frame_equal(whole, again, check_exact=True)
+
+
+def test_a_large_chunk_is_played_in_pieces_with_the_same_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {"rules": ["fixed:2", "ks:0.1"], "debates": 3000, "batch": 300, "chunk": 3000, "seeds": 1}
+    at_once = sweep(study(**asked))
+    monkeypatch.setattr("d3stats.planning._work.PIECE", 700)
+    assert_frame_equal(sweep(study(**asked)), at_once, check_exact=True)
+
+
+def test_a_rule_for_a_batch_sees_the_same_batches_whatever_the_chunk() -> None:
+    asked = {"rules": ["ks:0.1,patience=1", "unanimity | ks:0.1"], "batch": 300, "seeds": 1}
+    tables = [sweep(study(chunk=chunk, **asked)) for chunk in (100, 1024, 6000)]
+    for other in tables[1:]:
+        assert_frame_equal(tables[0], other, check_exact=True)
+    assert set(tables[0]["decides"]) == {"debate", "batch"}
+    t = simulate(Voter(panel=5), 600, 6, rng=0, first=300)
+    second = KSStability(0.1, patience=1).stop_rounds(t.select(np.arange(300))).rounds.sum()
+    first_two = sums_of_rules(
+        simulate(Voter(panel=5), 600, 6, rng=0), [KSStability(0.1, patience=1), Unanimity(), FullDepth()],
+        "exclude", 300,
+    )[0]  # fmt: skip
+    head = KSStability(0.1, patience=1).stop_rounds(simulate(Voter(panel=5), 300, 6, rng=0)).rounds.sum()
+    assert (first_two.units, first_two.totals[1]) == (2, head + second)
+
+
+def test_a_cell_says_what_a_replay_of_its_debates_says(whole: pd.DataFrame) -> None:
+    world = read_study(STUDY).worlds["easy"]
+    played = replay(
+        simulate(world, 6000, 6, rng=11), list(read_study(STUDY).rules), n_boot=400, rng=1
+    ).to_frame()
+    cell = whole.query("world == 'easy' and seed == 11").reset_index(drop=True)
+    for name in ("rounds", "accuracy", "agreement", "flips", "gained", "lost", "saved_rounds_vs_unanimity"):
+        np.testing.assert_allclose(cell[name], played[name], rtol=1e-12, err_msg=name)
+        half = (played[f"{name}_high"] - played[f"{name}_low"]) / 2 / 1.96
+        np.testing.assert_allclose(cell[f"{name}_se"], half, rtol=0.2, atol=1e-4, err_msg=name)
+    np.testing.assert_allclose(cell["tokens"], played["tokens"], rtol=1e-6)
+
+
+def test_seeds_put_together_are_the_mean_of_the_seeds(whole: pd.DataFrame) -> None:
+    pooled = sweep(study())
+    for name in ("rounds", "accuracy", "tokens"):
+        mean = whole.groupby(["world", "rule"], sort=False)[name].mean().to_numpy()
+        np.testing.assert_allclose(pooled[name], mean, rtol=1e-12)
+    assert set(pooled["n_debates"]) == {12_000}
+    ratio = pooled["accuracy_se"].to_numpy() / whole.query("seed == 3")["accuracy_se"].to_numpy()
+    np.testing.assert_allclose(ratio, 1 / np.sqrt(2), rtol=0.02)
+
+
+def test_the_sweep_agrees_with_exact_evaluation_within_four_standard_errors() -> None:
+    world = Voter(panel=5)
+    done = run_sweep(Study(worlds=[world], rules=["fixed:1", "unanimity"], n_rounds=5, debates=20_000))
+    process = count_process(world, 5)
+    for rule, (_, row) in zip(done.study.rules, done.to_frame().iterrows(), strict=True):
+        assert isinstance(rule, Rule)
+        exact = evaluate(process, rule)
+        for name in ("rounds", "accuracy", "agreement", "gained", "lost"):
+            error = abs(row[name] - float(getattr(exact, name)))
+            assert error <= 4 * row[f"{name}_se"] + 1e-12, (row["rule"], name)
+
+
+def test_worlds_share_streams_unless_told_otherwise() -> None:
+    twins = {"one": Voter(panel=5), "two": Voter(panel=5)}
+    shared = sweep(study(worlds=twins, debates=500, seeds=1)).set_index(["world", "rule"])
+    assert_frame_equal(shared.loc["one"], shared.loc["two"], check_exact=True)
+    own = study(worlds=twins, debates=500, seeds=1, common_random_numbers=False)
+    apart = sweep(own).set_index(["world", "rule"])
+    assert (apart.loc["one", "rounds"] != apart.loc["two", "rounds"]).any()
+
+
+def test_dollars_are_tokens_at_the_price() -> None:
+    table = sweep(study(dollars_per_million_tokens=2.5, debates=300, seeds=1))
+    np.testing.assert_allclose(table["dollars"], table["tokens"] * 2.5e-6)
+    np.testing.assert_allclose(table["dollars_se"], table["tokens_se"] * 2.5e-6)
+    assert "dollars" not in sweep(study(debates=300, seeds=1))
+
+
+def test_stops_count_every_debate_once() -> None:
+    stops = run_sweep(study(debates=700)).stops(by="seed")
+    assert (stops.groupby(["world", "seed", "rule"])["n_debates"].sum() == 700).all()
+    assert (stops[["wrong", "right", "unscored"]].sum(axis=1) == stops["n_debates"]).all()
+    assert stops.query("rule == 'fixed:2' and round != 2")["n_debates"].sum() == 0
+
+
+def test_sums_of_parts_add_to_the_sums_of_the_whole_and_of_huge_numbers_exactly() -> None:
+    t = simulate(Voter(panel=5), 900, 4, rng=2)
+    assert t.tokens is not None
+    t = replace(t, tokens=t.tokens * 1e7)
+    rules = [FixedRounds(2), Unanimity(), FullDepth()]
+    total = sums_of_rules(t, rules, "exclude", None)
+    parts = [sums_of_rules(t.select(np.arange(a, b)), rules, "exclude", None) for a, b in ((0, 7), (7, 900))]
+    assert tuple(x + y for x, y in zip(*parts, strict=True)) == total
+    huge = np.array([2.0**60, 3.0, 2.0**40])
+    assert _dot(huge, huge, 2.0**120) == 2**120 + 9 + 2**80
+    assert _dot(huge[1:], huge[1:], 2.0**52) == 9 + 2**80
+
+
+def test_missing_votes_are_left_out_or_wrong_as_the_study_says() -> None:
+    votes = [[["A", "B"], ["A", "A"]], [[None, None], ["B", "B"]], [["A", "A"], ["B", "B"]]]
+    t = Trajectories.from_arrays(votes, label=["A", "B", None])
+    rules = [FixedRounds(1), Unanimity(), FullDepth()]
+    left_out, wrong = (sums_of_rules(t, rules, missing, None)[0] for missing in ("exclude", "wrong"))  # type: ignore[arg-type]
+    assert (left_out.totals[3], wrong.totals[3]) == (1, 2)
+    assert left_out.stops[6:12] == (0, 0, 2, 0, 1, 0)
+
+
+@dataclass(frozen=True)
+class NeedsScores(Rule):
+    """A rule that no panel can serve."""
+
+    reason: ClassVar[str] = "never"
+    name: ClassVar[str] = "gap"
+
+    def start(self) -> Any:
+        raise NotImplementedError
+
+    def fires(self, trajectories: Trajectories) -> Any:
+        raise ValueError("scores must be in the log; got none")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_rule_that_a_world_cannot_serve_is_named_with_the_world(workers: int) -> None:
+    asked = study(rules=["fixed:1", NeedsScores()], debates=400, chunk=100)
+    with pytest.raises(
+        ValueError, match=r"^world 'voter:.*': rule gap: scores must be in the log; got none$"
+    ):
+        sweep(asked, workers=workers)
+
+
+def test_a_price_on_a_world_without_tokens_is_refused_before_anything_is_drawn() -> None:
+    silent = Voter(panel=5, lengths=None)
+    with pytest.raises(ValueError, match=r"dollars_per_million_tokens must not be given .* world 'mute'"):
+        sweep(Study(worlds={"mute": silent}, rules=["fixed:1"], n_rounds=2, debates=10,
+                    dollars_per_million_tokens=1.0))  # fmt: skip
+    table = sweep(Study(worlds={"mute": silent}, rules=["fixed:1"], n_rounds=2, debates=10))
+    assert table["tokens"].isna().all()
+    assert table["rounds"].notna().all()
+
+
+# ---------------------------------------------------------------- the journal
+
+
+def test_a_killed_sweep_goes_on_and_gives_the_same_table(tmp_path: Path) -> None:
+    journal = tmp_path / "sweep.jsonl"
+    code = (
+        "from d3stats.planning import run_sweep, Study, read_study\n"
+        f"s = read_study({str(STUDY)!r})\n"
+        "big = Study(worlds=s.worlds, rules=s.rules, n_rounds=6, debates=20_000, seeds=s.seeds, chunk=512)\n"
+        f"run_sweep(big, out={str(journal)!r})\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code])
+    try:
+        deadline = time.monotonic() + 60
+        while not journal.exists() or journal.read_bytes().count(b"\n") < 5:
+            assert time.monotonic() < deadline, "no chunk was written in a minute"
+            assert process.poll() is None, "the sweep ended before it could be killed"
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+    finally:
+        process.wait()
+    done = journal.read_bytes()
+    assert 5 <= done.count(b"\n") < 4 * 40, "killed in the middle"
+    # What a power cut leaves: a line that breaks off.
+    whole_lines = done[: done.rindex(b"\n") + 1]
+    journal.write_bytes(whole_lines + whole_lines.splitlines()[-1][:100])
+    big = study(debates=20_000)
+    resumed = sweep(big, out=journal, workers=2)
+    assert_frame_equal(resumed, sweep(big), check_exact=True)
+    assert journal.read_bytes().startswith(whole_lines)
+    assert all(isinstance(json.loads(line), dict) for line in journal.read_text().splitlines())
+
+
+def test_a_finished_journal_is_read_and_not_played_again(tmp_path: Path, whole: pd.DataFrame) -> None:
+    journal = tmp_path / "j.jsonl"
+    first = sweep(study(chunk=700), out=journal, by="seed")
+    size = journal.stat().st_size
+    again = sweep(study(chunk=5000), out=journal, by="seed")
+    assert journal.stat().st_size == size
+    assert_frame_equal(first, whole, check_exact=True)
+    assert_frame_equal(again, whole, check_exact=True)
+
+
+def test_a_journal_grows_with_more_debates_and_more_seeds(tmp_path: Path, whole: pd.DataFrame) -> None:
+    journal = tmp_path / "j.jsonl"
+    sweep(study(debates=1500, seeds=[11]), out=journal)
+    assert_frame_equal(sweep(study(), out=journal, by="seed"), whole, check_exact=True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"rules": ["fixed:3"]}, {"n_rounds": 7}, {"worlds": {"w": Voter(panel=9)}}, {"missing": "wrong"}],
+)
+def test_a_journal_of_another_study_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
+    journal = tmp_path / "j.jsonl"
+    sweep(study(debates=200), out=journal)
+    before = journal.read_bytes()
+    with pytest.raises(ValueError, match="must be a journal of this study; got one of another study"):
+        sweep(study(debates=200, **change), out=journal)
+    assert journal.read_bytes() == before
+
+
+def test_a_file_that_is_no_journal_is_refused_and_left_alone(tmp_path: Path) -> None:
+    for text in ("debate,round\n1,1\n", "notes without an end", '{"type": "log"}\n', "[1]\n"):
+        other = tmp_path / "other.txt"
+        other.write_text(text)
+        with pytest.raises(ValueError, match=r"other\.txt"):
+            sweep(study(debates=100), out=other)
+        assert other.read_text() == text
+
+
+def test_a_line_that_is_wrong_or_too_much_is_named(tmp_path: Path) -> None:
+    journal = tmp_path / "j.jsonl"
+    sweep(study(debates=200), out=journal)
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join([*lines[:2], "{}\n", *lines[2:]]))
+    with pytest.raises(ValueError, match=r"j\.jsonl:3: line must be a chunk of this study"):
+        sweep(study(debates=200), out=journal)
+    journal.write_text("".join([*lines, lines[-1]]))
+    with pytest.raises(ValueError, match="each debate once; got debate 1 of world 2, seed 11 twice"):
+        sweep(study(debates=200), out=journal)
+    journal.write_text("".join(lines))
+    with pytest.raises(ValueError, match="no more than the study asks for"):
+        sweep(study(debates=150), out=journal)
+
+
+def test_a_rule_without_a_text_cannot_be_kept_in_a_journal(tmp_path: Path) -> None:
+    with pytest.raises(
+        ValueError, match=r"out must be None when a rule cannot be written as text.*; got gap"
+    ):
+        sweep(study(rules=[NeedsScores()]), out=tmp_path / "j.jsonl")
+    assert not (tmp_path / "j.jsonl").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file locks are of POSIX systems")
+def test_two_sweeps_cannot_write_one_journal(tmp_path: Path) -> None:
+    from d3stats.planning._journal import Journal
+
+    with (
+        Journal(tmp_path / "j.jsonl", study()),
+        pytest.raises(ValueError, match="one sweep at a time"),
+    ):
+        sweep(study(debates=100), out=tmp_path / "j.jsonl")
+
+
+# ---------------------------------------------------------------- logs
+
+
+def _logs(folder: Path, n: int) -> list[Path]:
+    paths = []
+    for i in range(n):
+        rng = np.random.default_rng(i)
+        path = folder / f"part {i}[a].csv"
+        rows = [
+            f"d{i}-{d},{r},{a},{rng.choice(['A', 'B', ''])},A"
+            for d in range(20) for r in (1, 2) for a in range(3)
+        ]  # fmt: skip
+        path.write_text("debate,round,agent,vote,label\n" + "\n".join(rows) + "\n")
+        paths.append(path)
+    return paths
+
+
+@pytest.mark.parametrize("missing", ["exclude", "wrong"])
+def test_logs_reduce_to_the_same_counts_file_by_file_and_at_once(tmp_path: Path, missing: str) -> None:
+    paths = _logs(tmp_path, 5)
+    at_once = count_log(*paths, missing=missing)  # type: ignore[arg-type]
+    for workers in (1, 2):
+        counts = reduce_logs(*paths, missing=missing, workers=workers)  # type: ignore[arg-type]
+        assert_frame_equal(counts.rounds.to_frame(), at_once.rounds.to_frame(), check_exact=True)
+        assert_frame_equal(counts.transitions.to_frame(), at_once.transitions.to_frame(), check_exact=True)
+        assert (counts.n_turns, counts.n_debates) == (at_once.n_turns, at_once.n_debates) == (600, 100)
+
+
+def test_a_defect_comes_back_from_a_worker_with_its_file_and_line(tmp_path: Path) -> None:
+    paths = _logs(tmp_path, 3)
+    with LogWriter(tmp_path / "bad.jsonl"):
+        pass
+    with (tmp_path / "bad.jsonl").open("a") as log:
+        log.write("not json\n")
+    with pytest.raises(ValueError, match=r"bad\.jsonl.*2"):
+        reduce_logs(*paths, tmp_path / "bad.jsonl", workers=2)
+    lenient = reduce_logs(*paths, tmp_path / "bad.jsonl", workers=2, strict=False)
+    assert lenient.n_debates == 60
+    assert any("bad.jsonl" in str(problem) for problem in lenient.problems)
