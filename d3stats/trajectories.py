@@ -123,15 +123,20 @@ class Trajectories:
             raise ValueError(
                 f"panel must lie between 0 and {seats}; got {self.panel.min()} to {self.panel.max()}"
             )
-        cast = self.votes != MISSING
-        late = (cast & ~self.reached()[:, :, None]).any(axis=(1, 2))
-        if late.any():
-            debate = self.debates[int(late.argmax())]
-            raise ValueError(f"votes must be missing after a debate's depth; got one in {debate!r}")
-        beyond = (cast & (np.arange(seats) >= self.panel[:, None])[:, None, :]).any(axis=(1, 2))
-        if beyond.any():
-            debate = self.debates[int(beyond.argmax())]
-            raise ValueError(f"votes must be missing on seats beyond a debate's panel; got one in {debate!r}")
+        # Whole debates on full panels, the usual case, can break neither rule.
+        if n and self.depth.min() < rounds:
+            late = ((self.votes != MISSING) & ~self.reached()[:, :, None]).any(axis=(1, 2))
+            if late.any():
+                debate = self.debates[int(late.argmax())]
+                raise ValueError(f"votes must be missing after a debate's depth; got one in {debate!r}")
+        if n and self.panel.min() < seats:
+            empty = (np.arange(seats) >= self.panel[:, None])[:, None, :]
+            beyond = ((self.votes != MISSING) & empty).any(axis=(1, 2))
+            if beyond.any():
+                debate = self.debates[int(beyond.argmax())]
+                raise ValueError(
+                    f"votes must be missing on seats beyond a debate's panel; got one in {debate!r}"
+                )
         refuse_repeats("answers", self.answers)
         if n and (self.cluster.min() < 0 or self.cluster.max() >= len(self.cluster_names)):
             raise ValueError(

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from d3stats.planning.plan import Plan
     from d3stats.trajectories import Trajectories
 
-_SEEDS_ON_SCORES = ("budgeted", "sign_agreement")
+_SEEDS_ON_SCORES = ("d3_paper", "d3_code", "sign_agreement")
 _SEEDS = ("hu2025",)
+_SEEDS_UNLABELLED = ("ks:0.05,camp=largest", "ks:0.05,camp=first")
 
 
 def plan(
@@ -109,7 +110,12 @@ def _of_the_literature(log: Trajectories) -> list[str]:
 
     labelled = bool((log.label != MISSING).any())
     scored = log.scores is not None
-    return [*(_SEEDS if labelled else ()), *(_SEEDS_ON_SCORES if scored else ())]
+    if labelled:
+        on_votes: tuple[str, ...] = _SEEDS
+    else:
+        # The count of votes for A says something only when A means the same in every debate.
+        on_votes = _SEEDS_UNLABELLED[: 2 if len(log.answers) <= 2 else 1]
+    return [*on_votes, *(_SEEDS_ON_SCORES if scored else ())]
 
 
 def _document(made: Plan, left_out: list[str]) -> dict[str, Any]:

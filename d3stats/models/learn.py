@@ -49,7 +49,8 @@ def fit_process(
     n_classes : {1, 2}
         Difficulty classes; 2 are told apart by expectation-maximisation, the easier one first.
     shrinkage : float, optional
-        What the smooth chain counts for, in debates per row, >= 0; by default the likeliest value.
+        What the smooth chain counts for, in debates per row, >= 0; by default the likeliest value, and 4
+        with two classes.
     labelled : bool
         Without labels the law is folded, A and B being treated alike, and says nothing of which answer is
         right: solve it with :func:`~d3stats.models.losses.agreement_loss`.
@@ -297,12 +298,19 @@ def _two_classes(
     share = np.where(counts >= 0, counts, 0).sum(axis=1) / (known * panel)
     easier = 1 / (1 + np.exp(-8 * (share - np.median(share))))
     weights, laws = np.zeros(2), []
+    # The centres are those of the first guess: refitting them at each step costs hundreds of fits.
+    parts = [easier, 1 - easier]
+    centres = [(smooth_start(x @ start), smooth_steps(np.tensordot(x, moves, axes=1))) for x in parts]
+    pull = 4.0 if shrinkage is None else shrinkage
     for _ in range(_EM_STEPS):
         parts = [easier, 1 - easier]
         weights = np.array([part.mean() for part in parts])
         laws = [
-            _law(part @ start, np.tensordot(part, moves, axes=1), shrinkage if shrinkage is not None else 4.0)
-            for part in parts
+            (
+                _shrunk((part @ start)[None], first[None], pull)[0],
+                _shrunk(np.tensordot(part, moves, axes=1), steps, pull),
+            )
+            for part, (first, steps) in zip(parts, centres, strict=True)
         ]
         logs = [
             np.log(max(w, 1e-300)) + start @ np.log(first) + (moves * np.log(step)).sum(axis=(1, 2))

@@ -70,9 +70,10 @@ def agreement_loss(process: CountProcess, verdict: Verdict = "majority") -> NDAr
     choice("verdict", verdict, ("majority", "posterior"))
     final_a = process.final_verdict().transpose(1, 0, 2)
     if verdict == "posterior":
-        return np.stack([1 - final_a, final_a], axis=-1)
+        both: NDArray[Any] = np.stack([1 - final_a, final_a], axis=-1)
+        return both
     votes_a = process.majority()
-    loss = votes_a * (1 - final_a) + (1 - votes_a) * final_a
+    loss: NDArray[Any] = votes_a * (1 - final_a) + (1 - votes_a) * final_a
     # The last round's verdict is full depth's, tied or not.
     loss[:, -1] = loss[:, -1] * 0
     return loss[..., None]

@@ -91,12 +91,12 @@ class OptimalPolicy:
     @property
     def rounds(self) -> Any:
         """Expected number of rounds."""
-        return (self.stop_rounds_law() * np.arange(1, self.process.n_rounds + 1)).sum()
+        return _plain((self.stop_rounds_law() * np.arange(1, self.process.n_rounds + 1)).sum())
 
     @property
     def expected_loss(self) -> Any:
         """Expected loss at the stop, without the cost of rounds."""
-        return self.value - (self.stop_rounds_law() * np.cumsum(self.cost)).sum()
+        return _plain(self.value - (self.stop_rounds_law() * np.cumsum(self.cost)).sum())
 
     def best_node(self, round_number: int, count: int, joint: NDArray[Any]) -> int:
         """Return the node of a round whose plan is best for a belief that came by another way.
@@ -169,7 +169,8 @@ def solve(
     def settled(t: int, counts: NDArray[np.int64], belief: NDArray[Any]) -> NDArray[np.bool_]:
         now = (belief[:, :, None] * by_round[t - 1][counts]).sum(axis=1).min(axis=1)
         if revealed is not None:
-            return now <= revealed.onward(t, counts, belief)
+            told: NDArray[np.bool_] = now <= revealed.onward(t, counts, belief)
+            return told
         ahead = (process.step(t) * known[t][:, None, :]).sum(axis=2)
         result: NDArray[np.bool_] = now <= prices[t] + (belief * ahead[:, counts].T).sum(axis=1)
         return result
@@ -189,19 +190,25 @@ def solve(
     first[beliefs[0].counts] = process.panel + 1 + np.arange(len(beliefs[0].counts))
     starts = process.weights * process.initial.T
     value = prices[0] + (starts * plans[0][first]).sum()
+    lower = value
+    if not exact and revealed is not None:
+        lower = min(value, lower_bound(process, prices, by_round, beliefs, known, revealed))
     return OptimalPolicy(
         process=process,
         cost=prices,
         loss=losses,
         verdict=verdict,
-        value=value,
-        lower=value
-        if exact
-        else min(value, lower_bound(process, prices, by_round, beliefs, known, revealed)),
+        value=_plain(value),
+        lower=_plain(lower),
         exact=exact,
         controller=Controller(process.panel, first, tuple(layers)),
         plans=tuple(plans),
     )
+
+
+def _plain(value: Any) -> Any:
+    """Return a numpy scalar as Python's own number; a fraction as it is."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _back_up(

@@ -232,8 +232,9 @@ def _covariance(theta: Floats, data: chain.ChainData, cluster: NDArray[np.int64]
     np.add.at(total, cluster, score)
     # What the scores would vary by if the chain were right and debates independent: the curvature without prior.
     expected = float(np.trace(cov @ curvature) - np.trace(cov @ np.diag(chain.PRIOR_SD**-2.0)))
+    alone = float(np.trace(cov @ (score.T @ score)))
     seen = float(np.trace(cov @ (total.T @ total)))
-    effect = max(1.0, seen / expected) if expected > 0 else 1.0
+    effect = max(1.0, *(seen / base for base in (expected, alone) if base > 0))
     return cov * effect, effect
 
 

@@ -109,7 +109,7 @@ def optimal_votes(
             for_b = (1 - q) * _powers(1 - p, k) * _powers(p, n - k)
             rows.append(for_a / (for_a + for_b))
         else:
-            lead = (2 * k - n) * (np.log(p) - np.log1p(-p))
+            lead = (2 * k - n) * np.log(float(p) / (1 - float(p)))
             with np.errstate(over="ignore"):
                 rows.append(q / (q + (1 - q) * np.exp(-lead)) if q > 0 else np.zeros(n + 1))
     return _induct(rows, [q_n * p + (1 - q_n) * (1 - p) for q_n in rows], cost, exact)

@@ -70,7 +70,9 @@ def share(hits: ArrayLike, counted: ArrayLike, cluster: NDArray[np.int64], level
     q = _quantile(level, n)
     centre = (value + q**2 / (2 * size)) / (1 + q**2 / size)
     half = q / (1 + q**2 / size) * np.sqrt(spread / size + q**2 / (4 * size**2))
-    return Estimate(value, float(max(centre - half, 0.0)), float(min(centre + half, 1.0)), se)
+    low = 0.0 if value == 0.0 else float(max(centre - half, 0.0))
+    high = 1.0 if value == 1.0 else float(min(centre + half, 1.0))
+    return Estimate(value, low, high, se)
 
 
 def log_ratio(above: ArrayLike, below: ArrayLike, cluster: NDArray[np.int64], level: float) -> Estimate:

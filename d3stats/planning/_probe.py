@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Hashable, Mapping
 from copy import copy
 from dataclasses import fields, is_dataclass
@@ -32,11 +32,11 @@ class _CountRound(Round):
     __slots__ = ()
 
     @property
-    def scores(self) -> Any:  # type: ignore[override]  # the field is shadowed so that reading it is noticed
+    def scores(self) -> Any:  # shadows the field, so that reading it is noticed
         raise _NotInCounts("scores")
 
     @property
-    def texts(self) -> Any:  # type: ignore[override]  # as above
+    def texts(self) -> Any:
         raise _NotInCounts("texts")
 
 
@@ -44,7 +44,7 @@ class _TokenlessRound(_CountRound):
     __slots__ = ()
 
     @property
-    def tokens(self) -> Any:  # type: ignore[override]  # as above
+    def tokens(self) -> Any:
         raise _NotInCounts("tokens")
 
 
@@ -155,16 +155,13 @@ def _copy(value: Any) -> Any:
         return value
     if isinstance(value, np.ndarray):
         return value.copy()
-    if isinstance(value, (dict, Counter)):
-        made = copy(value)
-        made.clear()  # a Counter adds what it is updated with
-        made.update({k: _copy(v) for k, v in value.items()})
-        return made
-    if isinstance(value, (list, set, deque)):
-        made = copy(value)
-        made.clear()
-        (made.update if isinstance(value, set) else made.extend)(_copy(v) for v in value)
-        return made
+    if isinstance(value, (dict, list, deque)):
+        changed: Any = copy(value)
+        for place in list(value) if isinstance(value, dict) else range(len(value)):
+            changed[place] = _copy(value[place])
+        return changed
+    if isinstance(value, set):
+        return set(value)
     if isinstance(value, (tuple, frozenset, Mapping)):
         return value
     made = copy(value)

@@ -116,7 +116,7 @@ def evaluate(process: CountProcess, rule: Rule, tokens: ArrayLike | None = None)
     >>> from d3stats.worlds import Voter
     >>> result = evaluate(count_process(Voter(panel=3), n_rounds=4), Unanimity())
     >>> round(float(result.rounds), 4), round(float(result.accuracy), 4)
-    (1.7037, 0.6633)
+    (2.1527, 0.6504)
     """
     if not isinstance(process, CountProcess):
         raise TypeError(f"process must be a CountProcess; got {process!r}")

@@ -31,7 +31,16 @@ from d3stats.planning._ladders import (
 from d3stats.planning._plan_limit import limit_row
 from d3stats.planning._plan_table import Pilot, plan_table
 from d3stats.planning._plan_text import plan_reason, plan_text
-from d3stats.stopping import FixedRounds, FullDepth, Rule, StoppingRule, Unanimity, from_text
+from d3stats.stopping import (
+    FixedRounds,
+    FullDepth,
+    KSStability,
+    NoiseAwareKS,
+    Rule,
+    StoppingRule,
+    Unanimity,
+    from_text,
+)
 from d3stats.trajectories import Trajectories
 
 if TYPE_CHECKING:
@@ -223,7 +232,12 @@ def plan(
         probability=kept_probability,
         level=at,
         reason=plan_reason(rule, kept_probability, sure, loss, count, coded.target),
-        notes=(*coded.notes, *told.notes, *untold(fit, checks, loss, sure, coded.target, told.n_questions)),
+        notes=(
+            *coded.notes,
+            *told.notes,
+            *_blind_spots(rules),
+            *untold(fit, checks, loss, sure, coded.target, told.n_questions),
+        ),
         fit=fit,
         checks=checks,
         debates=planned,
@@ -251,6 +265,24 @@ def _refuse_what_cannot_be_planned(pilot: Trajectories, price: float | None) -> 
     if price is not None and pilot.tokens is None:
         raise ValueError("price must come with tokens in the pilot; got a pilot without tokens")
     return int(sizes[0])
+
+
+def _blind_spots(rules: Sequence[StoppingRule]) -> list[str]:
+    """Say aloud what KS rules without labels cannot see."""
+    camps = {
+        part.camp for rule in rules for part in rule.parts() if isinstance(part, KSStability | NoiseAwareKS)
+    }
+    notes = []
+    if "largest" in camps:
+        notes.append(
+            "a KS rule on the largest camp cannot see verdicts change: a panel that goes from 6 of 7 for A to 6 "
+            "of 7 for B has not moved"
+        )
+    if "first" in camps:
+        notes.append(
+            "a KS rule on the votes for the first answer cannot see verdicts that change both ways equally often"
+        )
+    return notes
 
 
 def _beside(rule: Rule, compare: Sequence[StoppingRule | str]) -> list[StoppingRule]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats.stopping.batch import BatchRound, ReasonBook, Watch, Watcher
+from d3stats.stopping.batch import BatchRound, Camp, ReasonBook, Watch, Watcher
 from d3stats.stopping.rule import Rule
 from d3stats.trajectories import MISSING, Missing
 
@@ -15,7 +15,7 @@ IntArray = NDArray[np.int64]
 
 
 class PairedCounts(NamedTuple):
-    """Correct votes and votes in two rounds, of the debates that have a vote in both; cluster beside them."""
+    """The camp's votes and all votes in two rounds, of the debates that have a vote in both; cluster beside them."""
 
     successes_a: IntArray
     trials_a: IntArray
@@ -31,9 +31,12 @@ class CountWindow:
     plays no more has no count.
     """
 
-    def __init__(self, window: int, missing: Missing, carry: Rule | None, watch: Watch) -> None:
+    def __init__(
+        self, window: int, missing: Missing, carry: Rule | None, watch: Watch, camp: Camp = "right"
+    ) -> None:
         self._size = window + 1
         self._missing: Missing = missing
+        self._camp: Camp = camp
         self._carry: Watcher | None = None if carry is None else watch(carry, ReasonBook())
         self._finished: NDArray[np.bool_] | None = None
         self._past: list[tuple[IntArray, IntArray]] = []
@@ -42,7 +45,7 @@ class CountWindow:
     def step(self, latest: BatchRound) -> PairedCounts | None:
         """Take a round; return the counts `window` rounds ago and now, None while there are too few."""
         self._check(latest)
-        successes, trials = latest.successes_trials(self._missing)
+        successes, trials = latest.camp_trials(self._camp, self._missing)
         if self._carry is not None:
             if self._finished is None:
                 self._finished = np.zeros(len(latest), dtype=bool)
@@ -66,8 +69,8 @@ class CountWindow:
             raise ValueError(
                 f"votes must hold the same debates every round ({len(self._past[-1][0])}); got {len(latest)}"
             )
-        if len(latest) and (latest.label == MISSING).all():
+        if self._camp == "right" and len(latest) and (latest.label == MISSING).all():
             raise ValueError(
-                "label must be known for at least one debate: this rule compares counts of correct votes; "
-                "got no label"
+                "label must be known for at least one debate: this rule compares counts of correct votes "
+                "(camp=first and camp=largest do without); got no label"
             )

@@ -11,12 +11,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import choice, integer
+from d3stats._tally import tally_rounds
 from d3stats.stopping.rule import (
     Codes,
     Decision,
@@ -33,6 +34,10 @@ from d3stats.trajectories import MISSING, Missing, Trajectories
 __all__ = ["BatchRound", "BatchRule", "BatchState", "Decisions", "MixedRule", "batch_rounds"]
 
 IntArray = NDArray[np.int64]
+
+Camp = Literal["right", "first", "largest"]
+CAMPS = ("right", "first", "largest")
+"""Whose votes a batch rule counts: the right answer's, the first answer's, or the largest camp's."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,16 +96,24 @@ class BatchRound:
             self.answers,
         )
 
-    def successes_trials(self, missing: Missing) -> tuple[IntArray, IntArray]:
-        """Count correct votes and votes of each debate; (0, 0) where it did not play or has no label."""
+    def camp_trials(self, camp: Camp, missing: Missing) -> tuple[IntArray, IntArray]:
+        """Count one camp's votes and all votes of each debate; (0, 0) where it did not play.
+
+        The camp is that of the right answer (a debate without a label then counts (0, 0) too), of the first
+        answer, or the largest of the round.
+        """
+        choice("camp", camp, CAMPS)
         choice("missing", missing, ("exclude", "wrong"))
-        successes = np.zeros(len(self), dtype=np.int64)
-        trials = np.zeros(len(self), dtype=np.int64)
-        for seat in self.votes.T:
-            trials += seat != MISSING
-            successes += (seat == self.label) & (seat != MISSING)
-        counted = self.played & (self.label != MISSING)
-        return successes * counted, (trials if missing == "exclude" else self.panel) * counted
+        trials = (self.votes != MISSING).sum(axis=1)
+        counted = self.played
+        if camp == "largest":
+            ones = tally_rounds(self.votes[:, None, :], len(self.votes) + 1)[2][:, 0].astype(np.int64)
+        else:
+            named = self.label if camp == "right" else np.zeros_like(self.label)
+            ones = ((self.votes == named[:, None]) & (self.votes != MISSING)).sum(axis=1)
+            if camp == "right":
+                counted = counted & (self.label != MISSING)
+        return ones * counted, (trials if missing == "exclude" else self.panel) * counted
 
 
 class Watcher(Protocol):

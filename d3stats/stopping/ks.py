@@ -10,7 +10,16 @@ from d3stats._check import choice, integer, number
 from d3stats.counts import Counts, RoundCounts
 from d3stats.models.ks import empirical_ks
 from d3stats.stopping._counts import CountWindow, PairedCounts
-from d3stats.stopping.batch import BatchRound, BatchRule, LiveWatcher, LoggedWatcher, Watch, batch_rounds
+from d3stats.stopping.batch import (
+    CAMPS,
+    BatchRound,
+    BatchRule,
+    Camp,
+    LiveWatcher,
+    LoggedWatcher,
+    Watch,
+    batch_rounds,
+)
 from d3stats.stopping.rule import Decision, Rule, StopReason
 from d3stats.stopping.unanimity import Unanimity
 from d3stats.trajectories import Missing, Trajectories
@@ -23,7 +32,8 @@ class KSStability(BatchRule):
     """Stop all debates once D(t, t - window) < threshold for `patience` rounds in a row.
 
     D is the Kolmogorov-Smirnov distance between the distributions of correct votes of two rounds, over the
-    debates that have a vote in both. Labels are needed: debates without one are left out.
+    debates that have a vote in both. Without labels it can follow the votes for the first answer or for the
+    largest camp instead.
 
     Parameters
     ----------
@@ -47,6 +57,10 @@ class KSStability(BatchRule):
         Leave a missing vote out (trials vary) or count it as not correct.
     seed : int
         Seeds the starts of the fits, so that the rule gives the same answer twice.
+    camp : {"right", "first", "largest"}
+        Whose votes are counted. "right" needs labels; debates without one are left out. "first" is the first
+        answer of a pair: blind to verdicts for A that become B as often as the reverse. "largest" is the
+        round's largest camp: blind to every change of who leads.
 
     Notes
     -----
@@ -71,12 +85,12 @@ class KSStability(BatchRule):
     window: int = 1
     missing: Missing = "exclude"
     seed: int = 0
+    camp: Camp = "right"
 
     name: ClassVar[str] = "ks"
     citation: ClassVar[str] = "Hu et al. (2025), arXiv 2510.12697, adaptive stability detection"
-    statistic: ClassVar[str] = "Kolmogorov-Smirnov distance between rounds of the counts of correct votes"
-    guarantee: ClassVar[str] = "none: a false stop grows likelier with the number of debates; needs labels"
-    needs_labels: ClassVar[bool] = True
+    statistic: ClassVar[str] = "Kolmogorov-Smirnov distance between rounds of the counts of a camp's votes"
+    guarantee: ClassVar[str] = "none: a false stop grows likelier with the number of debates"
     reason: ClassVar[str] = StopReason.KS_STABLE
 
     def __post_init__(self) -> None:
@@ -87,10 +101,16 @@ class KSStability(BatchRule):
         choice("scale", self.scale, ("pmf", "latent"))
         choice("source", self.source, ("empirical", "fitted"))
         choice("missing", self.missing, ("exclude", "wrong"))
+        choice("camp", self.camp, CAMPS)
         if self.scale == "latent" and self.source == "empirical":
             raise ValueError("scale must be 'pmf' with source='empirical'; got scale='latent'")
         if self.carry is not None and not isinstance(self.carry, Rule):
             raise TypeError(f"carry must be a per-debate Rule or None; got carry={self.carry!r}")
+
+    @property
+    def needs_labels(self) -> bool:
+        """Whether correct votes are counted."""
+        return self.camp == "right"
 
     @classmethod
     def hu2025(cls, threshold: float = 0.05, patience: int = 2) -> KSStability:
@@ -104,7 +124,7 @@ class KSStability(BatchRule):
 
     def start(self, watch: Watch = LiveWatcher) -> _KSState:
         """Open a batch."""
-        return _KSState(self, CountWindow(self.window, self.missing, self.carry, watch))
+        return _KSState(self, CountWindow(self.window, self.missing, self.carry, watch, self.camp))
 
     def distances(self, trajectories: Trajectories) -> tuple[float | None, ...]:
         """Return D(t, t - window) of every round of a log, None where it is not defined.
@@ -116,6 +136,7 @@ class KSStability(BatchRule):
             self.missing,
             self.carry,
             lambda rule, book: LoggedWatcher(rule, book, trajectories),
+            self.camp,
         )
         return tuple(self._distance(counts.step(latest)) for latest in batch_rounds(trajectories))
 

@@ -10,7 +10,7 @@ import numpy as np
 from d3stats._check import choice, integer, probability
 from d3stats.models.ks import empirical_ks, paired_bootstrap_ks
 from d3stats.stopping._counts import CountWindow, PairedCounts
-from d3stats.stopping.batch import BatchRound, BatchRule, LiveWatcher, Watch
+from d3stats.stopping.batch import CAMPS, BatchRound, BatchRule, Camp, LiveWatcher, Watch
 from d3stats.stopping.rule import CONTINUE, Decision, Rule, StopReason
 from d3stats.trajectories import Missing
 
@@ -38,7 +38,7 @@ class NoiseAwareKS(BatchRule):
         Bootstrap replicates.
     seed : int
         Seeds the bootstrap, together with the round number, so that the rule gives the same answer twice.
-    carry, missing
+    carry, missing, camp
         As in :class:`KSStability`.
 
     Examples
@@ -57,6 +57,7 @@ class NoiseAwareKS(BatchRule):
     seed: int = 0
     carry: Rule | None = None
     missing: Missing = "exclude"
+    camp: Camp = "right"
 
     name: ClassVar[str] = "ks_bound"
     citation: ClassVar[str] = (
@@ -65,9 +66,8 @@ class NoiseAwareKS(BatchRule):
     statistic: ClassVar[str] = "paired cluster-bootstrap upper bound of the Kolmogorov-Smirnov distance"
     guarantee: ClassVar[str] = (
         "at each look, P(stop) <= 1 - level when the true distance over the window is >= epsilon, "
-        "asymptotically in the number of clusters; not adjusted for repeated looks; needs labels"
+        "asymptotically in the number of clusters; not adjusted for repeated looks"
     )
-    needs_labels: ClassVar[bool] = True
     reason: ClassVar[str] = StopReason.KS_EQUIVALENT
 
     def __post_init__(self) -> None:
@@ -76,12 +76,18 @@ class NoiseAwareKS(BatchRule):
         for name, minimum in (("window", 1), ("n_boot", 1), ("seed", 0)):
             object.__setattr__(self, name, integer(name, getattr(self, name), minimum=minimum))
         choice("missing", self.missing, ("exclude", "wrong"))
+        choice("camp", self.camp, CAMPS)
         if self.carry is not None and not isinstance(self.carry, Rule):
             raise TypeError(f"carry must be a per-debate Rule or None; got carry={self.carry!r}")
 
+    @property
+    def needs_labels(self) -> bool:
+        """Whether correct votes are counted."""
+        return self.camp == "right"
+
     def start(self, watch: Watch = LiveWatcher) -> _BoundState:
         """Open a batch."""
-        return _BoundState(self, CountWindow(self.window, self.missing, self.carry, watch))
+        return _BoundState(self, CountWindow(self.window, self.missing, self.carry, watch, self.camp))
 
     def upper_bound(self, pair: PairedCounts, number: int) -> float:
         """Return the upper bound of D for the counts of two rounds; 1 with fewer than two clusters."""

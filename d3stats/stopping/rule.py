@@ -180,17 +180,19 @@ class StoppingRule(ABC):
         How the rule is written on the command line and in tables.
     citation, statistic, guarantee : str
         Where the rule is from, what it looks at, and what it promises ("none" is an answer).
-    needs_labels : bool
-        Whether the rule looks at the right answers, which a running debate does not have.
     """
 
     name: ClassVar[str] = ""
     citation: ClassVar[str] = ""
     statistic: ClassVar[str] = ""
     guarantee: ClassVar[str] = ""
-    needs_labels: ClassVar[bool] = False
     binding: ClassVar[int] = 3
     """How tightly the text of the rule binds: 1 as ``|``, 2 as ``&``, 3 as a name or ``.after(n)``."""
+
+    @property
+    def needs_labels(self) -> bool:
+        """Whether the rule looks at the right answers, which a running debate does not have."""
+        return False
 
     @abstractmethod
     def stop_rounds(self, trajectories: Trajectories) -> Stops:

@@ -62,12 +62,15 @@ class Supermajority(Rule):
 
     def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
         """Fire where the camp has been large enough for `patience` rounds running."""
-        needed = np.maximum(1, np.ceil(self.share * trajectories.panel - 1e-9))
+        needed = np.maximum(1, np.ceil(self.share * trajectories.panel - 1e-9)).astype(np.int32)
         large: NDArray[np.bool_] = trajectories.camps()[0] >= needed[:, None]
-        held = large.copy()
-        for back in range(1, self.patience):
-            held[:, back:] &= large[:, : large.shape[1] - back]
-            held[:, :back] = False
+        if self.patience == 1:
+            return large
+        held = np.zeros_like(large)
+        running = np.zeros(len(large), dtype=np.int32)
+        for r in range(large.shape[1]):
+            running = (running + 1) * large[:, r]
+            held[:, r] = running >= self.patience
         return held
 
 

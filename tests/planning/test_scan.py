@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from d3stats.planning import replay
@@ -38,6 +38,7 @@ def compared(table: pd.DataFrame, against: pd.DataFrame) -> None:
 
 
 @pytest.mark.parametrize("missing", ["exclude", "wrong"])
+@settings(max_examples=20)
 @given(t=logs(min_debates=2), extra=st.lists(any_rules, max_size=3), threads=st.integers(1, 2))
 def test_a_scan_equals_a_replay_to_the_bit(
     t: Trajectories, extra: list[StoppingRule], threads: int, missing: str

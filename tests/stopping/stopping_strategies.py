@@ -84,8 +84,11 @@ BATCH_RULES: tuple[BatchRule, ...] = (
     KSStability(0.5, patience=2),
     KSStability(0.4, patience=1, window=2, missing="wrong"),
     KSStability(0.4, patience=1, carry=Unanimity()),
+    KSStability(0.4, patience=1, camp="first"),
+    KSStability(0.4, patience=1, camp="largest", missing="wrong"),
     KSStability(0.6, patience=2, carry=FixedRounds(2) & Unanimity()),
     NoiseAwareKS(0.9, level=0.6, window=1, n_boot=20),
+    NoiseAwareKS(0.9, level=0.6, window=1, n_boot=20, camp="largest"),
     NoiseAwareKS(0.95, level=0.5, window=2, n_boot=20, carry=Unanimity(), missing="wrong"),
 )
 """At least one of every batch rule that can be written as text, with an empirical distance."""
