@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -151,31 +152,33 @@ def show_plan(made: Plan) -> None:
     )
     typer.echo("")
     kept = "accuracy" if made.target == "accuracy" else "agreement"
-    measures = [("rounds", 2), ("tokens", 0), ("dollars", 4), ("saved", 3), ("kept", 3)]
+    # One column for cost: dollars where there are prices, else tokens; the JSON has both.
+    measures = [
+        ("rounds", 2),
+        ("dollars", 4) if unit == "dollars" else ("tokens", 0),
+        ("saved", 2),
+        ("kept", 3),
+    ]
     if made.target != "accuracy":
         measures.append(("accuracy", 3))
-    measures = [(m, d) for m, d in measures if m == "kept" or table[m].notna().any()]
+    measures = [(m, d) for m, d in measures if table[m].notna().any()]
     rows = []
     for row in table.to_dict("records"):
-        cells = [str(row["rule"])]
-        for measure, places in measures:
-            value, low, high = (row[measure + end] for end in ("", "_low", "_high"))
-            cells.append(estimate(value, low, high, places) if low == low else _bare(value, places))
-        loss = row["loss"]
-        cells.append(
-            estimate(loss, row["loss_low"], row["loss_high"])
-            if row["loss_low"] == row["loss_low"]
-            else _bare(loss, 3)
-        )
-        cells.append(_bare(row["p_within"], 2))
-        cells.append(str(row["loss_from"]))
+        cells = [fill(str(row["rule"]), 34)]
+        cells += [_cell(row, m, places) for m, places in (*measures, ("loss", 3))]
+        cells += [_bare(row["p_within"], 2), str(row["loss_from"])]
         rows.append(cells)
-    heads = {"saved": "saved vs unanimity", "kept": kept}
+    heads = {"saved": "saved", "kept": kept}
     print_table(
-        f"{made.level:.0%} Student intervals, questions as units; loss against unanimity",
+        f"{made.level:.0%} Student intervals, questions as units; saved and loss are against unanimity",
         ["rule", *(heads.get(m, m) for m, _ in measures), "loss", f"P(loss<={made.max_loss:g})", "from"],
         rows,
     )
+
+
+def _cell(row: dict[str, Any], measure: str, digits: int) -> str:
+    value, low, high = (row[measure + end] for end in ("", "_low", "_high"))
+    return estimate(value, low, high, digits) if low < high else _bare(value, digits)
 
 
 def _bare(value: float, digits: int) -> str:

@@ -6,13 +6,13 @@ Combinations are then a few operations on whole numbers, and a part that many ru
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats.stopping import After, Both, Either, Rule, StoppingRule
+from d3stats.stopping import After, Both, Either, Ladder, Rule, StoppingRule, Supermajority
 from d3stats.stopping.rule import first_firing
 from d3stats.trajectories import Trajectories
 
@@ -57,6 +57,10 @@ class StopFinder:
         self._reached: Masks = upto[depth]
         self._last: Masks = last[depth]
         self._first_bit = _first_bits(n_rounds) if n_rounds <= _TABLE_BITS else None
+        sizes = np.unique(trajectories.panel)
+        self._panels = [(int(n), trajectories.panel == n if len(sizes) > 1 else None) for n in sizes]
+        self._lead: NDArray[np.signedinteger[Any]] | None = None
+        self._camps: dict[int, Masks] = {}
         uses = Counter(leaf for rule in rules for leaf in _leaves(rule))
         self._shared = {leaf for leaf, count in uses.items() if count > 1}
         self._kept: dict[Rule, Masks] = {}
@@ -99,15 +103,58 @@ class StopFinder:
     def _leaf(self, rule: Rule) -> Masks:
         if rule in self._kept:
             return self._kept[rule]
-        plain = type(rule).firings is Rule.firings
-        fires = rule.fires(self._log) if plain else rule.firings(self._log).codes > 0
-        masks = np.zeros(len(self._log), dtype=self._type)
-        for r, bit in enumerate(self._bits):
-            masks |= fires[:, r] * bit
-        masks &= self._reached
+        masks = self._worked_out(rule) & self._reached
         if rule in self._shared and self._room >= masks.nbytes:
             self._room -= masks.nbytes
             self._kept[rule] = masks
+        return masks
+
+    def _worked_out(self, rule: Rule) -> Masks:
+        # Not isinstance: a rule made from these may look at more than the largest camp.
+        if type(rule) is Supermajority:
+            large = self._large(lambda panel, _: rule.votes_needed(panel))
+            held = large
+            for _ in range(1, min(rule.patience, len(self._bits) + 1)):
+                held = large & (held << self._one)
+            return held
+        if type(rule) is Ladder:
+            return self._large(lambda _, number: rule.needed(number))
+        from d3stats.planning._scan_kernel import packed
+
+        plain = type(rule).firings is Rule.firings
+        fires = rule.fires(self._log) if plain else rule.firings(self._log).codes > 0
+        # A copy of what is broadcast: the compiled loop is then compiled once for all rules.
+        masks: Masks = packed(np.ascontiguousarray(fires), self._bits)
+        return masks
+
+    def _large(self, needed: Callable[[int, int], int]) -> Masks:
+        """Set the rounds in which the largest camp has the votes needed on a panel of a size in a round."""
+        masks = np.zeros(len(self._log), dtype=self._type)
+        for panel, rows in self._panels:
+            asked: dict[int, Any] = {}
+            for r, bit in enumerate(self._bits):
+                votes = needed(panel, r + 1)
+                asked[votes] = asked.get(votes, self._type.type(0)) | bit
+            for votes, rounds in asked.items():
+                large = self._camp(votes) & rounds
+                masks |= large if rows is None else np.where(rows, large, self._type.type(0))
+        return masks
+
+    def _camp(self, votes: int) -> Masks:
+        """Set the rounds in which the largest camp has at least so many votes; remembered."""
+        if votes in self._camps:
+            return self._camps[votes]
+        if self._lead is None:
+            lead = self._log.camps()[0]
+            narrow = np.int8 if self._log.votes.shape[2] < 128 else np.int32
+            self._lead = np.ascontiguousarray(lead.T, dtype=narrow)
+        masks = np.zeros(len(self._log), dtype=self._type)
+        if votes <= self._log.votes.shape[2]:
+            for lead, bit in zip(self._lead, self._bits, strict=True):
+                masks |= (lead >= votes) * bit
+        if self._room >= masks.nbytes:
+            self._room -= masks.nbytes
+            self._camps[votes] = masks
         return masks
 
 

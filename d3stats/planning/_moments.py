@@ -77,7 +77,8 @@ def check_statistics(seen: Observed) -> Columns:
         if seen.labelled.any():
             columns["mean share", t] = seen.right[:, t - 1]
             columns["majority", t] = _where(
-                (y[:, t - 1] > 0) if seen.tie_label is None else seen.right[:, t - 1] > 0.5, seen.right[:, t - 1]
+                (y[:, t - 1] > 0) if seen.tie_label is None else seen.right[:, t - 1] > 0.5,
+                seen.right[:, t - 1],
             )
         columns["unanimous", t] = _where(seen.unanimous[:, t - 1], y[:, t - 1])
         columns["largest camp's lead", t] = np.abs(y[:, t - 1])

@@ -34,7 +34,9 @@ class Paths:
 
     def __init__(self, seen: Observed, panel: int) -> None:
         played = np.arange(seen.ones.shape[1]) < seen.depth[:, None]
-        key = np.column_stack([seen.labelled, np.where(played, seen.ones, 0), np.where(played, seen.cast, -1)])
+        key = np.column_stack(
+            [seen.labelled, np.where(played, seen.ones, 0), np.where(played, seen.cast, -1)]
+        )
         rows, self.index = np.unique(key, axis=0, return_inverse=True)
         self.index = self.index.ravel()
         self.weight: Floats = np.bincount(self.index).astype(np.float64)
@@ -48,7 +50,9 @@ class Paths:
         """Return log P(path), shape (distinct paths,); minus infinity for a path that cannot be."""
         with np.errstate(divide="ignore"):
             share = np.log(process.weights)
-            right = np.where(process.a_is_right, share - np.log(process.weights[process.a_is_right].sum()), -np.inf)
+            right = np.where(
+                process.a_is_right, share - np.log(process.weights[process.a_is_right].sum()), -np.inf
+            )
             by_class = np.empty((len(self._ones), process.n_classes))
             by_class[self._whole] = self._gathered(process, self._whole)
             if not self._whole.all():
@@ -136,7 +140,9 @@ def fit_likelihood(
 
     begin = each(space.start())
     if not np.isfinite(begin).all():
-        return f"{int(paths.weight[~np.isfinite(begin)].sum())} of {len(paths.index)} debates make a move that"
+        return (
+            f"{int(paths.weight[~np.isfinite(begin)].sum())} of {len(paths.index)} debates make a move that"
+        )
 
     def loss(x: Floats) -> float:
         value = float(paths.weight @ each(x)) / len(paths.index)

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["residual_squares", "totals"]
+__all__ = ["packed", "residual_squares", "totals"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -22,6 +22,30 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def _compiled(function: F) -> F:
     return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+@_compiled
+def packed(fires: NDArray[np.bool_], bits: NDArray[Any]) -> NDArray[Any]:
+    """Write every row of True and False as one whole number, a bit for each column.
+
+    Parameters
+    ----------
+    fires : ndarray of bool, shape (debates, rounds)
+    bits : ndarray of unsigned int, shape (rounds,)
+        The number that each column stands for.
+
+    Returns
+    -------
+    ndarray of the type of `bits`, shape (debates,)
+    """
+    n, rounds = fires.shape
+    masks = np.zeros(n, dtype=bits.dtype)
+    for i in range(n):
+        mask = np.uint64(0)
+        for r in range(rounds):
+            mask |= np.uint64(bits[r]) * np.uint64(fires[i, r])
+        masks[i] = mask
+    return masks
 
 
 @_compiled

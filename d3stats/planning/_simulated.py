@@ -10,7 +10,8 @@ when the world is right. Source: McFadden (1989), Econometrica 57; Pakes and Pol
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -79,8 +80,6 @@ def drawn_like(world: Any, pilot: Trajectories, n_debates: int, seed: int) -> Ob
 
 
 def _with(log: Trajectories, label: NDArray[np.int32], scores: Floats | None) -> Trajectories:
-    from dataclasses import replace
-
     return replace(log, label=label, scores=scores, sides=log.sides if scores is not None else ())
 
 
@@ -97,39 +96,15 @@ def fit_moments(
     target, of_pilot = means(table), clustered_covariance(table, seen.cluster)
     groups = len(np.unique(seen.cluster))
 
-    def simulated(x: Floats, size: int = n_sim) -> Floats:
+    def simulated(x: Floats, size: int) -> Floats:
         drawn = drawn_like(space.world(x), pilot, size, seed)
         return np.stack(list(moments(drawn, centre).values()), axis=1)
 
-    box = (space.box_low, space.box_high)
-    x = _screened(space, lambda z: means(simulated(z, min(n_sim, 4096))), target, of_pilot, rng)
-    cov, kept = of_pilot, np.arange(len(keys))
-    for stage in range(3):
-        model = simulated(x)
-        cov = _shrunk(of_pilot, np.cov(model, rowvar=False, ddof=1) if not np.isnan(model).any() else
-                      clustered_covariance(model, np.arange(len(model))) * len(model),
-                      len(table), groups)
-        if stage == 0:
-            kept = independent(cov)
-            if len(kept) < len(space):
-                raise ValueError(
-                    f"free must name at most {len(kept)} parameters for this pilot, as many as it has moments; "
-                    f"got {len(space)}"
-                )
-        root = np.linalg.cholesky(cov[np.ix_(kept, kept)])
-
-        def residual(z: Floats, root: Floats = root, kept: NDArray[np.int64] = kept) -> Floats:
-            gap = (means(simulated(z)) - target)[kept]
-            result: Floats = np.linalg.solve(root, gap)
-            return result
-
-        def slope(z: Floats, residual: Any = residual) -> Floats:
-            return _slope(residual, z, space)
-
-        found = optimize.least_squares(
-            residual, x, jac=slope, bounds=box, x_scale=_reach(space), xtol=2e-3, ftol=1e-4, max_nfev=15
-        )
-        x = np.asarray(found.x, dtype=np.float64)
+    few = max(1, round(n_sim / 4 / pilot.n_debates)) * pilot.n_debates
+    x = _screened(space, lambda z: means(simulated(z, few)), target, of_pilot, rng)
+    # A first climb finds where the world's own covariance is to be taken, a second one uses it.
+    x, _, _ = _climb(space, lambda z: simulated(z, few), target, x, of_pilot, seen, xtol=2e-2)
+    x, residual, kept = _climb(space, lambda z: simulated(z, n_sim), target, x, of_pilot, seen, xtol=2e-3)
     derivative, rest = _slope(residual, x, space), residual(x)
     held = space.on_bound(x)
     information = derivative.T @ derivative / (1 + 1 / ratio)
@@ -151,6 +126,48 @@ def fit_moments(
         n_sim,
         groups < len(table),
     )
+
+
+def _climb(
+    space: Space,
+    simulated: Callable[[Floats], Floats],
+    target: Floats,
+    x: Floats,
+    of_pilot: Floats,
+    seen: Observed,
+    xtol: float,
+) -> tuple[Floats, Callable[[Floats], Floats], NDArray[np.int64]]:
+    """Minimise the weighted distance from `x` on; the weights are those of the world at `x`."""
+    groups = len(np.unique(seen.cluster))
+    cov = _shrunk(of_pilot, _covariance_of_one(simulated(x)), len(seen.cluster), groups)
+    kept = independent(cov)
+    if len(kept) < len(space):
+        raise ValueError(
+            f"free must name at most {len(kept)} parameters for this pilot, as many as it has moments; "
+            f"got {len(space)}"
+        )
+    root = np.linalg.cholesky(cov[np.ix_(kept, kept)])
+
+    def residual(z: Floats) -> Floats:
+        result: Floats = np.linalg.solve(root, (means(simulated(z)) - target)[kept])
+        return result
+
+    found = optimize.least_squares(
+        residual,
+        x,
+        jac=lambda z: _slope(residual, z, space),
+        bounds=(space.box_low, space.box_high),
+        x_scale=_reach(space),
+        xtol=xtol,
+        ftol=xtol / 20,
+        max_nfev=12,
+    )
+    return np.asarray(found.x, dtype=np.float64), residual, kept
+
+
+def _covariance_of_one(table: Floats) -> Floats:
+    """Return the covariance of a single debate's moments."""
+    return clustered_covariance(table, np.arange(len(table))) * len(table)
 
 
 def _screened(space: Space, moments_at: Any, target: Floats, cov: Floats, rng: np.random.Generator) -> Floats:

@@ -71,10 +71,9 @@ class Unanimity(Rule):
 
     def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
         """Fire in every unanimous round."""
-        cast = np.zeros(trajectories.votes.shape[:2], dtype=np.int64)
-        for seat in range(trajectories.votes.shape[2]):
-            cast += trajectories.votes[:, :, seat] != MISSING
+        lead, _, cast = trajectories.camps()
         panel = trajectories.panel
         needed = panel if self.missing == "block" else np.minimum(self.min_votes, panel)
-        result: NDArray[np.bool_] = trajectories.unanimous() & (cast >= needed[:, None])
+        # At least one vote: a round in which nobody spoke is not agreement.
+        result: NDArray[np.bool_] = (lead == cast) & (cast >= np.maximum(needed, 1)[:, None])
         return result

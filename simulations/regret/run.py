@@ -24,12 +24,12 @@ from d3stats.planning.exact import ExactResult, evaluate
 from d3stats.planning.plan import plan
 from d3stats.simulate import count_process, simulate
 from d3stats.simulate.tokens import round_tokens
-from d3stats.stopping import Ladder, StoppingRule, from_text
+from d3stats.stopping import Ladder, LookAhead, StoppingRule, from_text
 from d3stats.worlds import PanelWorld
 from d3stats.worlds.read import from_table
 
 HERE = Path(__file__).resolve().parent
-BEST_LADDER, PLAN = "best ladder", "plan of 50"
+PRICED, BEST_LADDER, PLAN = "look_ahead at the price", "best ladder", "plan of 50"
 
 
 def worlds_of(config: Mapping[str, Any]) -> Iterator[tuple[str, PanelWorld]]:
@@ -124,6 +124,8 @@ def study(config: Mapping[str, Any], only: Sequence[str] = (), with_plan: bool =
                 "posterior": least - float(solve(process, price, verdict="posterior").value),
             }
             row |= {text: value(result, price) - least for text, result in played.items()}
+            priced = LookAhead(3, p=0.7, cost=float(price[1:].mean()))
+            row[PRICED] = value(evaluate(process, priced), price) - least
             row[BEST_LADDER] = min(value(result, price) for result in climbed) - least
             if from_pilots:
                 row[PLAN] = float(np.mean([value(result, price) for result in from_pilots])) - least

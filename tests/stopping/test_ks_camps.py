@@ -1,0 +1,75 @@
+"""What KS rules see, and cannot see, when nobody knows the right answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from d3stats.stopping import KSStability, NoiseAwareKS, from_text
+from d3stats.trajectories import MISSING, Trajectories
+
+
+def swinging(n: int = 200) -> Trajectories:
+    """Half of the debates go from 6 of 7 for A to 6 of 7 for B, the other half the other way."""
+    votes = np.zeros((n, 3, 7), dtype=int)
+    votes[: n // 2, 0, 1:] = 1
+    votes[n // 2 :, 1:, 1:] = 1
+    votes[: n // 2, 1:, 0] = 1
+    votes[n // 2 :, 0, 0] = 1
+    label = [0] * n
+    return Trajectories.from_arrays(votes, label, answers=["A", "B"])
+
+
+def unlabelled(t: Trajectories) -> Trajectories:
+    return replace(t, label=np.full(t.n_debates, MISSING, dtype=np.int32))
+
+
+@pytest.mark.parametrize("camp", ["first", "largest"])
+def test_a_batch_in_which_every_verdict_flips_looks_still_without_labels(camp: str) -> None:
+    log = unlabelled(swinging())
+    assert (log.verdicts()[:, 0] != log.verdicts()[:, 1]).all()
+    rule = KSStability(0.05, patience=1, camp=camp)  # type: ignore[arg-type]
+    assert rule.distances(log)[1] == 0.0
+    assert set(rule.stop_rounds(log).rounds.tolist()) == {2}
+
+
+def test_the_first_answers_count_sees_what_the_largest_camp_does_not() -> None:
+    one_way = unlabelled(swinging()).select(np.arange(100))
+    assert KSStability(camp="largest").distances(one_way)[1] == 0.0
+    assert KSStability(camp="first").distances(one_way)[1] == 1.0
+
+
+def test_the_camp_of_the_first_answer_is_the_right_one_where_the_first_answer_is_right() -> None:
+    rng = np.random.default_rng(1)
+    t = Trajectories.from_arrays(rng.integers(0, 2, (40, 4, 5)), [0] * 40, answers=["A", "B"])
+    assert KSStability(camp="first").distances(t) == KSStability().distances(t)
+
+
+def test_the_largest_camp_is_counted_over_many_answers_and_missing_votes() -> None:
+    votes = [[["x", "y", "y", None]], [["x", "y", "z", None]]]
+    t = Trajectories.from_arrays(votes)
+    from d3stats.stopping import batch_rounds
+
+    latest = next(iter(batch_rounds(t)))
+    ones, trials = latest.camp_trials("largest", "exclude")
+    assert (ones.tolist(), trials.tolist()) == ([2, 1], [3, 3])
+    assert latest.camp_trials("largest", "wrong")[1].tolist() == [4, 4]
+
+
+def test_only_the_right_camp_needs_labels() -> None:
+    log = unlabelled(swinging())
+    for make in (KSStability, NoiseAwareKS):
+        assert make().needs_labels
+        assert not make(camp="largest").needs_labels
+        make(camp="largest").stop_rounds(log)
+        with pytest.raises(ValueError, match=r"label must be known.*camp=first and camp=largest do without"):
+            make().stop_rounds(log)
+
+
+def test_the_camp_is_part_of_the_rules_text() -> None:
+    assert from_text("ks:0.05,camp=largest") == KSStability(0.05, camp="largest")
+    assert str(KSStability(0.05, camp="largest")) == "ks:0.05,camp=largest"
+    with pytest.raises(ValueError, match=r"camp must be one of 'right', 'first', 'largest'"):
+        from_text("ks:0.05,camp=wrong")
