@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from d3stats import datasets, plotting
+    from d3stats import datasets, planning, plotting, simulate, stopping, worlds
     from d3stats.counts import ConfusionCounts, Counts, RoundCounts, TransitionCounts
     from d3stats.log.importers import import_log
     from d3stats.log.read import read_log
@@ -24,9 +24,16 @@ if TYPE_CHECKING:
         fit_beta_binomial_mixture_batch,
     )
     from d3stats.models.rounds import fit_rounds
+    from d3stats.planning.calibrate import calibrate
     from d3stats.planning.describe import describe_rounds
+    from d3stats.planning.exact import evaluate
+    from d3stats.planning.plan import Plan, plan
     from d3stats.planning.replay import replay
-    from d3stats.stopping import FixedRounds, KSStability, NoiseAwareKS, Unanimity
+    from d3stats.planning.risk import risk_controlled
+    from d3stats.planning.scan import scan
+    from d3stats.planning.study import Study, read_study
+    from d3stats.planning.sweep import sweep
+    from d3stats.stopping import FixedRounds, KSStability, Ladder, NoiseAwareKS, Supermajority, Unanimity
     from d3stats.trajectories import Trajectories
 
 __version__ = "0.1.0"
@@ -52,13 +59,24 @@ _HOMES = {
     "FixedRounds": "d3stats.stopping",
     "KSStability": "d3stats.stopping",
     "NoiseAwareKS": "d3stats.stopping",
+    "Ladder": "d3stats.stopping",
+    "Supermajority": "d3stats.stopping",
     "Unanimity": "d3stats.stopping",
+    "Plan": "d3stats.planning.plan",
+    "Study": "d3stats.planning.study",
+    "calibrate": "d3stats.planning.calibrate",
+    "evaluate": "d3stats.planning.exact",
+    "plan": "d3stats.planning.plan",
+    "read_study": "d3stats.planning.study",
     "replay": "d3stats.planning.replay",
+    "risk_controlled": "d3stats.planning.risk",
+    "scan": "d3stats.planning.scan",
+    "sweep": "d3stats.planning.sweep",
 }
 """Where each public name lives."""
 
-_ROOMS = ("datasets", "plotting")
-"""The rooms that are public as a whole."""
+_ROOMS = ("datasets", "planning", "plotting", "simulate", "stopping", "worlds")
+"""The rooms that are public as a whole; ``d3stats.simulate`` is the room, and its function lies inside."""
 
 __all__ = [
     "BetaBinomialMixture",
@@ -66,26 +84,41 @@ __all__ = [
     "Counts",
     "FixedRounds",
     "KSStability",
+    "Ladder",
     "LogWriter",
     "NoiseAwareKS",
+    "Plan",
     "RoundCounts",
+    "Study",
+    "Supermajority",
     "Trajectories",
     "TransitionCounts",
     "Unanimity",
     "__version__",
+    "calibrate",
     "count_log",
     "datasets",
     "describe_rounds",
+    "evaluate",
     "fit_beta_binomial",
     "fit_beta_binomial_mixture",
     "fit_beta_binomial_mixture_batch",
     "fit_rounds",
     "import_log",
     "likelihood_ratio_test",
+    "plan",
+    "planning",
     "plotting",
     "read_log",
+    "read_study",
     "replay",
+    "risk_controlled",
     "rounds_drift",
+    "scan",
+    "simulate",
+    "stopping",
+    "sweep",
+    "worlds",
 ]
 
 

@@ -9,21 +9,72 @@ from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
 
 import d3stats
 from d3stats.datasets import load_slm7
 from d3stats.models.drift import rounds_drift
+from d3stats.models.frontier import frontier
+from d3stats.planning.plan import plan
 from d3stats.plotting import (
     draw_overview,
     plot_counts_by_round,
+    plot_frontier,
+    plot_gap_trajectories,
     plot_ks_series,
+    plot_plan_fan,
+    plot_regret_map,
+    plot_stop_histogram,
     plot_stop_rounds,
     save,
     use_style,
 )
+from d3stats.simulate import count_process, round_tokens, simulate
+from d3stats.stopping import from_text
+from d3stats.worlds import Conformity
 
 HERE = Path(__file__).resolve().parent
 SEED = 20251
+WORLD = Conformity(conformity=1.0, stubbornness=0.3)
+ROUNDS = 6
+
+
+def frontier_tables(n_debates: int = 200_000) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return rules by thousand tokens and accuracy, with 95 % intervals, and the exact limit of the world."""
+    names = ["fixed:1", "fixed:2", "supermajority:0.7", "sprt:0.7", "supermajority:0.85"]
+    names += ["adaptive_consistency:0.95", "unanimity"]
+    log = simulate(WORLD, n_debates, ROUNDS, rng=5)
+    spent, verdicts = np.cumsum(log.tokens, axis=1) / 1000, log.verdicts()
+    rows = []
+    for name in names:
+        last = from_text(name).stop_rounds(log).rounds - 1
+        row: dict[str, object] = {"rule": name}
+        for measure, x in (("cost", spent), ("kept", verdicts == log.label[:, None])):
+            each = x[np.arange(n_debates), last]
+            mean, error = each.mean(), 1.96 * each.std() / np.sqrt(n_debates)
+            row |= {measure: mean, f"{measure}_low": mean - error, f"{measure}_high": mean + error}
+        rows.append(row)
+    points = pd.DataFrame(rows)
+    tokens = np.add(*round_tokens(WORLD.lengths, WORLD.panel, ROUNDS))
+    corners = frontier(count_process(WORLD, ROUNDS), [0.0, *np.geomspace(1e-9, 1e-4, 30)], tokens=tokens)
+    limit = pd.DataFrame({"cost": corners["tokens"] / 1000, "kept": 1 - corners["loss"]}).drop_duplicates()
+    # Beyond the most accurate policy nothing is gained, at any price.
+    flat = pd.DataFrame({"cost": [points["cost"].max()], "kept": [limit["kept"].max()]})
+    return points, pd.concat([limit, flat], ignore_index=True)
+
+
+def regret_table(price: str = "round .01") -> pd.DataFrame:
+    """Return regrets of the study `simulations/regret`: the worlds apart from the grid, and a part of the grid."""
+    table = pd.read_csv(HERE.parent / "simulations" / "regret" / "regret.csv")
+    grid = [
+        f"{kind} s{s} c{c} e1" for kind in ("easy", "mixed", "hard") for s in (".2", ".8") for c in (0, 3)
+    ]
+    rows = (
+        table[table["price"] == price].set_index("world").loc[["voter .65", "echo .65", "fresh votes", *grid]]
+    )
+    rules = [name for name in rows.columns[rows.columns.get_loc("posterior") + 1 :] if name != "betting:0.05"]
+    return rows[rules].reset_index().melt("world", var_name="rule", value_name="regret")
 
 
 def main() -> None:
@@ -38,7 +89,17 @@ def main() -> None:
     stops = d3stats.replay(
         debates, ["fixed:1", "fixed:2", "unanimity", "ks:0.05"], n_boot=2, rng=SEED
     ).stops()
+    pilot = simulate(Conformity(), n_debates=50, n_rounds=8, rng=7)
+    fan = plan(pilot, price=1.0, limit=False, rng=1).fan()
+    points, limit = frontier_tables()
     with use_style():
+        save(plot_frontier(points, limit, cost_label="thousand tokens per debate").figure, HERE / "frontier")
+        save(plot_regret_map(regret_table()).figure, HERE / "regret_map")
+        save(plot_plan_fan(fan).figure, HERE / "plan_fan")
+        headline = HERE.parent / "simulations" / "d3_headline"
+        stopped, gaps = (pd.read_csv(headline / f"{x}.csv") for x in ("stop_histogram", "gap_trajectories"))
+        save(plot_stop_histogram(stopped).figure, HERE / "d3_stop_histogram")
+        save(plot_gap_trajectories(gaps).figure, HERE / "d3_gap_trajectories")
         save(plot_counts_by_round(shares)[0].figure, HERE / "slm7_counts_by_round")
         save(plot_ks_series(distances).figure, HERE / "slm7_ks_series")
         save(plot_stop_rounds(stops).figure, HERE / "slm7_stop_rounds")

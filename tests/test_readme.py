@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import doctest
+import inspect
+import itertools
 import os
 import re
 import shutil
@@ -11,6 +13,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from d3stats.stopping import StoppingRule, from_text
+from d3stats.stopping.parse import rule_names
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -24,10 +29,45 @@ def blocks(path: Path, language: str) -> list[str]:
     return [body for name, body in FENCE.findall(path.read_text(encoding="utf-8")) if name == language]
 
 
+def shown(path: Path) -> list[tuple[str, list[str]]]:
+    """Return the commands after ``$ `` of the console blocks of a page, and what each is shown to print."""
+    found: list[tuple[str, list[str]]] = []
+    for body in blocks(path, "console"):
+        for line in body.splitlines():
+            if line.startswith("$ "):
+                found.append((re.sub(r"\s+#.*", "", line[2:]).strip(), []))
+            elif line.strip():
+                found[-1][1].append(line)
+    return found
+
+
 def commands(path: Path) -> list[str]:
-    """Return the lines after ``$ `` of the console blocks of a page, comments removed."""
-    lines = [line for body in blocks(path, "console") for line in body.splitlines()]
-    return [re.sub(r"\s+#.*", "", line[2:]).strip() for line in lines if line.startswith("$ ")]
+    """Return the commands of the console blocks of a page."""
+    return [command for command, _ in shown(path)]
+
+
+def files_shown(path: Path) -> dict[str, str]:
+    """Return the TOML blocks that begin with their own name, as ``# study.toml``."""
+    named = {re.match(r"# (\w+\.toml)\n", body): body for body in blocks(path, "toml")}
+    return {match.group(1): body for match, body in named.items() if match}
+
+
+def disagreement(said: str, printed: str) -> str | None:
+    """Return the first line that says something else, numbers to about 3 %, None if there is none.
+
+    The last digits of a fit differ between machines; the words and the layout may not.
+    """
+    number = re.compile(r"-?\d[\d,]*\.?\d*")
+    lines = [x.split() for x in printed.splitlines() if x.strip()]
+    for line, got in itertools.zip_longest([x.split() for x in said.splitlines() if x.strip()], lines):
+        text, other = " ".join(line or ()), " ".join(got or ())
+        ours, theirs = ([float(x.replace(",", "")) for x in number.findall(t)] for t in (text, other))
+        close = len(ours) == len(theirs) and all(
+            abs(a - b) <= max(0.03 * abs(a), 0.02) for a, b in zip(ours, theirs, strict=True)
+        )
+        if not close or number.sub("#", text) != number.sub("#", other):
+            return f"shown:   {text}\nprinted: {other}"
+    return None
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
@@ -59,16 +99,21 @@ def test_the_make_targets_that_a_page_names_exist(page: Path) -> None:
 
 @pytest.mark.skipif(not (ROOT / "README.md").exists(), reason="there is no README yet")
 def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
-    """In order, in an empty folder, as a reader would type them; the checkout's files are at hand."""
-    wanted = [c for c in commands(ROOT / "README.md") if not c.startswith(ELSEWHERE)]
+    """In order, in an empty folder, as a reader would type them; the checkout's files are at hand.
+
+    Where the README shows what a command prints, it prints that.
+    """
+    wanted = [(c, said) for c, said in shown(ROOT / "README.md") if not c.startswith(ELSEWHERE)]
     here = Path(sys.executable).parent
-    if any(c.startswith("d3stats") for c in wanted) and not (here / "d3stats").exists():
+    if any(c.startswith("d3stats") for c, _ in wanted) and not (here / "d3stats").exists():
         pytest.skip("the command d3stats is not installed beside this Python: `make setup` does that")
     for name in ("notebooks", "figures"):
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, tmp_path / name)
+    for name, body in files_shown(ROOT / "README.md").items():
+        (tmp_path / name).write_text(body, encoding="utf-8")
     path = f"{here}{os.pathsep}{os.environ['PATH']}"
-    for command in wanted:
+    for command, said in wanted:
         done = subprocess.run(
             command,
             shell=True,
@@ -80,6 +125,40 @@ def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
             check=False,
         )
         assert done.returncode == 0, f"$ {command}\n{done.stdout}{done.stderr}"
+        if said:
+            assert (other := disagreement("\n".join(said), done.stdout)) is None, f"$ {command}\n{other}"
+
+
+def test_the_readmes_table_of_rules_is_made_of_what_the_rules_say_of_themselves() -> None:
+    rows = {
+        "| `{}` | {} | {} | {} |".format(
+            name,
+            *(text.replace("|", "\\|") for text in (rule.statistic, rule.guarantee, rule.citation)),
+        )
+        for name, rule in rule_names().items()
+        if inspect.isclass(rule) and issubclass(rule, StoppingRule)
+    }
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert {line for line in readme if line.startswith("| `")} == rows
+
+
+def test_the_stopping_page_has_a_row_for_every_rule() -> None:
+    page = (ROOT / "docs" / "methods" / "stopping.md").read_text(encoding="utf-8")
+    firsts = re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE)
+    texts = [text for text in firsts if not text.startswith("Optimal")]
+    assert {text.split(":")[0] for text in texts} | {"hu2025"} == set(rule_names())
+    for text in texts:
+        assert isinstance(from_text(text), StoppingRule)
+
+
+def test_the_plans_page_names_every_parameter_of_the_chain_with_its_prior() -> None:
+    from d3stats.models._chain_likelihood import NAMES, PRIOR_MEAN, PRIOR_SD
+
+    page = (ROOT / "docs" / "methods" / "planning.md").read_text(encoding="utf-8").replace("−", "-")
+    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| (-?[\d.]+) \| ([\d.]+) \|", page, re.MULTILINE)
+    said = {name: (float(m), float(sd)) for names, m, sd in rows for name in re.findall(r"\w+", names)}
+    prior = zip(PRIOR_MEAN.tolist(), PRIOR_SD.tolist(), strict=True)
+    assert said == dict(zip(NAMES, prior, strict=True))
 
 
 def test_the_readme_names_the_test_command_that_the_check_runs() -> None:

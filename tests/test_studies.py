@@ -5,7 +5,10 @@ from __future__ import annotations
 import runpy
 import tomllib
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,3 +41,108 @@ def test_the_findings_quote_the_simulation(capsys: pytest.CaptureFixture[str]) -
     for printed, said in zip(rows, quoted, strict=True):
         for value, word in zip(printed, said, strict=True):
             assert abs(float(value) - float(word)) <= 0.6 * 10.0 ** -len(word.partition(".")[2])
+
+
+def _study(name: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, pd.DataFrame]]:
+    folder = ROOT / "simulations" / name
+    made = {path.stem: pd.read_csv(path) for path in folder.glob("*.csv")}
+    return runpy.run_path(str(folder / "run.py")), tomllib.loads((folder / "config.toml").read_text()), made
+
+
+@pytest.mark.parametrize("name", ["d3_headline", "stability_stop"])
+def test_the_findings_hold_the_tables_that_the_study_wrote(name: str) -> None:
+    module, _, made = _study(name)
+    text = (ROOT / "simulations" / name / "findings.md").read_text()
+    fill = runpy.run_path(str(ROOT / "simulations" / "findings_tables.py"))["filled"]
+    assert fill(text, module["shown"](made)) == text
+    assert text.count("<!-- end -->") == len(module["shown"](made))
+
+
+def test_a_smaller_run_of_the_headline_study_agrees_with_its_tables() -> None:
+    module, config, made = _study("d3_headline")
+    found = made["calibrated"].query("what == 'parameter'").set_index("name")["calibrated"]
+    world = module["Courtroom"](**config["world"], **found.to_dict())
+    config["report"] |= {"replicates": 400, "levels": [0.95]}
+    texts = ["d3_paper", "d3_code", "fixed:2", "supermajority:0.8", "full", "unanimity"]
+    rules = {text: module["from_text"](text) for text in texts}
+    logs = module["Logs"](world, 1500, 1, config["rounds"], 7)
+    small = module["intervals"](logs.columns(rules), logs.end.cluster, config, 7)
+    both = small.merge(made["rules"].query("level == 0.95"), on=["rule", "measure"], suffixes=("", "_full"))
+    assert len(both) == len(texts) * 8
+    widths = [(both[f"high{end}"] - both[f"low{end}"]) / (2 * 1.96) for end in ("", "_full")]
+    away = (both["estimate"] - both["estimate_full"]).abs()
+    assert (away <= 4 * np.hypot(*widths) + 1e-12).all(), both[away > 4 * np.hypot(*widths)]
+    code = small.query("rule == 'd3_code' and measure == 'stopped_by_round_2'")
+    assert code["estimate"].item() == 0
+
+
+def test_a_smaller_run_of_the_stability_study_agrees_with_its_tables() -> None:
+    module, config, made = _study("stability_stop")
+    config["drift"] |= {"drift": [0.0, 0.04], "debates": [200, 620], "replicates": 2000}
+    config["sweep"] |= {"sizes": [100, 400], "batches_per_size": 12}
+    config["seed"] = 7
+    stops = module["false_stops"](config).merge(made["false_stops"], on=["drift", "debates"])
+    for name in ("first_exact", "first_rounded", "by_last_exact"):
+        error = np.hypot(stops[f"{name}_se_x"], stops[f"{name}_se_y"])
+        assert ((stops[f"{name}_x"] - stops[f"{name}_y"]).abs() <= 4 * error).all()
+    sizes = module["size_sweep"](config).merge(made["size_sweep"], on=["world", "rule", "batch"])
+    error = np.hypot(sizes["rounds_se_x"], sizes["rounds_se_y"])
+    assert len(sizes) == 18
+    assert ((sizes["rounds_x"] - sizes["rounds_y"]).abs() <= 4 * error + 1e-12).all()
+
+
+def test_the_findings_of_the_regret_study_hold_its_table() -> None:
+    module, _, made = _study("regret")
+    table = made["regret"]
+    assert (
+        module["markdown"](module["summary"](table))
+        in (ROOT / "simulations" / "regret" / "findings.md").read_text()
+    )
+    assert (table[module["rules_in"](table)] >= 0).all().all()
+    at_one_point = table[table["price"] == "round .01"]
+    assert at_one_point["unanimity"].min() > 0.005
+
+
+def test_regret_is_recomputed_to_the_last_written_digit_and_one_vote_is_optimal_in_the_voter_world() -> None:
+    module, config, made = _study("regret")
+    worlds = ["voter .65"]
+    config["prices"] = [price for price in config["prices"] if price["name"] in ("round .01", "tokens")]
+    again = module["study"](config, only=worlds, with_plan=False)
+    written = made["regret"][made["regret"]["world"].isin(worlds)]
+    both = again.merge(written, on=["price", "world"], suffixes=("", "_written"), validate="one_to_one")
+    assert len(both) == len(worlds) * len(config["prices"])
+    rules = module["rules_in"](again)
+    for name in ("optimum", *rules):
+        assert (both[name] - both[f"{name}_written"]).abs().max() < 1e-5
+    assert again[rules].min().min() > -1e-9
+    assert again.loc[again["world"] == "voter .65", "fixed:1"].abs().max() < 1e-9
+
+
+def test_the_findings_of_the_replay_of_real_logs_hold_its_tables() -> None:
+    module, _, made = _study("replay_real_logs")
+    text = (ROOT / "simulations" / "replay_real_logs" / "findings.md").read_text()
+    for measure in ("saved_rounds_vs_unanimity", "accuracy_vs_unanimity"):
+        assert module["shown"](made["replay"], measure) in text
+    assert module["shown_plans"](made["plan"]) in text
+
+
+def test_without_real_logs_their_replay_says_so_and_stops(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("D3STATS_DATA", str(tmp_path / "nowhere"))
+    monkeypatch.setattr("sys.argv", ["run.py", "-o", str(tmp_path)])
+    with pytest.raises(SystemExit, match=r"REAL LOGS NOT REPLAYED: no folder .*nowhere"):
+        runpy.run_path(str(ROOT / "simulations" / "replay_real_logs" / "run.py"), run_name="__main__")
+
+
+@pytest.mark.real_data
+def test_a_real_log_replays_to_the_numbers_that_were_written(data_dir: Path) -> None:
+    module, config, made = _study("replay_real_logs")
+    log = next(log for log in config["logs"] if log["label"] == "GSM8K, 4 seats, majority wrong")
+    rules = [module["from_text"](text) for text in config["rules"] if text != "hu2025"]
+    table, refused = module["replayed"](module["read"](log, data_dir), rules, config)
+    written = made["replay"][made["replay"]["log"] == log["label"]].set_index("rule")
+    for column in ("rounds", "accuracy", "flips", "saved_rounds_vs_unanimity", "accuracy_vs_unanimity"):
+        both = table.set_index("rule")[column].dropna()
+        assert (both - written.loc[both.index, column]).abs().max() < 6e-5
+    assert {name.partition(":")[0] for name in refused} >= {"sign_agreement", "budgeted", "token_budget"}

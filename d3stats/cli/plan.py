@@ -176,7 +176,7 @@ def show_plan(made: Plan) -> None:
     )
 
 
-def _cell(row: dict[str, Any], measure: str, digits: int) -> str:
+def _cell(row: dict[Any, Any], measure: str, digits: int) -> str:
     value, low, high = (row[measure + end] for end in ("", "_low", "_high"))
     return estimate(value, low, high, digits) if low < high else _bare(value, digits)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from d3stats.log.doctor import DoctorReport, examine
     from d3stats.log.problems import KINDS, LogError, Problem
     from d3stats.log.read import DebateLog, read_log
+    from d3stats.log.reduce import reduce_logs
     from d3stats.log.scan import LogCounts, count_log
     from d3stats.log.schema import Header, Item, Turn, Verdict
     from d3stats.log.write import LogWriter
@@ -33,6 +34,7 @@ _HOMES = {
     "count_log": "scan",
     "examine": "doctor",
     "read_log": "read",
+    "reduce_logs": "reduce",
     "write_csv": "convert",
     "write_jsonl": "convert",
     "write_parquet": "convert",
@@ -54,6 +56,7 @@ __all__ = [
     "count_log",
     "examine",
     "read_log",
+    "reduce_logs",
     "write_csv",
     "write_jsonl",
     "write_parquet",

@@ -1,7 +1,8 @@
 """The likelihood of the panel chain: one debate at a time given its easiness, summed over Gauss-Hermite nodes.
 
-Each debate has an easiness z ~ N(0, 1) for good, and each of its rounds a shock v ~ N(0, 1) of its own. The
-seats of a round are independent given both; sums over the nodes take the place of the two integrals.
+Each debate is of an easy or a hard kind and has an easiness z ~ N(0, 1) within its kind, for good, and each of its
+rounds has a shock v ~ N(0, 1) of its own. The seats of a round are independent given all that; sums over nodes
+take the place of the two integrals.
 """
 
 from __future__ import annotations
@@ -40,14 +41,18 @@ NAMES = (
     "log_pull",
     "hardening",
     "log_shock",
+    "gap_first",
+    "gap",
+    "logit_hard",
 )
 # Weak: on the logit scale of a single vote, one unit covers what any published debate has shown.
-PRIOR_MEAN = np.array([0.5, -0.3, 0.0, -0.5, 1.0, 0.5, 1.0, 0.0, -1.0])
-PRIOR_SD = np.array([1.0, 0.7, 0.7, 0.8, 1.0, 1.0, 1.0, 0.5, 0.8])
-LOWER = np.array([-5.0, -4.0, -5.0, -4.0, -5.0, -8.0, -5.0, -1.5, -5.0])
-UPPER = np.array([5.0, 1.5, 5.0, 1.5, 5.0, 8.0, 5.0, 1.5, 1.0])
+PRIOR_MEAN = np.array([0.5, -0.3, 0.0, -0.5, 1.0, 0.5, 1.0, 0.0, -1.0, 0.7, 0.7, -0.7])
+PRIOR_SD = np.array([1.0, 0.7, 0.7, 0.8, 1.0, 1.0, 1.0, 0.5, 0.8, 1.0, 1.0, 1.0])
+LOWER = np.array([-5.0, -4.0, -5.0, -4.0, -5.0, -8.0, -5.0, -1.5, -5.0, 0.0, 0.0, -4.0])
+UPPER = np.array([5.0, 1.5, 5.0, 1.5, 5.0, 8.0, 5.0, 1.5, 1.0, 6.0, 6.0, 3.0])
 
-NODES, SHOCKS = 9, 5
+NODES, SHOCKS = 5, 5
+"""Points for easiness within a kind, and for shocks."""
 _CHUNK = 1024
 
 
@@ -62,6 +67,15 @@ def hermite(n: int) -> Rule:
     """Return the rule with n nodes; weights sum to 1."""
     at, weight = np.polynomial.hermite_e.hermegauss(n)
     return Rule(at, weight / weight.sum())
+
+
+def kinds(nodes: int) -> tuple[Floats, Floats, Floats]:
+    """Return the classes of easiness: z, whether the kind is hard (0 or 1), and the weight within the kind.
+
+    Each of shape (2 * nodes,), the easy kind first.
+    """
+    rule = hermite(nodes)
+    return np.tile(rule.at, 2), np.repeat([0.0, 1.0], nodes), np.tile(rule.weight, 2)
 
 
 def features(ones: NDArray[np.int64], cast: NDArray[np.int64]) -> tuple[Floats, Floats]:
@@ -123,12 +137,15 @@ class ChainData:
 
 def _terms(theta: Floats, d: ChainData) -> tuple[Floats, Floats]:
     """Return each debate's log-likelihood and its gradient, shapes (debates,) and (debates, parameters)."""
-    first, log_spread_first, drift, log_spread, own, pull, log_pull, hardening, log_shock = theta
-    z, wz = hermite(NODES)
+    first, log_spread_first, drift, log_spread, own, pull, log_pull, hardening, log_shock = theta[:9]
+    gap_first, gap, logit_hard = theta[9:]
+    z, hard, within = kinds(NODES)
+    share = special.expit(logit_hard)
+    wz = within * np.where(hard == 1.0, share, 1.0 - share)
     v, wv = hermite(SHOCKS)
     spread_first, spread, shock = np.exp(log_spread_first), np.exp(log_spread), np.exp(log_shock)
 
-    eta = first + spread_first * z[:, None] + shock * v
+    eta = first + (spread_first * z - gap_first * hard)[:, None] + shock * v
     ones, cast = d.first_ones[:, None, None], d.first_cast[:, None, None]
     log_first = ones * eta - cast * np.logaddexp(0.0, eta) + np.log(wv)
     by_node = special.logsumexp(log_first, axis=2)
@@ -136,9 +153,8 @@ def _terms(theta: Floats, d: ChainData) -> tuple[Floats, Floats]:
 
     log_time = np.log(np.arange(1, d.linear.shape[1] + 1))
     scale = np.exp(hardening * log_time)[None, :, None, None]
-    middle = (drift + pull * d.linear + log_pull * d.logit)[:, :, None, None] + spread * z[
-        None, None, :, None
-    ]
+    middle = (drift + pull * d.linear + log_pull * d.logit)[:, :, None, None]
+    middle = middle + (spread * z - gap * hard)[None, None, :, None]
     mean_one, mean_zero = middle + own, middle - own
     eta_one, eta_zero = scale * mean_one + shock * v, scale * mean_zero + shock * v
     n1, n0 = d.cast_after_one[:, :, None, None], d.cast_after_zero[:, :, None, None]
@@ -171,6 +187,9 @@ def _terms(theta: Floats, d: ChainData) -> tuple[Floats, Floats]:
     moved = (in_one * mean_one + in_zero * mean_zero) * scale
     gradient[:, 7] = moved.sum(axis=(2, 3)) @ log_time
     gradient[:, 8] = (both.sum(axis=(1, 2)) @ v + in_first.sum(axis=1) @ v) * shock
+    gradient[:, 9] = -(in_first.sum(axis=2) @ hard)
+    gradient[:, 10] = -(scaled.sum(axis=(1, 3)) @ hard)
+    gradient[:, 11] = posterior @ hard - share
     return llf, gradient
 
 

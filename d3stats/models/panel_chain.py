@@ -1,16 +1,17 @@
 """How does a panel move from round to round? A small chain that fifty debates can carry.
 
-In debate i a seat's first vote is 1 with logit ``first + spread_first z_i + shock v_i1``, and after round t a
-seat that cast x (coded +1 and -1) casts 1 with logit
+In debate i a seat's first vote is 1 with logit ``first - gap_first h_i + spread_first z_i + shock v_i1``, and after
+round t a seat that cast x (coded +1 and -1) casts 1 with logit
 
-    t^hardening (drift + spread z_i + own_vote x + pull (2s - 1) + log_pull l(s)) + shock v_it
+    t^hardening (drift - gap h_i + spread z_i + own_vote x + pull (2s - 1) + log_pull l(s)) + shock v_it
 
-where s is the panel's share of ones in round t, ``l(s)`` half its logit with half a vote added, z_i ~ N(0, 1) the
-debate's easiness and v_it ~ N(0, 1) a shock that all seats of one round share. Votes are right/wrong where
-there is a gold label, else votes for one named answer. ``spread`` is what no vote can reveal at once,
-``own_vote`` is stubbornness, ``pull`` and ``log_pull`` are conformity (the voter model is log_pull near 2),
-``hardening`` lets convictions grow, ``shock`` is error that agents of one LLM share. Given z, seats that voted
-alike are alike, so the number of ones is a Markov chain and everything that depends on it is exact.
+where s is the panel's share of ones in round t, ``l(s)`` half its logit with half a vote added, h_i is 1 for a
+share ``hard`` of debates and 0 for the others, z_i ~ N(0, 1) the debate's easiness within its kind and v_it ~ N(0, 1)
+a shock that all seats of one round share. Votes are right/wrong where there is a gold label, else votes for one
+named answer. Two kinds are what bimodal logs ask for: panels that are nearly always right, and items that they
+find hard. ``own_vote`` is stubbornness, ``pull`` and ``log_pull`` are conformity (the voter model is log_pull near
+2), ``hardening`` lets convictions grow, ``shock`` is error that agents of one LLM share. Given kind and z, seats
+that voted alike are alike, so the number of ones is a Markov chain and everything that depends on it is exact.
 
 The fit maximises likelihood times a weak prior; its uncertainty is the curvature there (Laplace).
 """
@@ -32,7 +33,7 @@ __all__ = ["ChainLaws", "PanelChainFit", "chain_laws", "fit_panel_chain"]
 
 Floats = NDArray[np.float64]
 
-_STARTS = (chain.PRIOR_MEAN, np.array([0.5, 0.0, 0.2, 0.0, 0.2, 0.2, 0.1, 0.3, -2.0]))
+_STARTS = (chain.PRIOR_MEAN, np.array([1.2, -1.0, 1.0, -1.0, 0.5, 0.2, 0.1, 0.1, -1.5, 2.0, 2.0, -0.5]))
 _FLAT = 0.3
 """Least curvature that a direction is credited with: what the prior alone gives it, roughly."""
 
@@ -43,8 +44,8 @@ class ChainLaws:
 
     Attributes
     ----------
-    weight : ndarray, shape (nodes,)
-        Of the easiness classes.
+    weight : ndarray, shape (draws, nodes)
+        Of the classes, the easy kind first.
     initial : ndarray, shape (draws, nodes, panel + 1)
         Law of round 1's number of ones.
     steps : ndarray, shape (draws, rounds - 1, nodes, panel + 1, panel + 1)
@@ -109,13 +110,15 @@ class PanelChainFit:
         )
 
     def draws(self, n: int, rng: RngLike = None) -> Floats:
-        """Draw parameter vectors from the Laplace approximation, kept within the bounds; shape (n, 9)."""
+        """Draw parameter vectors from the Laplace approximation, kept within the bounds; shape (n, 12)."""
         integer("n", n, minimum=1)
         root = np.linalg.cholesky(self.cov.to_numpy())
         noise = as_rng(rng).standard_normal((n, len(self.params)))
         return np.clip(self.params.to_numpy() + noise @ root.T, chain.LOWER, chain.UPPER)
 
-    def process(self, panel: int, n_rounds: int, *, labelled: bool = True, nodes: int = 5) -> CountProcess:
+    def process(
+        self, panel: int, n_rounds: int, *, labelled: bool = True, nodes: int = chain.NODES
+    ) -> CountProcess:
         """Return the fitted law of the count of votes for A.
 
         Parameters
@@ -125,16 +128,18 @@ class PanelChainFit:
             Whether ones are right votes: A is then right in half of the debates. Otherwise ones are votes for
             A, and the "right" answer of a class is the one that its full-depth verdict most often names.
         nodes : int
-            Classes of easiness.
+            Classes of easiness within each kind.
         """
         laws = chain_laws(self.params.to_numpy()[None], panel, n_rounds, nodes=nodes)
         initial, steps = laws.initial[0], laws.steps[0].swapaxes(0, 1)
-        names = tuple(f"easiness {z:+.2f}" for z in chain.hermite(nodes).at)
+        z, hard, _ = chain.kinds(nodes)
+        names = tuple(f"{'hard' if h else 'easy'}, z {at:+.2f}" for at, h in zip(z, hard, strict=True))
+        weight = laws.weight[0]
         if labelled:
-            return CountProcess.symmetric(initial, steps, n_rounds=n_rounds, weights=laws.weight, names=names)
-        guess = CountProcess(laws.weight, np.ones(nodes, dtype=bool), initial, steps, n_rounds, names)
+            return CountProcess.symmetric(initial, steps, n_rounds=n_rounds, weights=weight, names=names)
+        guess = CountProcess(weight, np.ones(2 * nodes, dtype=bool), initial, steps, n_rounds, names)
         final = (guess.by_class()[-1] * guess.majority()).sum(axis=1)
-        return CountProcess(laws.weight, final >= 0.5, initial, steps, n_rounds, names)
+        return CountProcess(weight, final >= 0.5, initial, steps, n_rounds, names)
 
 
 def fit_panel_chain(votes: ArrayLike, cluster: ArrayLike | None = None) -> PanelChainFit:
@@ -243,25 +248,29 @@ def chain_laws(theta: ArrayLike, panel: int, n_rounds: int, *, nodes: int = chai
 
     Parameters
     ----------
-    theta : array, shape (draws, 9)
+    theta : array, shape (draws, 12)
         In the order of ``PanelChainFit.params``.
     panel, n_rounds : int
     nodes : int
-        Classes of easiness.
+        Classes of easiness within each kind.
     """
     n = integer("panel", panel, minimum=1)
     integer("n_rounds", n_rounds, minimum=1)
     columns = np.clip(np.atleast_2d(np.asarray(theta, dtype=np.float64)), chain.LOWER, chain.UPPER).T
-    first, log_spread_first, drift, log_spread, own, pull, log_pull, hardening, log_shock = columns
-    z, wz = chain.hermite(nodes)
+    first, log_spread_first, drift, log_spread, own, pull, log_pull, hardening, log_shock = columns[:9]
+    gap_first, gap, logit_hard = columns[9:]
+    z, hard, within = chain.kinds(nodes)
+    share = special.expit(logit_hard)[:, None]
+    weight = within * np.where(hard == 1.0, share, 1.0 - share)
     v, wv = chain.hermite(chain.SHOCKS)
     shock = np.exp(log_shock)[:, None] * v
     k = np.arange(n + 1)
-    eta = first[:, None, None] + np.exp(log_spread_first)[:, None, None] * z[:, None] + shock[:, None, :]
+    level = first[:, None] + np.exp(log_spread_first)[:, None] * z - gap_first[:, None] * hard
+    eta = level[:, :, None] + shock[:, None, :]
     initial = (_binomial(n, special.expit(eta)) * wv[:, None]).sum(axis=2)
     linear, logit = chain.features(k, np.full(n + 1, n))
     middle = (drift[:, None] + pull[:, None] * linear + log_pull[:, None] * logit)[:, None, :]
-    middle = middle + np.exp(log_spread)[:, None, None] * z[None, :, None]
+    middle = middle + (np.exp(log_spread)[:, None] * z - gap[:, None] * hard)[:, :, None]
     scale = np.arange(1, n_rounds)[None, :] ** hardening[:, None]
 
     def chance(sign: int, at: int) -> Floats:
@@ -269,14 +278,14 @@ def chain_laws(theta: ArrayLike, panel: int, n_rounds: int, *, nodes: int = chai
         both = scale[:, :, None, None] * mean[:, None, :, None] + shock[:, None, None, :]
         return np.asarray(special.expit(both))
 
-    steps = np.zeros((len(first), n_rounds - 1, nodes, n + 1, n + 1))
+    steps = np.zeros((len(first), n_rounds - 1, len(z), n + 1, n + 1))
     for i in range(n + 1):
         keep = _binomial(i, chance(1, i)) * wv[:, None]
         gain = _binomial(n - i, chance(-1, i))
         joint = np.swapaxes(keep, -1, -2) @ gain
         for j in range(i + 1):
             steps[:, :, :, i, j : j + n - i + 1] += joint[..., j, :]
-    return ChainLaws(wz, initial / initial.sum(-1, keepdims=True), steps / steps.sum(-1, keepdims=True))
+    return ChainLaws(weight, initial / initial.sum(-1, keepdims=True), steps / steps.sum(-1, keepdims=True))
 
 
 def _binomial(n: int, p: Floats) -> Floats:

@@ -19,7 +19,8 @@ def draw_counts(laws: ChainLaws, n_debates: int, rng: np.random.Generator) -> ND
     """Draw counts of ones from every parameter draw, shape (draws, debates, rounds)."""
     draws, nodes, size = laws.initial.shape
     n_rounds = laws.steps.shape[1] + 1
-    node = rng.choice(nodes, p=laws.weight, size=(draws, n_debates))
+    edges = np.cumsum(laws.weight, axis=1)[:, None, :]
+    node = np.minimum((edges < rng.random((draws, n_debates, 1))).sum(axis=2), nodes - 1)
     row = np.arange(draws)[:, None]
     counts = np.empty((draws, n_debates, n_rounds), dtype=np.int64)
     law = laws.initial[row, node]

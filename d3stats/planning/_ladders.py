@@ -113,7 +113,7 @@ def evaluate_ladders(
             going = np.matmul((alive * ~stops)[:, :, None, :], laws.steps[:, t])[:, :, 0, :]
             yield from climb(going, path, rounds, spent, here)
 
-    yield from climb(laws.initial * laws.weight[None, :, None], (), nothing, nothing, nothing)
+    yield from climb(laws.initial * laws.weight[:, :, None], (), nothing, nothing, nothing)
 
 
 def evaluate_thresholds(
@@ -127,7 +127,7 @@ def evaluate_thresholds(
     rewards = _rewards(laws, target)
     found = {}
     for name, steps in thresholds.items():
-        alive = laws.initial * laws.weight[None, :, None]
+        alive = laws.initial * laws.weight[:, :, None]
         rounds = np.zeros(len(alive))
         spent, kept = np.zeros_like(rounds), np.zeros_like(rounds)
         for t in range(n_rounds):

@@ -80,7 +80,9 @@ def observe(world: World, log: Trajectories, present: NDArray[np.bool_] | None =
     present : ndarray of bool, shape (debates, rounds, seats), optional
         Votes to keep; those of a simulated log are masked like the pilot's.
     """
-    votes = log.votes[:, :, : int(getattr(world, "panel", log.votes.shape[2]))]
+    template: Any = world
+    panel = int(template.panel)
+    votes = log.votes[:, :, :panel]
     if present is not None:
         votes = np.where(present, votes, MISSING)
     seen = votes != MISSING
@@ -91,17 +93,22 @@ def observe(world: World, log: Trajectories, present: NDArray[np.bool_] | None =
     right = ((votes == log.label[:, None, None]) & seen).sum(axis=2)
     two = answers_of(world) == 2
     ones = np.where(labelled[:, None], right, for_a)
-    against = np.where(labelled[:, None] & (two or not isinstance(world, Referees)), cast - right, for_b)
     # Referees may vote for a tie: their lead is that of A over B, whatever is right.
-    ones_of_lead = for_a if isinstance(world, Referees) else ones
-    against = for_b if isinstance(world, Referees) else against
+    ties = isinstance(world, Referees)
+    ahead = for_a if ties else ones
+    behind = for_b if ties else np.where(labelled[:, None], cast - right, for_b)
     none = cast == 0
     with np.errstate(invalid="ignore", divide="ignore"):
-        lead = np.where(none, np.nan, (ones_of_lead - against) / np.maximum(cast, 1))
+        lead = np.where(none, np.nan, (ahead - behind) / np.maximum(cast, 1))
         share = np.where(none | ~labelled[:, None], np.nan, right / np.maximum(cast, 1))
         first = np.where(none, np.nan, for_a / np.maximum(cast, 1))
-    high = votes.max(axis=2, initial=MISSING)
-    low = np.where(seen, votes, np.iinfo(np.int32).max).min(axis=2, initial=np.iinfo(np.int32).max)
+    if two:
+        # Two wrong answers of many are one camp to a world that knows right and wrong.
+        unanimous = (ones == 0) | (ones == cast)
+    else:
+        high = votes.max(axis=2, initial=MISSING)
+        low = np.where(seen, votes, np.iinfo(np.int32).max).min(axis=2, initial=np.iinfo(np.int32).max)
+        unanimous = high == low
     toward = np.where(labelled, (log.label == a) * 1.0 - (log.label == b), np.nan)
     gap = level = None
     if log.scores is not None and isinstance(world, (Courtroom, Referees)):
@@ -113,7 +120,7 @@ def observe(world: World, log: Trajectories, present: NDArray[np.bool_] | None =
         lead,
         labelled,
         share,
-        (high == low) & ~none,
+        unanimous & ~none,
         toward,
         first,
         log.depth,

@@ -1,7 +1,6 @@
-"""Which numbers of a world a pilot can be asked for, and how they map to the real line.
+"""Which numbers of a world a pilot can be asked for.
 
 A *group* is what a user names in `free`; a vector group (one number per class) makes several parameters.
-Bounded numbers are fitted as log-odds, positive ones as logs, weights as log ratios to the last weight.
 """
 
 from __future__ import annotations
@@ -12,8 +11,6 @@ from functools import singledispatch
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import special
 
 from d3stats.worlds import (
     Conformity,
@@ -26,14 +23,9 @@ from d3stats.worlds import (
     World,
 )
 
-__all__ = ["Group", "Space", "default_free", "groups_of"]
+__all__ = ["Group", "completed", "default_free", "groups_of"]
 
-Floats = NDArray[np.float64]
 INF = float("inf")
-_EDGE = 9.0
-"""How far log-odds and log ratios may go: a probability of .0001."""
-_LOWEST, _HIGHEST = 1e-2, 1e3
-"""Where positive numbers end: below and above, no pilot tells them from 0 and infinity."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +44,8 @@ class Group:
         What counts as a large difference, for a number without bounds.
     simplex : bool
         Whether the values are all weights but the last.
+    closed : bool
+        Whether a value may be `low` itself, as a standard deviation may be 0 and a precision may not.
     """
 
     read: Callable[[Any], tuple[float, ...]]
@@ -60,9 +54,12 @@ class Group:
     high: float = INF
     width: float = 2.0
     simplex: bool = False
+    closed: bool = False
 
 
-def scalar(name: str, low: float = -INF, high: float = INF, width: float = 2.0) -> Group:
+def scalar(
+    name: str, low: float = -INF, high: float = INF, width: float = 2.0, closed: bool = False
+) -> Group:
     """Return the group of a field that is one number."""
     return Group(
         lambda world: (float(getattr(world, name)),),
@@ -70,6 +67,7 @@ def scalar(name: str, low: float = -INF, high: float = INF, width: float = 2.0) 
         low,
         high,
         width,
+        closed=closed,
     )
 
 
@@ -106,7 +104,7 @@ def _conformity(world: Conformity) -> dict[str, Group]:
     classes = len(world.difficulties)
 
     def weigh(given: Conformity, values: tuple[float, ...]) -> Conformity:
-        pairs = zip(_completed(values), (e for _, e in given.difficulties), strict=True)
+        pairs = zip(completed(values), (e for _, e in given.difficulties), strict=True)
         return replace(given, difficulties=tuple(pairs))
 
     def ease(given: Conformity, values: tuple[float, ...]) -> Conformity:
@@ -116,7 +114,7 @@ def _conformity(world: Conformity) -> dict[str, Group]:
     groups = {
         "stubbornness": scalar("stubbornness", 0, 1),
         "conformity": scalar("conformity"),
-        "shared_sd": scalar("shared_sd", 0),
+        "shared_sd": scalar("shared_sd", 0, closed=True),
         "easiness": Group(lambda w: tuple(e for _, e in w.difficulties), ease),
     }
     if not isinstance(world.skill, tuple):
@@ -139,7 +137,7 @@ def _mixture(world: MixturePanel) -> dict[str, Group]:
     if len(world.weights) == 1 and size > 1:
         groups["weights"] = Group(
             lambda w: tuple(w.weights[0][:-1]),
-            lambda w, values: replace(w, weights=(tuple(_completed(values)),)),
+            lambda w, values: replace(w, weights=(tuple(completed(values)),)),
             0,
             1,
             simplex=True,
@@ -180,9 +178,11 @@ def _courtroom(world: Courtroom) -> dict[str, Group]:
         return replace(given, categories=rows)
 
     groups = {
-        name: scalar(name, 0)
-        for name in ("improvement", "advocate_sd", "upside", "noise", "label_noise")
-        + ("juror_shared", "juror_persona", "juror_noise")
+        name: scalar(name, 0, closed=True)
+        for name in (
+            *("improvement", "advocate_sd", "upside", "noise", "label_noise"),
+            *("juror_shared", "juror_persona", "juror_noise"),
+        )
     }
     groups |= {name: scalar(name, 0, 1) for name in ("hidden", "decay", "advocate_correlation", "halo")}
     groups |= {name: scalar(name, width=4.0) for name in ("skill", "position_bias")}
@@ -200,12 +200,12 @@ def _mean_gap(world: Courtroom) -> float:
 @groups_of.register
 def _referees(world: Referees) -> dict[str, Group]:
     positive = ("gap_sd", "label_noise", "tie_margin", "shared_sd", "role_sd", "talk_noise", "level_sd")
-    groups = {name: scalar(name, 0) for name in positive}
+    groups = {name: scalar(name, 0, closed=True) for name in positive}
     groups["conformity"] = scalar("conformity", 0, 1)
     groups["position_bias"] = scalar("position_bias")
     groups["base"] = scalar("base", 1, 10)
     if world.communication == "simultaneous_with_summarizer":
-        groups["summary_noise"] = scalar("summary_noise", 0)
+        groups["summary_noise"] = scalar("summary_noise", 0, closed=True)
     zeros = (0.0,) * world.panel
     groups["lean"] = Group(lambda w: tuple(w.lean) or zeros, lambda w, values: replace(w, lean=values))
     return groups
@@ -228,96 +228,6 @@ def default_free(world: World) -> tuple[str, ...]:
     return tuple(name for name in _DEFAULT[type(world)] if name in allowed)
 
 
-def _completed(values: Sequence[float]) -> tuple[float, ...]:
+def completed(values: Sequence[float]) -> tuple[float, ...]:
+    """Return weights with the last one, which the others leave."""
     return (*values, max(0.0, 1.0 - sum(values)))
-
-
-class Space:
-    """The free parameters of a world, on their own scale and on the real line.
-
-    Parameters
-    ----------
-    world : World
-        The template; what is not free stays as it is here.
-    free : sequence of str
-    """
-
-    def __init__(self, world: World, free: Sequence[str]) -> None:
-        allowed = groups_of(world)
-        unknown = [name for name in free if name not in allowed]
-        if isinstance(free, str) or unknown or not free:
-            listed = ", ".join(sorted(allowed))
-            got = repr(free) if isinstance(free, str) or not free else ", ".join(map(repr, unknown))
-            raise ValueError(f"free must be names out of {listed} for {type(world).__name__}; got {got}")
-        if len(set(free)) < len(free):
-            raise ValueError(f"free must name each parameter once; got {tuple(free)!r}")
-        self.template = world
-        self.free = tuple(free)
-        self._groups = [allowed[name] for name in self.free]
-        self._sizes = [len(g.read(world)) for g in self._groups]
-        self._cuts = np.cumsum(self._sizes)[:-1].tolist()
-        parts = list(zip(self.free, self._groups, self._sizes, strict=True))
-        self.names = tuple(
-            name if size == 1 and not group.simplex else f"{name}_{i + 1}"
-            for name, group, size in parts
-            for i in range(size)
-        )
-        self.low = np.array([g.low for _, g, n in parts for _ in range(n)])
-        self.high = np.array([g.high for _, g, n in parts for _ in range(n)])
-        self.width = np.array([g.width for _, g, n in parts for _ in range(n)])
-        positive = np.isinf(self.high) & np.isfinite(self.low)
-        both = np.isfinite(self.high) & np.isfinite(self.low)
-        self.box_low: Floats = np.where(positive, np.log(_LOWEST), np.where(both, -_EDGE, -INF))
-        self.box_high: Floats = np.where(positive, np.log(_HIGHEST), np.where(both, _EDGE, INF))
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def values(self, x: Floats) -> Floats:
-        """Return the parameters on their own scale."""
-        out = []
-        for group, part in zip(self._groups, np.split(x, self._cuts), strict=True):
-            if group.simplex:
-                out.append(special.softmax(np.append(part, 0.0))[:-1])
-            elif np.isfinite(group.high):
-                out.append(group.low + (group.high - group.low) * special.expit(part))
-            elif np.isfinite(group.low):
-                out.append(group.low + np.exp(part))
-            else:
-                out.append(part)
-        return np.concatenate(out)
-
-    def start(self) -> Floats:
-        """Return the template's parameters on the real line, moved off the bounds."""
-        out = []
-        for group in self._groups:
-            values = np.array(group.read(self.template))
-            if group.simplex:
-                whole = np.maximum(_completed(values.tolist()), 1e-3)
-                out.append(np.log(whole[:-1] / whole[-1]))
-            elif np.isfinite(group.high):
-                share = (values - group.low) / (group.high - group.low)
-                out.append(special.logit(np.clip(share, 0.02, 0.98)))
-            elif np.isfinite(group.low):
-                out.append(np.log(np.clip(values - group.low, 0.05, 0.5 * _HIGHEST)))
-            else:
-                out.append(values)
-        return np.concatenate(out)
-
-    def world(self, x: Floats) -> Any:
-        """Return the template with these parameters."""
-        made: Any = self.template
-        for group, part in zip(self._groups, np.split(self.values(x), self._cuts), strict=True):
-            made = group.write(made, tuple(part.tolist()))
-        return made
-
-    def jacobian(self, x: Floats) -> Floats:
-        """Return the derivative of :meth:`values`, by central differences."""
-        h = 1e-6
-        columns = [(self.values(x + h * e) - self.values(x - h * e)) / (2 * h) for e in np.eye(len(x))]
-        return np.stack(columns, axis=1)
-
-    def on_bound(self, x: Floats) -> NDArray[np.bool_]:
-        """Say which parameters ended on the edge of what is searched."""
-        result: NDArray[np.bool_] = (x < self.box_low + 0.05) | (x > self.box_high - 0.05)
-        return result

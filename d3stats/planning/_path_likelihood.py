@@ -11,7 +11,7 @@ from scipy import optimize, special
 
 from d3stats.models.process import CountProcess
 from d3stats.planning._observed import Observed
-from d3stats.planning._parameters import Space
+from d3stats.planning._space import Space
 from d3stats.simulate import count_process
 
 __all__ = ["LikelihoodFit", "Paths", "fit_likelihood", "is_exact"]
@@ -154,8 +154,16 @@ def fit_likelihood(
         np.clip(starts[0] + rng.normal(0, 0.7, len(space)), space.box_low, space.box_high)
         for _ in range(n_starts - 1)
     ]
-    options = {"maxiter": 300, "ftol": 1e-11, "gtol": 1e-6}
-    climbs = [optimize.minimize(loss, x, method="L-BFGS-B", bounds=bounds, options=options) for x in starts]
+    climbs = [
+        optimize.minimize(
+            loss,
+            z,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"maxiter": 300, "ftol": 1e-11, "gtol": 1e-6},
+        )
+        for z in starts
+    ]
     best = min(climbs, key=lambda climb: float(climb.fun))
     reached = sum(float(climb.fun) < float(best.fun) + 1e-5 for climb in climbs)
     x = np.asarray(best.x, dtype=np.float64)

@@ -19,8 +19,8 @@ __all__ = ["Limit", "exact_limit", "limit_row"]
 
 Floats = NDArray[np.float64]
 
-_NODES = 3
-"""Classes of easiness in the limit: beliefs over more take minutes, and change it by little."""
+_NODES = 2
+"""Classes of easiness within a kind, in the limit: beliefs over more take minutes."""
 
 
 class Limit:

@@ -1,7 +1,8 @@
-"""The compiled loop of a scan: sums over debates, then squared residuals over questions.
+"""The compiled loops of a scan: firings to bits, sums over debates, then squared residuals over questions.
 
 Compiled because the same in numpy is some forty passes over arrays too large for a core's cache; here it is
-two. Importing this module loads numba; only :mod:`d3stats.planning.scan` does so, when a scan begins.
+two. Importing this module loads numba; a scan does so when it begins, and so does whoever looks for the stops of a
+rule that is not about camps alone.
 """
 
 from __future__ import annotations

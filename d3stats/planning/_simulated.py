@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special
+from scipy import special
 
 from d3stats.planning._moments import Key, clustered_covariance, means, moments
 from d3stats.planning._observed import Observed, observe
-from d3stats.planning._parameters import Space
 from d3stats.planning._path_likelihood import inverted
+from d3stats.planning._space import Space
 from d3stats.simulate import simulate
 from d3stats.trajectories import MISSING, Trajectories
 
@@ -30,6 +30,12 @@ __all__ = ["MomentFit", "drawn_like", "fit_moments"]
 Floats = NDArray[np.float64]
 _STEP = 0.05
 """Step of a difference, as a share of a log-odds, a log, or half a parameter's width."""
+_MOST_STEPS = 10
+_MOST_REGRESSIONS = 4
+_POINTS_PER_PARAMETER = 4
+"""Pairs of points of a regression."""
+_SETTLED = 0.5
+"""How far, in standard errors, the last step of a search that has settled may have gone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +81,8 @@ def drawn_like(world: Any, pilot: Trajectories, n_debates: int, seed: int) -> Ob
     if pilot.scores is None:
         scores = None
     elif scores is not None and np.isnan(pilot.scores).any():
-        scores = np.where(np.isnan(pilot.scores[:, :, :2]).any(axis=2)[at][:, :, None], np.nan, scores)
+        gone: NDArray[np.bool_] = np.isnan(pilot.scores).max(axis=2)
+        scores = np.where(gone[at][:, :, None], np.nan, scores)
     return observe(world, _with(log, label, scores), present)
 
 
@@ -87,32 +94,46 @@ def fit_moments(
     space: Space, pilot: Trajectories, seen: Observed, n_sim: int, rng: np.random.Generator
 ) -> MomentFit:
     """Find the world with the pilot's moments."""
-    seed = int(rng.integers(2**62))
     ratio = n_sim / pilot.n_debates
     centre = 0.0 if seen.level is None else float(np.nanmean(seen.level))
-    columns = moments(seen, centre)
+    # What fewer than two debates show is no moment.
+    columns = {k: v for k, v in moments(seen, centre).items() if (~np.isnan(v)).sum() > 1}
     keys = list(columns)
     table = np.stack(list(columns.values()), axis=1)
     target, of_pilot = means(table), clustered_covariance(table, seen.cluster)
     groups = len(np.unique(seen.cluster))
 
-    def simulated(x: Floats, size: int) -> Floats:
-        drawn = drawn_like(space.world(x), pilot, size, seed)
-        return np.stack(list(moments(drawn, centre).values()), axis=1)
+    def simulated(x: Floats, seed: int) -> Floats:
+        drawn = drawn_like(space.world(x), pilot, n_sim, seed)
+        found = moments(drawn, centre)
+        return np.stack([found[key] for key in keys], axis=1)
 
-    few = max(1, round(n_sim / 4 / pilot.n_debates)) * pilot.n_debates
-    x = _screened(space, lambda z: means(simulated(z, few)), target, of_pilot, rng)
-    # A first climb finds where the world's own covariance is to be taken, a second one uses it.
-    x, _, _ = _climb(space, lambda z: simulated(z, few), target, x, of_pilot, seen, xtol=2e-2)
-    x, residual, kept = _climb(space, lambda z: simulated(z, n_sim), target, x, of_pilot, seen, xtol=2e-3)
-    derivative, rest = _slope(residual, x, space), residual(x)
+    seed = int(rng.integers(2**62))
+    x = _screened(space, lambda z: means(simulated(z, seed)), target, of_pilot, rng)
+    for stage in range(2):
+        # The first climb finds where the world's own covariance is to be taken.
+        cov = _shrunk(of_pilot, _covariance_of_one(simulated(x, seed)), len(table), groups)
+        kept = independent(cov)
+        if len(kept) < len(space):
+            raise ValueError(
+                f"free must name at most {len(kept)} parameters for this pilot, as many as it has moments; "
+                f"got {len(space)}"
+            )
+        root = np.linalg.cholesky(cov[np.ix_(kept, kept)]).astype(np.float64)
+
+        def residual(
+            z: Floats, seed: int = seed, root: Floats = root, kept: NDArray[np.int64] = kept
+        ) -> Floats:
+            off = (means(simulated(z, seed)) - target)[kept]
+            return np.asarray(np.linalg.solve(root, off), dtype=np.float64)
+
+        if stage == 0:
+            x = _descend(space, residual, x)
+    x, rest, covariance, blind, settled, noise = _refined(space, residual, x, rng)
+    inflation = 1 + noise / ratio
     held = space.on_bound(x)
-    information = derivative.T @ derivative / (1 + 1 / ratio)
-    covariance, blind = inverted(information, held)
-    left = covariance @ (derivative.T @ rest) / (1 + 1 / ratio)
-    spread = np.sqrt(np.maximum(np.diag(covariance), 1e-30))
-    settled = bool((np.abs(left[~blind]) < 0.25 * spread[~blind]).all())
-    statistic = float(rest @ rest) / (1 + 1 / ratio)
+    statistic = float(rest @ rest) / inflation
+    covariance = covariance * inflation
     df = len(kept) - int((~held).sum())
     return MomentFit(
         x,
@@ -128,49 +149,96 @@ def fit_moments(
     )
 
 
-def _climb(
-    space: Space,
-    simulated: Callable[[Floats], Floats],
-    target: Floats,
-    x: Floats,
-    of_pilot: Floats,
-    seen: Observed,
-    xtol: float,
-) -> tuple[Floats, Callable[[Floats], Floats], NDArray[np.int64]]:
-    """Minimise the weighted distance from `x` on; the weights are those of the world at `x`."""
-    groups = len(np.unique(seen.cluster))
-    cov = _shrunk(of_pilot, _covariance_of_one(simulated(x)), len(seen.cluster), groups)
-    kept = independent(cov)
-    if len(kept) < len(space):
-        raise ValueError(
-            f"free must name at most {len(kept)} parameters for this pilot, as many as it has moments; "
-            f"got {len(space)}"
-        )
-    root = np.linalg.cholesky(cov[np.ix_(kept, kept)])
+def _descend(space: Space, residual: Callable[[Floats], Floats], x: Floats) -> Floats:
+    """Take damped Gauss-Newton steps, all with one seed, until one is small beside the standard errors."""
+    damping = 1e-3
+    rest = residual(x)
+    for _ in range(_MOST_STEPS):
+        slope = _slope(residual, x, space)
+        normal = slope.T @ slope
+        scale = np.maximum(np.diag(normal), 1e-12)
+        for _ in range(4):
+            move = -np.linalg.solve(normal + damping * np.diag(scale), slope.T @ rest)
+            move = np.clip(move, -1.5 * _reach(space), 1.5 * _reach(space))
+            trial = np.clip(x + move, space.box_low, space.box_high)
+            there = residual(trial)
+            if there @ there < rest @ rest:
+                break
+            damping = max(10 * damping, 1e-2)
+        else:
+            return x
+        small = bool((np.abs(trial - x) < 0.5 / np.sqrt(scale)).all())
+        x, rest, damping = trial, there, damping / 10
+        if small:
+            break
+    return x
 
-    def residual(z: Floats) -> Floats:
-        result: Floats = np.linalg.solve(root, (means(simulated(z)) - target)[kept])
-        return result
 
-    found = optimize.least_squares(
-        residual,
-        x,
-        jac=lambda z: _slope(residual, z, space),
-        bounds=(space.box_low, space.box_high),
-        x_scale=_reach(space),
-        xtol=xtol,
-        ftol=xtol / 20,
-        max_nfev=12,
-    )
-    return np.asarray(found.x, dtype=np.float64), residual, kept
+def _slope(residual: Callable[[Floats], Floats], x: Floats, space: Space) -> Floats:
+    """Differentiate by central differences, wide enough that votes flip."""
+    columns = []
+    for at in np.diag(_STEP * _reach(space)):
+        high, low = np.minimum(x + at, space.box_high), np.maximum(x - at, space.box_low)
+        columns.append((residual(high) - residual(low)) / (high - low).sum())
+    return np.stack(columns, axis=1)
+
+
+def _refined(
+    space: Space, residual: Callable[..., Floats], x: Floats, rng: np.random.Generator
+) -> tuple[Floats, Floats, Floats, NDArray[np.bool_], bool, float]:
+    """Regress moments on parameters about one standard error around, each point with its own seed; step; repeat.
+
+    A difference of two simulations shows single votes; the regression shows the slope, and its noise is that of
+    all its points together, also in a world whose random numbers do not stay put when a parameter moves.
+
+    Returns
+    -------
+    x, rest, covariance, blind, settled, noise
+        `rest` is what stays of the moments at `x`; `noise` the variance of its simulation error, in units of
+        that of one point.
+    """
+    slope = _slope(residual, x, space)
+    covariance, blind = inverted(slope.T @ slope, space.on_bound(x))
+    for _ in range(_MOST_REGRESSIONS):
+        sd = np.sqrt(np.diag(covariance))
+        shrink = np.minimum(1.0, 0.5 * _reach(space) / np.maximum(sd, 1e-12))
+        values, vectors = np.linalg.eigh(covariance * np.outer(shrink, shrink))
+        good = values > 1e-10 * max(float(values.max()), 1e-12)
+        root = vectors[:, good] * np.sqrt(values[good])
+        back = np.linalg.pinv(root)
+        half = rng.standard_normal((_POINTS_PER_PARAMETER * root.shape[1], root.shape[1]))
+        points = np.clip(x + np.concatenate([half, -half]) @ root.T, space.box_low, space.box_high)
+        z = (points - x) @ back.T
+        found = np.stack([residual(at, seed=int(rng.integers(2**62))) for at in points])
+        design = np.column_stack([np.ones(len(z)), z, z**2])
+        fitted = np.linalg.lstsq(design, found, rcond=None)[0]
+        noise = float(np.linalg.pinv(design.T @ design)[0, 0])
+        slope, start = fitted[1 : 1 + z.shape[1]].T @ back, fitted[0]
+        covariance, blind = inverted(slope.T @ slope, space.on_bound(x))
+        move = -covariance @ (slope.T @ start)
+        move = np.clip(move, -1.5 * _reach(space), 1.5 * _reach(space))
+        move = np.clip(x + move, space.box_low, space.box_high) - x
+        error = np.sqrt(np.maximum(np.diag(covariance), 1e-30))
+        x = x + move
+        settled = bool((np.abs(move[~blind]) < _SETTLED * error[~blind]).all())
+        if settled:
+            break
+    return x, start + slope @ move, covariance, blind, settled, noise
 
 
 def _covariance_of_one(table: Floats) -> Floats:
     """Return the covariance of a single debate's moments."""
-    return clustered_covariance(table, np.arange(len(table))) * len(table)
+    result: Floats = clustered_covariance(table, np.arange(len(table))) * len(table)
+    return result
 
 
-def _screened(space: Space, moments_at: Any, target: Floats, cov: Floats, rng: np.random.Generator) -> Floats:
+def _screened(
+    space: Space,
+    moments_at: Callable[[Floats], Floats],
+    target: Floats,
+    cov: Floats,
+    rng: np.random.Generator,
+) -> Floats:
     """Return the best of the template and some worlds around it, each moment in units of its own error."""
     unit = np.sqrt(np.diag(cov))
     unit = np.maximum(unit, 0.02 * np.maximum(np.abs(target), 0.1))
@@ -179,12 +247,13 @@ def _screened(space: Space, moments_at: Any, target: Floats, cov: Floats, rng: n
     trials = [first, *(first + rng.uniform(-1, 1, (12, len(space))) * spread)]
     trials = [np.clip(x, space.box_low + 0.1, space.box_high - 0.1) for x in trials]
     off = [float((((moments_at(x) - target) / unit) ** 2).sum()) for x in trials]
-    return trials[int(np.argmin(off))]
+    best: Floats = trials[int(np.argmin(off))]
+    return best
 
 
 def _shrunk(of_pilot: Floats, of_world: Floats, n_debates: int, groups: int) -> Floats:
-    """Mix the pilot's covariance with the world's; the fewer questions per moment, the more of the world's."""
-    share = min(0.9, len(of_pilot) / (len(of_pilot) + groups))
+    """Mix the pilot's covariance with the world's; half, and more with few questions per moment."""
+    share = max(0.5, len(of_pilot) / (len(of_pilot) + groups))
     # Clustering makes the pilot's means vary more than debates that are all questions of their own.
     known = np.diag(of_world) > 0
     ratio = np.diag(of_pilot)[known] * n_debates / np.diag(of_world)[known]
@@ -194,7 +263,7 @@ def _shrunk(of_pilot: Floats, of_world: Floats, n_debates: int, groups: int) -> 
 
 
 def independent(cov: Floats) -> NDArray[np.int64]:
-    """Return the moments that are not next to a linear combination of those before them (R squared < .98)."""
+    """Return the moments that are not next to a linear combination of those before them (R squared < .9)."""
     sd = np.sqrt(np.diag(cov))
     kept: list[int] = []
     for i in range(len(cov)):
@@ -203,7 +272,7 @@ def independent(cov: Floats) -> NDArray[np.int64]:
         if kept:
             inside = cov[np.ix_(kept, kept)]
             across = cov[kept, i]
-            if across @ np.linalg.solve(inside, across) > 0.98 * cov[i, i]:
+            if across @ np.linalg.solve(inside, across) > 0.9 * cov[i, i]:
                 continue
         kept.append(i)
     return np.array(kept, dtype=np.int64)
@@ -212,13 +281,3 @@ def independent(cov: Floats) -> NDArray[np.int64]:
 def _reach(space: Space) -> Floats:
     result: Floats = np.where(np.isfinite(space.box_high), 1.0, 0.5 * space.width)
     return result
-
-
-def _slope(residual: Any, x: Floats, space: Space) -> Floats:
-    """Differentiate by central differences, wide enough that votes flip."""
-    columns = []
-    for step, unit in zip(_STEP * _reach(space), np.eye(len(x)), strict=True):
-        high = np.minimum(x + step * unit, space.box_high)
-        low = np.maximum(x - step * unit, space.box_low)
-        columns.append((residual(high) - residual(low)) / (high - low).sum())
-    return np.stack(columns, axis=1)

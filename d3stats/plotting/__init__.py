@@ -11,6 +11,7 @@ from d3stats.plotting.gap_trajectories import plot_gap_trajectories
 from d3stats.plotting.ks_series import plot_ks_series
 from d3stats.plotting.overview import draw_overview
 from d3stats.plotting.plan_fan import plot_plan_fan
+from d3stats.plotting.predictive_check import plot_predictive_check
 from d3stats.plotting.regret import plot_regret_map
 from d3stats.plotting.stop_histogram import plot_stop_histogram
 from d3stats.plotting.stop_rounds import plot_stop_rounds
@@ -25,6 +26,7 @@ __all__ = [
     "plot_gap_trajectories",
     "plot_ks_series",
     "plot_plan_fan",
+    "plot_predictive_check",
     "plot_regret_map",
     "plot_stop_histogram",
     "plot_stop_rounds",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,8 @@ COLUMNS = ("rule", "cost", "kept")
 LIMITS = ("cost_low", "cost_high", "kept_low", "kept_high")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_NARROW = 5.0
+"""Inches below which a legend beside the axes leaves too little of them."""
 
 
 def plot_frontier(
@@ -67,15 +70,11 @@ def plot_frontier(
     top = column(checked["kept"]).max()
     low = column(checked["kept"]).min()
     for i, row in enumerate(checked.to_dict("records")):
-        bars = {
-            f"{axis}err": [[row[name] - row[f"{name}_low"]], [row[f"{name}_high"] - row[name]]]
-            for axis, name in (("x", "cost"), ("y", "kept"))
-            if np.isfinite(row.get(f"{name}_low", np.nan)) and np.isfinite(row.get(f"{name}_high", np.nan))
-        }
         ax.errorbar(
             row["cost"],
             row["kept"],
-            **bars,
+            xerr=_bars(row, "cost"),
+            yerr=_bars(row, "kept"),
             fmt=MARKERS[i % len(MARKERS)],
             color=COLOURS[i % len(COLOURS)],
             markersize=4.5,
@@ -89,5 +88,16 @@ def plot_frontier(
     ax.set_xlim(left=0)
     ax.set_xlabel(cost_label)
     ax.set_ylabel(kept_label)
-    ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
+    if ax.figure.bbox.width / ax.figure.dpi < _NARROW:
+        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, columnspacing=1.0)
+    else:
+        ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
     return ax
+
+
+def _bars(row: Mapping[Hashable, Any], name: str) -> list[list[float]] | None:
+    """Return how far the interval reaches down and up; None without one."""
+    low, high = row.get(f"{name}_low", np.nan), row.get(f"{name}_high", np.nan)
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return None
+    return [[row[name] - low], [high - row[name]]]

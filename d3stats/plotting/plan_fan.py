@@ -68,7 +68,7 @@ def plot_plan_fan(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     shown = ", ".join(f"{level:.0%}" for level in sorted(levels))
     ax.set_xlabel("debates")
     ax.set_ylabel(f"{units[0]}, total")
-    ax.set_xlim(left=0)
+    ax.set_xlim(0, column(frame["debates"]).max())
     ax.set_ylim(bottom=0)
     ax.legend(title=f"bands: {shown}", title_fontsize=7, loc="upper left")
     return ax

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from d3stats.plotting._frame import check_frame, column, one_axes
 from d3stats.plotting.style import TWO_COLUMNS
@@ -16,12 +17,16 @@ if TYPE_CHECKING:
 __all__ = ["plot_regret_map"]
 
 COLUMNS = ("world", "rule", "regret")
+_LEAST_WIDTH = 0.24
+"""Inches that four characters of six points need."""
 
 
 def plot_regret_map(
     frame: pd.DataFrame, *, label: str = "regret, share of a verdict", ax: Axes | None = None
 ) -> Axes:
     """Draw the regret of rules over worlds as a map, light where a rule is near the optimum.
+
+    The colour goes by the square root of the regret; the regret is written into its cell where there is room.
 
     Parameters
     ----------
@@ -48,6 +53,8 @@ def plot_regret_map(
     >>> [text.get_text() for text in plot_regret_map(frame).get_xticklabels()]
     ['easy', 'hard']
     """
+    from matplotlib.colors import PowerNorm
+
     frame = check_frame(frame, COLUMNS, ("regret",))
     regret = column(frame["regret"])
     if (regret < -1e-9).any():
@@ -59,16 +66,33 @@ def plot_regret_map(
     grid = np.full((len(rules), len(worlds)), np.nan)
     for world, rule, value in zip(frame["world"].astype(str), frame["rule"].astype(str), regret, strict=True):
         grid[rules.index(rule), worlds.index(world)] = max(value, 0.0)
-    ax = one_axes(ax, width=TWO_COLUMNS, height=1.3 + 0.24 * len(rules))
+    ax = one_axes(ax, width=TWO_COLUMNS, height=1.1 + 0.19 * len(rules))
     top = float(np.nanmax(grid)) or 1.0
-    image = ax.imshow(grid, cmap="cividis_r", vmin=0.0, vmax=top, aspect="auto")
-    for i in range(len(rules)):
-        for j in range(len(worlds)):
-            if np.isfinite(grid[i, j]):
-                shade = "white" if grid[i, j] > 0.55 * top else "black"
-                ax.text(j, i, f"{grid[i, j]:.3f}", ha="center", va="center", fontsize=6, color=shade)
-    ax.set_xticks(range(len(worlds)), worlds, rotation=30, ha="right")
+    # The root spreads the small regrets, which are those that choose between rules.
+    image = ax.imshow(grid, cmap="Blues", norm=PowerNorm(0.5, vmin=0.0, vmax=top), aspect="auto")
+    ax.set_xticks(range(len(worlds)), worlds, rotation=45, ha="right", rotation_mode="anchor")
     ax.set_yticks(range(len(rules)), rules)
     ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
     ax.figure.colorbar(image, ax=ax, label=label, fraction=0.04, pad=0.02)
+    _write_numbers(ax, grid, top)
     return ax
+
+
+def _write_numbers(ax: Axes, grid: NDArray[np.float64], top: float) -> None:
+    """Write each regret into its cell, where the cells are wide enough to read it."""
+    # The layout decides how wide a cell is, and it is only made when the figure is drawn.
+    ax.figure.canvas.figure.draw_without_rendering()
+    inches = ax.get_window_extent().width / ax.figure.dpi / grid.shape[1]
+    if inches < _LEAST_WIDTH:
+        return
+    for (i, j), value in np.ndenumerate(grid):
+        if np.isfinite(value):
+            shade = "white" if value > 0.3 * top else "black"
+            ax.text(j, i, _short(value), ha="center", va="center", fontsize=6, color=shade)
+
+
+def _short(value: float) -> str:
+    """Return three decimals without the leading zero, and 0 for what is less than half of the last."""
+    text = f"{value:.3f}"
+    return "0" if float(text) == 0 else text.removeprefix("0")

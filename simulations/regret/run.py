@@ -138,14 +138,22 @@ def rules_in(table: pd.DataFrame) -> list[str]:
     return list(table.columns[table.columns.get_loc("posterior") + 1 :])
 
 
-def by_price(table: pd.DataFrame) -> pd.DataFrame:
-    """Return each rule's mean and largest regret at each price, and how often it is within .005 of the best."""
+def summary(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per rule: its mean regret over the worlds at each price, then its largest at each price."""
     long = table.melt(["price", "world"], rules_in(table), "rule", "regret")
-    found = long.groupby(["price", "rule"], sort=False)["regret"].agg(
-        mean="mean", worst="max", near=lambda x: (x < 0.005).mean()
+    prices = list(dict.fromkeys(table["price"]))
+    means, worst = (
+        long.pivot_table("regret", "rule", "price", aggfunc=how, sort=False)[prices]
+        for how in ("mean", "max")
     )
-    where = long.loc[long.groupby(["price", "rule"], sort=False)["regret"].idxmax()]
-    return found.assign(worst_world=where.set_index(["price", "rule"])["world"]).reset_index()
+    return means.add_prefix("mean, ").join(worst.add_prefix("worst, ")).reset_index()
+
+
+def markdown(frame: pd.DataFrame) -> str:
+    """Return a table for the findings, three decimals each."""
+    rows = [list(frame.columns), ["---"] * frame.shape[1]]
+    rows += [[row[0], *(f"{value:.3f}" for value in row[1:])] for row in frame.itertuples(index=False)]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 def main() -> None:
@@ -157,7 +165,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     # Regrets of rules that are the optimum come out as the last bit of a sum.
     table.round(5).replace(-0.0, 0.0).to_csv(folder / "regret.csv", index=False, float_format="%g")
-    print(by_price(table).to_string(index=False, float_format=lambda v: f"{v:.4f}"))
+    print(markdown(summary(table)))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
+import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,6 +29,10 @@ from d3stats.trajectories import Trajectories
 from d3stats.worlds.read import from_table
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from findings_tables import write  # noqa: E402  # beside the studies, which are no package
+
 PUBLISHED = HERE.parents[1] / "tests" / "oracles" / "hu2025.json"
 
 Floats = NDArray[np.float64]
@@ -96,7 +100,7 @@ def fitted_stops(config: Config) -> pd.DataFrame:
     rows = []
     for n in settings["debates"]:
         counts = rng.multinomial(n, pmf, size=(settings["replicates"], 3))
-        distances = {"counts": np.abs(np.diff(counts.cumsum(axis=2) / n, axis=1)).max(axis=2)}
+        distances = {"counts": np.abs(np.diff(counts.cumsum(axis=2), axis=1)).max(axis=2) / n}
         batch = fit_beta_binomial_mixture_batch(
             np.arange(trials + 1), trials, counts.reshape(-1, trials + 1), rng=rng
         ).distribution
@@ -138,7 +142,9 @@ def copying(config: Config) -> pd.DataFrame:
     rng = np.random.default_rng([config["seed"], 3])
     rows = []
     for debates in settings["debates"]:
-        seen = [_copied(pmf, n, debates, settings["rounds"], config, rng) for _ in range(settings["replicates"])]
+        seen = [
+            _copied(pmf, n, debates, settings["rounds"], config, rng) for _ in range(settings["replicates"])
+        ]
         table = pd.DataFrame(seen)
         row: dict[str, float] = {"debates": debates}
         for name in table:
@@ -161,9 +167,13 @@ def _copied(
     series = KSStability(config["threshold"], config["patience"]).distances(log)
     stopped = stop_round_of_series(series, config["threshold"], config["patience"])
     at = (stopped or rounds) - 1
+    cdf = (counts[:, :, None] <= np.arange(n)).sum(axis=0) / debates
+    rounded = [None, *np.abs(np.diff(cdf, axis=0)).max(axis=1).tolist()]
     right = 2 * counts > n
     return {
         "stop_round": at + 1,
+        "stop_round_rounded": stop_round_of_series(rounded, config["threshold"], config["patience"])
+        or rounds,
         "D_round_2": series[1] or 0.0,
         "changed_in_round_2": (counts[:, 1] != counts[:, 0]).mean(),
         "D_at_stop": series[at] or 0.0,
@@ -209,7 +219,7 @@ def size_sweep(config: Config) -> pd.DataFrame:
     for size in settings["sizes"]:
         study = Study(
             worlds=_worlds(config),
-            rules=[f"ks:{config['threshold']}", f"ks_bound:{config['threshold']}"],
+            rules=[f"ks:{config['threshold']}"],
             n_rounds=settings["rounds"],
             debates=size * settings["batches_per_size"],
             batch=size,
@@ -221,7 +231,9 @@ def size_sweep(config: Config) -> pd.DataFrame:
 
 def _worlds(config: Config) -> dict[str, Any]:
     return {
-        table["label"]: from_table({**{k: v for k, v in table.items() if k != "label"}, "panel": config["trials"]})
+        table["label"]: from_table(
+            {**{k: v for k, v in table.items() if k != "label"}, "panel": config["trials"]}
+        )
         for table in config["sweep"]["worlds"]
     }
 
@@ -241,38 +253,45 @@ def study(config: Config) -> dict[str, pd.DataFrame]:
 def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """Return the tables of the findings, with the digits that they show."""
     stops = tables["false_stops"].round(3)
-    wide = stops.pivot(index="debates", columns="drift", values="first_exact")
+    wide = stops.pivot_table(index="debates", columns="drift", values="first_exact", aggfunc="first")
     wide.insert(1, "0, rounded", stops[stops["drift"] == 0].set_index("debates")["first_rounded"])
     wide = wide.reset_index()
-    fits = tables["fitted_stops"].round(3).pivot(index="debates", columns="scale", values="at_first_chance")
-    columns = ["world", "rule", "rounds", "accuracy", "flips", "saved_rounds_vs_full", "saved_rounds_vs_unanimity"]
+    fits = (
+        tables["fitted_stops"]
+        .round(3)
+        .pivot_table(index="debates", columns="scale", values="at_first_chance", aggfunc="first")
+    )
+    columns = [
+        "world",
+        "rule",
+        "rounds",
+        "accuracy",
+        "flips",
+        "saved_rounds_vs_full",
+        "saved_rounds_vs_unanimity",
+    ]
     sizes = tables["size_sweep"].query("decides == 'batch'").round(2)
-    sizes = sizes.pivot(index=["world", "rule"], columns="batch", values="rounds").reset_index()
-    copied = tables["copying"].filter(regex="^(?!.*_se$)").round(3).set_index("debates").T.reset_index(names="")
+    sizes = sizes.pivot_table(
+        index=["world", "rule"], columns="batch", values="rounds", aggfunc="first"
+    ).reset_index()
+    copied = (
+        tables["copying"]
+        .filter(regex="^(?!.*(_se|_rounded)$)")
+        .round(3)
+        .set_index("debates")
+        .T.reset_index(names="")
+    )
+    swept = tables["threshold_sweep"]
+    as_published = swept["rule"].str.replace(r"^ks:([\d.]+),scale=latent.*", r"hu2025:\1", regex=True)
+    swept = swept.assign(rule=as_published)
     return {
         "false stops": wide.rename(columns=lambda c: c if isinstance(c, str) else f"drift {c:g}"),
         "fitted": fits.reset_index(),
         "copying": copied,
         "published": tables["published"].astype(object).where(tables["published"].notna(), "never"),
-        "thresholds": tables["threshold_sweep"][columns].round(3),
+        "thresholds": swept[columns].round(3),
         "sizes": sizes,
     }
-
-
-def filled(text: str, tables: Mapping[str, pd.DataFrame]) -> str:
-    """Put each table between its marks in a text of Markdown."""
-    for name, frame in tables.items():
-        head = "| " + " | ".join(map(str, frame.columns)) + " |\n|" + "---|" * frame.shape[1]
-        body = "\n".join("| " + " | ".join(map(_cell, row)) + " |" for row in frame.itertuples(index=False))
-        pattern = rf"(<!-- {re.escape(name)} -->\n).*?(<!-- end -->)"
-        text, found = re.subn(pattern, rf"\g<1>{head}\n{body}\n\g<2>", text, flags=re.DOTALL)
-        if found != 1:
-            raise ValueError(f"findings must have one place for {name!r}; got {found}")
-    return text
-
-
-def _cell(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 if __name__ == "__main__":
@@ -280,9 +299,5 @@ if __name__ == "__main__":
     parser.add_argument("-o", "--out", type=Path, default=HERE)
     out = parser.parse_args().out
     found = study(tomllib.loads((HERE / "config.toml").read_text(encoding="utf-8")))
-    for stem, frame in found.items():
-        frame.to_csv(out / f"{stem}.csv", index=False, float_format="%.6g", lineterminator="\n")
-    if out == HERE:
-        findings = HERE / "findings.md"
-        findings.write_text(filled(findings.read_text(encoding="utf-8"), shown(found)), encoding="utf-8")
-    print(*(f"{frame.to_string(index=False)}\n" for frame in shown(found).values()), sep="\n")
+    tables = write(HERE, out, found, shown)
+    print(*(f"{frame.to_string(index=False)}\n" for frame in tables.values()), sep="\n")

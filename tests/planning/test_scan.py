@@ -16,7 +16,7 @@ from d3stats.planning import replay
 from d3stats.planning._masks import StopFinder
 from d3stats.planning.scan import scan
 from d3stats.simulate import simulate
-from d3stats.stopping import FixedRounds, StoppingRule, Supermajority, Unanimity, from_text
+from d3stats.stopping import FixedRounds, Ladder, StoppingRule, Supermajority, Unanimity, from_text
 from d3stats.trajectories import Trajectories
 from d3stats.worlds import Voter
 
@@ -92,6 +92,61 @@ def test_the_table_depends_on_neither_threads_nor_company() -> None:
     one = scan(t, rules, threads=1)
     pd.testing.assert_frame_equal(one, scan(t, rules, threads=3), check_exact=True)
     pd.testing.assert_frame_equal(one.iloc[[4]].reset_index(drop=True), scan(t, rules[4]), check_exact=True)
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 2**32 - 1), n_questions=st.integers(2, 60))
+def test_one_thread_and_two_give_the_same_bits(seed: int, n_questions: int) -> None:
+    rng = np.random.default_rng(seed)
+    t = simulate(Voter(), 300, 6, seed)
+    questions = np.concatenate([np.arange(n_questions), rng.integers(0, n_questions, 300 - n_questions)])
+    t = replace(t, cluster=questions, cluster_names=tuple(map(str, range(n_questions))))
+    shares, patience = rng.uniform(0.3, 1.0, 6), rng.integers(1, 8, 6)
+    camps = [f"supermajority:{share},patience={k}" for share, k in zip(shares, patience, strict=True)]
+    steps = ["-".join(map(str, sorted(rng.integers(1, 10, 6).tolist(), reverse=True))) for _ in range(3)]
+    mixed = [
+        f"{camps[0]} & fixed:3",
+        f"({camps[1]} | unanimity).after(2)",
+        "sprt",
+        "e_process",
+        "esc",
+        "full",
+    ]
+    rules = list(dict.fromkeys([*camps, *(f"ladder:{step}" for step in steps), *mixed]))
+    one = scan(t, rules, threads=1)
+    pd.testing.assert_frame_equal(one, scan(t, rules, threads=2), check_exact=True)
+
+
+@settings(max_examples=30)
+@given(
+    t=logs(),
+    share=st.floats(0.01, 1.0),
+    patience=st.integers(1, 80),
+    steps=st.lists(st.integers(1, 12), min_size=1, max_size=12),
+    min_votes=st.integers(1, 9),
+)
+def test_camps_found_by_bits_are_those_of_the_rule(
+    t: Trajectories, share: float, patience: int, steps: list[int], min_votes: int
+) -> None:
+    ladder = Ladder("-".join(map(str, sorted(steps, reverse=True))))
+    camp, agreed = Supermajority(share, patience), Unanimity(min_votes=min_votes)
+    rules = [camp, ladder, agreed, ladder | camp, (agreed & ladder).after(2), camp & ladder]
+    finder = StopFinder(t, [*rules, *rules])
+    for rule in rules:
+        assert finder.rounds(rule).tolist() == rule.stop_rounds(t).rounds.tolist(), str(rule)
+
+
+def test_panels_of_different_sizes_ask_for_their_own_votes() -> None:
+    rng = np.random.default_rng(8)
+    votes, panel = rng.integers(0, 2, size=(400, 9, 200)), rng.integers(1, 201, 400)
+    votes[np.broadcast_to((np.arange(200) >= panel[:, None])[:, None, :], votes.shape)] = -1
+    t = Trajectories.from_arrays(votes, answers=["a", "b"], panel=panel)
+    rules = [Supermajority(0.55), Supermajority(0.6, 2), Ladder("150-101-60-5-1"), Unanimity()]
+    finder = StopFinder(t, rules)
+    for rule in rules:
+        stops = rule.stop_rounds(t).rounds
+        assert len(np.unique(stops)) > 1
+        assert finder.rounds(rule).tolist() == stops.tolist(), str(rule)
 
 
 def test_rows_come_as_asked_and_nothing_is_added() -> None:
