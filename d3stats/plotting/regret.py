@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,17 +76,17 @@ def plot_regret_map(
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     ax.figure.colorbar(image, ax=ax, label=label, fraction=0.04, pad=0.02)
-    _write_numbers(ax, grid, top)
+    # The layout decides how wide a cell is, and it is only made when the figure is drawn.
+    ax.figure.canvas.figure.draw_without_rendering()
+    if ax.get_window_extent().width / ax.figure.dpi / len(worlds) >= _LEAST_WIDTH:
+        _write_numbers(ax, grid, top)
+    else:
+        ax.set_xticks(range(len(worlds)), worlds, rotation=90, ha="center", rotation_mode="default")
+        ax.set_yticks(range(len(rules)), [fill(rule, 20) for rule in rules])
     return ax
 
 
 def _write_numbers(ax: Axes, grid: NDArray[np.float64], top: float) -> None:
-    """Write each regret into its cell, where the cells are wide enough to read it."""
-    # The layout decides how wide a cell is, and it is only made when the figure is drawn.
-    ax.figure.canvas.figure.draw_without_rendering()
-    inches = ax.get_window_extent().width / ax.figure.dpi / grid.shape[1]
-    if inches < _LEAST_WIDTH:
-        return
     for (i, j), value in np.ndenumerate(grid):
         if np.isfinite(value):
             shade = "white" if value > 0.3 * top else "black"

@@ -35,7 +35,7 @@ class BudgetedStopping(ReasonedRule):
     min_rounds : int
         Rounds before the gap may be called stable; the budget and the cap do not wait for it.
     absolute : bool
-        Compare |gap|, which forgets who leads: +3 to -3 counts as no change.
+        Compare abs(gap), which forgets who leads: +3 to -3 counts as no change.
     refuse_trend : bool
         Not stable while the compared gaps rise strictly or fall strictly over the whole window. With a window
         of 2 that leaves equal gaps only.

@@ -19,9 +19,9 @@ __all__ = ["GapPosterior"]
 
 @dataclass(frozen=True)
 class GapPosterior(Rule):
-    """Stop when the posterior of P(the gap grows) is concentrated: P(|delta - mean| < width) >= level.
+    """Stop when the posterior of P(the gap grows) is concentrated: P(abs(delta - mean) < width) >= level.
 
-    The gap of a round is |s1 - s2|, in raw points. After r comparisons of a gap with the one before, of which
+    The gap of a round is abs(s1 - s2), in raw points. After r comparisons of a gap with the one before, of which
     w found it larger, delta has the posterior Beta(a + w, b + r - w).
 
     This is a posterior of the probability that the gap grows from round to round, not of the gap: gaps that

@@ -21,7 +21,7 @@ class SPRT(TallyRule):
 
     The hypotheses are "the leader is right" and "the runner-up is right", a vote for one of the two being right
     with probability `p`. One vote moves the log likelihood ratio by log(p / (1 - p)), so the test stops at a
-    lead d with |d| >= log((1 - beta) / alpha) / log(p / (1 - p)).
+    lead d with abs(d) >= log((1 - beta) / alpha) / log(p / (1 - p)).
 
     Parameters
     ----------

@@ -77,7 +77,7 @@ def test_the_likelihoods_gradient_is_its_derivative() -> None:
         np.testing.assert_allclose(chain.minus_log_posterior(theta, data)[1], numeric, atol=2e-3)
 
 
-def test_the_chain_recovers_its_own_parameters_within_four_errors() -> None:
+def test_the_chain_recovers_what_its_own_votes_cost_and_keep() -> None:
     from d3stats.models import _chain_likelihood as chain
 
     truth = np.array([1.2, -0.3, 0.6, -0.6, 1.2, 0.6, 0.8, 0.1, -1.0, 2.0, 1.0, -0.5])
@@ -101,7 +101,17 @@ def test_the_chain_recovers_its_own_parameters_within_four_errors() -> None:
         votes[:, t] = rng.random((1500, 5)) < 1 / (1 + np.exp(-eta_t))
     fit = fit_panel_chain(votes)
     assert fit.converged
-    assert np.all(np.abs(fit.params.to_numpy() - truth) < 4 * fit.bse.to_numpy())
+    # Two kinds and a spread describe nearly the same laws in many ways; what rules do is determined.
+    near = fit.params.index.isin(["own_vote", "hardening", "log_shock"])
+    assert np.all(np.abs(fit.params.to_numpy() - truth)[near] < 4 * fit.bse.to_numpy()[near])
+    found = chain_laws(fit.params.to_numpy(), 5, 6)
+    for (_, true), (_, fitted) in zip(
+        evaluate_ladders(laws, np.ones(6), "accuracy"),
+        evaluate_ladders(found, np.ones(6), "accuracy"),
+        strict=True,
+    ):
+        assert fitted.kept[0] == pytest.approx(true.kept[0], abs=0.04)
+        assert fitted.rounds[0] == pytest.approx(true.rounds[0], rel=0.05)
     # Its count laws are those of the votes that it was drawn as.
     for t in range(6):
         seen = np.bincount(votes[:, t].sum(axis=1), minlength=6) / 1500
