@@ -81,8 +81,10 @@ def plot_regret_map(
     if ax.get_window_extent().width / ax.figure.dpi / len(worlds) >= _LEAST_WIDTH:
         _write_numbers(ax, grid, top)
     else:
-        ax.set_xticks(range(len(worlds)), worlds, rotation=90, ha="center", rotation_mode="default")
-        ax.set_yticks(range(len(rules)), [fill(rule, 20) for rule in rules])
+        ax.set_xticks(
+            range(len(worlds)), worlds, rotation=90, ha="center", rotation_mode="default", fontsize=6
+        )
+        ax.set_yticks(range(len(rules)), [fill(rule, 20) for rule in rules], fontsize=6, linespacing=0.9)
     return ax
 
 
