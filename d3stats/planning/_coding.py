@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import choice
+from d3stats._tally import tally_rounds
 from d3stats.trajectories import MISSING, Trajectories
 
-__all__ = ["Coded", "Target", "code_votes"]
+__all__ = ["Coded", "Target", "code_votes", "one_camp"]
 
 Target = Literal["accuracy", "agreement"]
 
@@ -28,13 +29,38 @@ class Coded:
         What a lost debate is: a wrong verdict, or one that is not full depth's.
     used : ndarray of bool, shape (debates,)
         Debates that the target can be told of.
+    others : ndarray of float, shape (seats + 1, seats + 1)
+        ``others[k, m]``: share of full rounds with k ones in which the largest camp of the other votes has m.
     notes : tuple of str
     """
 
     votes: NDArray[np.int8]
     target: Target
     used: NDArray[np.bool_]
+    others: NDArray[np.float64]
     notes: tuple[str, ...]
+
+
+def one_camp(seats: int) -> NDArray[np.float64]:
+    """Return `Coded.others` for two answers: what is not a one is of one camp."""
+    return np.eye(seats + 1)[::-1].copy()
+
+
+def _largest_other(coded: NDArray[np.int8], votes: NDArray[np.int32], n_answers: int) -> NDArray[np.float64]:
+    """Count the largest other camp in rounds in which every seat voted, given the number of ones."""
+    seats = votes.shape[2]
+    if n_answers <= 2:
+        return one_camp(seats)
+    full = (coded != -1).all(axis=2)
+    rest = np.where(coded == 0, votes, MISSING)[full]
+    ones = (coded == 1).sum(axis=2)[full]
+    size = tally_rounds(np.ascontiguousarray(rest[:, None, :], dtype=np.int32), n_answers)[2][:, 0]
+    found = np.zeros((seats + 1, seats + 1))
+    np.add.at(found, (ones, size), 1.0)
+    for k in range(seats + 1):
+        # One round's worth of doubt, spread over what is possible: m from 1 to all others.
+        found[k, min(1, seats - k) : seats - k + 1] += 1.0 / max(seats - k, 1)
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
 def code_votes(pilot: Trajectories, target: Target | Literal["auto"]) -> Coded:
@@ -69,9 +95,9 @@ def code_votes(pilot: Trajectories, target: Target | Literal["auto"]) -> Coded:
         used = labelled
         if len(pilot.answers) > 2:
             notes.append(
-                f"{len(pilot.answers)} answers occur, and the chain knows right from wrong only: it takes wrong "
-                f"votes as one camp, so it stops wrong majorities too early; rounds and tokens are replayed on "
-                f"the answers themselves"
+                f"{len(pilot.answers)} answers occur, and the chain follows right and wrong only: how often wrong "
+                f"votes agree is taken from the pilot, each round for itself, so a wrong camp that lasts or "
+                f"breaks up is not followed"
             )
     else:
         used = np.ones(pilot.n_debates, dtype=bool)
@@ -88,4 +114,5 @@ def code_votes(pilot: Trajectories, target: Target | Literal["auto"]) -> Coded:
     if pilot.coding == "correctness":
         notes.append("the log holds only right and wrong: two wrong votes are taken as the same answer")
     votes = np.where(cast, one, -1).astype(np.int8)
-    return Coded(votes, target, used, tuple(notes))
+    others = _largest_other(votes[used], pilot.votes[used], len(pilot.answers))
+    return Coded(votes, target, used, others, tuple(notes))

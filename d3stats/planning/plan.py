@@ -41,7 +41,7 @@ from d3stats.stopping import (
     Unanimity,
     from_text,
 )
-from d3stats.trajectories import Trajectories
+from d3stats.trajectories import MISSING, Trajectories
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -167,7 +167,8 @@ def plan(
     compare : sequence of rules or texts
         More rules for the table, those of the literature for example.
     limit : bool
-        Also work out the exact optimum of the fitted chain.
+        Also work out the exact optimum of the fitted chain; with more than two answers there is none to show,
+        because the count of right votes is then not all that a policy could look at.
     n_draws : int
         Parameter draws.
     rng : Generator, int or None
@@ -200,26 +201,27 @@ def plan(
     laws = chain_laws(fit.draws(n_draws, generator), panel, pilot.n_rounds)
     told = Pilot.of(pilot, coded.target, price)
     cost = told.cost_by_round()
-    incumbent = evaluate_thresholds(laws, {"": (panel,)}, cost, coded.target)[""]
+    incumbent = evaluate_thresholds(laws, {"": (panel,)}, cost, coded.target, coded.others)[""]
 
+    gaps = bool(((pilot.votes == MISSING) & pilot.reached()[:, :, None]).any())
     best: tuple[float, Rule, Evaluated] | None = None
     count = 0
-    for thresholds, found in evaluate_ladders(laws, cost, coded.target):
+    for thresholds, found in evaluate_ladders(laws, cost, coded.target, coded.others):
         count += 1
         if np.mean(incumbent.kept - found.kept <= loss) < sure:
             continue
         if best is None or found.cost.mean() < best[0]:
-            best = (float(found.cost.mean()), rule_of(thresholds), found)
+            best = (float(found.cost.mean()), rule_of(thresholds, gaps), found)
     if best is None or best[0] >= incumbent.cost.mean():
         best = (float(incumbent.cost.mean()), Unanimity(), incumbent)
     rule = best[1]
 
     rules = _beside(rule, compare)
     known = {str(r): t for r in rules if (t := thresholds_of(r, panel)) is not None}
-    chain = evaluate_thresholds(laws, known, cost, coded.target)
+    chain = evaluate_thresholds(laws, known, cost, coded.target, coded.others)
     differences = {name: incumbent.kept - found.kept for name, found in chain.items()}
     table = plan_table(told, rules, differences, level=at, max_loss=loss, debates=planned)
-    if limit:
+    if limit and len(pilot.answers) <= 2:
         row = limit_row(fit, panel, cost, coded.target, loss, price)
         table = pd.concat([table, pd.DataFrame([row])], ignore_index=True)
     checks = check_chain(laws, coded.votes[coded.used], generator)
