@@ -146,3 +146,31 @@ def test_a_real_log_replays_to_the_numbers_that_were_written(data_dir: Path) -> 
         both = table.set_index("rule")[column].dropna()
         assert (both - written.loc[both.index, column]).abs().max() < 6e-5
     assert {name.partition(":")[0] for name in refused} >= {"sign_agreement", "budgeted", "token_budget"}
+
+
+def test_the_findings_of_the_promises_hold_their_tables_and_its_headline() -> None:
+    module, config, made = _study("plan_promises")
+    summary, worlds = made["summary"], made["worlds"]
+    text = (ROOT / "simulations" / "plan_promises" / "findings.md").read_text()
+    assert module["filled"](text, module["shown"](summary, worlds)) == text
+    again = module["summarise"](worlds)
+    numbers = again.select_dtypes("number").columns
+    assert np.allclose(again[numbers], summary[numbers], rtol=1e-4, equal_nan=True)
+    assert len(worlds) == 2 * len(config["families"]) * config["worlds_per_family"]
+    labelled = summary[summary["target"] == "accuracy"]
+    good = (
+        (labelled["saved"] >= 0.5) & (labelled["loss_upper_95"] <= 0.01) & (labelled["share_of_best"] >= 0.8)
+    )
+    assert good.sum() == 4
+    held = worlds[worlds["target"] == "accuracy"]
+    for measure in ("rounds", "tokens", "kept", "saved"):
+        assert held[f"{measure}_covered"].mean() >= 0.88
+
+
+def test_a_world_of_the_promises_is_replayed_to_the_written_numbers() -> None:
+    module, config, made = _study("plan_promises")
+    row = module["one_world"](config | {"search": 500}, "voter", 3)[0]
+    written = made["worlds"].query("family == 'voter' and world == 3 and target == 'accuracy'").iloc[0]
+    assert row["rule"] == written["rule"]
+    for measure in ("rounds", "tokens", "kept", "saved", "loss", "loss_promised"):
+        assert row[measure] == pytest.approx(written[measure], rel=1e-6, abs=1e-9)

@@ -16,7 +16,7 @@ from d3stats.planning._measures import Outcomes, outcomes, tokens_by_round
 from d3stats.stopping import StoppingRule, Unanimity
 from d3stats.trajectories import MISSING, Trajectories
 
-__all__ = ["Pilot", "fan_table", "plan_table"]
+__all__ = ["Pilot", "fan_table", "pilot_loss_note", "plan_table"]
 
 Floats = NDArray[np.float64]
 _FAN_LEVELS = (0.5, 0.8, 0.95)
@@ -180,6 +180,18 @@ def _paired(
         return _spread("loss", found.value, np.nan, np.nan) | {"p_within": np.nan}
     within = float(stdtr(max(n - 1, 1), (max_loss - found.value) / found.se))
     return _row("loss", found) | {"p_within": within}
+
+
+def pilot_loss_note(pilot: Pilot, rule: StoppingRule, max_loss: float) -> list[str]:
+    """Warn when the recommended rule already lost more than it may on the pilot itself."""
+    found = _paired(pilot, _played(pilot, rule), _played(pilot, Unanimity()), 0.9, max_loss)
+    if not found["loss"] > max_loss:
+        return []
+    return [
+        f"on the pilot itself {rule} lost {found['loss']:.3f} [{found['loss_low']:.3f}, {found['loss_high']:.3f}] "
+        f"against unanimity, more than it may: the chain takes that for chance; if late rounds are known to "
+        f"mend verdicts, do not cut them"
+    ]
 
 
 def fan_table(table: pd.DataFrame, debates: int, points: int) -> pd.DataFrame:

@@ -29,7 +29,7 @@ from d3stats.planning._ladders import (
     thresholds_of,
 )
 from d3stats.planning._plan_limit import limit_row
-from d3stats.planning._plan_table import Pilot, plan_table
+from d3stats.planning._plan_table import Pilot, pilot_loss_note, plan_table
 from d3stats.planning._plan_text import plan_reason, plan_text
 from d3stats.stopping import (
     FixedRounds,

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,10 @@ from d3stats.trajectories import Trajectories
 from d3stats.worlds import Conformity, DirichletCompound, LatentConcept, MixturePanel, Voter, World
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from findings_tables import filled  # noqa: E402  # the studies' shared helper lies beside their folders
+
 JOURNAL = HERE / "worlds.csv"
 MEASURES = ("rounds", "tokens", "kept", "saved", "loss")
 
@@ -210,7 +215,37 @@ def summarise(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-if __name__ == "__main__":
+def shown(summary: pd.DataFrame, found: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the tables of the findings."""
+    tables = {}
+    for target, part in summary.groupby("target"):
+        tables[f"{target} by family"] = pd.DataFrame(
+            {
+                "family": part["family"],
+                "worlds": part["worlds"],
+                "tokens saved": part["saved"].map("{:.3f}".format),
+                "best ladder": part["saved_best_ladder"].map("{:.3f}".format),
+                "exact optimum": part["saved_optimum"].map(lambda v: "-" if np.isnan(v) else f"{v:.3f}"),
+                "share of the best": part["share_of_best"].map("{:.2f}".format),
+                "mean loss": part["mean_loss"].map("{:.4f}".format),
+                "its upper 95 % limit": part["loss_upper_95"].map("{:.4f}".format),
+                "worlds beyond .01": part["beyond_margin"].map("{:.3f}".format),
+                "worst loss": part["worst_loss"].map("{:.3f}".format),
+            }
+        )
+    covered = found.groupby("target")[[f"{m}_covered" for m in MEASURES]].mean()
+    covered.columns = list(MEASURES)
+    tables["coverage"] = covered.map("{:.3f}".format).reset_index()
+    by_family = summary[["target", "family", *(f"covered_{m}" for m in MEASURES)]].copy()
+    by_family.columns = ["target", "family", *MEASURES]
+    for m in MEASURES:
+        by_family[m] = by_family[m].map("{:.3f}".format)
+    tables["coverage by family"] = by_family
+    return tables
+
+
+def main() -> None:
+    """Run what is not in the journal, write the summary and refresh the findings."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--worlds", type=int, help="worlds per family, fewer than the configured number")
@@ -219,7 +254,13 @@ if __name__ == "__main__":
     settings["worlds_per_family"] = given.worlds or settings["worlds_per_family"]
     found = study(settings, given.workers)
     summary = summarise(found)
-    summary.to_csv(HERE / "summary.csv", index=False, float_format="%.4f")
-    covered = found.groupby("target")[[f"{m}_covered" for m in MEASURES]].mean()
-    print(summary.T.to_string(float_format=lambda v: f"{v:.3f}"))
-    print(covered.to_string(float_format=lambda v: f"{v:.3f}"))
+    summary.to_csv(HERE / "summary.csv", index=False, float_format="%.6g", lineterminator="\n")
+    tables = shown(pd.read_csv(HERE / "summary.csv"), found)
+    findings = HERE / "findings.md"
+    findings.write_text(filled(findings.read_text(encoding="utf-8"), tables), encoding="utf-8")
+    for name, table in tables.items():
+        print(f"\n== {name}\n{table.to_string(index=False)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -203,7 +203,8 @@ def cell(row: Mapping[str, Any], name: str) -> str:
 def markdown(frame: pd.DataFrame) -> str:
     """Return a table for the findings."""
     rows = [frame.columns, ["---"] * frame.shape[1], *frame.astype(str).itertuples(index=False)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    # A rule's own bar would open a column.
+    return "\n".join("| " + " | ".join(str(x).replace("|", "\\|") for x in row) + " |" for row in rows)
 
 
 def shown(table: pd.DataFrame, measure: str) -> str:
