@@ -31,7 +31,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
 
     console = Console(highlight=False)
     if not console.is_terminal:
-        console = Console(highlight=False, width=200)
+        console = Console(highlight=False, width=240)
     table = Table(
         title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1)
     )

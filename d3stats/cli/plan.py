@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from d3stats.planning.plan import Plan
     from d3stats.trajectories import Trajectories
 
+_ASSUMED_SHARE = 0.15
 _SEEDS_ON_SCORES = ("d3_paper", "d3_code", "sign_agreement")
 _SEEDS = ("hu2025",)
 _SEEDS_UNLABELLED = ("ks:0.05,camp=largest", "ks:0.05,camp=first")
@@ -44,9 +45,9 @@ def plan(
         str | None, typer.Option("--model", help="Whose prices; not needed when the table has one model.")
     ] = None,
     output_share: Annotated[
-        float,
-        typer.Option("--output-share", help="Completion tokens as a share of all, when prices are given."),
-    ] = 0.15,
+        float | None,
+        typer.Option("--output-share", help="Completion tokens as a share of all; by default the log's own."),
+    ] = None,
     level: Annotated[float, typer.Option("--level", help="Level of the intervals.")] = 0.9,
     limit: Annotated[
         bool, typer.Option("--limit/--no-limit", help="Work out the exact optimum of the fitted chain.")
@@ -61,8 +62,8 @@ def plan(
     from d3stats.planning.plan import plan as make_plan
 
     with working("planning"):
-        price = _price(prices, model, output_share)
         log, left_out = read_trajectories(pilot, lenient, roles)
+        price, priced = _price(prices, model, output_share, pilot)
         made = make_plan(
             log,
             max_loss=max_loss,
@@ -81,35 +82,60 @@ def plan(
         with use_style():
             save(cast("Drawing", made.plot().get_figure()), figure)
     if as_json:
-        print_json(_document(made, left_out))
+        print_json(_document(made, left_out) | {"prices": priced})
         return
     show_plan(made)
-    print_notes([*made.notes, *[f"left out: {line}" for line in left_out]])
+    print_notes([*([priced] if priced else []), *made.notes, *[f"left out: {line}" for line in left_out]])
 
 
-def _price(prices: Path | None, model: str | None, output_share: float) -> float | None:
-    """Blend a model's prices into dollars per million tokens."""
+def _price(
+    prices: Path | None, model: str | None, output_share: float | None, logs: list[str]
+) -> tuple[float | None, str | None]:
+    """Blend a model's prices into dollars per million tokens, and say how."""
     from d3stats._check import probability
     from d3stats.simulate.tokens import PriceTable
 
     if prices is None:
         if model is not None:
             raise ValueError(f"--model must come with --prices; got --model {model} alone")
-        return None
+        return None, None
     table = PriceTable.read(prices)
-    share = probability("output_share", output_share)
     if model is None:
         if len(table.models) != 1:
             raise ValueError(f"--model must be one of {', '.join(sorted(table.models))}; got none")
         model = next(iter(table.models))
-    return float(table.dollars(1e6 * (1 - share), 1e6 * share, model))
+    if output_share is not None:
+        share, source = probability("output_share", output_share), "as given"
+    elif (found := _logged_share(logs)) is not None:
+        share, source = found, "as logged"
+    else:
+        share, source = _ASSUMED_SHARE, "assumed: the log does not split its tokens"
+    price = float(table.dollars(1e6 * (1 - share), 1e6 * share, model))
+    how = (
+        f"dollars are at the prices of {model} on {table.date}: {price:g} per million tokens, {share:.0%} of them "
+        f"completion ({source})"
+    )
+    return price, how
+
+
+def _logged_share(logs: list[str]) -> float | None:
+    """Return completion tokens as a share of all where turns record both, else None."""
+    from d3stats.cli.options import paths_of
+    from d3stats.log.read import read_log
+
+    turns = read_log(*paths_of(logs), strict=False).turns
+    if not {"tokens_in", "tokens_out"} <= set(turns.columns):
+        return None
+    both = turns[["tokens_in", "tokens_out"]].apply(lambda c: c.astype("float64")).dropna()
+    total = float(both.to_numpy().sum())
+    return float(both["tokens_out"].sum()) / total if total > 0 else None
 
 
 def _of_the_literature(log: Trajectories) -> list[str]:
     """Return the published rules that this log can be replayed with."""
     from d3stats.trajectories import MISSING
 
-    labelled = bool((log.label != MISSING).any())
+    labelled = bool((log.label != MISSING).all())
     scored = log.scores is not None
     if labelled:
         on_votes: tuple[str, ...] = _SEEDS

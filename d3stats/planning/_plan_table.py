@@ -39,16 +39,25 @@ class Pilot:
         notes = []
         if spent is None:
             notes.append(
-                "the pilot has no tokens: rounds stand for cost, and later rounds cost more than that"
+                "no debate of the pilot has tokens in every round: rounds stand for cost, and later rounds cost more"
             )
         elif (unknown := int(np.isnan(spent[:, -1]).sum())) > 0:
             notes.append(
                 f"{unknown} debates have a round without tokens and are left out of tokens and dollars"
             )
+        questions = len(np.unique(log.cluster))
+        if questions < 20:
+            notes.append(
+                f"only {questions} questions: no interval here is to be trusted, and the prior speaks loudly"
+            )
+        labelled = int((log.label != MISSING).sum())
+        if 0 < labelled < 20:
+            notes.append(f"only {labelled} debates have a label: their accuracy says next to nothing")
         if (log.depth < log.n_rounds).any():
             notes.append(
                 f"{int((log.depth < log.n_rounds).sum())} debates were not played to round {log.n_rounds}: "
-                f"their last verdict stands for full depth's"
+                f"their last verdict stands for full depth's, and a rule that would have played on is charged only "
+                f"for what was played, so its rounds, tokens and what others save against it are too low"
             )
         return cls(log, target, spent, price, tuple(notes))
 
@@ -131,10 +140,16 @@ def _row(name: str, found: Estimate, factor: float = 1.0) -> dict[str, float]:
     return _spread(name, found.value * factor, found.low * factor, found.high * factor)
 
 
+def _within(found: Estimate, least: float, most: float) -> Estimate:
+    """Cut an interval where no value can lie."""
+    return found._replace(low=float(np.fmax(found.low, least)), high=float(np.fmin(found.high, most)))
+
+
 def _levels(pilot: Pilot, played: _Played, incumbent: _Played, level: float, debates: int) -> dict[str, Any]:
     log, cluster = pilot.log, pilot.log.cluster
-    row: dict[str, Any] = _row("rounds", ratio(played.rounds, np.ones(len(cluster)), cluster, level))
-    cost = ratio(played.cost, played.known, cluster, level)
+    rounds = _within(ratio(played.rounds, np.ones(len(cluster)), cluster, level), 1.0, float(log.n_rounds))
+    row: dict[str, Any] = _row("rounds", rounds)
+    cost = _within(ratio(played.cost, played.known, cluster, level), 0.0, np.inf)
     has_tokens = pilot.spent is not None
     nothing = Estimate(np.nan, np.nan, np.nan, np.nan)
     row |= _row("tokens", cost if has_tokens else nothing)
@@ -173,7 +188,7 @@ def _paired(
     mine, counted = played.kept(pilot.target)
     theirs, also = incumbent.kept(pilot.target)
     both = counted * also
-    found = ratio((theirs - mine) * both, both, pilot.log.cluster, level)
+    found = _within(ratio((theirs - mine) * both, both, pilot.log.cluster, level), -1.0, 1.0)
     n = pilot.n_questions
     if not found.se > 0:
         # No debate differs: the pilot cannot put an error on the difference, only a bound of 3 / n.

@@ -25,7 +25,7 @@ def plan_reason(
             f"{_KEPT[target]} with probability {confidence:g}"
         )
     return (
-        f"the cheapest of {count} ladders that lose at most {max_loss:g} of the {_KEPT[target]} against "
+        f"the cheapest of those among {count} ladders that lose at most {max_loss:g} of the {_KEPT[target]} against "
         f"unanimity with probability {confidence:g} or more; here {probability:.2f}"
     )
 

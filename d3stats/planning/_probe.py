@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats.models.controller import PLURALITY, Controller, Layer
-from d3stats.stopping import Decision, Optimal, Round, Rule, RuleState, StoppingRule
+from d3stats.stopping import Decision, ESCWindow, Optimal, Round, Rule, RuleState, StoppingRule
 from d3stats.stopping.optimal import OptimalState
 
 __all__ = ["controller_of"]
@@ -58,6 +58,10 @@ def controller_of(rule: Rule, panel: int, n_rounds: int, tokens: NDArray[np.floa
 
 @lru_cache(maxsize=1024)
 def _probed(rule: Rule, panel: int, n_rounds: int, tokens: tuple[float, ...] | None) -> Controller:
+    if any(isinstance(part, ESCWindow) for part in rule.parts()):
+        raise ValueError(
+            f"rule must decide by counts to be evaluated exactly; {rule} fills windows seat by seat"
+        )
     size = panel + 1
     opened: list[RuleState] = [rule.start()]
     targets: list[NDArray[np.int64]] = []

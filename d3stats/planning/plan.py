@@ -28,6 +28,7 @@ from d3stats.planning._ladders import (
     rule_of,
     thresholds_of,
 )
+from d3stats.planning._measures import tokens_by_round
 from d3stats.planning._plan_limit import limit_row
 from d3stats.planning._plan_table import Pilot, pilot_loss_note, plan_table
 from d3stats.planning._plan_text import plan_reason, plan_text
@@ -235,6 +236,7 @@ def plan(
         level=at,
         reason=plan_reason(rule, kept_probability, sure, loss, count, coded.target),
         notes=(
+            *pilot_loss_note(told, rule, loss),
             *coded.notes,
             *told.notes,
             *_blind_spots(rules),
@@ -264,8 +266,8 @@ def _refuse_what_cannot_be_planned(pilot: Trajectories, price: float | None) -> 
         raise ValueError(f"pilot must have one size of panel; got panels of {', '.join(map(str, sizes))}")
     if sizes[0] < 2:
         raise ValueError("pilot must have a panel of at least 2 seats; got a panel of 1")
-    if price is not None and pilot.tokens is None:
-        raise ValueError("price must come with tokens in the pilot; got a pilot without tokens")
+    if price is not None and tokens_by_round(pilot) is None:
+        raise ValueError("price must come with tokens in the pilot; got no debate with tokens in every round")
     return int(sizes[0])
 
 

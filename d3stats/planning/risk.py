@@ -260,7 +260,11 @@ def risk_controlled(
         unit=unit,
         per_question=per_question,
         n_units=len(tested),
-        notes=(*_notes(len(tested), max_loss, delta, used, target, order, unit, rounds), *units.notes),
+        notes=(
+            *_cut_short(trajectories),
+            *_notes(len(tested), max_loss, delta, used, target, order, unit, rounds),
+            *units.notes,
+        ),
         _table=table,
     )
 
@@ -292,6 +296,17 @@ def _promise(
     )
     drawn = "questions" if unit == "question" else "batches"
     return f"{rule}: with probability at least {1 - delta:.3g} over pilots of exchangeable {drawn}, {loses}."
+
+
+def _cut_short(log: Trajectories) -> list[str]:
+    """Say that a log which was stopped early hides the losses that are to be controlled."""
+    short = int((log.depth < log.n_rounds).sum())
+    if short == 0:
+        return []
+    return [
+        f"{short} of {log.n_debates} debates were not played to round {log.n_rounds}: their last verdict stands for "
+        f"full depth's, so the risk is of what was played, and can be too low for debates played on"
+    ]
 
 
 def _notes(

@@ -75,6 +75,8 @@ def _fires_in_step(votes: NDArray[np.int32], window: int) -> NDArray[np.bool_]:
     n, n_rounds, seats = votes.shape
     fired = np.zeros((n, n_rounds), dtype=bool)
     n_windows = n_rounds * seats // window
+    if n_windows == 0:
+        return fired
     flat = votes.reshape(n, n_rounds * seats)[:, : n_windows * window]
     agree = np.ones((n, n_windows), dtype=bool)
     for place in range(1, window):

@@ -83,6 +83,8 @@ class Ladder(Rule):
 
     def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
         """Fire where the leading answer has the votes that the round asks for."""
-        needed = np.array([self.needed(r) for r in trajectories.rounds], dtype=np.int32)
+        # A step beyond any panel is out of reach, however large.
+        out_of_reach = len(trajectories.seats) + 1
+        needed = np.array([min(self.needed(r), out_of_reach) for r in trajectories.rounds], dtype=np.int32)
         result: NDArray[np.bool_] = trajectories.camps()[0] >= needed
         return result

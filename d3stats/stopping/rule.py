@@ -92,6 +92,10 @@ class Round:
             raise ValueError(
                 f"texts must have one answer per seat; got {len(self.texts)} texts for panel={self.panel}"
             )
+        if self.tokens is not None and not 0 <= self.tokens < float("inf"):
+            raise ValueError(
+                f"tokens must be finite and >= 0, or None when not recorded; got tokens={self.tokens}"
+            )
         if any(vote < MISSING for vote in self.votes):
             raise ValueError(f"votes must be codes >= {MISSING}; got votes={self.votes}")
 

@@ -83,7 +83,12 @@ class MixturePanel(PanelWorld):
             if min(row) <= 0:  # type: ignore[arg-type]  # rows since _rows
                 raise ValueError(f"precisions must be > 0; got precisions={row}")
         for name in ("weight_drift", "mean_drift", "precision_drift"):
-            drift = tuple(number(name, x) for x in getattr(self, name))
+            given = getattr(self, name)
+            if isinstance(given, (int, float, str)):
+                raise ValueError(
+                    f"{name} must be a list with one number per component ({k}); got {name}={given!r}"
+                )
+            drift = tuple(number(name, x) for x in given)
             if len(drift) not in (0, k):
                 raise ValueError(f"{name} must be empty or have one number per component ({k}); got {drift}")
             object.__setattr__(self, name, drift)

@@ -140,6 +140,10 @@ class Referees(World):
         probability("slack", self.slack)
         if not 1 <= number("base", self.base) <= 10:
             raise ValueError(f"base must lie between 1 and 10; got base={self.base!r}")
+        if isinstance(self.lean, (int, float, str)):
+            raise ValueError(
+                f"lean must be a list with one value per referee ({self.panel}); got lean={self.lean!r}"
+            )
         lean = tuple(number("lean", value) for value in self.lean)
         if lean and len(lean) != self.panel:
             raise ValueError(f"lean must have one value per referee ({self.panel}); got {len(lean)}")
