@@ -38,6 +38,10 @@ class Optimal(Rule):
     votes cast leave possible (seats missing at random), and at the next complete round takes the best of its
     plans for the belief that this gives.
 
+    A rule says when to stop, not what to answer: a replay scores the plurality of the round, so for a replay
+    solve with ``verdict="majority"``, the default. A policy with ``verdict="posterior"`` answers otherwise at
+    some stops, which only :func:`d3stats.planning.evaluate` scores.
+
     Examples
     --------
     >>> from d3stats.models.optimum import solve

@@ -33,7 +33,7 @@ class DirichletCompound(PanelWorld):
         m, at least 2; at most 26.
     degree : int or None
         How many neighbours an agent hears: the next ones around the table, itself not among them. None is
-        everybody else.
+        everybody else. Tokens are charged as if every message were read, whatever the degree.
 
     Examples
     --------
