@@ -14,15 +14,15 @@ import numpy as np
 import pandas as pd
 
 from d3stats._check import RngLike, as_rng, choice, integer
-from d3stats.planning._calibration import Calibration, JTest, Method, intervals
-from d3stats.planning._observed import Observed, observe
-from d3stats.planning._parameters import default_free
-from d3stats.planning._path_likelihood import LikelihoodFit, fit_likelihood, is_exact
-from d3stats.planning._pilot_check import template_for
-from d3stats.planning._predictive import predictive_checks
-from d3stats.planning._simulated import MomentFit, fit_moments
-from d3stats.planning._space import Space
-from d3stats.planning._untold import untold_by_pilot, untold_by_search
+from d3stats.planning.calibration.observed import Observed, observe
+from d3stats.planning.calibration.parameters import default_free
+from d3stats.planning.calibration.path_likelihood import LikelihoodFit, fit_likelihood, is_exact
+from d3stats.planning.calibration.pilot_check import template_for
+from d3stats.planning.calibration.predictive import predictive_checks
+from d3stats.planning.calibration.result import Calibration, JTest, Method, intervals
+from d3stats.planning.calibration.simulated import MomentFit, fit_moments
+from d3stats.planning.calibration.space import Space
+from d3stats.planning.calibration.untold import untold_by_pilot, untold_by_search
 from d3stats.trajectories import Trajectories
 from d3stats.worlds import World
 

@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 
 from d3stats.planning import Calibration, calibrate
-from d3stats.planning._observed import observe
-from d3stats.planning._parameters import default_free, groups_of
-from d3stats.planning._path_likelihood import Paths
-from d3stats.planning._predictive import two_sided
-from d3stats.planning._space import Space
+from d3stats.planning.calibration.observed import observe
+from d3stats.planning.calibration.parameters import default_free, groups_of
+from d3stats.planning.calibration.path_likelihood import Paths
+from d3stats.planning.calibration.predictive import two_sided
+from d3stats.planning.calibration.space import Space
 from d3stats.simulate import count_process, simulate
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.worlds import (

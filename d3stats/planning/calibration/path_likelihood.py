@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from d3stats.models.process import CountProcess
-from d3stats.planning._observed import Observed
-from d3stats.planning._space import Space
+from d3stats.planning.calibration.observed import Observed
+from d3stats.planning.calibration.space import Space
 from d3stats.simulate import count_process
 
 __all__ = ["LikelihoodFit", "Paths", "fit_likelihood", "is_exact"]

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats.planning._moments import Key, check_statistics, clustered_covariance, means
-from d3stats.planning._observed import Observed
-from d3stats.planning._simulated import drawn_like
-from d3stats.planning._space import Space
+from d3stats.planning.calibration.moments import Key, check_statistics, clustered_covariance, means
+from d3stats.planning.calibration.observed import Observed
+from d3stats.planning.calibration.simulated import drawn_like
+from d3stats.planning.calibration.space import Space
 from d3stats.trajectories import Trajectories
 
 __all__ = ["COLUMNS", "predictive_checks", "two_sided"]

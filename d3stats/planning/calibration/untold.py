@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats.planning._observed import Observed, answers_of
-from d3stats.planning._parameters import groups_of
-from d3stats.planning._space import Space
+from d3stats.planning.calibration.observed import Observed, answers_of
+from d3stats.planning.calibration.parameters import groups_of
+from d3stats.planning.calibration.space import Space
 from d3stats.trajectories import Trajectories
 from d3stats.worlds import Conformity, Courtroom, DirichletCompound, LatentConcept, MixturePanel, Referees
 

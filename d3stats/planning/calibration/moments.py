@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats.planning._observed import Observed
+from d3stats.planning.calibration.observed import Observed
 
 __all__ = ["Key", "check_statistics", "clustered_covariance", "means", "moments"]
 

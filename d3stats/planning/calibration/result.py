@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from d3stats._check import probability
-from d3stats.planning._calibration_text import calibration_text
-from d3stats.planning._space import Space
+from d3stats.planning.calibration.space import Space
+from d3stats.planning.calibration.words import calibration_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from d3stats.planning._parameters import completed, groups_of
+from d3stats.planning.calibration.parameters import completed, groups_of
 from d3stats.worlds import World
 
 __all__ = ["Space"]

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from d3stats.planning._moments import Key, clustered_covariance, means, moments
-from d3stats.planning._observed import Observed, observe
-from d3stats.planning._path_likelihood import inverted
-from d3stats.planning._space import Space
+from d3stats.planning.calibration.moments import Key, clustered_covariance, means, moments
+from d3stats.planning.calibration.observed import Observed, observe
+from d3stats.planning.calibration.path_likelihood import inverted
+from d3stats.planning.calibration.space import Space
 from d3stats.simulate import simulate
 from d3stats.trajectories import MISSING, Trajectories
 

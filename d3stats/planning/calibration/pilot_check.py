@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from d3stats.planning._observed import answers_of, seats_of
+from d3stats.planning.calibration.observed import answers_of, seats_of
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.worlds import Courtroom, Referees, World
 

@@ -1,0 +1,4 @@
+"""The parts of :func:`d3stats.planning.calibrate`: parameters, likelihood, simulated moments, checks, words.
+
+Who may live here: what only a calibration needs. Its public face is ``d3stats.planning.calibrate``.
+"""
