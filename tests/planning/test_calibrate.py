@@ -451,3 +451,9 @@ def test_intervals_of_95_percent_hold_the_truth(world: Any, free: tuple[str, ...
     assert (np.abs(hits / runs - 0.95) < 4 * np.sqrt(0.95 * 0.05 / runs)).all(), dict(
         zip(free, hits / runs, strict=True)
     )
+
+
+def test_a_pilot_without_a_single_vote_is_refused_in_one_line() -> None:
+    silent = Trajectories.from_arrays(np.full((5, 3, 4), -1), [0] * 5, answers=["A", "B"])
+    with pytest.raises(ValueError, match=r"^pilot must hold at least one vote; got none$"):
+        calibrate(Voter(panel=4), silent, rng=1)

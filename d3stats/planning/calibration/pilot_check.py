@@ -35,6 +35,8 @@ def _checked(world: Any, pilot: Trajectories) -> Any:
     questions = len(np.unique(pilot.cluster))
     if questions < 2:
         raise ValueError(f"pilot must have at least two questions; got {questions}")
+    if not (pilot.votes != MISSING).any():
+        raise ValueError("pilot must hold at least one vote; got none")
     panels = sorted({int(n) for n in pilot.panel})
     if not set(panels) <= {int(world.panel), seats_of(world)}:
         raise ValueError(
