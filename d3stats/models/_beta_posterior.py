@@ -1,0 +1,278 @@
+"""A Beta posterior for every debate and round at once: what it says, computed once per distinct (alpha, beta).
+
+Debates of ten rounds know some sixty pairs (successes, trials), however many debates there are. The regularised
+incomplete beta function, which is slow, is therefore evaluated per pair and gathered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from d3stats._check import choice, number, probability
+
+Floats = NDArray[np.float64]
+Kind = Literal["equal-tailed", "hdi"]
+"""How an interval is placed: equal tails, or the shortest (highest density)."""
+
+KINDS = ("equal-tailed", "hdi")
+_SMALL = 4096
+"""Values up to which looking for equal pairs costs more than it saves."""
+_HALVINGS = 60
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BetaPosterior:
+    """Beta(alpha, beta) of any one shape; the probabilities are exact.
+
+    Attributes
+    ----------
+    alpha, beta : ndarray of float, any one shape
+        Both above 0.
+
+    Raises
+    ------
+    ValueError
+        When a parameter is not finite and above 0, or the shapes do not go together.
+    """
+
+    alpha: Floats
+    beta: Floats
+    _cache: dict[str, Any] = field(default_factory=dict, kw_only=True, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "beta"):
+            array = floats(name, getattr(self, name))
+            refuse(name, "must be finite and > 0", array, lambda x: np.isfinite(x) & (x > 0))
+            object.__setattr__(self, name, array)
+        if self.alpha.shape != self.beta.shape:
+            raise ValueError(
+                f"alpha and beta must have one shape; got {self.alpha.shape} and {self.beta.shape}"
+            )
+        for array in (self.alpha, self.beta):
+            if array.base is None:
+                array.setflags(write=False)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(shape={self.shape})"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of ``alpha`` and ``beta``, for instance (debates, rounds)."""
+        return self.alpha.shape
+
+    @property
+    def mean(self) -> Floats:
+        """Posterior mean, alpha / (alpha + beta)."""
+        return self._each(lambda a, b: a / (a + b))
+
+    @property
+    def var(self) -> Floats:
+        """Posterior variance."""
+        return self._each(_variance)
+
+    @property
+    def sd(self) -> Floats:
+        """Posterior standard deviation."""
+        return self._each(lambda a, b: np.sqrt(_variance(a, b)))
+
+    def prob_at_least(self, x: float) -> Floats:
+        """Return P(value >= x), exact far into the tail.
+
+        Parameters
+        ----------
+        x : float
+            In [0, 1].
+        """
+        from scipy.special import betaincc
+
+        at = probability("x", x)
+        return self._each(lambda a, b: betaincc(a, b, at))
+
+    def prob_between(self, low: float, high: float) -> Floats:
+        """Return P(low <= value <= high) by the regularised incomplete beta function.
+
+        Parameters
+        ----------
+        low, high : float
+            In [0, 1], `low` not above `high`.
+
+        Raises
+        ------
+        ValueError
+            When a bound lies outside [0, 1] or they are in the wrong order.
+        """
+        left, right = probability("low", low), probability("high", high)
+        if left > right:
+            raise ValueError(f"low must be <= high; got low={low!r}, high={high!r}")
+        return self._each(lambda a, b: _between(a, b, left, right))
+
+    def interval(self, level: float, kind: Kind = "equal-tailed") -> tuple[Floats, Floats]:
+        """Return the lower and upper ends of an interval with posterior probability `level`.
+
+        Parameters
+        ----------
+        level : float
+            In (0, 1).
+        kind : {"equal-tailed", "hdi"}
+            Equal tails, or the shortest interval (highest density). A flat density has no shortest one; it
+            gets equal tails.
+
+        Raises
+        ------
+        ValueError
+            When an HDI is asked for a density that is high at both ends (alpha and beta below 1): the set of
+            highest density is no interval.
+        """
+        mass = probability("level", level, open_interval=True)
+        place = _equal_tailed if choice("kind", kind, KINDS) == "equal-tailed" else _shortest
+        return self._each(lambda a, b: place(a, b, mass)[0]), self._each(lambda a, b: place(a, b, mass)[1])
+
+    def _each(self, law: Callable[[Floats, Floats], Floats]) -> Floats:
+        """Evaluate once per distinct pair and gather."""
+        if self.alpha.size <= _SMALL:
+            result = np.asarray(law(np.atleast_1d(self.alpha), np.atleast_1d(self.beta)), dtype=np.float64)
+            return result.reshape(self.shape)
+        if "cells" not in self._cache:
+            self._cache["cells"] = _distinct(self.alpha, self.beta)
+        index, alpha, beta = self._cache["cells"]
+        values = np.asarray(law(alpha, beta), dtype=np.float64)
+        return values if index is None else values.take(index)
+
+
+def cells_of(
+    successes: NDArray[Any], trials: NDArray[Any], a0: float, b0: float
+) -> dict[str, tuple[NDArray[np.int32], Floats, Floats]]:
+    """Return the pairs that counts can make and where each is, ready for the cache; none where few are equal."""
+    most = int(trials.max(initial=0)) + 1
+    if successes.size <= _SMALL or most * most > successes.size:
+        return {}
+    tried, won = np.divmod(np.arange(most * most), most)
+    index = np.multiply(trials, most, dtype=np.int32)
+    index += successes
+    # A pair with more successes than trials does not occur; any valid parameters will do.
+    return {"cells": (index, a0 + won.astype(float), b0 + np.maximum(tried - won, 0).astype(float))}
+
+
+def _distinct(alpha: Floats, beta: Floats) -> tuple[NDArray[np.int64] | None, Floats, Floats]:
+    import pandas as pd
+
+    at_a, values_a = pd.factorize(alpha.ravel())
+    at_b, values_b = pd.factorize(beta.ravel())
+    if len(values_a) * len(values_b) > alpha.size:
+        return None, alpha, beta
+    index = (at_a * len(values_b) + at_b).reshape(alpha.shape)
+    return index, np.repeat(values_a, len(values_b)), np.tile(values_b, len(values_a))
+
+
+def _variance(a: Floats, b: Floats) -> Floats:
+    total = a + b
+    result: Floats = (a / total) * (b / total) / (total + 1)
+    return result
+
+
+def _between(a: Floats, b: Floats, low: float, high: float) -> Floats:
+    from scipy.special import betainc, betaincc
+
+    mean = a / (a + b)
+    # Differences of the smaller tail: 1 - (nearly 1) would lose it.
+    below = betainc(a, b, high) - betainc(a, b, low)
+    above = betaincc(a, b, low) - betaincc(a, b, high)
+    around = 1.0 - betainc(a, b, low) - betaincc(a, b, high)
+    inside = (low < mean) & (mean < high)
+    return np.maximum(np.where(inside, around, np.where(mean <= low, above, below)), 0.0)
+
+
+def _equal_tailed(a: Floats, b: Floats, level: float) -> tuple[Floats, Floats]:
+    from scipy.special import betainccinv, betaincinv
+
+    tail = (1.0 - level) / 2.0
+    return betaincinv(a, b, tail), betainccinv(a, b, tail)
+
+
+def _shortest(a: Floats, b: Floats, level: float) -> tuple[Floats, Floats]:
+    from scipy.special import betainccinv, betaincinv, xlog1py, xlogy
+
+    both = (a < 1) & (b < 1)
+    if both.any():
+        at = int(np.argmax(both))
+        raise ValueError(
+            "kind must be 'equal-tailed' where alpha and beta are both below 1, because the density is high at "
+            f"both ends; got kind='hdi' with alpha={a.flat[at]:g}, beta={b.flat[at]:g}"
+        )
+
+    def log_density(x: Floats) -> Floats:
+        result: Floats = xlogy(a - 1, x) + xlog1py(b - 1, -x)
+        return result
+
+    # p is the mass left of the interval; the density at its left end less that at its right end grows with p.
+    low, high = np.zeros_like(a), np.full_like(a, 1.0 - level)
+    for _ in range(_HALVINGS):
+        p = (low + high) / 2
+        rises = log_density(betaincinv(a, b, p)) < log_density(betainccinv(a, b, (1.0 - level) - p))
+        low, high = np.where(rises, p, low), np.where(rises, high, p)
+    p = (low + high) / 2
+    left, right = betaincinv(a, b, p), betainccinv(a, b, (1.0 - level) - p)
+    falls, grows, flat = (a <= 1) & (b > 1), (a > 1) & (b <= 1), (a == 1) & (b == 1)
+    falls |= (a < 1) & (b == 1)
+    grows |= (a == 1) & (b < 1)
+    left, right = np.where(falls, 0.0, left), np.where(falls, betaincinv(a, b, level), right)
+    left, right = np.where(grows, betainccinv(a, b, level), left), np.where(grows, 1.0, right)
+    ends = _equal_tailed(a, b, level)
+    return np.where(flat, ends[0], left), np.where(flat, ends[1], right)
+
+
+def prior(name: str, value: float) -> float:
+    """Return a prior parameter, finite and above 0."""
+    result = number(name, value)
+    if result <= 0:
+        raise ValueError(f"{name} must be > 0, a proper prior; got {name}={value!r}")
+    return result
+
+
+def floats(name: str, values: ArrayLike) -> Floats:
+    """Return an array of floats of any shape."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be numbers; got {values!r}") from None
+
+
+def refuse(
+    name: str, requirement: str, values: NDArray[Any], good: Callable[[NDArray[Any]], NDArray[np.bool_]]
+) -> None:
+    """Refuse the first value that is not `good`, saying where it is."""
+    if values.size == 0:
+        return
+    # A monotone requirement holds everywhere where it holds at the extremes, which is much faster to see.
+    if bool(np.all(good(np.array([values.min(), values.max()])))):
+        return
+    bad = ~good(values)
+    if bad.any():
+        at = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), values.shape))
+        where = f" at {at[0] if len(at) == 1 else at}" if at else ""
+        raise ValueError(f"{name} {requirement}; got {name}={values[at].item()!r}{where}")
+
+
+def whole(name: str, values: ArrayLike) -> NDArray[Any]:
+    """Return whole numbers >= 0 of any shape as integers."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iu":
+        numbers = floats(name, values)
+        if not (np.isfinite(numbers) & (numbers == np.floor(numbers))).all():
+            refuse_any(name, "must be whole numbers", numbers, ~(np.isfinite(numbers) & (numbers % 1 == 0)))
+        array = numbers.astype(np.int64)
+    refuse(name, "must be >= 0", array, lambda x: x >= 0)
+    return array
+
+
+def refuse_any(name: str, requirement: str, values: NDArray[Any], bad: NDArray[np.bool_]) -> None:
+    """Refuse the first of the `bad` values, saying where it is."""
+    if bad.any():
+        at = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
+        where = f" at {at[0] if len(at) == 1 else at}" if at else ""
+        raise ValueError(f"{name} {requirement}; got {name}={values[at].item()!r}{where}")
