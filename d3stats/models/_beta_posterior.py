@@ -19,6 +19,8 @@ Floats = NDArray[np.float64]
 Kind = Literal["equal-tailed", "hdi"]
 """How an interval is placed: equal tails, or the shortest (highest density)."""
 
+Cells = tuple[NDArray[Any] | None, Floats, Floats]
+
 KINDS = ("equal-tailed", "hdi")
 _SMALL = 4096
 """Values up to which looking for equal pairs costs more than it saves."""
@@ -48,14 +50,14 @@ class BetaPosterior:
         for name in ("alpha", "beta"):
             array = floats(name, getattr(self, name))
             refuse(name, "must be finite and > 0", array, lambda x: np.isfinite(x) & (x > 0))
-            object.__setattr__(self, name, array)
+            # A view, so that the caller's own array stays writable.
+            kept = array.view()
+            kept.setflags(write=False)
+            object.__setattr__(self, name, kept)
         if self.alpha.shape != self.beta.shape:
             raise ValueError(
                 f"alpha and beta must have one shape; got {self.alpha.shape} and {self.beta.shape}"
             )
-        for array in (self.alpha, self.beta):
-            if array.base is None:
-                array.setflags(write=False)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(shape={self.shape})"
@@ -73,12 +75,12 @@ class BetaPosterior:
     @property
     def var(self) -> Floats:
         """Posterior variance."""
-        return self._each(_variance)
+        return self._each(variance)
 
     @property
     def sd(self) -> Floats:
         """Posterior standard deviation."""
-        return self._each(lambda a, b: np.sqrt(_variance(a, b)))
+        return self._each(lambda a, b: np.sqrt(variance(a, b)))
 
     def prob_at_least(self, x: float) -> Floats:
         """Return P(value >= x), exact far into the tail.
@@ -130,23 +132,31 @@ class BetaPosterior:
         """
         mass = probability("level", level, open_interval=True)
         place = _equal_tailed if choice("kind", kind, KINDS) == "equal-tailed" else _shortest
-        return self._each(lambda a, b: place(a, b, mass)[0]), self._each(lambda a, b: place(a, b, mass)[1])
+        _, alpha, beta = self._pairs()
+        low, high = place(alpha, beta, mass)
+        return self._gather(low), self._gather(high)
 
     def _each(self, law: Callable[[Floats, Floats], Floats]) -> Floats:
         """Evaluate once per distinct pair and gather."""
-        if self.alpha.size <= _SMALL:
-            result = np.asarray(law(np.atleast_1d(self.alpha), np.atleast_1d(self.beta)), dtype=np.float64)
-            return result.reshape(self.shape)
+        _, alpha, beta = self._pairs()
+        return self._gather(law(alpha, beta))
+
+    def _pairs(self) -> Cells:
+        """Return where each value is among the distinct pairs, None for in their own order, and the pairs."""
         if "cells" not in self._cache:
-            self._cache["cells"] = _distinct(self.alpha, self.beta)
-        index, alpha, beta = self._cache["cells"]
-        values = np.asarray(law(alpha, beta), dtype=np.float64)
-        return values if index is None else values.take(index)
+            small = self.alpha.size <= _SMALL
+            pairs = (None, np.atleast_1d(self.alpha), np.atleast_1d(self.beta))
+            self._cache["cells"] = pairs if small else _distinct(self.alpha, self.beta)
+        cells: Cells = self._cache["cells"]
+        return cells
+
+    def _gather(self, values: Floats) -> Floats:
+        index = self._pairs()[0]
+        array = np.asarray(values, dtype=np.float64)
+        return array.reshape(self.shape) if index is None else array.take(index)
 
 
-def cells_of(
-    successes: NDArray[Any], trials: NDArray[Any], a0: float, b0: float
-) -> dict[str, tuple[NDArray[np.int32], Floats, Floats]]:
+def cells_of(successes: NDArray[Any], trials: NDArray[Any], a0: float, b0: float) -> dict[str, Cells]:
     """Return the pairs that counts can make and where each is, ready for the cache; none where few are equal."""
     most = int(trials.max(initial=0)) + 1
     if successes.size <= _SMALL or most * most > successes.size:
@@ -158,7 +168,7 @@ def cells_of(
     return {"cells": (index, a0 + won.astype(float), b0 + np.maximum(tried - won, 0).astype(float))}
 
 
-def _distinct(alpha: Floats, beta: Floats) -> tuple[NDArray[np.int64] | None, Floats, Floats]:
+def _distinct(alpha: Floats, beta: Floats) -> Cells:
     import pandas as pd
 
     at_a, values_a = pd.factorize(alpha.ravel())
@@ -169,7 +179,7 @@ def _distinct(alpha: Floats, beta: Floats) -> tuple[NDArray[np.int64] | None, Fl
     return index, np.repeat(values_a, len(values_b)), np.tile(values_b, len(values_a))
 
 
-def _variance(a: Floats, b: Floats) -> Floats:
+def variance(a: Floats, b: Floats) -> Floats:
     total = a + b
     result: Floats = (a / total) * (b / total) / (total + 1)
     return result
@@ -249,13 +259,8 @@ def refuse(
     if values.size == 0:
         return
     # A monotone requirement holds everywhere where it holds at the extremes, which is much faster to see.
-    if bool(np.all(good(np.array([values.min(), values.max()])))):
-        return
-    bad = ~good(values)
-    if bad.any():
-        at = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), values.shape))
-        where = f" at {at[0] if len(at) == 1 else at}" if at else ""
-        raise ValueError(f"{name} {requirement}; got {name}={values[at].item()!r}{where}")
+    if not bool(np.all(good(np.array([values.min(), values.max()])))):
+        refuse_any(name, requirement, values, ~good(values))
 
 
 def whole(name: str, values: ArrayLike) -> NDArray[Any]:
@@ -263,8 +268,8 @@ def whole(name: str, values: ArrayLike) -> NDArray[Any]:
     array = np.asarray(values)
     if array.dtype.kind not in "iu":
         numbers = floats(name, values)
-        if not (np.isfinite(numbers) & (numbers == np.floor(numbers))).all():
-            refuse_any(name, "must be whole numbers", numbers, ~(np.isfinite(numbers) & (numbers % 1 == 0)))
+        is_whole = np.isfinite(numbers) & (numbers == np.floor(numbers))
+        refuse_any(name, "must be whole numbers", numbers, ~is_whole)
         array = numbers.astype(np.int64)
     refuse(name, "must be >= 0", array, lambda x: x >= 0)
     return array

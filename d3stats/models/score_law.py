@@ -20,11 +20,11 @@ __all__ = ["ContinuousLaw", "DiscreteLaw", "MaxLaw", "MixtureLaw", "ScoreLaw", "
 
 Floats = NDArray[np.float64]
 
-_CENTRE = (0.9, 0.8, 0.7, 0.6, 0.5)
-_NEAR = tuple(10.0**-j for j in range(1, 17))
-_FAR = tuple(10.0**-j for j in (18, 20, 24, 28, 34, 40, 50, 60, 80, 100, 125, 150, 175, 200, 250, 300))
-"""Tail probabilities at whose quantiles an integral is cut: close enough that each piece is smooth, far enough
-that what lies beyond the last is negligible even for a tail that barely has a mean."""
+_NEAR = (0.5, 1e-2, 1e-4, 1e-8, 1e-16)
+_FAR = (1e-32, 1e-64, 1e-128, 1e-300)
+_STEPS = 10.0 ** np.array([1, 2, 4, 8, 16, 32, 64, 128, 192, 256, 304])
+"""Tail probabilities at whose quantiles an integral is cut, so that no node passes over what the best of many
+scores can be; and, where quantiles end before the tail does, how far out it is cut in units of the last."""
 
 
 class ScoreLaw(ABC):
@@ -52,6 +52,10 @@ class ScoreLaw(ABC):
     @abstractmethod
     def quantile(self, u: ArrayLike) -> Floats:
         """Return the least x with P(X <= x) >= u."""
+
+    def upper_quantile(self, u: ArrayLike) -> Floats:
+        """Return the score that is exceeded with probability u; where the law can, accurate for tiny u."""
+        return self.quantile(1.0 - np.asarray(u, dtype=np.float64))
 
     @property
     @abstractmethod
@@ -252,6 +256,9 @@ class ContinuousLaw(ScoreLaw):
     def quantile(self, u: ArrayLike) -> Floats:
         return np.asarray(self.frozen.ppf(u), dtype=np.float64)
 
+    def upper_quantile(self, u: ArrayLike) -> Floats:
+        return np.asarray(self.frozen.isf(u), dtype=np.float64)
+
     @property
     def atoms(self) -> tuple[Floats, Floats]:
         return np.empty(0), np.empty(0)
@@ -270,17 +277,36 @@ class ContinuousLaw(ScoreLaw):
 
     @cached_property
     def _breakpoints(self) -> Floats:
-        low, high = self._support
-        down = _NEAR if np.isfinite(low) else _NEAR + _FAR
-        up = _NEAR if np.isfinite(high) else _NEAR + _FAR
         with np.errstate(all="ignore"):
-            cuts = np.concatenate([self.frozen.ppf(down), self.frozen.isf((*_CENTRE, *up)), self._support])
-        cuts = np.unique(cuts[np.isfinite(cuts)])
+            middle = float(self.frozen.ppf(0.5))
+            up = _tail_cuts(self.frozen.isf, self.frozen.sf, middle, self._support[1])
+            down = _tail_cuts(self.frozen.ppf, self.frozen.cdf, middle, self._support[0])
+        cuts = np.unique(np.concatenate([up, down]))
         cuts.setflags(write=False)
         return cuts
 
     def sample(self, size: int | tuple[int, ...], rng: RngLike = None) -> Floats:
         return np.asarray(self.frozen.rvs(size=size, random_state=as_rng(rng)), dtype=np.float64)
+
+
+def _tail_cuts(quantile: Any, tail: Any, middle: float, end: float) -> Floats:
+    """Return where to cut from the median to one end of the support; quantiles that are not any are left out."""
+    bounded = np.isfinite(end)
+    levels = np.array(_NEAR if bounded else _NEAR + _FAR)
+    cuts = np.asarray(quantile(levels), dtype=np.float64)
+    reached = np.asarray(tail(cuts)) / levels
+    cuts = cuts[np.isfinite(cuts) & (reached > 0.1) & (reached < 10)]
+    away = np.abs(cuts - middle)
+    cuts = cuts[away >= np.maximum.accumulate(away)] if cuts.size else cuts
+    if bounded:
+        return np.append(cuts, [middle, end])
+    last = cuts[-1] if cuts.size and cuts[-1] != middle else middle + np.sign(end)
+    more = middle + (last - middle) * _STEPS
+    cuts = np.concatenate([[middle], cuts, more[np.isfinite(more)]])
+    # What is beyond the first cut that leaves nothing worth an integral, for any k up to 10^9, is not kept.
+    spread = np.abs(float(quantile(0.01)) - middle)
+    nothing = np.asarray(tail(cuts)) * np.abs(cuts - middle) <= 1e-26 * spread
+    return cuts[: int(np.argmax(nothing)) + 1] if nothing.any() else cuts
 
 
 class MixtureLaw(ScoreLaw):
@@ -317,7 +343,9 @@ class MixtureLaw(ScoreLaw):
         return f"MixtureLaw({parts})"
 
     def _mixed(self, values: list[Floats]) -> Floats:
-        total: Floats = sum((w * v for w, v in zip(self.weights, values, strict=True)), start=np.float64(0.0))  # type: ignore[assignment]
+        total = np.zeros_like(values[0])
+        for weight, value in zip(self.weights, values, strict=True):
+            total = total + weight * value
         return np.minimum(total, 1.0)
 
     def cdf(self, x: ArrayLike) -> Floats:
@@ -350,14 +378,19 @@ class MixtureLaw(ScoreLaw):
         found: Floats = np.where(at_low, low, high)
         return found
 
+    @property
+    def atoms(self) -> tuple[Floats, Floats]:
+        return self._atoms
+
     @cached_property
-    def atoms(self) -> tuple[Floats, Floats]:  # type: ignore[override]
+    def _atoms(self) -> tuple[Floats, Floats]:
         points = np.concatenate([law.atoms[0] for law in self.laws])
         masses = np.concatenate(
             [weight * law.atoms[1] for weight, law in zip(self.weights, self.laws, strict=True)]
         )
         unique, at = np.unique(points, return_inverse=True)
-        return unique, np.bincount(at, weights=masses, minlength=unique.size)
+        joined: Floats = np.bincount(at, weights=masses, minlength=unique.size).astype(np.float64)
+        return unique, joined
 
     @property
     def support(self) -> tuple[float, float]:
@@ -415,6 +448,11 @@ class MaxLaw(ScoreLaw):
 
     def quantile(self, u: ArrayLike) -> Floats:
         return self.law.quantile(np.asarray(u, dtype=np.float64) ** (1.0 / self.k))
+
+    def upper_quantile(self, u: ArrayLike) -> Floats:
+        with np.errstate(divide="ignore"):  # exceeded surely
+            one = -np.expm1(np.log1p(-np.asarray(u, dtype=np.float64)) / self.k)
+        return self.law.upper_quantile(one)
 
     @property
     def atoms(self) -> tuple[Floats, Floats]:

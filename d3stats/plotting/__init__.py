@@ -7,6 +7,7 @@ or writes a file, :func:`save` excepted.
 
 from d3stats.plotting.counts_by_round import plot_counts_by_round
 from d3stats.plotting.frontier import plot_frontier
+from d3stats.plotting.gap_contraction import plot_gap_contraction
 from d3stats.plotting.gap_trajectories import plot_gap_trajectories
 from d3stats.plotting.ks_series import plot_ks_series
 from d3stats.plotting.overview import draw_overview
@@ -23,6 +24,7 @@ __all__ = [
     "draw_overview",
     "plot_counts_by_round",
     "plot_frontier",
+    "plot_gap_contraction",
     "plot_gap_trajectories",
     "plot_ks_series",
     "plot_plan_fan",

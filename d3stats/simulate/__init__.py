@@ -5,11 +5,12 @@
 file per world, which registers its sampler, and what samplers share.
 """
 
+from d3stats.models.latent import belief_after
 from d3stats.simulate.conformity import conformity_process, sample_conformity
 from d3stats.simulate.courtroom import courtroom_items, courtroom_tokens, sample_courtroom
 from d3stats.simulate.dirichlet import sample_dirichlet
 from d3stats.simulate.draw import BLOCK, count_process, simulate
-from d3stats.simulate.latent_concept import belief_after, latent_concept_process, sample_latent_concept
+from d3stats.simulate.latent_concept import latent_concept_process, sample_latent_concept
 from d3stats.simulate.mixture_panel import mixture_panel_process, mixtures_by_round, sample_mixture_panel
 from d3stats.simulate.referees import sample_referees
 from d3stats.simulate.tokens import PriceTable, round_tokens, sample_tokens

@@ -2,57 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import special
 
-from d3stats._check import integer
 from d3stats.models.process import CountProcess
 from d3stats.simulate.binomial import binomial_rows
 from d3stats.simulate.draw import Drawn, count_process, letters, relabelled, sample
 from d3stats.worlds.latent_concept import LatentConcept
 
-__all__ = ["belief_after", "latent_concept_process", "sample_latent_concept"]
-
-Floats = NDArray[np.float64]
-
-
-def belief_after(prior: ArrayLike, likelihoods: ArrayLike, responses: Sequence[int]) -> Floats:
-    """Return the belief over concepts after some responses, by Bayes' rule.
-
-    Parameters
-    ----------
-    prior : array, shape (concepts,)
-    likelihoods : array, shape (concepts, responses)
-        P(response | concept), above 0.
-    responses : sequence of int
-        Responses heard, given the concept independent.
-
-    Returns
-    -------
-    ndarray, shape (concepts,)
-
-    Examples
-    --------
-    One response for the truth and six against it:
-
-    >>> belief_after([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], [0, 1, 1, 1, 1, 1, 1]).round(7).tolist()
-    [1.69e-05, 0.9999831]
-    """
-    table = np.asarray(likelihoods, dtype=np.float64)
-    heard = [integer("responses", z, minimum=0) for z in responses]
-    if table.ndim != 2 or not (table > 0).all():
-        raise ValueError("likelihoods must have shape (concepts, responses) and be > 0")
-    if heard and max(heard) >= table.shape[1]:
-        raise ValueError(f"responses must be below {table.shape[1]}; got {max(heard)}")
-    start = np.asarray(prior, dtype=np.float64)
-    if start.shape != (len(table),) or not (start >= 0).all() or abs(start.sum() - 1) > 1e-9:
-        raise ValueError(f"prior must be {len(table)} weights that sum to 1; got {start.tolist()}")
-    with np.errstate(divide="ignore"):
-        belief: Floats = special.softmax(np.log(start) + np.log(table[:, heard]).sum(axis=1))
-    return belief
+__all__ = ["latent_concept_process", "sample_latent_concept"]
 
 
 @sample.register

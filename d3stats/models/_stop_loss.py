@@ -1,0 +1,144 @@
+"""E (X - t)^+ of any score law at any t, and quantiles counted from the top."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from d3stats.models.score_law import ContinuousLaw, MaxLaw, MixtureLaw, ScoreLaw
+
+__all__ = ["StopLoss", "corners", "logit_quantile", "top_quantile"]
+
+Floats = NDArray[np.float64]
+
+_SPLIT = 1e-13
+"""Share of the whole by which the orders 5 and 10 may differ on a piece before it is halved."""
+_DEPTH = 60
+
+
+@lru_cache(maxsize=1)
+def _rules() -> tuple[Floats, Floats, Floats]:
+    coarse, fine = special.roots_legendre(5), special.roots_legendre(10)
+    return np.concatenate([coarse[0], fine[0]]), coarse[1], fine[1]
+
+
+class StopLoss:
+    """The stop-loss function t -> E (X - t)^+ = integral of P(X > x) from t up.
+
+    Cumulated once from the top over pieces on which the survival function is smooth; a question then costs one
+    piece more. Discrete laws are summed.
+
+    Parameters
+    ----------
+    law : ScoreLaw
+        With a finite mean.
+    """
+
+    def __init__(self, law: ScoreLaw) -> None:
+        self.law = law
+        self._discrete = law.is_discrete
+        if self._discrete:
+            self._rungs: Floats = law.atoms[0]
+            pieces = law.sf(self._rungs[:-1]) * np.diff(self._rungs)
+        else:
+            self._rungs, pieces = _pieces(law)
+        self._over: Floats = np.append(np.cumsum(pieces[::-1])[::-1], 0.0)
+
+    def __call__(self, t: ArrayLike) -> Floats:
+        """Return E (X - t)^+ for every t; infinite at -inf."""
+        points = np.asarray(t, dtype=np.float64)
+        flat = points.ravel()
+        above = np.searchsorted(self._rungs, flat, side="left")
+        rung = np.minimum(above, self._rungs.size - 1)
+        with np.errstate(invalid="ignore"):
+            width = self._rungs[rung] - flat
+        if self._discrete:
+            part = np.where(above == 0, 1.0, self.law.sf(np.where(np.isfinite(flat), flat, 0.0))) * width
+        else:
+            part = width.copy()
+            inside = (above > 0) & (width > 0)
+            if inside.any():
+                nodes, _, weights = _rules()
+                half = 0.5 * width[inside]
+                x = (flat[inside] + half)[:, None] + half[:, None] * nodes[5:]
+                part[inside] = half * (self.law.sf(x.ravel()).reshape(x.shape) @ weights)
+        found = np.where(width > 0, self._over[rung] + np.maximum(part, 0.0), 0.0)
+        found = np.where(width == 0, self._over[rung], found)
+        return np.asarray(found.reshape(points.shape))
+
+
+def _pieces(law: ScoreLaw) -> tuple[Floats, Floats]:
+    """Return rungs and the integral of the survival function between each two."""
+    nodes, rough_weights, weights = _rules()
+    cuts = law.breakpoints()
+    low, high = cuts[:-1], cuts[1:]
+    starts: list[Floats] = []
+    sums: list[Floats] = []
+    whole = 0.0
+    for depth in range(_DEPTH):
+        half = 0.5 * (high - low)
+        x = (low + half)[:, None] + half[:, None] * nodes
+        values = law.sf(x.ravel()).reshape(x.shape)
+        exact = half * (values[:, 5:] @ weights)
+        apart = np.abs(exact - half * (values[:, :5] @ rough_weights))
+        if depth == 0:
+            whole = float(exact.sum())
+        split = apart > _SPLIT * whole
+        if depth == _DEPTH - 1:
+            split[:] = False
+        starts.append(low[~split])
+        sums.append(exact[~split])
+        if not split.any():
+            break
+        middle = low[split] + half[split]
+        low, high = np.concatenate([low[split], middle]), np.concatenate([middle, high[split]])
+    start, value = np.concatenate(starts), np.concatenate(sums)
+    order = np.argsort(start)
+    return np.append(start[order], cuts[-1]), value[order]
+
+
+def top_quantile(law: ScoreLaw, p: ArrayLike) -> Floats:
+    """Return the x with P(X > x) = p, or the least with at most p, without cancellation for small p."""
+    shares = np.asarray(p, dtype=np.float64)
+    if isinstance(law, ContinuousLaw):
+        return np.asarray(law.frozen.isf(shares), dtype=np.float64)
+    if isinstance(law, MaxLaw):
+        return top_quantile(law.law, -np.expm1(np.log1p(-shares) / law.k))
+    if law.is_discrete:
+        points = law.atoms[0]
+        # sf falls along the points; the first that is at most p, rounding of sums forgiven.
+        at = np.searchsorted(-law.sf(points), -shares * (1 + 1e-12), side="left")
+        return np.asarray(points[np.minimum(at, points.size - 1)])
+    if isinstance(law, MixtureLaw):
+        each = np.stack([top_quantile(part, shares) for part in law.laws])
+        low, high = each.min(axis=0), each.max(axis=0)
+        for _ in range(200):
+            middle = 0.5 * (low + high)
+            enough = law.sf(middle) <= shares
+            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+            if np.all((middle <= low) | (middle >= high)) and np.all(high - low <= np.spacing(np.abs(high))):
+                break
+        return np.asarray(np.where(law.sf(low) <= shares, low, high))
+    return law.upper_quantile(shares)
+
+
+def logit_quantile(law: ScoreLaw, z: Floats) -> Floats:
+    """Return the quantile at u = 1/(1 + exp(-z)): both tails to the last digit."""
+    low = z <= 0
+    found = np.empty_like(z)
+    found[low] = law.quantile(special.expit(z[low]))
+    found[~low] = top_quantile(law, special.expit(-z[~low]))
+    return found
+
+
+def corners(law: ScoreLaw) -> Floats:
+    """Return finite points where the distribution function may jump or bend: atoms and ends of parts."""
+    if isinstance(law, MaxLaw):
+        return corners(law.law)
+    if isinstance(law, MixtureLaw):
+        return np.unique(np.concatenate([corners(part) for part in law.laws]))
+    ends = np.asarray(law.support)
+    return np.union1d(law.atoms[0], ends[np.isfinite(ends)])

@@ -1,0 +1,319 @@
+"""Is the debate a martingale: does the share of correct votes move in no direction on average?
+
+With S_t the share of votes cast in round t that are right, the null is E[S_{t+1} - S_t | past] = 0: talking
+changes who is right, and not how many on average. Three looks at it, each with debates of one question kept
+together:
+
+- the *mean drift* E[S_{t+1} - S_t], per transition and over all;
+- the drift *given S_t*, by cells of the starting count, and a joint test that all cells are 0;
+- the *slope* of the increment on S_t: above 0 the leaders gain, below 0 shares return towards the middle.
+
+S is bounded, and that has teeth. From S_t = 0 it can only rise and from S_t = 1 only fall, so under the null a
+unanimous panel never moves again: a single departure refutes the null for good, and no test is needed. A cell
+in which nobody moved has no error and adds nothing to the joint test.
+
+The mean drift and the drift given S_t answer different questions. In models where *beliefs* are martingales
+and votes are draws from them (Dirichlet-compound), the mean drift is 0, yet S_t itself is no martingale: a high
+count was partly luck, and the next one is lower on average. The first is the claim of the literature, the
+second that of the voter model. The same luck makes the share rise, without anybody learning, in debates chosen
+because their first vote was bad.
+
+References
+----------
+Debate or Vote (2025), arXiv 2508.17536 (the claim). Liang and Zeger (1986), Biometrika 73, 13 (clusters).
+Hotelling (1931), Annals of Mathematical Statistics 2, 360 (the joint test).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from d3stats._check import choice, integer, probability
+from d3stats.models._clustered import clustered_mean, clustered_slope, joint_zero
+from d3stats.models._increments import Increments, increments_of
+from d3stats.models._resample import cluster_totals
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from d3stats.trajectories import Trajectories
+
+__all__ = ["MartingaleTest", "martingale_test"]
+
+INTERVAL = "t, clustered"
+FEW_CLUSTERS = 10
+POOLED = "pooled"
+
+
+@dataclass(frozen=True, eq=False)
+class MartingaleTest:
+    """What :func:`martingale_test` found.
+
+    Attributes
+    ----------
+    drift : DataFrame
+        One row per ``transition`` ("1-2", ..., "pooled"): ``n_pairs`` (debates seen in both rounds),
+        ``n_clusters``, ``drift, se, df, low, high, p_value``; shares of votes, in [-1, 1].
+    joint : DataFrame
+        One row per transition: Hotelling's ``f, df1, df2, p_value`` that all tested cells are 0, ``cells``
+        (how many are tested) and ``why`` (why there is no test, or empty).
+    slope : DataFrame
+        One row per transition: ``slope, se, df, low, high, p_value`` of the increment on S_t, and ``why``.
+    boundary : DataFrame
+        One row per transition: ``all_wrong`` and ``all_right`` (how often a round ended so) and how many
+        ``left_all_wrong, left_all_right`` by the next.
+    conditional : DataFrame
+        One row per transition and cell: ``count`` (of ``panel``), ``start`` (mean share), ``n_pairs,
+        n_clusters, drift, se, low, high, tested, why``.
+    notes : tuple of str
+        What the data cannot tell.
+    panel : int
+        Votes of the largest panel; cells are its counts.
+    n_debates, n_clusters : int
+        Debates and clusters with at least one pair of rounds.
+    level : float
+    interval : str
+        How the intervals are made.
+    missing : str
+        How missing votes were counted; empty for arrays.
+    """
+
+    drift: pd.DataFrame
+    joint: pd.DataFrame
+    slope: pd.DataFrame
+    boundary: pd.DataFrame
+    conditional: pd.DataFrame
+    notes: tuple[str, ...]
+    panel: int
+    n_debates: int
+    n_clusters: int
+    level: float
+    interval: str
+    missing: str
+
+    @property
+    def p_value(self) -> float:
+        """p-value of the mean drift over all transitions."""
+        return float(self.drift["p_value"].iloc[-1])
+
+    @property
+    def p_conditional(self) -> float | None:
+        """p-value that the drift is 0 in every tested cell, over all transitions; None when none is tested."""
+        value = self.joint["p_value"].iloc[-1]
+        return None if pd.isna(value) else float(value)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per transition: the drift, then the joint test, the slope and the boundary."""
+        names = ["f", "df1", "df2", "p_value", "cells"]
+        joint = self.joint.set_index("transition")[names].rename(
+            columns={"p_value": "p_conditional", "cells": "cells_tested"}
+        )
+        slope = self.slope.set_index("transition")[["slope", "low", "high", "p_value"]].rename(
+            columns={"low": "slope_low", "high": "slope_high", "p_value": "p_slope"}
+        )
+        parts = (joint, slope, self.boundary.set_index("transition"))
+        frame = self.drift.set_index("transition").join(list(parts)).reset_index()
+        return frame.assign(level=self.level, interval=self.interval)
+
+    def summary(self) -> str:
+        """Say in a few lines what was found and what cannot be told."""
+        row = self.to_frame().iloc[-1]
+        lines = [
+            f"{self.n_debates} debates, {self.n_clusters} clusters, {int(row['n_pairs'])} pairs of rounds",
+            f"mean drift per round {row['drift']:+.4f} [{row['low']:+.4f}, {row['high']:+.4f}] "
+            f"({self.level:.0%}, {self.interval}), p = {row['p_value']:.3g}",
+        ]
+        if self.p_conditional is None:
+            lines.append(f"drift given the start: no joint test, {self.joint['why'].iloc[-1]}")
+        else:
+            lines.append(
+                f"drift given the start: F({int(row['df1'])}, {int(row['df2'])}) = {row['f']:.2f}, "
+                f"p = {self.p_conditional:.3g} over {int(row['cells_tested'])} cells"
+            )
+        if pd.notna(row["slope"]) and pd.notna(row["slope_low"]):
+            lines.append(
+                f"slope on the start {row['slope']:+.3f} [{row['slope_low']:+.3f}, {row['slope_high']:+.3f}]"
+            )
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    def plot(self, ax: Axes | None = None, *, by: Literal["pooled", "transition"] = "pooled") -> Axes:
+        """Draw the drift by starting count, all transitions together or each in its colour."""
+        from d3stats.plotting.martingale_drift import plot_martingale_drift
+
+        choice("by", by, ("pooled", "transition"))
+        table = self.conditional
+        chosen = table[(table["transition"] == POOLED) == (by == "pooled")]
+        frame = chosen.rename(columns={"low": "lower", "high": "upper"})
+        if by == "transition":
+            frame = frame.assign(group="rounds " + frame["transition"])
+        return plot_martingale_drift(frame, ax=ax)
+
+
+def martingale_test(
+    log: Trajectories | ArrayLike,
+    trials: ArrayLike | None = None,
+    *,
+    cluster: ArrayLike | None = None,
+    missing: Literal["exclude", "wrong"] = "exclude",
+    level: float = 0.95,
+    min_cell_clusters: int = 10,
+) -> MartingaleTest:
+    """Test whether the share of correct votes is a martingale.
+
+    Parameters
+    ----------
+    log : Trajectories, or array of int of shape (debates, rounds)
+        A log with labels, or correct votes; a debate counts in a transition when it has votes in both rounds.
+    trials : int or array of int, shape (debates, rounds), optional
+        Votes cast, with arrays only; 0 where a round was not reached.
+    cluster : array, shape (debates,), optional
+        The question of each debate, with arrays only (a log brings its own); by default each debate is its own.
+    missing : {"exclude", "wrong"}
+        With a log: leave missing votes out of the share, or count them as not correct.
+    level : float
+        Level of the intervals, which are Student's with clusters - 1 degrees of freedom.
+    min_cell_clusters : int
+        A cell with fewer clusters is shown and not tested, at least 2.
+
+    Returns
+    -------
+    MartingaleTest
+
+    Raises
+    ------
+    ValueError
+        With fewer than two rounds, no debate with votes and a label in two rounds running, or fewer than two
+        clusters.
+
+    Examples
+    --------
+    >>> from d3stats.simulate import simulate
+    >>> from d3stats.worlds import Voter
+    >>> found = martingale_test(simulate(Voter(panel=5), 300, 4, rng=1))
+    >>> found.drift[["transition", "n_pairs", "drift", "low", "high"]].round(3)
+      transition  n_pairs  drift    low   high
+    0        1-2      300  0.009 -0.009  0.027
+    1        2-3      300 -0.007 -0.021  0.008
+    2        3-4      300 -0.012 -0.023 -0.000
+    3     pooled      900 -0.003 -0.012  0.006
+    """
+    level = probability("level", level, open_interval=True)
+    least = integer("min_cell_clusters", min_cell_clusters, minimum=2)
+    data = increments_of(log, trials, cluster, choice("missing", missing, ("exclude", "wrong")))
+    groups = [(f"{r}-{r + 1}", data.of_round(r)) for r in np.unique(data.from_round).tolist()]
+    looks = [_look(name, part, level, least, data.panel) for name, part in [*groups, (POOLED, data)]]
+    n_clusters = len(np.unique(data.cluster))
+    tables = {key: pd.DataFrame([row for look in looks for row in look[key]]) for key in looks[0]}
+    return MartingaleTest(
+        **tables,
+        notes=_notes(data, n_clusters, tables),
+        panel=data.panel,
+        n_debates=len(np.unique(data.debate)),
+        n_clusters=n_clusters,
+        level=level,
+        interval=INTERVAL,
+        missing=missing if hasattr(log, "successes_trials") else "",
+    )
+
+
+def _look(name: str, data: Increments, level: float, least: int, panel: int) -> dict[str, list[Any]]:
+    """Return the rows of one transition (or of all together) for every table."""
+    d, start, cluster = data.change, data.start, data.cluster
+    rounds = {"transition": name}
+    mean = clustered_mean(d, cluster, level)
+    drift = rounds | {"n_pairs": len(d), "n_clusters": len(np.unique(cluster)), "drift": mean.value}
+    drift |= _error(mean)
+    cells = [_cell(k, data, level, least, panel) for k in np.unique(data.cell).tolist()]
+    tested = np.array([cell["count"] for cell in cells if cell["tested"]], dtype=np.int64)
+    joint = joint_zero(cluster_totals(d[:, None] * (data.cell[:, None] == tested), cluster))
+    why = ""
+    if joint.p_value is None:
+        why = "no cell can be tested" if not len(tested) else "the cells do not vary apart from each other"
+    slope = clustered_slope(start, d, cluster, level)
+    sloped: dict[str, Any] = {
+        "slope": None,
+        "se": None,
+        "df": None,
+        "low": None,
+        "high": None,
+        "p_value": None,
+    }
+    if slope is not None:
+        sloped = {"slope": slope.value} | _error(slope)
+    wrong, right = start == 0, start == 1
+    edge = {
+        "all_wrong": int(wrong.sum()),
+        "left_all_wrong": int((wrong & (d != 0)).sum()),
+        "all_right": int(right.sum()),
+        "left_all_right": int((right & (d != 0)).sum()),
+    }
+    return {
+        "drift": [drift],
+        "joint": [rounds | joint._asdict() | {"cells": len(tested), "why": why}],
+        "slope": [rounds | sloped | {"why": "" if slope is not None else "all debates start alike"}],
+        "boundary": [rounds | edge],
+        "conditional": [rounds | cell for cell in cells],
+    }
+
+
+def _cell(count: int, data: Increments, level: float, least: int, panel: int) -> dict[str, Any]:
+    inside = data.cell == count
+    change, cluster = data.change[inside], data.cluster[inside]
+    mean, n_clusters = clustered_mean(change, cluster, level), len(np.unique(cluster))
+    why = ""
+    if n_clusters < least:
+        why = f"{n_clusters} clusters, fewer than {least}"
+    elif not change.any():
+        why = "nobody moved"
+    elif not mean.se:
+        why = "all moved alike"
+    return {
+        "count": count,
+        "panel": panel,
+        "start": float(data.start[inside].mean()),
+        "n_pairs": int(inside.sum()),
+        "n_clusters": n_clusters,
+        "drift": mean.value,
+        "se": mean.se,
+        "low": mean.low,
+        "high": mean.high,
+        "tested": not why,
+        "why": why,
+    }
+
+
+def _error(estimate: Any) -> dict[str, Any]:
+    """Return all of an estimate but its value."""
+    return {name: value for name, value in estimate._asdict().items() if name != "value"}
+
+
+def _notes(data: Increments, n_clusters: int, tables: dict[str, pd.DataFrame]) -> tuple[str, ...]:
+    notes = list(data.notes)
+    if n_clusters < FEW_CLUSTERS:
+        notes.append(
+            f"{n_clusters} clusters are too few for errors that can be relied on; have at least {FEW_CLUSTERS}"
+        )
+    edge = tables["boundary"].iloc[-1]
+    left, held = (int(edge[f"{verb}all_wrong"] + edge[f"{verb}all_right"]) for verb in ("left_", ""))
+    if left:
+        notes.append(
+            f"{left} of {held} unanimous rounds were left by the next; under the null none ever is, so in the "
+            "strict sense the share is no martingale"
+        )
+    cells = tables["conditional"][tables["conditional"]["transition"] == POOLED]
+    thin = cells[cells["why"].str.contains("fewer than")]
+    if len(thin):
+        counts = ", ".join(map(str, thin["count"]))
+        notes.append(f"cells shown and not tested for want of clusters: count {counts}")
+    pooled = tables["drift"].iloc[-1]
+    if pooled["se"] == 0:
+        notes.append("every cluster moved alike: there is nothing to measure an error from")
+    else:
+        half = (pooled["high"] - pooled["low"]) / 2
+        notes.append(f"a mean drift within {half:.3f} of 0 could not be told from none")
+    return tuple(notes)

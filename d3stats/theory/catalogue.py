@@ -1,0 +1,96 @@
+"""Which claims are there: every module of this room that has ``CLAIMS`` adds its own, and needs no list."""
+
+from __future__ import annotations
+
+import difflib
+import pkgutil
+import re
+from functools import cache
+from importlib import import_module
+
+from d3stats.theory.claim import Claim
+from d3stats.theory.sources import WORKS
+
+__all__ = ["claim", "claims"]
+
+
+def claims() -> dict[str, Claim]:
+    """Return every claim by its name: D3, the advocates paper, stability, Debate or Vote, then what is proved here.
+
+    Within a work the order is that of the modules' names and of the claims in each.
+
+    Returns
+    -------
+    dict of str to Claim
+        A fresh one; changing it changes nothing else.
+
+    Raises
+    ------
+    ValueError
+        When two claims have one name.
+
+    Examples
+    --------
+    >>> claims()["sign-agreement"].status
+    'holds'
+    """
+    return dict(_found())
+
+
+def claim(name: str) -> Claim:
+    """Return the claim of a name.
+
+    Raises
+    ------
+    KeyError
+        When there is none; the message lists names that are close.
+
+    Examples
+    --------
+    >>> claim("sign-agreement").title
+    'Accuracy and length of the sign-agreement stop'
+    >>> claim("sign-agrement")
+    Traceback (most recent call last):
+        ...
+    KeyError: "name must be a claim's; got name='sign-agrement': did you mean sign-agreement, ..."
+    """
+    known = _found()
+    if name in known:
+        return known[name]
+    close = _close(name, list(known))
+    hint = f"did you mean {', '.join(close)}?" if close else f"there are {', '.join(known)}"
+    raise KeyError(f"name must be a claim's; got name={name!r}: {hint}")
+
+
+def _close(name: str, known: list[str]) -> list[str]:
+    wanted = name.strip().lower().replace("_", "-").replace(" ", "-")
+    if not wanted:
+        return []
+    inside = [other for other in known if wanted in other]
+    return list(dict.fromkeys([*difflib.get_close_matches(wanted, known, n=4, cutoff=0.55), *inside]))[:6]
+
+
+@cache
+def _found() -> dict[str, Claim]:
+    import d3stats.theory as room
+
+    listed: list[Claim] = []
+    for module in sorted(m.name for m in pkgutil.iter_modules(room.__path__)):
+        listed += getattr(import_module(f"{room.__name__}.{module}"), "CLAIMS", ())
+    listed.sort(key=_place)  # stable: modules and claims keep their order within a work
+    by_name: dict[str, Claim] = {}
+    for entry in listed:
+        if entry.name in by_name:
+            raise ValueError(f"name must be one claim's alone; got name={entry.name!r} twice")
+        by_name[entry.name] = entry
+    return by_name
+
+
+def _place(entry: Claim) -> int:
+    """Return where the work of a claim stands among `WORKS`: by its text, else by its arXiv number, else last."""
+    work = entry.source.work
+    for place, known in enumerate(WORKS):
+        number = re.search(r"\d{4}\.\d{5}", known)
+        if work == known or (number is not None and number.group() in work):
+            return place
+    return len(WORKS)
