@@ -50,14 +50,24 @@ def clustered_mean(values: Floats, cluster: Ints, level: float) -> ClusteredEsti
 
 
 def clustered_slope(x: Floats, y: Floats, cluster: Ints, level: float) -> ClusteredEstimate | None:
-    """Return the least-squares slope of y on x with its cluster-robust error; None where x does not vary."""
-    centred = x - x.mean()
-    spread = float(centred @ centred)
-    if spread <= 1e-12 * len(x):
+    """Return the least-squares slope of y on x, its error by leaving out one cluster at a time.
+
+    The jackknife allows for clusters far out on x, whose residuals a sandwich takes for too small. None where
+    x does not vary, in all debates or without some one cluster.
+    """
+    # About the means, so that sums of squares do not cancel.
+    x, y = x - x.mean(), y - y.mean()
+    parts = cluster_totals(np.column_stack([np.ones(len(x)), x, y, x * x, x * y]), cluster)
+    whole = parts.sum(axis=0)
+    n, sx, sy, sxx, sxy = np.vstack([whole, whole - parts]).T
+    spread = n * sxx - sx**2
+    if (spread <= 1e-9 * len(x) * len(x) * max(float(x @ x) / len(x), 1e-12)).any():
         return None
-    slope = float(centred @ y) / spread
-    residual = y - y.mean() - slope * centred
-    return _with_error(slope, cluster_totals((centred * residual / spread)[:, None], cluster)[:, 0], level)
+    slopes = (n * sxy - sx * sy) / spread
+    away = slopes[1:] - slopes[1:].mean()
+    # _with_error wants shares that sum to zero and scales them by G / (G - 1); the jackknife's is (G - 1) / G.
+    g = len(parts)
+    return _with_error(float(slopes[0]), away * (g - 1) / g, level)
 
 
 def joint_zero(totals: Floats) -> JointTest:

@@ -117,7 +117,9 @@ class Diagonal:
         return self._by_parts(q, part, y.size, ends)
 
     @staticmethod
-    def _by_parts(q: Floats, part: Callable[[Floats], Floats], width: int, ends: tuple[float, float]) -> Floats:
+    def _by_parts(
+        q: Floats, part: Callable[[Floats], Floats], width: int, ends: tuple[float, float]
+    ) -> Floats:
         shape = np.shape(q)
         flat = np.ravel(q)
         out = np.where(flat < 0, ends[0], ends[1])

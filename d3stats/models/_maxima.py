@@ -72,7 +72,7 @@ def integrate(
     value: Floats | float = 0.0
     error: Floats | float = 0.0
     total: Floats | float = 0.0
-    spent = 0
+    spent, history = 0, list[tuple[int, float]]()
     for depth in range(_DEPTH):
         exact, apart = _both_orders(integrand, low, high)
         scale = np.maximum(size(exact).sum(axis=0) + total, floor)
@@ -87,7 +87,8 @@ def integrate(
         middle = _middle(low, high)
         split &= (low < middle) & (middle < high)
         spent += 2 * int(split.sum())
-        if depth == _DEPTH - 1 or spent > _PIECES:
+        history.append((int(split.sum()), float((apart[split] / scale).max(axis=1).sum())))
+        if depth == _DEPTH - 1 or spent > _PIECES or _is_noise(history):
             split[:] = False
         value = value + exact[~split].sum(axis=0)
         error = error + apart[~split].sum(axis=0)
@@ -101,9 +102,15 @@ def integrate(
     return np.asarray(value), np.asarray(error)
 
 
-def _both_orders(
-    integrand: Callable[[Floats], Floats], low: Floats, high: Floats
-) -> tuple[Floats, Floats]:
+def _is_noise(history: list[tuple[int, float]]) -> bool:
+    """Whether ever more pieces only share out the same error: the digits of the function are used up."""
+    if len(history) < 4:
+        return False
+    (before, was), (now, left) = history[-4], history[-1]
+    return now >= 4 * before and left >= 0.2 * was
+
+
+def _both_orders(integrand: Callable[[Floats], Floats], low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Return the integrals of order 20, shape (pieces, integrals), and their distance from order 10."""
     nodes, w10, w20 = _rules()
     values, apart = [], []
@@ -178,12 +185,12 @@ def beyond(law: ScoreLaw, cuts: Floats, k: NDArray[np.int64]) -> tuple[Floats, F
         The integral of the tails of the distribution function, in points, by the power law that the last two
         decades show, and their probability.
     """
-    middle = float(law.quantile(0.5))
+    middle = float(cuts[cuts.size // 2])
     points, mass = np.zeros(k.size), np.zeros(k.size)
     tails = ((law.sf, float(cuts[-1]), k.astype(float)), (law.cdf, float(cuts[0]), np.ones(k.size)))
     for (tail, end, times), limit in zip(tails, law.support[::-1], strict=True):
         left = float(tail(end))
-        if left <= 0 or (end >= limit if tail == law.sf else end <= limit):
+        if left <= 0 or end == limit:
             continue
         near = float(tail(middle + (end - middle) * 0.01))
         index = np.log(near / left) / np.log(100.0) if np.isfinite(near / left) else np.inf

@@ -75,7 +75,9 @@ class AdvocatePayoff:
             f"pays until k={self.pays_until}: {self.reason}",
         ]
         if self.net_value[i] <= self.value_of_right / 2:
-            lines.append("a coin is worth as much: at these prices no number of advocates that was asked for pays")
+            lines.append(
+                "a coin is worth as much: at these prices no number of advocates that was asked for pays"
+            )
         return "\n".join(lines)
 
 
@@ -106,12 +108,12 @@ def payoff_of(
             f"got prices={prices!r} and tokens_per_advocate={tokens_per_advocate!r}"
         )
     tokens = 2.0 * k * used.sum()
-    dollars = 2.0 * k * one
+    dollars: Floats = 2.0 * k * one
     right = found.prob_first + 0.5 * found.prob_tie
     gain = np.diff(right, prepend=0.5)
     step = np.diff(dollars, prepend=0.0)
     net = value * right - dollars
-    pays_until, reason = _stop(k, right, value * gain, step, np.asarray(found.error))
+    pays_until, reason = _stop(k, right, value * gain, step, np.asarray(found.prob_error))
     return AdvocatePayoff(
         k=k,
         prob_right=right,

@@ -102,9 +102,9 @@ def logits(*laws: ScoreLaw) -> Floats:
     return np.unique(np.concatenate([GRID, *more])) if more else GRID
 
 
-def scale(*laws: ScoreLaw) -> float:
-    """Return a size of the spread of laws, in points: their mean excess over the median, the greatest."""
-    return float(max(StopLoss(law)(law.quantile(0.5)) for law in laws))
+def scale(*wealth: StopLoss) -> float:
+    """Return a size of the spread of laws, in points: the greatest of their mean excesses over the median."""
+    return float(max(each(each.law.quantile(0.5)) for each in wealth))
 
 
 class Steps:

@@ -1,4 +1,4 @@
-"""E (X - t)^+ of any score law at any t, and quantiles counted from the top."""
+"""E (X - t)^+ of any score law at any t, and quantiles at log odds."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from d3stats.models.score_law import ContinuousLaw, MaxLaw, MixtureLaw, ScoreLaw
+from d3stats.models.score_law import MaxLaw, MixtureLaw, ScoreLaw
 
-__all__ = ["StopLoss", "corners", "logit_quantile", "top_quantile"]
+__all__ = ["StopLoss", "corners", "logit_quantile"]
 
 Floats = NDArray[np.float64]
 
@@ -100,37 +100,12 @@ def _pieces(law: ScoreLaw) -> tuple[Floats, Floats]:
     return np.append(start[order], cuts[-1]), value[order]
 
 
-def top_quantile(law: ScoreLaw, p: ArrayLike) -> Floats:
-    """Return the x with P(X > x) = p, or the least with at most p, without cancellation for small p."""
-    shares = np.asarray(p, dtype=np.float64)
-    if isinstance(law, ContinuousLaw):
-        return np.asarray(law.frozen.isf(shares), dtype=np.float64)
-    if isinstance(law, MaxLaw):
-        return top_quantile(law.law, -np.expm1(np.log1p(-shares) / law.k))
-    if law.is_discrete:
-        points = law.atoms[0]
-        # sf falls along the points; the first that is at most p, rounding of sums forgiven.
-        at = np.searchsorted(-law.sf(points), -shares * (1 + 1e-12), side="left")
-        return np.asarray(points[np.minimum(at, points.size - 1)])
-    if isinstance(law, MixtureLaw):
-        each = np.stack([top_quantile(part, shares) for part in law.laws])
-        low, high = each.min(axis=0), each.max(axis=0)
-        for _ in range(200):
-            middle = 0.5 * (low + high)
-            enough = law.sf(middle) <= shares
-            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-            if np.all((middle <= low) | (middle >= high)) and np.all(high - low <= np.spacing(np.abs(high))):
-                break
-        return np.asarray(np.where(law.sf(low) <= shares, low, high))
-    return law.upper_quantile(shares)
-
-
 def logit_quantile(law: ScoreLaw, z: Floats) -> Floats:
     """Return the quantile at u = 1/(1 + exp(-z)): both tails to the last digit."""
     low = z <= 0
     found = np.empty_like(z)
     found[low] = law.quantile(special.expit(z[low]))
-    found[~low] = top_quantile(law, special.expit(-z[~low]))
+    found[~low] = law.upper_quantile(special.expit(-z[~low]))
     return found
 
 

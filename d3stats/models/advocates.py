@@ -9,19 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import special
+from numpy.typing import NDArray
 
-from d3stats._check import RngLike, as_rng, choice, integer, number, probability, whole_numbers
-from d3stats.models._diagonal import Diagonal
+from d3stats._check import choice, integer, number, probability, whole_numbers
+from d3stats.models._correlated import CorrelatedMaxLaw, correlated_max, mean_of_power
 from d3stats.models._intraclass import ScoreCorrelation, score_correlation
-from d3stats.models._maxima import mean_of_max, require_mean
+from d3stats.models._maxima import require_mean
 from d3stats.models._payoff import AdvocatePayoff, payoff_of
-from d3stats.models.score_law import MaxLaw, ScoreLaw, as_law
+from d3stats.models.score_law import as_law
 from d3stats.models.separation import Separation, separation
 
 __all__ = [
@@ -36,143 +34,6 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-
-
-class CorrelatedMaxLaw(ScoreLaw):
-    """The best of k scores of one law whose normal ranks share a factor.
-
-    P(M <= x) = E_Z[Phi((q - sqrt(rho) Z) / sqrt(1 - rho))^k] with q = Phi^-1(F(x)) and Z standard normal.
-    Where F jumps, a score covers all normal ranks of the jump.
-
-    Parameters
-    ----------
-    law : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
-    k : int
-        At least 2.
-    rho : float
-        Correlation of two advocates' normal ranks, strictly between 0 and 1: :func:`correlated_max` takes the
-        limits as well.
-
-    Raises
-    ------
-    ValueError
-        When k is below 2 or rho is not strictly between 0 and 1.
-
-    Examples
-    --------
-    >>> from scipy import stats
-    >>> law = CorrelatedMaxLaw(stats.norm(), 2, 0.5)
-    >>> round(law.cdf(0.0).item(), 6), round(law.mean, 6)
-    (0.333333, 0.398942)
-    """
-
-    def __init__(self, law: Any, k: int, rho: float) -> None:
-        self.law = as_law(law)
-        self.k = integer("k", k, minimum=2)
-        self.rho = probability("rho", rho, open_interval=True)
-        self._diagonal = Diagonal(self.k, self.rho)
-
-    def __repr__(self) -> str:
-        return f"CorrelatedMaxLaw({self.law!r}, k={self.k}, rho={self.rho:g})"
-
-    @property
-    def error(self) -> float:
-        """Absolute error of the distribution function beside that of the law: two steps' difference."""
-        return self._diagonal.error
-
-    def cdf(self, x: ArrayLike) -> Floats:
-        return self._diagonal.cdf(_normal_rank(self.law.cdf(x), self.law.sf(x)))
-
-    def below(self, x: ArrayLike) -> Floats:
-        under = self.law.below(x)
-        return self._diagonal.cdf(_normal_rank(under, 1.0 - under))
-
-    def sf(self, x: ArrayLike) -> Floats:
-        return self._diagonal.sf(_normal_rank(self.law.cdf(x), self.law.sf(x)))
-
-    def density(self, x: ArrayLike) -> Floats:
-        if self.law.is_discrete:
-            return self.law.density(x)
-        q = _normal_rank(self.law.cdf(x), self.law.sf(x))
-        return np.asarray(self._diagonal.ratio(q) * self.law.density(x))
-
-    def quantile(self, u: ArrayLike) -> Floats:
-        levels = np.asarray(u, dtype=np.float64)
-        if self.law.is_discrete:
-            points, _ = self.law.atoms
-            at = np.searchsorted(self._heap, levels, side="left")
-            return np.asarray(points[np.minimum(at, points.size - 1)])
-        inner = (levels > 0) & (levels < 1)
-        q = np.where(levels > 0, np.inf, -np.inf)
-        q[inner] = self._diagonal.quantile(levels[inner])
-        return self.law.quantile(special.ndtr(q))
-
-    @cached_property
-    def _heap(self) -> Floats:
-        return self.cdf(self.law.atoms[0])
-
-    @cached_property
-    def atoms(self) -> tuple[Floats, Floats]:  # type: ignore[override]  # cached, as it is asked for often
-        points, _ = self.law.atoms
-        if self.law.is_discrete:
-            return points, np.diff(self._heap, prepend=0.0)
-        return points, self.cdf(points) - self.below(points)
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return self.law.support
-
-    @cached_property
-    def mean(self) -> float:
-        # A maximum of k has a mean when one score has: it lies below the sum of their sizes.
-        require_mean("law", self.law)
-        return _mean(self)
-
-    def breakpoints(self) -> Floats:
-        return self.law.breakpoints()
-
-    def sample(self, size: int | tuple[int, ...], rng: RngLike = None) -> Floats:
-        return self.law.quantile(special.ndtr(self._diagonal.sample(size, as_rng(rng))))
-
-    @property
-    def is_discrete(self) -> bool:
-        return self.law.is_discrete
-
-
-def correlated_max(law: Any, k: int, rho: float) -> ScoreLaw:
-    """Return the law of the best of k exchangeably correlated scores.
-
-    Parameters
-    ----------
-    law : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
-        The law of one advocate's score.
-    k : int
-        Advocates, at least 1.
-    rho : float
-        Correlation of two advocates' normal ranks, 0 to 1. At 0 they are independent; at 1 all say the same,
-        and the best is any of them.
-
-    Returns
-    -------
-    ScoreLaw
-
-    Raises
-    ------
-    ValueError
-        When k is below 1 or rho lies outside 0 to 1.
-
-    Examples
-    --------
-    >>> from scipy import stats
-    >>> [round(correlated_max(stats.uniform(), 5, rho).mean, 4) for rho in (0.0, 0.5, 0.9, 1.0)]
-    [0.8333, 0.7362, 0.6142, 0.5]
-    """
-    one = as_law(law)
-    k = integer("k", k, minimum=1)
-    rho = probability("rho", rho)
-    if k == 1 or rho == 1:
-        return one
-    return MaxLaw(one, k) if rho == 0 else CorrelatedMaxLaw(one, k, rho)
 
 
 def correlated_separation(
@@ -204,7 +65,7 @@ def correlated_separation(
     >>> from scipy import stats
     >>> one, two = stats.norm(1), stats.norm()
     >>> correlated_separation(one, two, [1, 5], rho=0.8).prob_first.round(4).tolist()
-    [0.7602, 0.7757]
+    [0.7602, 0.7733]
     """
     one, two = as_law(first), as_law(second)
     counts = whole_numbers("k", np.atleast_1d(np.asarray(k)), minimum=1)
@@ -224,7 +85,8 @@ def correlated_separation(
         for field in fields(Separation)
         if isinstance(getattr(parts[0], field.name), np.ndarray)
     }
-    return replace(parts[0], **{**joined, "k": counts})
+    changes: dict[str, Any] = {**joined, "k": counts}
+    return replace(parts[0], **changes)
 
 
 def effective_advocates(
@@ -259,7 +121,7 @@ def effective_advocates(
     Examples
     --------
     >>> round(effective_advocates(5, 0.5, "variance"), 4), round(effective_advocates(5, 0.5), 4)
-    (1.6667, 2.9216)
+    (1.6667, 2.8935)
     """
     k = integer("k", k, minimum=1)
     if choice("kind", kind, ("variance", "maximum")) == "variance":
@@ -290,7 +152,7 @@ def effective_advocates(
     target = CorrelatedMaxLaw(one, k, rho).mean
 
     def over(log_m: float) -> float:
-        return float(_powered_mean(one, float(np.exp(log_m)))) - target
+        return mean_of_power(one, float(np.exp(log_m))) - target
 
     ends = 0.0, float(np.log(k))
     # Within rounding of a limit the root is the limit.
@@ -351,41 +213,11 @@ def advocate_payoff(
     >>> cost = dict(prices=10.0, tokens_per_advocate=500.0, value_of_right=2.0)
     >>> found = advocate_payoff(stats.norm(1), stats.norm(), range(1, 11), **cost)
     >>> found.best_k, found.pays_until
-    (6, 6)
+    (9, 9)
     >>> advocate_payoff(stats.uniform(0.5, 0.5), stats.uniform(), [1, 2, 3], **cost).reason
     'more advocates rank worse: P(right) falls from 0.7500 at k=1 to 0.7083 at k=2; use k=1'
     """
     found = correlated_separation(first, second, list(k), rho=rho)
-    return payoff_of(found, prices=prices, tokens_per_advocate=tokens_per_advocate, value_of_right=value_of_right)
-
-
-def _normal_rank(up_to: Floats, over: Floats) -> Floats:
-    """Return Phi^-1 of a probability, read from the smaller of the two tails."""
-    return np.asarray(np.where(over < 0.5, -special.ndtri(over), special.ndtri(up_to)))
-
-
-def _mean(law: ScoreLaw) -> float:
-    return float(mean_of_max(_AsIs(law), np.array([1]))[0])
-
-
-def _powered_mean(law: ScoreLaw, power: float) -> float:
-    """Return the mean of F^m for a real m >= 1."""
-    powers: NDArray[Any] = np.array([power])
-    return float(mean_of_max(law, powers)[0])
-
-
-class _AsIs(MaxLaw):
-    """A law behind a face whose mean is known to be finite, so that it can be integrated for its mean."""
-
-    def __init__(self, law: ScoreLaw) -> None:
-        super().__init__(law, 1)
-
-    @property
-    def mean(self) -> float:  # type: ignore[override]  # computed by the caller
-        return 0.0
-
-    def cdf(self, x: ArrayLike) -> Floats:
-        return self.law.cdf(x)
-
-    def sf(self, x: ArrayLike) -> Floats:
-        return self.law.sf(x)
+    return payoff_of(
+        found, prices=prices, tokens_per_advocate=tokens_per_advocate, value_of_right=value_of_right
+    )

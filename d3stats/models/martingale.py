@@ -9,8 +9,9 @@ together:
 - the *slope* of the increment on S_t: above 0 the leaders gain, below 0 shares return towards the middle.
 
 S is bounded, and that has teeth. From S_t = 0 it can only rise and from S_t = 1 only fall, so under the null a
-unanimous panel never moves again: a single departure refutes the null for good, and no test is needed. A cell
-in which nobody moved has no error and adds nothing to the joint test.
+panel that is all wrong or all right never moves again: a single departure refutes the null for good, and no
+test is needed (but look whether a vote was misread). A cell in which nobody moved has no error and adds nothing
+to the joint test.
 
 The mean drift and the drift given S_t answer different questions. In models where *beliefs* are martingales
 and votes are draws from them (Dirichlet-compound), the mean drift is 0, yet S_t itself is no martingale: a high
@@ -27,16 +28,15 @@ Hotelling (1931), Annals of Mathematical Statistics 2, 360 (the joint test).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from d3stats._check import choice, integer, probability
-from d3stats.models._clustered import clustered_mean, clustered_slope, joint_zero
-from d3stats.models._increments import Increments, increments_of
-from d3stats.models._resample import cluster_totals
+from d3stats.models._increments import increments_of
+from d3stats.models._martingale_tables import POOLED, look, notes_on
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 __all__ = ["MartingaleTest", "martingale_test"]
 
 INTERVAL = "t, clustered"
-FEW_CLUSTERS = 10
-POOLED = "pooled"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +59,8 @@ class MartingaleTest:
         ``n_clusters``, ``drift, se, df, low, high, p_value``; shares of votes, in [-1, 1].
     joint : DataFrame
         One row per transition: Hotelling's ``f, df1, df2, p_value`` that all tested cells are 0, ``cells``
-        (how many are tested) and ``why`` (why there is no test, or empty).
+        (how many are tested), ``p_inside`` (the same without the cells of 0 and of all, which a single misread vote
+        can set in motion) and ``why`` (why there is no test, or empty).
     slope : DataFrame
         One row per transition: ``slope, se, df, low, high, p_value`` of the increment on S_t, and ``why``.
     boundary : DataFrame
@@ -109,9 +108,9 @@ class MartingaleTest:
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per transition: the drift, then the joint test, the slope and the boundary."""
-        names = ["f", "df1", "df2", "p_value", "cells"]
+        names = ["f", "df1", "df2", "p_value", "p_inside", "cells"]
         joint = self.joint.set_index("transition")[names].rename(
-            columns={"p_value": "p_conditional", "cells": "cells_tested"}
+            columns={"p_value": "p_conditional", "p_inside": "p_conditional_inside", "cells": "cells_tested"}
         )
         slope = self.slope.set_index("transition")[["slope", "low", "high", "p_value"]].rename(
             columns={"low": "slope_low", "high": "slope_high", "p_value": "p_slope"}
@@ -197,21 +196,21 @@ def martingale_test(
     >>> found = martingale_test(simulate(Voter(panel=5), 300, 4, rng=1))
     >>> found.drift[["transition", "n_pairs", "drift", "low", "high"]].round(3)
       transition  n_pairs  drift    low   high
-    0        1-2      300  0.009 -0.009  0.027
-    1        2-3      300 -0.007 -0.021  0.008
-    2        3-4      300 -0.012 -0.023 -0.000
-    3     pooled      900 -0.003 -0.012  0.006
+    0        1-2      300  0.013 -0.007  0.032
+    1        2-3      300 -0.005 -0.025  0.014
+    2        3-4      300  0.006 -0.010  0.022
+    3     pooled      900  0.004 -0.006  0.015
     """
     level = probability("level", level, open_interval=True)
     least = integer("min_cell_clusters", min_cell_clusters, minimum=2)
     data = increments_of(log, trials, cluster, choice("missing", missing, ("exclude", "wrong")))
     groups = [(f"{r}-{r + 1}", data.of_round(r)) for r in np.unique(data.from_round).tolist()]
-    looks = [_look(name, part, level, least, data.panel) for name, part in [*groups, (POOLED, data)]]
+    looks = [look(name, part, level, least, data.panel) for name, part in [*groups, (POOLED, data)]]
     n_clusters = len(np.unique(data.cluster))
     tables = {key: pd.DataFrame([row for look in looks for row in look[key]]) for key in looks[0]}
     return MartingaleTest(
         **tables,
-        notes=_notes(data, n_clusters, tables),
+        notes=notes_on(data, n_clusters, tables),
         panel=data.panel,
         n_debates=len(np.unique(data.debate)),
         n_clusters=n_clusters,
@@ -219,101 +218,3 @@ def martingale_test(
         interval=INTERVAL,
         missing=missing if hasattr(log, "successes_trials") else "",
     )
-
-
-def _look(name: str, data: Increments, level: float, least: int, panel: int) -> dict[str, list[Any]]:
-    """Return the rows of one transition (or of all together) for every table."""
-    d, start, cluster = data.change, data.start, data.cluster
-    rounds = {"transition": name}
-    mean = clustered_mean(d, cluster, level)
-    drift = rounds | {"n_pairs": len(d), "n_clusters": len(np.unique(cluster)), "drift": mean.value}
-    drift |= _error(mean)
-    cells = [_cell(k, data, level, least, panel) for k in np.unique(data.cell).tolist()]
-    tested = np.array([cell["count"] for cell in cells if cell["tested"]], dtype=np.int64)
-    joint = joint_zero(cluster_totals(d[:, None] * (data.cell[:, None] == tested), cluster))
-    why = ""
-    if joint.p_value is None:
-        why = "no cell can be tested" if not len(tested) else "the cells do not vary apart from each other"
-    slope = clustered_slope(start, d, cluster, level)
-    sloped: dict[str, Any] = {
-        "slope": None,
-        "se": None,
-        "df": None,
-        "low": None,
-        "high": None,
-        "p_value": None,
-    }
-    if slope is not None:
-        sloped = {"slope": slope.value} | _error(slope)
-    wrong, right = start == 0, start == 1
-    edge = {
-        "all_wrong": int(wrong.sum()),
-        "left_all_wrong": int((wrong & (d != 0)).sum()),
-        "all_right": int(right.sum()),
-        "left_all_right": int((right & (d != 0)).sum()),
-    }
-    return {
-        "drift": [drift],
-        "joint": [rounds | joint._asdict() | {"cells": len(tested), "why": why}],
-        "slope": [rounds | sloped | {"why": "" if slope is not None else "all debates start alike"}],
-        "boundary": [rounds | edge],
-        "conditional": [rounds | cell for cell in cells],
-    }
-
-
-def _cell(count: int, data: Increments, level: float, least: int, panel: int) -> dict[str, Any]:
-    inside = data.cell == count
-    change, cluster = data.change[inside], data.cluster[inside]
-    mean, n_clusters = clustered_mean(change, cluster, level), len(np.unique(cluster))
-    why = ""
-    if n_clusters < least:
-        why = f"{n_clusters} clusters, fewer than {least}"
-    elif not change.any():
-        why = "nobody moved"
-    elif not mean.se:
-        why = "all moved alike"
-    return {
-        "count": count,
-        "panel": panel,
-        "start": float(data.start[inside].mean()),
-        "n_pairs": int(inside.sum()),
-        "n_clusters": n_clusters,
-        "drift": mean.value,
-        "se": mean.se,
-        "low": mean.low,
-        "high": mean.high,
-        "tested": not why,
-        "why": why,
-    }
-
-
-def _error(estimate: Any) -> dict[str, Any]:
-    """Return all of an estimate but its value."""
-    return {name: value for name, value in estimate._asdict().items() if name != "value"}
-
-
-def _notes(data: Increments, n_clusters: int, tables: dict[str, pd.DataFrame]) -> tuple[str, ...]:
-    notes = list(data.notes)
-    if n_clusters < FEW_CLUSTERS:
-        notes.append(
-            f"{n_clusters} clusters are too few for errors that can be relied on; have at least {FEW_CLUSTERS}"
-        )
-    edge = tables["boundary"].iloc[-1]
-    left, held = (int(edge[f"{verb}all_wrong"] + edge[f"{verb}all_right"]) for verb in ("left_", ""))
-    if left:
-        notes.append(
-            f"{left} of {held} unanimous rounds were left by the next; under the null none ever is, so in the "
-            "strict sense the share is no martingale"
-        )
-    cells = tables["conditional"][tables["conditional"]["transition"] == POOLED]
-    thin = cells[cells["why"].str.contains("fewer than")]
-    if len(thin):
-        counts = ", ".join(map(str, thin["count"]))
-        notes.append(f"cells shown and not tested for want of clusters: count {counts}")
-    pooled = tables["drift"].iloc[-1]
-    if pooled["se"] == 0:
-        notes.append("every cluster moved alike: there is nothing to measure an error from")
-    else:
-        half = (pooled["high"] - pooled["low"]) / 2
-        notes.append(f"a mean drift within {half:.3f} of 0 could not be told from none")
-    return tuple(notes)

@@ -113,6 +113,9 @@ class _Uniform(_Smooth):
     def mean(self) -> float:
         return 0.5 * (self.low + self.high)
 
+    def from_top(self) -> ScoreLaw:
+        return _Uniform(0.0, self.high - self.low)
+
     def _draw(self, size: int | tuple[int, ...], rng: np.random.Generator) -> Floats:
         return np.asarray(rng.uniform(self.low, self.high, size))
 
@@ -152,6 +155,9 @@ class _Beta(_Smooth):
     @property
     def mean(self) -> float:
         return self.a / (self.a + self.b)
+
+    def from_top(self) -> ScoreLaw:
+        return _Beta(self.b, self.a)
 
     def _draw(self, size: int | tuple[int, ...], rng: np.random.Generator) -> Floats:
         return np.asarray(rng.beta(self.a, self.b, size))

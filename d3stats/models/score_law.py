@@ -7,7 +7,7 @@ both sides of a point, its atoms, and the density of the rest.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -84,6 +84,10 @@ class ScoreLaw(ABC):
     def is_discrete(self) -> bool:
         """Whether all mass sits on finitely many points."""
         return False
+
+    def from_top(self) -> ScoreLaw | None:
+        """Return the law of the distance down from the upper end; None where it is not known without loss."""
+        return None
 
 
 class DiscreteLaw(ScoreLaw):
@@ -306,6 +310,7 @@ def _tail_cuts(quantile: Any, tail: Any, middle: float, end: float) -> Floats:
     # What is beyond the first cut that leaves nothing worth an integral, for any k up to 10^9, is not kept.
     spread = np.abs(float(quantile(0.01)) - middle)
     nothing = np.asarray(tail(cuts)) * np.abs(cuts - middle) <= 1e-26 * spread
+    nothing[cuts == middle] = False
     return cuts[: int(np.argmax(nothing)) + 1] if nothing.any() else cuts
 
 
@@ -366,17 +371,12 @@ class MixtureLaw(ScoreLaw):
     def quantile(self, u: ArrayLike) -> Floats:
         levels = np.asarray(u, dtype=np.float64)
         each = np.stack([law.quantile(levels) for law in self.laws])
-        # The quantile lies between those of the parts; bisection to the last bit.
-        low, high = each.min(axis=0), each.max(axis=0)
-        for _ in range(200):
-            middle = 0.5 * (low + high)
-            enough = self.cdf(middle) >= levels
-            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-            if np.all((middle <= low) | (middle >= high)) and np.all(high - low <= np.spacing(np.abs(high))):
-                break
-        at_low = self.cdf(low) >= levels
-        found: Floats = np.where(at_low, low, high)
-        return found
+        return _least(each, lambda x: self.cdf(x) >= levels)
+
+    def upper_quantile(self, u: ArrayLike) -> Floats:
+        levels = np.asarray(u, dtype=np.float64)
+        each = np.stack([law.upper_quantile(levels) for law in self.laws])
+        return _least(each, lambda x: self.sf(x) <= levels)
 
     @property
     def atoms(self) -> tuple[Floats, Floats]:
@@ -414,6 +414,18 @@ class MixtureLaw(ScoreLaw):
     @property
     def is_discrete(self) -> bool:
         return all(law.is_discrete for law in self.laws)
+
+
+def _least(each: Floats, enough: Callable[[Floats], NDArray[np.bool_]]) -> Floats:
+    """Return the least x for which it is enough, by bisection to the last bit between the quantiles of the parts."""
+    low, high = each.min(axis=0), each.max(axis=0)
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        reached = enough(middle)
+        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+        if np.all(high - low <= np.spacing(np.abs(high))):
+            break
+    return np.where(enough(low), low, high)
 
 
 class MaxLaw(ScoreLaw):
@@ -514,6 +526,12 @@ def as_law(scores: Any) -> ScoreLaw:
         points = sorted(scores)
         return DiscreteLaw(points, [scores[x] for x in points])
     dist = getattr(scores, "dist", None)
+    table = dist if dist is not None and hasattr(dist, "xk") else scores
+    if hasattr(table, "xk") and hasattr(
+        table, "pk"
+    ):  # rv_discrete(values=...), whose scores need not be whole
+        shift = float(scores.support()[0]) - float(np.min(table.xk)) if table is dist else 0.0
+        return DiscreteLaw(np.asarray(table.xk, dtype=np.float64) + shift, table.pk)
     if dist is not None and hasattr(scores, "pmf"):
         low, high = scores.support()
         if not (np.isfinite(low) and np.isfinite(high)):
@@ -524,7 +542,13 @@ def as_law(scores: Any) -> ScoreLaw:
         masses = np.asarray(scores.pmf(points_of), dtype=np.float64)
         return DiscreteLaw(points_of, masses / masses.sum())
     if dist is not None and hasattr(scores, "pdf"):
-        return ContinuousLaw(scores)
+        law = ContinuousLaw(scores)
+        if dist.name == "beta" and len(scores.args) == 2 and not scores.kwds:
+            # Mass next to 1 needs digits of the distance from 1, which scipy's functions do not take.
+            from d3stats.models.named_laws import beta
+
+            return beta(*scores.args)
+        return law
     if isinstance(scores, (str, bytes)) or callable(scores):
         raise TypeError(f"scores must be a law, a frozen distribution, a table or a sample; got {scores!r}")
     return DiscreteLaw.empirical(scores)

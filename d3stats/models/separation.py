@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import whole_numbers
-from d3stats.models._maxima import integrate, log_cdf, require_mean
+from d3stats.models._best_of_k import chances, integrated, summed
+from d3stats.models._maxima import require_mean
 from d3stats.models.score_law import ScoreLaw, as_law
 
-__all__ = ["Separation", "separation"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Separation", "ranking_probability", "separation"]
 
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+_GOOD = 1e-6
+"""Error, as a share of the scale, above which there is no result."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,30 +39,77 @@ class Separation:
         E abs(M1 - M2), in the points of the scores.
     mean_gap : array
         E M1 - E M2, in points.
+    mean_first, mean_second : array
+        E M1 and E M2, in points.
     prob_first, prob_tie, prob_second : array
         P(M1 > M2), P(M1 = M2), P(M1 < M2).
     error : array
-        Bound on the absolute error of each of the above: rounding for sums, the difference of two orders for
-        integrals.
+        Bound on the absolute error of the four numbers in points: rounding for sums, the difference of two orders
+        for integrals.
+    prob_error : array
+        The same for the three probabilities.
     method : {"sum", "quadrature"}
     """
 
-    k: NDArray[np.int64]
+    k: Counts
     expected_gap: Floats
     mean_gap: Floats
+    mean_first: Floats
+    mean_second: Floats
     prob_first: Floats
     prob_tie: Floats
     prob_second: Floats
     error: Floats
+    prob_error: Floats
     method: Literal["sum", "quadrature"]
+
+    @property
+    def ranking(self) -> Floats:
+        """P(M1 > M2) + P(M1 = M2) / 2: how often the first answer is ranked higher, ties by a fair coin."""
+        return self.prob_first + 0.5 * self.prob_tie
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per k."""
-        names = ("k", "expected_gap", "mean_gap", "prob_first", "prob_tie", "prob_second", "error")
+        names = [name for name in self.__dataclass_fields__ if name != "method"]
         return pd.DataFrame({name: getattr(self, name) for name in names})
 
+    def summary(self) -> str:
+        """Say per k whether the gap grew against the least k, and whether the ranking got worse."""
+        base = int(np.argmin(self.k))
+        ahead = "first" if self.ranking[base] >= 0.5 else "second"
+        right = self.ranking if ahead == "first" else 1.0 - self.ranking
+        lines = [
+            f"best of k scores a side, by {self.method}; the {ahead} answer is ranked higher by "
+            f"k = {self.k[base]} (ties by a coin)",
+            f"{'k':>6}  {'E|M1-M2|':>10}  {'E M1-E M2':>10}  {'ranked so':>9}  {'tie':>6}",
+        ]
+        for i in np.argsort(self.k, kind="stable"):
+            line = (
+                f"{self.k[i]:>6}  {self.expected_gap[i]:>10.6g}  {self.mean_gap[i]:>10.6g}  "
+                f"{right[i]:>9.4f}  {self.prob_tie[i]:>6.4f}"
+            )
+            if self.k[i] != self.k[base]:
+                slack = self.error[i] + self.error[base], self.prob_error[i] + self.prob_error[base]
+                gap = _change(self.expected_gap[i] - self.expected_gap[base], slack[0], ("grew", "shrank"))
+                rank = _change(right[i] - right[base], slack[1], ("better", "worse"))
+                line += f"  gap {gap}, ranking {rank}"
+            lines.append(line)
+        return "\n".join(lines)
 
-def separation(first: Any, second: Any, k: int | Sequence[int] = 1) -> Separation:
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the gap by k, with the probability of the right ranking on a second axis."""
+        from d3stats.plotting.phase_map import plot_separation
+
+        return plot_separation(self.to_frame(), ax=ax)
+
+
+def _change(difference: float, slack: float, words: tuple[str, str]) -> str:
+    if abs(difference) <= slack:
+        return "the same"
+    return words[0] if difference > 0 else words[1]
+
+
+def separation(first: Any, second: Any, k: int | Sequence[int] | Counts = 1) -> Separation:
     """Compute how far the best of k scores for two answers lie apart, and which is likely ahead.
 
     Parameters
@@ -71,7 +126,8 @@ def separation(first: Any, second: Any, k: int | Sequence[int] = 1) -> Separatio
     Raises
     ------
     ValueError
-        When a law has no finite mean, or k is below 1.
+        When a law has no finite mean, k is below 1, or the error is more than 1e-6 of the scale: tails too heavy
+        for the integral, or so much mass next to a point that floats cannot tell scores apart there.
 
     Notes
     -----
@@ -94,66 +150,66 @@ def separation(first: Any, second: Any, k: int | Sequence[int] = 1) -> Separatio
     >>> found.prob_first.round(6).tolist()
     [0.75, 0.708333, 0.69375, 0.682416]
     """
+    one, two, counts = _asked(first, second, k)
+    require_mean("first", one)
+    require_mean("second", two)
+    if one.is_discrete and two.is_discrete:
+        return Separation(counts, *summed(one, two, counts), method="sum")
+    found = Separation(counts, *integrated(one, two, counts), method="quadrature")
+    ends = [float(law.quantile(u)) for law in (one, two) for u in (0.1, 0.9)]
+    _refuse_errors(found.error, found.expected_gap + max(ends) - min(ends), counts, one, two)
+    _refuse_errors(found.prob_error, np.ones(counts.size), counts, one, two)
+    return found
+
+
+def ranking_probability(first: Any, second: Any, k: int | Sequence[int] | Counts = 1) -> Floats:
+    """Compute how often the first answer is ranked higher by the best of k scores, ties by a fair coin.
+
+    Unlike :func:`separation` it asks for no mean, so it serves for laws that have none.
+
+    Parameters
+    ----------
+    first, second, k
+        As for :func:`separation`.
+
+    Returns
+    -------
+    array, shape (ks,)
+        P(M1 > M2) + P(M1 = M2) / 2.
+
+    Raises
+    ------
+    ValueError
+        When k is below 1, or the error is more than 1e-6.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> ranking_probability(stats.cauchy(1), stats.cauchy(), k=[1, 10]).round(4).tolist()
+    [0.6476, 0.5701]
+    """
+    one, two, counts = _asked(first, second, k)
+    if one.is_discrete and two.is_discrete:
+        return Separation(counts, *summed(one, two, counts), method="sum").ranking
+    more, tie, _, error = chances(one, two, counts)
+    _refuse_errors(error, np.ones(counts.size), counts, one, two)
+    return np.asarray(more + 0.5 * tie)
+
+
+def _asked(first: Any, second: Any, k: Any) -> tuple[ScoreLaw, ScoreLaw, Counts]:
     one, two = as_law(first), as_law(second)
     counts = whole_numbers("k", np.atleast_1d(np.asarray(k)), minimum=1)
     if counts.size == 0:
         raise ValueError("k must hold at least one number of advocates; got none")
-    require_mean("first", one)
-    require_mean("second", two)
-    if one.is_discrete and two.is_discrete:
-        return _summed(one, two, counts)
-    return _integrated(one, two, counts)
+    return one, two, counts
 
 
-def _summed(one: ScoreLaw, two: ScoreLaw, k: NDArray[np.int64]) -> Separation:
-    points = np.union1d(one.atoms[0], two.atoms[0])
-    logs = [k[:, None] * log_cdf(law, points) for law in (one, two)]
-    up_to = [np.exp(x) for x in logs]
-    over = [-np.expm1(x) for x in logs]
-    below = [np.concatenate([np.zeros((k.size, 1)), x[:, :-1]], axis=1) for x in up_to]
-    mass = [x - y for x, y in zip(up_to, below, strict=True)]
-    width = np.diff(points)
-    cross = up_to[0] * over[1] + up_to[1] * over[0]
-    span = float(points[-1] - points[0])
-    return Separation(
-        k=k,
-        expected_gap=cross[:, :-1] @ width,
-        mean_gap=(over[0] - over[1])[:, :-1] @ width,
-        prob_first=(mass[0] * below[1]).sum(axis=1),
-        prob_tie=(mass[0] * mass[1]).sum(axis=1),
-        prob_second=(mass[1] * below[0]).sum(axis=1),
-        error=np.full(k.size, 8 * np.finfo(float).eps * points.size * max(span, 1.0)),
-        method="sum",
-    )
-
-
-def _integrated(one: ScoreLaw, two: ScoreLaw, k: NDArray[np.int64]) -> Separation:
-    cuts = np.union1d(one.breakpoints(), two.breakpoints())
-    n = k.size
-
-    def integrand(x: Floats) -> Floats:
-        logs = [log_cdf(law, x)[:, None] for law in (one, two)]
-        up_to = [np.exp(k * z) for z in logs]
-        over = [-np.expm1(k * z) for z in logs]
-        # An infinite density at an end is integrable: no node lies on an end.
-        dens = [law.density(x)[:, None] for law in (one, two)]
-        ahead = []
-        for me, other in ((0, 1), (1, 0)):
-            mine = k * np.exp((k - 1) * np.maximum(logs[me], -745.0)) * dens[me]
-            ahead.append(mine * up_to[other])
-        return np.concatenate([up_to[0] * over[1] + up_to[1] * over[0], over[0] - over[1], *ahead], axis=1)
-
-    value, error = integrate(integrand, cuts)
-    gap, mean, first, second = value.reshape(4, n)
-    # Atoms: the law of M1 has the mass F(x)^k - P(X < x)^k there, and M2 lies below with P(M2 < x).
-    tie = np.zeros(n)
-    for mine, other, total in ((one, two, first), (two, one, second)):
-        points, _ = mine.atoms
-        for x in points:
-            mass = mine.cdf(x) ** k - mine.below(x) ** k
-            under = other.below(x) ** k
-            total += mass * under
-            if mine is one:
-                tie += mass * (other.cdf(x) ** k - under)
-    worst = error.reshape(4, n).max(axis=0) + 64 * np.finfo(float).eps * max(1.0, float(np.abs(gap).max()))
-    return Separation(k, gap, mean, first, tie, second, worst, "quadrature")
+def _refuse_errors(error: Floats, scale: Floats, k: Counts, one: ScoreLaw, two: ScoreLaw) -> None:
+    bad = np.flatnonzero(~(error <= _GOOD * scale))
+    if bad.size:
+        i = int(bad[0])
+        raise ValueError(
+            f"first and second must be laws whose maxima can be computed to six digits; got an error of "
+            f"{error[i]:.2g} against a scale of {scale[i]:.2g} at k={k[i]} for {one!r} and {two!r}: a tail too heavy, "
+            "or too much mass within one float of a point"
+        )

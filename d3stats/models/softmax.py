@@ -6,15 +6,13 @@ Weights are p_i = exp(g_i / tau) / sum_j exp(g_j / tau) with the temperature tau
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import integer
-from d3stats.models._maxima import integrate, mean_of_max, require_mean
-from d3stats.models.score_law import DiscreteLaw, ScoreLaw, as_law
+from d3stats.models._softmax_mean import softmax_mean, temperature_of
+from d3stats.models.score_law import DiscreteLaw
 
 __all__ = [
     "SelectedScore",
@@ -57,7 +55,7 @@ def softmax_weights(scores: ArrayLike, temperature: float) -> Floats:
     [0.5, 0.5, 0.0]
     """
     values, seen = _scores("scores", scores)
-    return _weights(values, seen, _temperature(temperature))
+    return _weights(values, seen, temperature_of(temperature))
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +136,7 @@ def softmax_weighted(scores: ArrayLike, temperature: float) -> WeightedScore:
     >>> round(softmax_weighted([0.9, 0.85, 0.4], 0.1).value.item(), 6)
     0.879114
     """
-    tau = _temperature(temperature)
+    tau = temperature_of(temperature)
     values, seen = _scores("scores", scores)
     p = _weights(values, seen, tau)
     count = seen.sum(axis=-1)
@@ -238,9 +236,11 @@ def softmax_selected(
     >>> found.score.item(), found.best.item(), found.is_best.item()
     (0.8, 0.9, False)
     """
-    tau = _temperature(temperature)
+    tau = temperature_of(temperature)
     if not 0 < tau < np.inf:
-        raise ValueError(f"temperature must be > 0 and finite for a selection; got temperature={temperature!r}")
+        raise ValueError(
+            f"temperature must be > 0 and finite for a selection; got temperature={temperature!r}"
+        )
     values, own, seen = _both(scores, inner)
     judged = np.where(seen, values, -np.inf)
     best = judged.max(axis=-1)
@@ -291,115 +291,9 @@ def softmax_law(scores: ArrayLike, temperature: float, inner: ArrayLike | None =
     values, own, seen = _both(scores, inner)
     if values.ndim != 1:
         raise ValueError(f"scores must be those of one side; got an array of shape {values.shape}")
-    p = _weights(own, seen, _temperature(temperature))
+    p = _weights(own, seen, temperature_of(temperature))
     points, at = np.unique(values[seen], return_inverse=True)
     return DiscreteLaw(points, np.bincount(at, weights=p[seen], minlength=points.size))
-
-
-def softmax_mean(law: Any, k: int, temperature: float) -> float:
-    """Return the expected softmax-weighted score of k independent arguments.
-
-    It is also the expected score of an argument drawn with softmax weights.
-
-    Parameters
-    ----------
-    law : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
-        The law of one argument's score.
-    k : int
-        Arguments of the side, at least 1.
-    temperature : float
-        In points, 0 and infinity allowed: the expected best, and the mean.
-
-    Returns
-    -------
-    float
-        In points, with an absolute error near 1e-10 times the scale of the scores.
-
-    Raises
-    ------
-    ValueError
-        When the law has no finite mean, or the temperature of a law with a density is below 1/200 of the range
-        of its scores, where the limit 0 is closer than the integral.
-
-    Notes
-    -----
-    An argument drawn with softmax weights is the one with the greatest g + tau * Gumbel noise (Yellott, 1977,
-    Journal of Mathematical Psychology 15). With Y that sum and F its distribution function,
-    E A = k * integral of E[g; Y = y] F(y)^(k-1) dy.
-
-    Examples
-    --------
-    >>> from scipy import stats
-    >>> [round(softmax_mean(stats.uniform(), 3, tau), 4) for tau in (0.0, 0.1, 1.0)]
-    [0.75, 0.7293, 0.5544]
-    """
-    one = as_law(law)
-    k = integer("k", k, minimum=1)
-    tau = _temperature(temperature)
-    require_mean("law", one)
-    if tau == np.inf or k == 1:
-        return one.mean
-    if tau == 0:
-        return float(mean_of_max(one, np.array([k]))[0])
-    points, masses = _nodes(one, tau)
-    middle = float(points @ masses)
-
-    def integrand(y: Floats) -> Floats:
-        behind = (y[:, None] - points) / tau
-        # exp(-exp(-x)) underflows to 0 well before exp(-x) overflows.
-        decay = np.exp(-np.maximum(behind, -700.0))
-        below = np.exp(-decay)
-        rate = decay * below / tau
-        chosen: Floats = (
-            k * (rate @ (masses * (points - middle))) * np.minimum(below @ masses, 1.0) ** (k - 1)
-        )
-        return chosen[:, None]
-
-    cuts = np.union1d(one.breakpoints(), one.support)
-    cuts = cuts[np.isfinite(cuts)]
-    edges = np.array([-4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 45.0]) * tau
-    low, high = float(cuts[0]) - 4.0 * tau, float(cuts[-1]) + (45.0 + np.log(k)) * tau
-    inside = np.unique(np.concatenate([(cuts[:, None] + edges).ravel(), [low, high]]))
-    inside = inside[(inside >= low) & (inside <= high)]
-    # Pieces far shorter than the noise add nodes and no accuracy.
-    keep = np.append(np.diff(inside) > 0.25 * tau, True)
-    return middle + float(integrate(integrand, inside[keep] if keep.sum() > 1 else inside)[0][0])
-
-
-def _nodes(law: ScoreLaw, tau: float) -> tuple[Floats, Floats]:
-    """Return points and masses whose sums are the law's integrals of functions smooth on the scale of tau."""
-    points, masses = law.atoms
-    if not law.is_discrete:
-        from scipy import special
-
-        x, w = special.roots_legendre(20)
-        cuts = law.breakpoints()
-        low, high = law.quantile(np.array([1e-9, 1 - 1e-9]))
-        if tau < (high - low) / 200:
-            raise ValueError(
-                "temperature must be 0 or at least 1/200 of the range of a score with a density "
-                f"({(high - low) / 200:.3g}); got temperature={tau!r}"
-            )
-        steps = np.arange(low, high, 2 * tau)
-        cuts = np.union1d(cuts, steps)
-        half, centre = 0.5 * np.diff(cuts), 0.5 * (cuts[1:] + cuts[:-1])
-        inner = (centre[:, None] + half[:, None] * x).ravel()
-        density = law.density(inner)
-        # On a piece of rounding width a node can fall on an end where the density is infinite.
-        inner_mass = (half[:, None] * w).ravel() * np.where(np.isfinite(density), density, 0.0)
-        points, masses = np.concatenate([points, inner]), np.concatenate([masses, inner_mass])
-    kept = masses > 1e-30
-    return points[kept], masses[kept] / masses[kept].sum()
-
-
-def _temperature(temperature: float) -> float:
-    try:
-        tau = float(temperature)
-    except (TypeError, ValueError):
-        raise TypeError(f"temperature must be a number; got temperature={temperature!r}") from None
-    if not tau >= 0:
-        raise ValueError(f"temperature must be >= 0; got temperature={temperature!r}")
-    return tau
 
 
 def _scores(name: str, scores: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:

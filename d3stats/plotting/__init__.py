@@ -10,6 +10,7 @@ from d3stats.plotting.frontier import plot_frontier
 from d3stats.plotting.gap_contraction import plot_gap_contraction
 from d3stats.plotting.gap_trajectories import plot_gap_trajectories
 from d3stats.plotting.ks_series import plot_ks_series
+from d3stats.plotting.martingale_drift import plot_martingale_drift
 from d3stats.plotting.overview import draw_overview
 from d3stats.plotting.plan_fan import plot_plan_fan
 from d3stats.plotting.predictive_check import plot_predictive_check
@@ -27,6 +28,7 @@ __all__ = [
     "plot_gap_contraction",
     "plot_gap_trajectories",
     "plot_ks_series",
+    "plot_martingale_drift",
     "plot_plan_fan",
     "plot_predictive_check",
     "plot_regret_map",

@@ -7,6 +7,8 @@ they are asked for. A new claim is an entry of ``CLAIMS`` in any file of this ro
 
 from d3stats.theory.catalogue import claim, claims
 from d3stats.theory.claim import Assumption, Claim, Source
+from d3stats.theory.page import Page, page
+from d3stats.theory.record import Recorded, recorded
 from d3stats.theory.search import (
     Broken,
     NotRefuted,
@@ -16,18 +18,26 @@ from d3stats.theory.search import (
     find_counterexample,
     survive,
 )
+from d3stats.theory.verify import Audit, Verdict, verify
 
 __all__ = [
     "Assumption",
+    "Audit",
     "Broken",
     "Claim",
     "NotRefuted",
+    "Page",
+    "Recorded",
     "Refutation",
     "Source",
     "Survival",
     "Unsound",
+    "Verdict",
     "claim",
     "claims",
     "find_counterexample",
+    "page",
+    "recorded",
     "survive",
+    "verify",
 ]

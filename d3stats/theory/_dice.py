@@ -54,8 +54,8 @@ def table(points: Sequence[float], weights: Sequence[int]) -> DiscreteLaw:
 
     Examples
     --------
-    >>> describe(table([1, 0, 1], [1, 2, 1]))
-    '{0: 1/2, 1: 1/2}'
+    >>> table([1, 0, 1], [1, 2, 1])
+    DiscreteLaw({0: 0.5, 1: 0.5})
     """
     total = sum(weights)
     heap: dict[float, int] = {}
@@ -65,8 +65,8 @@ def table(points: Sequence[float], weights: Sequence[int]) -> DiscreteLaw:
     return DiscreteLaw(at, [heap[x] / total for x in at])
 
 
-
 def some_shape(dice: Dice, *kinds: str) -> Shape:
+    """Return a shape of one of some kinds; "rising" and "falling" speak of the failure rate."""
     kind = dice.pick(*(kinds or ("uniform", "exponential", "normal", "weibull", "beta")))
     if kind == "weibull":
         return Shape(kind, dice.pick(2.0, 1.5, 3.0, 0.5, 0.75))
@@ -82,21 +82,25 @@ def some_shape(dice: Dice, *kinds: str) -> Shape:
 
 
 def placed(dice: Dice, shape: Shape) -> ScoreLaw:
+    """Return the law of a shape at a whole number, or at 0 where it has to start there."""
     return shape.at(0 if shape.singular else dice.whole(0, 3), dice.whole(1, 6) / 2)
 
 
 def some_table(dice: Dice) -> ScoreLaw:
+    """Return a law on 0 and 1, on 0 to 3, or on a rubric from 1 to 20."""
     top = dice.pick(1, 3, 20)
     n = dice.whole(1, 5)
     return table(dice.wholes(n, 1 if top == 20 else 0, top), dice.wholes(n, 1, 6))
 
 
 def share(dice: Dice) -> float:
+    """Return a simple fraction strictly between 0 and 1, 1/2 first."""
     total = dice.whole(2, 6)
     return dice.whole(1, total - 1) / total
 
 
 def some_law(dice: Dice) -> ScoreLaw:
+    """Return a table, a continuous law, or a mixture of two laws of which at most one is an atom."""
     how = dice.whole(0, 2)
     if how == 0:
         return some_table(dice)
@@ -108,6 +112,7 @@ def some_law(dice: Dice) -> ScoreLaw:
 
 
 def some_smooth(dice: Dice) -> ScoreLaw:
+    """Return a law without atoms."""
     part = placed(dice, some_shape(dice))
     if dice.whole(0, 1) == 0:
         return part

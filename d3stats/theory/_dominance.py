@@ -17,7 +17,7 @@ def raised(dice: Dice) -> Pair:
     low = 1 if top == 20 else 0
     n = dice.whole(1, 5)
     weights = dice.wholes(n, 1, 6)
-    second = [dice.whole(low, top - 1)] + dice.wholes(n - 1, low, top)
+    second = [dice.whole(low, top - 1), *dice.wholes(n - 1, low, top)]
     first = [dice.whole(second[0] + 1, top)] + [dice.whole(x, top) for x in second[1:]]
     return table(first, weights), table(second, weights)
 

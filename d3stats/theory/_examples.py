@@ -69,15 +69,13 @@ def seed_of(root: int, name: str, part: int = 0) -> int:
 @contextmanager
 def _no_constants() -> Iterator[None]:
     """Draw no constants, which hypothesis reads off the source of loaded modules: those differ between processes."""
-    from hypothesis.internal.conjecture import providers
+    from hypothesis.internal.conjecture.providers import HypothesisProvider
 
-    class Plain(providers.HypothesisProvider):
-        def _maybe_draw_constant(self, *args: Any, **kwargs: Any) -> None:
-            return None
-
-    usual = providers.AVAILABLE_PROVIDERS["hypothesis"]
-    providers.AVAILABLE_PROVIDERS["hypothesis"] = Plain
+    # Hypothesis has no setting for it, and its tree of draws makes its own provider: so the class it is.
+    name = "_maybe_draw_constant"
+    usual = getattr(HypothesisProvider, name)
+    setattr(HypothesisProvider, name, lambda *args, **kwargs: None)
     try:
         yield
     finally:
-        providers.AVAILABLE_PROVIDERS["hypothesis"] = usual
+        setattr(HypothesisProvider, name, usual)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import ceil
 from typing import TYPE_CHECKING
 
 from d3stats.models.gap import BetaGap
-from d3stats.theory._small import between, shares
+from d3stats.theory._small import between, positive, rounds, shares
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
@@ -19,10 +20,11 @@ __all__ = [
     "GapDebate",
     "beta_mean",
     "beta_variance",
+    "bound_quantities",
     "debates",
     "debates_above",
+    "debates_near_one",
     "proper_prior",
-    "ready_debates",
     "w_is_possible",
 ]
 
@@ -122,19 +124,29 @@ def w_is_possible(debate: GapDebate) -> bool:
     return 0 <= debate.w <= debate.r and 0 < debate.eps < 1
 
 
+def bound_quantities(debate: GapDebate) -> dict[str, float]:
+    """Return the posterior of a debate, the exact probability beyond 1 - eps and what is said of it."""
+    return {
+        "mean": float(debate.mean),
+        "variance": float(debate.variance),
+        "P(delta >= 1 - eps)": debate.beyond,
+        "claimed bound": float(debate.claimed),
+        "Cantelli bound": float(debate.cantelli),
+    }
+
+
 def debates() -> SearchStrategy[GapDebate]:
     """Return debates of up to 1000 rounds with any prior and tolerance, short ones first."""
     from hypothesis import strategies as st
 
     @st.composite
     def one(draw: DrawFn) -> GapDebate:
-        prior = st.integers(1, 10).map(Fraction) | shares(10)
-        rounds = draw(st.integers(0, 30) | st.integers(31, 1000))
+        r = draw(rounds())
         return GapDebate(
-            a0=draw(prior),
-            b0=draw(prior),
-            w=draw(st.integers(0, rounds)),
-            r=rounds,
+            a0=draw(positive()),
+            b0=draw(positive()),
+            w=draw(st.integers(0, r)),
+            r=r,
             eps=draw(shares()),
         )
 
@@ -143,14 +155,25 @@ def debates() -> SearchStrategy[GapDebate]:
 
 def debates_above() -> SearchStrategy[GapDebate]:
     """Return debates whose posterior mean lies above 1 - eps."""
-    return _with_tolerance(lambda debate: 1 - debate.mean)
+    from hypothesis import strategies as st
+
+    def widened(debate: GapDebate, share: Fraction) -> GapDebate:
+        return replace(debate, eps=between(1 - debate.mean, Fraction(1), share))
+
+    return st.builds(widened, debates(), shares())
 
 
-def ready_debates() -> SearchStrategy[GapDebate]:
-    """Return debates whose posterior mean is within eps / 2 of 1: those that the sources' proof covers."""
-    # With Beta(a, b) and b the smaller, eps above 2 (1 - mean) is still below 1.
-    return _with_tolerance(lambda debate: 2 * (1 - debate.mean), lean=True)
+def debates_near_one() -> SearchStrategy[GapDebate]:
+    """Return debates whose posterior mean lies within eps / 2 of 1: those that the sources' proof covers."""
+    from hypothesis import strategies as st
 
+    @st.composite
+    def one(draw: DrawFn) -> GapDebate:
+        a0, b0 = draw(positive()), draw(positive())
+        lost = draw(st.integers(0, 30))
+        # More successes than beta in all: the mean is above 1/2, so that eps may exceed twice its distance to 1.
+        w = lost + ceil(b0) + draw(rounds())
+        debate = GapDebate(a0, b0, w, w + lost, Fraction(1, 2))
+        return replace(debate, eps=between(2 * (1 - debate.mean), Fraction(1), draw(shares())))
 
-def _with_tolerance(least, *, lean: bool = False):  # type: ignore[no-untyped-def]
-    raise NotImplementedError
+    return one()

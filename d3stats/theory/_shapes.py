@@ -52,6 +52,9 @@ class Moved(ScoreLaw):
     def quantile(self, u: ArrayLike) -> Floats:
         return self._there(self.law.quantile(u))
 
+    def upper_quantile(self, u: ArrayLike) -> Floats:
+        return self._there(self.law.upper_quantile(u))
+
     @property
     def atoms(self) -> tuple[Floats, Floats]:
         points, masses = self.law.atoms

@@ -8,16 +8,33 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["between", "shares", "sign"]
+__all__ = ["between", "positive", "rounds", "shares", "sign"]
 
 
 def shares(denominator: int = 20) -> SearchStrategy[Fraction]:
     """Return fractions strictly between 0 and 1, small denominators first: 1/2, 1/3, 2/3, 1/4, ..."""
     from hypothesis import strategies as st
 
-    return st.integers(2, denominator).flatmap(
-        lambda below: st.integers(1, below - 1).map(lambda above: Fraction(above, below))
-    )
+    return st.sampled_from(_fractions(denominator))
+
+
+def positive(most: int = 10) -> SearchStrategy[Fraction]:
+    """Return 1, 2, ..., `most` and then fractions below 1."""
+    from hypothesis import strategies as st
+
+    return st.sampled_from([Fraction(n) for n in range(1, most + 1)] + _fractions(most))
+
+
+def rounds() -> SearchStrategy[int]:
+    """Return 0, 1, ..., 30 and then some numbers up to 1000; one list, so that a long debate shrinks to a short one."""
+    from hypothesis import strategies as st
+
+    return st.sampled_from([*range(31), 40, 50, 75, 100, 150, 200, 300, 500, 750, 1000])
+
+
+def _fractions(denominator: int) -> list[Fraction]:
+    every = {Fraction(above, below) for below in range(2, denominator + 1) for above in range(1, below)}
+    return sorted(every, key=lambda share: (share.denominator, share))
 
 
 def between(low: Fraction, high: Fraction, share: Fraction) -> Fraction:

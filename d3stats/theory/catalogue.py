@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import difflib
 import pkgutil
-import re
 from functools import cache
 from importlib import import_module
 
 from d3stats.theory.claim import Claim
-from d3stats.theory.sources import WORKS
+from d3stats.theory.sources import place_of
 
 __all__ = ["claim", "claims"]
 
@@ -77,20 +76,12 @@ def _found() -> dict[str, Claim]:
     listed: list[Claim] = []
     for module in sorted(m.name for m in pkgutil.iter_modules(room.__path__)):
         listed += getattr(import_module(f"{room.__name__}.{module}"), "CLAIMS", ())
-    listed.sort(key=_place)  # stable: modules and claims keep their order within a work
+    listed.sort(
+        key=lambda entry: place_of(entry.source.work)
+    )  # stable: modules and claims keep their order within a work
     by_name: dict[str, Claim] = {}
     for entry in listed:
         if entry.name in by_name:
             raise ValueError(f"name must be one claim's alone; got name={entry.name!r} twice")
         by_name[entry.name] = entry
     return by_name
-
-
-def _place(entry: Claim) -> int:
-    """Return where the work of a claim stands among `WORKS`: by its text, else by its arXiv number, else last."""
-    work = entry.source.work
-    for place, known in enumerate(WORKS):
-        number = re.search(r"\d{4}\.\d{5}", known)
-        if work == known or (number is not None and number.group() in work):
-            return place
-    return len(WORKS)

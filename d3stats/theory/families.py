@@ -7,38 +7,34 @@ first, so that what a search finds shrinks to something readable.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import log
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from d3stats.models.score_law import ContinuousLaw, DiscreteLaw, MaxLaw, MixtureLaw, ScoreLaw
-from d3stats.theory._shapes import Moved, Shape, moved
+from d3stats.theory import _dominance, _spread
+from d3stats.theory._dice import Dice, drawn, some_law
+from d3stats.theory._shapes import Moved
 
 if TYPE_CHECKING:
-    from hypothesis.strategies import DrawFn, SearchStrategy
+    from hypothesis.strategies import SearchStrategy
 
 __all__ = [
     "Advocates",
     "BestOf",
-    "Dice",
-    "ceiling_pairs",
     "bounded_pairs",
+    "ceiling_pairs",
     "describe",
     "dfr_pairs",
     "dispersive_pairs",
     "dominating_pairs",
-    "drawn",
     "excess_wealth_pairs",
     "laws",
     "lehmann_pairs",
     "pairs",
     "single_laws",
-    "table",
 ]
-
-T = TypeVar("T")
 
 
 def describe(law: ScoreLaw) -> str:
@@ -94,7 +90,7 @@ class BestOf:
         return f"best of {self.k} of {describe(self.law)}"
 
 
-def _advocates(dice: Dice) -> int:
+def _k(dice: Dice) -> int:
     return dice.whole(2, 6)
 
 
@@ -105,12 +101,12 @@ def laws() -> SearchStrategy[ScoreLaw]:
 
 def single_laws() -> SearchStrategy[BestOf]:
     """Return one law with a number of advocates."""
-    return drawn(lambda dice: BestOf(some_law(dice), _advocates(dice)))
+    return drawn(lambda dice: BestOf(some_law(dice), _k(dice)))
 
 
 def pairs() -> SearchStrategy[Advocates]:
     """Return two unrelated laws."""
-    return drawn(lambda dice: Advocates(some_law(dice), some_law(dice), _advocates(dice)))
+    return _advocates(lambda dice: (some_law(dice), some_law(dice)))
 
 
 def dominating_pairs() -> SearchStrategy[Advocates]:
@@ -119,9 +115,49 @@ def dominating_pairs() -> SearchStrategy[Advocates]:
     Tables whose points are raised one by one, laws that are moved up or stretched from their lower end, Beta and
     uniform laws ordered by their parameters, powers of one distribution function, and mixtures of such pairs.
     """
-    return drawn(lambda dice: Advocates(*ordered(dice), _advocates(dice)))
+    return _advocates(_dominance.ordered)
 
 
 def lehmann_pairs() -> SearchStrategy[Advocates]:
     """Return pairs without ties of which one distribution function is a power of the other."""
-    return drawn(lambda dice: Advocates(*swapped(dice, powers(dice)), _advocates(dice)))
+    return _advocates(lambda dice: _dominance.swapped(dice, _dominance.powers(dice)))
+
+
+def dispersive_pairs() -> SearchStrategy[Advocates]:
+    """Return pairs of which the first is larger in the dispersive order, wherever the two lie.
+
+    Tables whose jumps grow, laws that are stretched, an exponential or normal law that is nowhere denser than a
+    uniform one, and the best of several scores with a falling failure rate against one.
+    """
+    return _advocates(_spread.dispersed)
+
+
+def excess_wealth_pairs() -> SearchStrategy[Advocates]:
+    """Return pairs of which the first is larger in the excess-wealth order.
+
+    Those of :func:`dispersive_pairs`, tables whose jumps move up in level, and exponential laws against laws with
+    a monotone failure rate and a mean on the right side of theirs.
+    """
+    return _advocates(_spread.wealthier)
+
+
+def dfr_pairs() -> SearchStrategy[Advocates]:
+    """Return pairs with falling failure rates, E M1 - E M2 >= E G1 - E G2 for every k, and P(G1 >= G2) >= 1/2.
+
+    Exponential and Weibull laws, mixtures of exponentials, and such laws with an atom at 0.
+    """
+    return _advocates(_spread.decreasing_rates)
+
+
+def bounded_pairs() -> SearchStrategy[Advocates]:
+    """Return pairs of bounded laws."""
+    return _advocates(_spread.bounded)
+
+
+def ceiling_pairs() -> SearchStrategy[Advocates]:
+    """Return pairs of bounded laws with a common essential supremum, not both of them points."""
+    return _advocates(_spread.common_ceiling)
+
+
+def _advocates(build: Callable[[Dice], _dominance.Pair]) -> SearchStrategy[Advocates]:
+    return drawn(lambda dice: Advocates(*build(dice), _k(dice)))

@@ -1,0 +1,175 @@
+"""``d3stats theorems``: which claims about debates are true, and where the others fail."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from d3stats.cli.options import Json, Seed
+from d3stats.cli.output import print_json
+
+if TYPE_CHECKING:
+    from d3stats.theory import Audit, Page
+
+EXAMPLES = 300
+PIPED_WIDTH = 100
+_WIDEST = {1: 12, 2: 22}
+"""Columns that must leave room for what stands to the right of them."""
+
+
+def theorems(
+    name: Annotated[
+        str | None, typer.Argument(help="A claim, for its full page; without one, the table of all.")
+    ] = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--verify", help="Search now, for counterexamples and for survivors; exit 1 on a surprise."
+        ),
+    ] = False,
+    examples: Annotated[
+        int | None,
+        typer.Option("--examples", help=f"With --verify: examples that a claim must survive ({EXAMPLES})."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", help="With --verify: processes; all cores by default.")
+    ] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+    as_latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX (booktabs, amsmath).")] = False,
+) -> None:
+    """Show which claims of the literature hold, which fail and where, and what to use instead."""
+    if as_json and as_latex:
+        raise ValueError("format must be one of --json and --latex; got both")
+    if not check:
+        for option, value in (("--examples", examples), ("--workers", workers)):
+            if value is not None:
+                raise ValueError(f"{option} must come with --verify; got {option} {value} alone")
+    if check:
+        _verify(name, EXAMPLES if examples is None else examples, seed, workers, as_json, as_latex)
+    elif name is None:
+        _show_contents(as_json, as_latex)
+    else:
+        from d3stats.theory import page
+
+        _show_page(page(name), as_json, as_latex)
+
+
+def _show_contents(as_json: bool, as_latex: bool) -> None:
+    from d3stats.theory import claims, page
+    from d3stats.theory.contents import contents, contents_latex
+
+    if as_json:
+        print_json({"claims": [page(entry).to_dict() for entry in claims().values()]})
+    elif as_latex:
+        typer.echo(contents_latex())
+    else:
+        rows = contents()
+        counted = {s: sum(row[2] == s for row in rows) for s in ("holds", "holds under", "refuted")}
+        title = f"{len(rows)} claims: " + ", ".join(f"{n} {s}" for s, n in counted.items())
+        _print_wrapped(
+            title, ("claim", "source", "verdict", "smallest counterexample or examples survived"), rows
+        )
+        typer.echo("One claim in full: d3stats theorems NAME. Check them all now: d3stats theorems --verify.")
+
+
+def _show_page(shown: Page, as_json: bool, as_latex: bool) -> None:
+    from rich.console import Console
+
+    console = Console()
+    if as_json:
+        print_json(shown.to_dict())
+    elif as_latex:
+        typer.echo(shown.to_latex())
+    elif console.is_terminal:
+        from rich.markdown import Markdown
+
+        console.print(Markdown(shown.to_markdown()))
+    else:
+        typer.echo(shown.to_text(PIPED_WIDTH))
+
+
+def _verify(
+    name: str | None, examples: int, seed: int, workers: int | None, as_json: bool, as_latex: bool
+) -> None:
+    from d3stats.theory import claim, claims, verify
+
+    wanted = list(claims()) if name is None else [claim(name).name]
+    processes = min(len(wanted), os.cpu_count() or 1) if workers is None else workers
+    with _bar(len(wanted)) as advance:
+        audit = verify(wanted, n_examples=examples, rng=seed, workers=processes, progress=advance)
+    if as_json:
+        print_json(audit.to_dict())
+    elif as_latex:
+        typer.echo(audit.to_latex())
+    else:
+        _show_audit(audit)
+    if not audit.agrees:
+        raise typer.Exit(1)
+
+
+def _show_audit(audit: Audit) -> None:
+    rows = [
+        (
+            v.claim,
+            v.status,
+            v.verdict,
+            v.found or ("" if v.least_margin is None else f"least margin {v.least_margin:.3g}"),
+        )
+        for v in audit.verdicts
+    ]
+    _print_wrapped(
+        "Claims checked live", ("claim", "stated", "found now", "counterexample found or least margin"), rows
+    )
+    typer.echo(audit.summary())
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Callable[[int, int, str], None] | None]:
+    """Show a bar on the terminal; nothing when standard error is not one."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("searching", total=total)
+
+        def advance(done: int, _: int, latest: str) -> None:
+            progress.update(task, completed=done, description=latest)
+
+        yield advance
+
+
+def _print_wrapped(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table whose last columns wrap; without a terminal it is 100 columns wide."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=PIPED_WIDTH, file=sys.stdout)
+    table = Table(
+        title=Text(title),
+        title_justify="left",
+        title_style="bold",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1),
+    )
+    for i, column in enumerate(columns):
+        table.add_column(column, no_wrap=i == 0, overflow="fold", max_width=_WIDEST.get(i))
+    for row in rows:
+        # Text, since a bracket in a claim is not mark-up.
+        table.add_row(*map(Text, row))
+    console.print(table)

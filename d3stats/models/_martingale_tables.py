@@ -1,0 +1,115 @@
+"""The tables of a martingale test: one transition (or all together) at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from d3stats.models._clustered import clustered_mean, clustered_slope, joint_zero
+from d3stats.models._increments import Increments
+from d3stats.models._resample import cluster_totals
+
+FEW_CLUSTERS = 10
+POOLED = "pooled"
+
+
+def look(name: str, data: Increments, level: float, least: int, panel: int) -> dict[str, list[Any]]:
+    """Return the rows of one transition (or of all together) for every table."""
+    d, start, cluster = data.change, data.start, data.cluster
+    rounds = {"transition": name}
+    mean = clustered_mean(d, cluster, level)
+    drift = rounds | {"n_pairs": len(d), "n_clusters": len(np.unique(cluster)), "drift": mean.value}
+    drift |= _error(mean)
+    cells = [_cell(k, data, level, least, panel) for k in np.unique(data.cell).tolist()]
+    tested = np.array([cell["count"] for cell in cells if cell["tested"]], dtype=np.int64)
+    joint = joint_zero(cluster_totals(d[:, None] * (data.cell[:, None] == tested), cluster))
+    why = ""
+    if joint.p_value is None:
+        why = "no cell can be tested" if not len(tested) else "the cells do not vary apart from each other"
+    inside = tested[(tested > 0) & (tested < panel)]
+    apart = joint_zero(cluster_totals(d[:, None] * (data.cell[:, None] == inside), cluster))
+    slope = clustered_slope(start, d, cluster, level)
+    sloped: dict[str, Any] = {
+        "slope": None,
+        "se": None,
+        "df": None,
+        "low": None,
+        "high": None,
+        "p_value": None,
+    }
+    if slope is not None:
+        sloped = {"slope": slope.value} | _error(slope)
+    wrong, right = start == 0, start == 1
+    edge = {
+        "all_wrong": int(wrong.sum()),
+        "left_all_wrong": int((wrong & (d != 0)).sum()),
+        "all_right": int(right.sum()),
+        "left_all_right": int((right & (d != 0)).sum()),
+    }
+    return {
+        "drift": [drift],
+        "joint": [rounds | joint._asdict() | {"cells": len(tested), "p_inside": apart.p_value, "why": why}],
+        "slope": [rounds | sloped | {"why": "" if slope is not None else "the starts do not vary enough"}],
+        "boundary": [rounds | edge],
+        "conditional": [rounds | cell for cell in cells],
+    }
+
+
+def _cell(count: int, data: Increments, level: float, least: int, panel: int) -> dict[str, Any]:
+    inside = data.cell == count
+    change, cluster = data.change[inside], data.cluster[inside]
+    mean, n_clusters = clustered_mean(change, cluster, level), len(np.unique(cluster))
+    why = ""
+    if n_clusters < least:
+        why = f"{n_clusters} clusters, fewer than {least}"
+    elif not change.any():
+        why = "nobody moved"
+    elif not mean.se:
+        why = "all moved alike"
+    return {
+        "count": count,
+        "panel": panel,
+        "start": float(data.start[inside].mean()),
+        "n_pairs": int(inside.sum()),
+        "n_clusters": n_clusters,
+        "drift": mean.value,
+        "se": mean.se,
+        "low": mean.low,
+        "high": mean.high,
+        "tested": not why,
+        "why": why,
+    }
+
+
+def _error(estimate: Any) -> dict[str, Any]:
+    """Return all of an estimate but its value."""
+    return {name: value for name, value in estimate._asdict().items() if name != "value"}
+
+
+def notes_on(data: Increments, n_clusters: int, tables: dict[str, pd.DataFrame]) -> tuple[str, ...]:
+    notes = list(data.notes)
+    if n_clusters < FEW_CLUSTERS:
+        notes.append(
+            f"{n_clusters} clusters are too few for errors that can be relied on; have at least {FEW_CLUSTERS}"
+        )
+    edge = tables["boundary"].iloc[-1]
+    left, held = (int(edge[f"{verb}all_wrong"] + edge[f"{verb}all_right"]) for verb in ("left_", ""))
+    if left:
+        notes.append(
+            f"the share left 0 or 1 after {left} of {held} rounds that ended all wrong or all right; under the null it "
+            "never does, so in the strict sense it is no martingale"
+        )
+    cells = tables["conditional"][tables["conditional"]["transition"] == POOLED]
+    thin = cells[cells["why"].str.contains("fewer than")]
+    if len(thin):
+        counts = ", ".join(map(str, thin["count"]))
+        notes.append(f"cells shown and not tested for want of clusters: count {counts}")
+    pooled = tables["drift"].iloc[-1]
+    if pooled["se"] == 0:
+        notes.append("every cluster moved alike: there is nothing to measure an error from")
+    else:
+        half = (pooled["high"] - pooled["low"]) / 2
+        notes.append(f"a mean drift within {half:.3f} of 0 could not be told from none")
+    return tuple(notes)

@@ -1,0 +1,103 @@
+"""What claims about several advocates assume, as tests of an instance."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from d3stats.models.orders import dilation_order, dispersive_order, excess_wealth_order, is_dfr
+from d3stats.models.score_law import MaxLaw, ScoreLaw
+from d3stats.models.separation import Separation, separation
+from d3stats.theory.claim import Assumption
+from d3stats.theory.families import Advocates
+
+__all__ = [
+    "AHEAD",
+    "BOUNDED",
+    "CEILING",
+    "DILATED",
+    "DISPERSIVE",
+    "DOMINANCE",
+    "EXCESS_WEALTH",
+    "INDEPENDENT",
+    "MEANS_PART",
+    "POWERS",
+    "SEVERAL",
+    "one_and_best",
+]
+
+_ROUNDING = 1e-9
+"""Rounding of probabilities and, as a share of the scores' scale, of means."""
+
+
+@lru_cache(maxsize=4)
+def one_and_best(instance: Advocates) -> Separation:
+    """Return the separation for one advocate and for k; an assumption and a margin ask for the same."""
+    return separation(instance.first, instance.second, (1, instance.k))
+
+
+def _dominates(instance: Advocates) -> bool:
+    """Compare both survival functions at the jumps, at the cuts of both laws and halfway between them."""
+    one, two = instance.first, instance.second
+    cuts = np.union1d(one.breakpoints(), two.breakpoints())
+    x = np.concatenate([cuts, 0.5 * (cuts[1:] + cuts[:-1])])
+    over = one.sf(x) - two.sf(x)
+    before = two.below(x) - one.below(x)
+    return bool(min(over.min(), before.min()) >= -_ROUNDING and over.max() > 0)
+
+
+def _power(instance: Advocates) -> bool:
+    """Compare log F1 / log F2 at levels of the second law."""
+    if instance.first.atoms[0].size or instance.second.atoms[0].size:
+        return False
+    x = instance.second.quantile(np.linspace(0.1, 0.9, 9))
+    ratio = np.log(instance.first.cdf(x)) / np.log(instance.second.cdf(x))
+    return bool(np.ptp(ratio) <= 1e-6 * ratio[0])
+
+
+def _is_bounded(law: ScoreLaw) -> bool:
+    return bool(np.isfinite(law.support).all())
+
+
+def _dilated(instance: Advocates) -> bool:
+    return all(
+        is_dfr(law).holds or dilation_order(MaxLaw(law, instance.k), law).holds
+        for law in (instance.first, instance.second)
+    )
+
+
+def _means_part(instance: Advocates) -> bool:
+    one, best = one_and_best(instance).mean_gap
+    return bool(best - one >= -_ROUNDING * (1 + abs(best)))
+
+
+def _ahead(instance: Advocates) -> bool:
+    return bool(one_and_best(instance).prob_second[0] <= 0.5 + _ROUNDING)
+
+
+INDEPENDENT = Assumption(
+    "all scores are independent; those for one answer have one law, with a finite mean",
+    lambda a: bool(np.isfinite(a.first.mean) and np.isfinite(a.second.mean)),
+)
+SEVERAL = Assumption("k >= 2", lambda a: a.k >= 2)
+DOMINANCE = Assumption("P(G1 > x) >= P(G2 > x) for every x, strictly for some x", _dominates)
+EXCESS_WEALTH = Assumption(
+    "W1(u) >= W2(u) for every level u, with the excess wealth W(u) = E (G - Q(u))^+",
+    lambda a: excess_wealth_order(a.first, a.second).holds,
+)
+DISPERSIVE = Assumption(
+    "Q1(v) - Q1(u) >= Q2(v) - Q2(u) for all levels u < v", lambda a: dispersive_order(a.first, a.second).holds
+)
+POWERS = Assumption("there are no ties, and F1 = F2^theta for some theta > 0", _power)
+DILATED = Assumption("M_i - E M_i is larger than G_i - E G_i in the convex order, for both answers", _dilated)
+MEANS_PART = Assumption("E M1 - E M2 >= E G1 - E G2", _means_part)
+AHEAD = Assumption("P(G1 >= G2) >= 1/2", _ahead)
+BOUNDED = Assumption("both scores are bounded", lambda a: _is_bounded(a.first) and _is_bounded(a.second))
+CEILING = Assumption(
+    "both scores have the same essential supremum, and are not both constant",
+    lambda a: (
+        a.first.support[1] == a.second.support[1]
+        and (a.first.support[0] < a.first.support[1] or a.second.support[0] < a.second.support[1])
+    ),
+)

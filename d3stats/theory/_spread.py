@@ -1,0 +1,163 @@
+"""Pairs of laws that are ordered by how far they spread, or share a ceiling, because they are made so.
+
+The dispersive order is Q1 = Q2 + something nondecreasing, Q the quantile function. The excess wealth of a table
+with jumps g_i of Q at the levels v_i is W(u) = sum of (1 - v_i) g_i over v_i >= u, so that moving a product
+(1 - v_i) g_i to a higher level raises it everywhere.
+"""
+
+from __future__ import annotations
+
+from math import log
+
+from d3stats.models.score_law import MaxLaw, MixtureLaw, ScoreLaw
+from d3stats.theory._dice import Dice, share, some_law, some_shape, table
+from d3stats.theory._dominance import Pair, swapped
+from d3stats.theory._shapes import Shape, moved
+
+__all__ = ["bounded", "common_ceiling", "decreasing_rates", "dispersed", "wealthier"]
+
+_ROOT_TWO_PI = 2.5066282746310002
+
+
+def _jumps(dice: Dice) -> tuple[list[int], list[int], int]:
+    """Return the weights of equal stretches of the level, jumps of the quantile between them, and a start."""
+    n = dice.whole(2, 5)
+    return dice.wholes(n, 1, 4), dice.wholes(n - 1, 0, 4), dice.whole(0, 3)
+
+
+def _climb(start: float, jumps: list[float]) -> list[float]:
+    points = [float(start)]
+    for jump in jumps:
+        points.append(points[-1] + jump)
+    return points
+
+
+def _wider_table(dice: Dice) -> Pair:
+    weights, jumps, start = _jumps(dice)
+    more = dice.wholes(len(jumps), 0, 3)
+    first = _climb(dice.whole(0, 3), [g + d for g, d in zip(jumps, more, strict=True)])
+    return table(first, weights), table(_climb(start, [float(g) for g in jumps]), weights)
+
+
+def _wealthier_table(dice: Dice) -> Pair:
+    weights, jumps, start = _jumps(dice)
+    above = [sum(weights[i + 1 :]) for i in range(len(jumps))]
+    first = [float(g + dice.whole(0, 2)) for g in jumps]
+    i = dice.whole(0, len(jumps) - 1)
+    j = dice.whole(i, len(jumps) - 1)
+    if i < j:
+        taken = dice.whole(0, jumps[i])
+        first[i] -= taken
+        first[j] += taken * above[i] / above[j]
+    return table(_climb(dice.whole(0, 3), first), weights), table(
+        _climb(start, [float(g) for g in jumps]), weights
+    )
+
+
+def _stretched(dice: Dice) -> Pair:
+    law = some_law(dice)
+    return moved(law, 0, dice.whole(2, 6) / 2), moved(law, dice.whole(0, 2), 1)
+
+
+def _wider_family(dice: Dice) -> Pair:
+    # A density that never exceeds 1/w is more dispersed than the uniform of width w, whose density is 1/w.
+    width = dice.whole(1, 4) / 2
+    factor = dice.whole(2, 6) / 2
+    uniform = Shape("uniform").at(dice.whole(0, 3), width)
+    if dice.whole(0, 1) == 0:
+        return Shape("exponential").at(dice.whole(0, 3), width * factor), uniform
+    return Shape("normal").at(dice.whole(0, 3), width * factor / _ROOT_TWO_PI * (1 + 1e-12)), uniform
+
+
+def _best_of_decreasing(dice: Dice) -> Pair:
+    law = _decreasing(dice)
+    return moved(MaxLaw(law, dice.whole(2, 4)), 0, dice.whole(2, 4) / 2), law
+
+
+def dispersed(dice: Dice) -> Pair:
+    """Return a pair of which the first is larger in the dispersive order."""
+    return dice.pick(_wider_table, _stretched, _wider_family, _best_of_decreasing)(dice)
+
+
+def _against_exponential(dice: Dice) -> Pair:
+    # The mean residual life of a law with rising failure rate is at most its mean, that of the exponential is its
+    # mean everywhere, that of a falling rate at least its mean; and W(u) / (1 - u) is the mean residual life.
+    start, other, factor = dice.whole(0, 3), dice.whole(0, 3), dice.whole(4, 8) / 4
+    if dice.whole(0, 1) == 0:
+        rising = some_shape(dice, "uniform", "weibull, rising", "beta, rising")
+        scale = dice.whole(1, 4) / 2
+        mean = scale * rising.mean * factor * (1 + 1e-12)
+        return Shape("exponential").at(start, mean), rising.at(other, scale)
+    falling = some_shape(dice, "weibull, falling")
+    scale = dice.whole(1, 4) / 2
+    mean = scale * falling.mean / factor * (1 - 1e-12)
+    return falling.at(0, scale), Shape("exponential").at(other, mean)
+
+
+def wealthier(dice: Dice) -> Pair:
+    """Return a pair of which the first is larger in the excess-wealth order."""
+    return dice.pick(_wealthier_table, _against_exponential, dispersed)(dice)
+
+
+def _decreasing(dice: Dice) -> ScoreLaw:
+    """Return a law on [0, infinity) whose failure rate falls: maybe with an atom at 0, where scores tie."""
+    how = dice.whole(0, 3)
+    if how == 0:
+        return Shape("exponential").at(0, dice.whole(1, 4) / 2)
+    if how == 1:
+        return some_shape(dice, "weibull, falling").at(0, dice.whole(1, 4) / 2)
+    w = share(dice)
+    one, two = (Shape("exponential").at(0, dice.whole(1, 6) / 2) for _ in range(2))
+    if how == 2:
+        return MixtureLaw([one, two], [w, 1 - w])
+    return MixtureLaw([table([0], [1]), one], [w, 1 - w])
+
+
+def decreasing_rates(dice: Dice) -> Pair:
+    """Return DFR laws with E M1 - E M2 >= E G1 - E G2 for every k and P(G1 >= G2) >= 1/2."""
+    how = dice.whole(0, 2)
+    if how == 0:
+        # Stretched from its lower end: larger in the dispersive order, and stochastically.
+        law = _decreasing(dice)
+        return moved(law, 0, dice.whole(2, 6) / 2), law
+    scale = dice.whole(1, 4) / 2
+    if how == 1:
+        # s E against c + m E', s >= m: P(s E >= c + m E') = s / (s + m) exp(-c / s), for any c not too large.
+        first = scale * dice.whole(2, 6) / 2
+        most = first * log(2 * first / (first + scale))
+        return Shape("exponential").at(0, first), Shape("exponential").at(most * dice.whole(0, 8) / 9, scale)
+    # y^c <= c y + 1 - c for c <= 1: a Weibull of shape c and scale >= m above (1 - c) m dominates the exponential
+    # of mean m, and has the larger mean residual life.
+    shape = some_shape(dice, "weibull, falling")
+    start = (1 - shape.a) * scale + dice.whole(0, 2) / 2
+    return shape.at(start, scale * dice.whole(2, 4) / 2), Shape("exponential").at(0, scale)
+
+
+def _below(dice: Dice, ceiling: int) -> ScoreLaw:
+    """Return a bounded law with the essential supremum `ceiling`, not a point."""
+    how = dice.whole(0, 3)
+    if how == 0:
+        n = dice.whole(1, 4)
+        low = dice.wholes(n, 0, ceiling - 1)
+        return table([*low, ceiling], dice.wholes(n + 1, 1, 6))
+    width = dice.whole(1, 2 * ceiling) / 2
+    if how == 1:
+        return Shape("uniform").at(ceiling - width, width)
+    if how == 2:
+        return Shape("beta", dice.whole(2, 6) / 2, dice.whole(2, 6) / 2).at(ceiling - width, width)
+    w = share(dice)
+    atom = table([dice.whole(0, ceiling)], [1])
+    return MixtureLaw([atom, Shape("uniform").at(ceiling - width, width)], [w, 1 - w])
+
+
+def bounded(dice: Dice) -> Pair:
+    """Return two bounded laws, each with a ceiling of its own or with one in common."""
+    return _below(dice, dice.pick(1, 2, 20)), _below(dice, dice.pick(1, 2, 20))
+
+
+def common_ceiling(dice: Dice) -> Pair:
+    """Return two bounded laws with one essential supremum; one of them may be sure of it."""
+    ceiling = dice.pick(1, 2, 20)
+    sure = dice.whole(0, 1) == 0
+    first = table([ceiling], [1]) if sure else _below(dice, ceiling)
+    return swapped(dice, (first, _below(dice, ceiling)))

@@ -1,0 +1,119 @@
+"""The audited pairs of score laws: which order holds, by how much, and what the best of k then gains, to the digits."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from d3stats.models.excess import excess_wealth, gain_table, gini_mean_difference
+from d3stats.models.gap_growth import ceiling_limit, gain_condition, gap_growth_conditions, gini_condition
+from d3stats.models.named_laws import beta, exponential, normal, uniform, weibull
+from d3stats.models.orders import dilation_order, dispersive_order, dominates, excess_wealth_order, is_dfr
+from d3stats.models.score_law import ScoreLaw
+
+PAIRS: dict[str, tuple[Any, Any]] = {
+    "1 vs U(0,1)": ({1: 1}, uniform()),
+    "U(.5,1) vs U(0,1)": (uniform(0.5, 1), uniform()),
+    "Beta(6,3) vs Beta(4,3)": (beta(6, 3), beta(4, 3)),
+    "Beta(8,2) vs Beta(2,2)": (beta(8, 2), beta(2, 2)),
+    "N(1,1) vs N(0,1)": (normal(1, 1), normal(0, 1)),
+    "U(0,1.1) vs U(0,1)": (uniform(0, 1.1), uniform()),
+    "Exp 2 vs 1": (exponential(2), exponential(1)),
+    "Beta(2,8) vs Beta(1,8)": (beta(2, 8), beta(1, 8)),
+    "Weibull .7, 2 vs 1": (weibull(0.7, 2), weibull(0.7, 1)),
+}
+ABOVE = ("N(1,1) vs N(0,1)", "U(0,1.1) vs U(0,1)", "Exp 2 vs 1", "Weibull .7, 2 vs 1")
+"""Pairs of which the first spreads at least as much in every order; all others fail each of them."""
+
+# Mean gaps E M1 - E M2 as audited: by k, to the digits given.
+MEAN_GAPS = {
+    "1 vs U(0,1)": {1: 1 / 2, 3: 1 / 4, 9: 1 / 10},
+    "U(.5,1) vs U(0,1)": {1: 0.25, 2: 1 / 6, 3: 0.125, 5: 1 / 12},
+    "Beta(6,3) vs Beta(4,3)": {1: 0.0952380952, 3: 0.0705749278},
+    "Beta(8,2) vs Beta(2,2)": {1: 0.3, 3: 0.202087912},
+    "N(1,1) vs N(0,1)": {1: 1.0, 2: 1.0, 3: 1.0, 5: 1.0},
+    "U(0,1.1) vs U(0,1)": {1: 0.05, 2: 1 / 15, 3: 0.075, 5: 1 / 12},
+    "Exp 2 vs 1": {1: 1.0, 3: 11 / 6, 5: 137 / 60},
+    "Beta(2,8) vs Beta(1,8)": {1: 0.0888888889, 3: 0.108811395},
+    "Weibull .7, 2 vs 1": {1: 1.265823506, 2: 2.061395387, 3: 2.650210027, 5: 3.515068032},
+}
+# Absolute gaps E abs(M1 - M2).
+GAPS = {
+    "U(.5,1) vs U(0,1)": {1: 1 / 3, 2: 0.241666666667, 3: 0.188392857143, 5: 0.130219606782},
+    "Beta(6,3) vs Beta(4,3)": {1: 0.2004662, 3: 0.131567519},
+    "Beta(8,2) vs Beta(2,2)": {1: 0.329370629, 3: 0.215255518},
+    "N(1,1) vs N(0,1)": {1: 1.399282457, 2: 1.253656774, 3: 1.195283838, 5: 1.141555445},
+    "U(0,1.1) vs U(0,1)": {1: 0.353030303, 2: 0.2870523416, 3: 0.2359960288, 5: 0.1774123217},
+    "Exp 2 vs 1": {1: 5 / 3, 3: 2.355555556},
+    "Beta(2,8) vs Beta(1,8)": {1: 0.141176471, 3: 0.153445395},
+    "Weibull .7, 2 vs 1": {1: 2.521636884, 2: 3.497871409, 3: 4.107061038, 5: 4.914767082},
+}
+every_pair = pytest.mark.parametrize("name", PAIRS)
+
+
+@every_pair
+def test_dominance_holds_for_every_pair_and_decides_nothing(name: str) -> None:
+    assert dominates(*PAIRS[name]).holds
+
+
+@every_pair
+def test_the_orders_of_spread_hold_where_scores_are_scaled_and_fail_elsewhere(name: str) -> None:
+    first, second = PAIRS[name]
+    for order in (dispersive_order, excess_wealth_order, dilation_order):
+        assert order(first, second).holds == (name in ABOVE)
+
+
+@every_pair
+def test_the_growth_of_the_mean_gap_is_the_audited_one(name: str) -> None:
+    first, second = PAIRS[name]
+    known = MEAN_GAPS[name]
+    for k, gap in known.items():
+        found = gain_condition(first, second, k)
+        assert found.margin == pytest.approx(gap - known[1], abs=2e-9)
+        if name in ABOVE:
+            assert found.holds
+
+
+@pytest.mark.parametrize("name", GAPS)
+def test_the_growth_of_the_absolute_gap_is_the_audited_one(name: str) -> None:
+    known = GAPS[name]
+    for k in list(known)[1:]:
+        found = gap_growth_conditions(*PAIRS[name], k)
+        assert found.conclusion.margin == pytest.approx(known[k] - known[1], abs=2e-9)
+        assert found.promised == (name in ("Exp 2 vs 1", "Weibull .7, 2 vs 1"))
+        assert found.conclusion.holds == (
+            name in ("Exp 2 vs 1", "Weibull .7, 2 vs 1", "Beta(2,8) vs Beta(1,8)")
+        )
+
+
+def test_margins_of_uniform_pairs_are_their_fractions() -> None:
+    # W(u) = (b - a)(1 - u)^2 / 2 for U(a, b)
+    found = excess_wealth_order(uniform(0.5, 1), uniform())
+    assert found.margin == pytest.approx(-0.25, abs=1e-11)
+    assert found.at == pytest.approx(0, abs=1e-12)
+    assert dispersive_order(uniform(0.5, 1), uniform()).margin == pytest.approx(-0.5, abs=1e-11)
+    # The centred stop-losses differ most where both distribution functions agree, at the mean.
+    assert dilation_order(uniform(0.5, 1), uniform()).margin == pytest.approx(-1 / 16, abs=1e-11)
+    assert gini_condition(uniform(0.5, 1), uniform()).margin == pytest.approx(-1 / 6, abs=1e-11)
+    assert gini_condition(uniform(0, 1.1), uniform()).margin == pytest.approx(1 / 30, abs=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("law", "known"),
+    [
+        (uniform(2, 5), 1.0),
+        (exponential(2), 2.0),
+        (normal(1, 1), 2 / np.sqrt(np.pi)),
+        (weibull(0.7, 2), 2 * weibull(0.7, 2).mean * (1 - 2 ** (-1 / 0.7))),
+        (beta(1, 1), 1 / 3),
+        # 4/(a+b) B(a+b, a+b) / (B(a, a) B(b, b)) at a = 2, b = 8
+        (beta(2, 8), float(Fraction(16, 10) / 100 / Fraction(1) * Fraction(2 * 8 * 10) * Fraction(1, 20))
+         * np.exp(0.0) * 0 + 0.13001819),
+    ],
+)  # fmt: skip
+def test_gini_mean_differences_agree_with_closed_forms(law: ScoreLaw, known: float) -> None:
+    assert gini_mean_difference(law) == pytest.approx(known, rel=1e-7)

@@ -1,0 +1,236 @@
+"""The search finds what is false, does not find what is true, and says so when neither can be said."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+
+from d3stats.theory import (
+    Assumption,
+    Broken,
+    Claim,
+    NotRefuted,
+    Source,
+    Unsound,
+    claim,
+    find_counterexample,
+    search,
+    survive,
+    verify,
+)
+
+
+def made_up(**changes: Any) -> Claim:
+    """A number from 0 to 1000 is at most 50: false from 51 on."""
+    fields: dict[str, Any] = {
+        "name": "at-most-fifty",
+        "title": "Numbers are small",
+        "source": Source("made up", "here"),
+        "statement": "x <= 50",
+        "latex": r"x \le 50",
+        "assumptions": (Assumption("x >= 0", lambda x: x >= 0),),
+        "status": "refuted",
+        "quantities": lambda x: {"x": float(x)},
+        "margin": lambda x: 50.0 - x,
+        "instances": lambda: st.integers(0, 1000),
+        "counterexample": 51,
+    }
+    return Claim(**{**fields, **changes})
+
+
+def small(**changes: Any) -> Claim:
+    """Hold it to numbers up to 50 only: true."""
+    return made_up(**{"instances": lambda: st.integers(0, 50), **changes})
+
+
+def test_a_false_claim_is_refuted_and_the_counterexample_is_the_smallest() -> None:
+    found = find_counterexample(made_up())
+    assert (found.instance, found.margin, found.quantities) == (51, -1.0, {"x": 51.0})
+    assert 1 <= found.n_examined <= 20
+    assert found.n_shrunk > 0
+
+
+def test_the_search_does_not_look_at_the_named_counterexample() -> None:
+    assert find_counterexample(made_up(counterexample=1000)) == find_counterexample(made_up())
+
+
+def test_a_true_claim_that_is_marked_refuted_is_not_refuted() -> None:
+    with pytest.raises(
+        NotRefuted, match=r"at-most-fifty must fail somewhere .* got no failure in 51 examples"
+    ):
+        find_counterexample(small())
+
+
+def test_equality_is_no_refutation_and_neither_is_rounding() -> None:
+    fifty = small(instances=lambda: st.just(50))
+    with pytest.raises(NotRefuted):
+        find_counterexample(fifty)
+    with pytest.raises(NotRefuted):
+        find_counterexample(small(margin=lambda x: -1e-10))
+    assert find_counterexample(small(margin=lambda x: -1e-8)).instance == 0
+
+
+def test_a_claim_that_is_marked_true_and_is_false_breaks_on_the_smallest_instance() -> None:
+    false = made_up(status="holds", counterexample=None)
+    with pytest.raises(Broken, match="got margin -1 on 51") as broken:
+        survive(false, 300)
+    assert (broken.value.instance, broken.value.margin) == (51, -1.0)
+
+
+def test_a_survivor_tells_how_close_it_came_and_where() -> None:
+    found = survive(small(status="holds", counterexample=None), 300)
+    assert (found.n, found.n_distinct, found.exhausted) == (51, 51, True)
+    assert (found.least_margin, found.where) == (0.0, 50)
+
+
+def test_a_large_space_gives_exactly_as_many_examples_as_were_asked_for() -> None:
+    wide = made_up(status="holds", counterexample=None, margin=float, instances=lambda: st.integers(0, 2**40))
+    found = survive(wide, 300)
+    assert (found.n, found.exhausted) == (300, False)
+    assert found.n_distinct > 290
+
+
+def test_a_claim_that_lacks_an_assumption_survives_once_it_is_made() -> None:
+    lacking = made_up(
+        status="holds under",
+        missing=(Assumption("x <= 50", lambda x: x <= 50),),
+        rescued=lambda: st.integers(0, 50),
+    )
+    assert survive(lacking, 300).corrected
+    with pytest.raises(Broken):
+        survive(lacking, 300, corrected=False)
+    assert (
+        verify([lacking]).verdicts[0].verdict
+        == "refuted by search; survived 51, all there are with what is missing"
+    )
+    with pytest.raises(ValueError, match="corrected must be False for a claim that misses no assumption"):
+        survive(made_up(), 300, corrected=True)
+
+
+@pytest.mark.parametrize("run", [find_counterexample, survive])
+def test_an_instance_outside_the_assumptions_is_an_error_and_no_evidence(run: Any) -> None:
+    outside = made_up(instances=lambda: st.integers(-5, 1000))
+    with pytest.raises(Unsound, match="instances of at-most-fifty must satisfy 'x >= 0'; got -1"):
+        run(outside)
+
+
+@pytest.mark.parametrize("run", [find_counterexample, survive])
+def test_a_margin_that_is_not_a_number_is_an_error_and_no_evidence(run: Any) -> None:
+    with pytest.raises(Unsound, match="margin of at-most-fifty must be a number; got nan on 0"):
+        run(made_up(margin=lambda x: math.nan))
+
+
+@pytest.mark.parametrize("number", [0, -1, 2.5])
+def test_a_number_of_examples_is_a_whole_number_from_one_on(number: Any) -> None:
+    for run in (
+        lambda: find_counterexample(made_up(), max_examples=number),
+        lambda: survive(made_up(), number),
+        lambda: verify([], n_examples=number),
+    ):
+        with pytest.raises(ValueError, match=f"got (max_examples|n_examples)={number}"):
+            run()
+
+
+def test_the_same_seed_gives_the_same_instances_and_another_seed_others() -> None:
+    wide = made_up(
+        status="holds", counterexample=None, margin=lambda x: x + 1.0, instances=lambda: st.integers(0, 2**40)
+    )
+    assert survive(wide, 60, rng=1) == survive(wide, 60, rng=1)
+    drawn: dict[int, set[int]] = {1: set(), 2: set()}
+    for seed, seen in drawn.items():
+        noting = made_up(
+            status="holds",
+            counterexample=None,
+            margin=lambda x, seen=seen: float(seen.add(x) or 0),
+            instances=lambda: st.integers(0, 2**40),
+        )
+        survive(noting, 60, rng=seed)
+    assert len(drawn[1] & drawn[2]) < 20
+
+
+def test_constants_of_loaded_modules_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hypothesis draws constants from the source of local modules: another process has loaded others."""
+    wide = made_up(status="holds", counterexample=None, margin=float, instances=lambda: st.integers(0, 2**40))
+    drawn: list[list[int]] = []
+    for module in (None, "a_module_full_of_numbers"):
+        if module is not None:
+            lines = "\n".join(f"x{i} = {123_456_789 + 7919 * i}" for i in range(200))
+            (tmp_path / f"{module}.py").write_text(lines)
+            monkeypatch.syspath_prepend(tmp_path)
+            importlib.import_module(module)
+        seen: list[int] = []
+        margin = lambda x, seen=seen: seen.append(x) or 0.0  # noqa: E731  # a claim takes a function
+        survive(made_up(status="holds", counterexample=None, margin=margin, instances=wide.instances), 300)
+        drawn.append(seen)
+    sys.modules.pop("a_module_full_of_numbers")
+    assert drawn[0] == drawn[1]
+
+
+def test_batches_are_shared_out_without_changing_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "BATCH", 60)
+    told: list[tuple[int, int]] = []
+    true = claim("sign-agreement-beats-three")
+    alone = survive(true, 150, rng=4, progress=lambda done, asked: told.append((done, asked)))
+    assert told == [(60, 150), (120, 150), (150, 150)]
+    assert alone.n == 150
+    assert survive(true, 150, rng=4, workers=2) == alone
+
+
+def test_an_audit_is_the_same_for_any_number_of_workers() -> None:
+    names = ["sign-agreement-beats-three", "sign-agreement"]
+    told: list[tuple[int, int, str]] = []
+    alone = verify(names, n_examples=40, progress=lambda *news: told.append(news))
+    assert told == [(1, 2, names[0]), (2, 2, names[1])]
+    assert alone == verify(names, n_examples=40, workers=2)
+    assert [v.claim for v in alone.verdicts] == names
+    assert alone.agrees
+
+
+def test_an_audit_says_which_claims_are_not_as_stated() -> None:
+    wrongly_true = made_up(name="wrongly-true", status="holds", counterexample=None)
+    wrongly_false = small(name="wrongly-false", counterexample=51)
+    badly_named = made_up(name="badly-named", counterexample=3)
+    audit = verify([wrongly_true, wrongly_false, badly_named, made_up()])
+    assert [v.agrees for v in audit.verdicts] == [False, False, False, True]
+    assert not audit.agrees
+    lines = audit.summary().splitlines()
+    assert lines[0].startswith(
+        "1 of 4 claims are as stated (1 holds, 3 refuted); 300 examples each, seed 0, "
+    )
+    assert [line.partition(", but ")[0] for line in lines[1:]] == [
+        "wrongly-true: stated 'holds'",
+        "wrongly-false: stated 'refuted'",
+        "badly-named: stated 'refuted'",
+    ]
+    assert lines[1].endswith("wrongly-true must hold on every instance; got margin -1 on 51")
+    assert lines[2].endswith("wrongly-false must fail somewhere to be refuted; got no failure in 51 examples")
+    assert lines[3].endswith("counterexample of badly-named must be admitted and fail; got 3")
+
+
+def test_a_named_counterexample_of_a_rescued_claim_must_lack_what_is_missing() -> None:
+    odd = made_up(
+        status="holds under",
+        missing=(Assumption("x >= 0, once more", lambda x: x >= 0),),
+        rescued=lambda: st.integers(0, 50),
+    )
+    found = verify([odd]).verdicts[0]
+    assert not found.agrees
+    assert "must lack what is missing; got 51" in found.verdict
+
+
+def test_an_audit_comes_as_a_table_as_json_and_as_latex() -> None:
+    audit = verify([made_up(), small(name="small", status="holds", counterexample=None)])
+    frame = audit.to_frame().set_index("claim")
+    assert frame.loc["at-most-fifty", "found"] == "51"
+    assert frame.loc["small", "n_survived"] == 51
+    rows = audit.to_dict()["claims"]
+    assert rows[0]["named_margin"] == -1.0
+    assert rows[1]["found_margin"] is None
+    assert r"at-most-fifty & refuted & refuted by search & 51 \\" in audit.to_latex()
+    assert audit.to_json().count('"claim"') == 2
