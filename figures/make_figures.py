@@ -11,16 +11,21 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 import d3stats
 from d3stats.datasets import load_slm7
 from d3stats.models.drift import rounds_drift
+from d3stats.models.excess import excess_wealth_table, gain_table
 from d3stats.models.frontier import frontier
+from d3stats.models.named_laws import beta, exponential, uniform
 from d3stats.planning.exact import evaluate
 from d3stats.planning.plan import plan
 from d3stats.plotting import (
+    TWO_COLUMNS,
     draw_overview,
     plot_counts_by_round,
+    plot_excess_wealth,
     plot_frontier,
     plot_gap_trajectories,
     plot_ks_series,
@@ -82,6 +87,24 @@ def regret_table(price: str = "round .01") -> pd.DataFrame:
     return rows[rules].reset_index().melt("world", var_name="rule", value_name="regret")
 
 
+def draw_excess_wealth() -> Figure:
+    """Draw three pairs of which the first dominates: more advocates widen the mean gap for every, some and no k."""
+    pairs = [
+        ("Exp mean 3", exponential(3), "Exp mean 1", exponential(1)),
+        ("Beta(1, 2)", beta(1, 2), "Beta(½, 2)", beta(0.5, 2)),
+        ("U(½, 1)", uniform(0.5, 1), "U(0, 1)", uniform()),
+    ]
+    fig, axes = plt.subplots(1, 3, figsize=(TWO_COLUMNS, 2.3), layout="constrained")
+    for ax, (one, first, two, second) in zip(axes, pairs, strict=True):
+        gains = gain_table(first, second, range(2, 101))
+        plot_excess_wealth(
+            excess_wealth_table(first, second), gains, first_label=one, second_label=two, ax=ax
+        )
+    for ax in axes[1:]:
+        ax.set_ylabel("")
+    return fig
+
+
 def main() -> None:
     """Draw and save."""
     mpl.use("agg")
@@ -101,6 +124,7 @@ def main() -> None:
         save(plot_frontier(points, limit, cost_label="thousand tokens per debate").figure, HERE / "frontier")
         save(plot_regret_map(regret_table()).figure, HERE / "regret_map")
         save(plot_plan_fan(fan).figure, HERE / "plan_fan")
+        save(draw_excess_wealth(), HERE / "excess_wealth")
         headline = HERE.parent / "simulations" / "d3_headline"
         stopped, gaps = (pd.read_csv(headline / f"{x}.csv") for x in ("stop_histogram", "gap_trajectories"))
         save(plot_stop_histogram(stopped).figure, HERE / "d3_stop_histogram")

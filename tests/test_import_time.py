@@ -13,7 +13,10 @@ import pytest
 import d3stats
 
 ROOT = Path(d3stats.__file__).resolve().parents[1]
-HEAVY = ("pymc", "arviz", "statsmodels", "matplotlib", "scipy.stats", "numba", "duckdb", "openai", "openpyxl")
+HEAVY = (
+    *("pymc", "arviz", "statsmodels", "matplotlib", "scipy.stats", "numba", "duckdb", "openai", "openpyxl"),
+    "hypothesis",
+)
 HELP = """
 import sys
 from d3stats.cli import app

@@ -127,6 +127,7 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
             "p, Holm": [p_of(x) for x in pooled["p_conditional_holm"]],
             "p without the ends": [p_of(x) for x in pooled["p_conditional_inside"]],
             "slope": [said(r, "slope") for r in pooled.to_dict("records")],
+            "slope, split panels": [said(r, "slope_inside") for r in pooled.to_dict("records")],
             "left all wrong": [
                 f"{a} of {b}" for a, b in pooled[["left_all_wrong", "all_wrong"]].to_numpy(int)
             ],

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = 300
 PIPED_WIDTH = 100
-_WIDEST = {1: 12, 2: 22}
+_WIDEST = {1: 11, 2: 20}
 """Columns that must leave room for what stands to the right of them."""
 
 
@@ -73,7 +73,7 @@ def _show_contents(as_json: bool, as_latex: bool) -> None:
         counted = {s: sum(row[2] == s for row in rows) for s in ("holds", "holds under", "refuted")}
         title = f"{len(rows)} claims: " + ", ".join(f"{n} {s}" for s, n in counted.items())
         _print_wrapped(
-            title, ("claim", "source", "verdict", "smallest counterexample or examples survived"), rows
+            title, ("claim", "source", "verdict", "smallest counterexample, or examples survived"), rows
         )
         typer.echo("One claim in full: d3stats theorems NAME. Check them all now: d3stats theorems --verify.")
 
@@ -119,7 +119,7 @@ def _show_audit(audit: Audit) -> None:
             v.claim,
             v.status,
             v.verdict,
-            v.found or ("" if v.least_margin is None else f"least margin {v.least_margin:.3g}"),
+            v.found or ("" if v.least_margin is None else f"least margin {v.least_margin + 0.0:.3g}"),
         )
         for v in audit.verdicts
     ]
@@ -160,13 +160,9 @@ def _print_wrapped(title: str, columns: Sequence[str], rows: Sequence[Sequence[s
     if not console.is_terminal:
         console = Console(highlight=False, width=PIPED_WIDTH, file=sys.stdout)
     table = Table(
-        title=Text(title),
-        title_justify="left",
-        title_style="bold",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-        padding=(0, 1),
+        title=Text(title), title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False
     )
+    table.padding = (0, 1, 0, 0)
     for i, column in enumerate(columns):
         table.add_column(column, no_wrap=i == 0, overflow="fold", max_width=_WIDEST.get(i))
     for row in rows:

@@ -11,9 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+import pandas as pd
+from numpy.typing import NDArray
 
-from d3stats._check import choice, number, probability
+from d3stats._check import choice, probability
+from d3stats.models._arrays import floats, refuse
+from d3stats.models._posterior_table import posterior_table
 
 Floats = NDArray[np.float64]
 Kind = Literal["equal-tailed", "hdi"]
@@ -136,7 +139,36 @@ class BetaPosterior:
         low, high = place(alpha, beta, mass)
         return self._gather(low), self._gather(high)
 
-    def _each(self, law: Callable[[Floats, Floats], Floats]) -> Floats:
+    def to_frame(self, level: float = 0.95, kind: Kind = "equal-tailed") -> pd.DataFrame:
+        """Return a table with a row per value.
+
+        Parameters
+        ----------
+        level, kind
+            Of the interval, as in :meth:`interval`.
+
+        Returns
+        -------
+        DataFrame
+            ``debate`` (from 0) and ``round`` (from 1) where the shape is (debates, rounds), else ``row``; then
+            ``alpha, beta, mean, sd, lower, upper, level, kind``, and before the interval what the posterior has
+            besides.
+        """
+        low, high = self.interval(level, kind)
+        columns = {
+            "alpha": self.alpha,
+            "beta": self.beta,
+            "mean": self.mean,
+            "sd": self.sd,
+            **self._besides(),
+        }
+        return posterior_table({**columns, "lower": low, "upper": high}, level, kind)
+
+    def _besides(self) -> dict[str, NDArray[Any] | None]:
+        """Return further columns of the table."""
+        return {}
+
+    def _each(self, law: Callable[[Floats, Floats], NDArray[Any]]) -> Floats:
         """Evaluate once per distinct pair and gather."""
         _, alpha, beta = self._pairs()
         return self._gather(law(alpha, beta))
@@ -150,7 +182,7 @@ class BetaPosterior:
         cells: Cells = self._cache["cells"]
         return cells
 
-    def _gather(self, values: Floats) -> Floats:
+    def _gather(self, values: NDArray[Any]) -> Floats:
         index = self._pairs()[0]
         array = np.asarray(values, dtype=np.float64)
         return array.reshape(self.shape) if index is None else array.take(index)
@@ -169,8 +201,6 @@ def cells_of(successes: NDArray[Any], trials: NDArray[Any], a0: float, b0: float
 
 
 def _distinct(alpha: Floats, beta: Floats) -> Cells:
-    import pandas as pd
-
     at_a, values_a = pd.factorize(alpha.ravel())
     at_b, values_b = pd.factorize(beta.ravel())
     if len(values_a) * len(values_b) > alpha.size:
@@ -197,14 +227,14 @@ def _between(a: Floats, b: Floats, low: float, high: float) -> Floats:
     return np.maximum(np.where(inside, around, np.where(mean <= low, above, below)), 0.0)
 
 
-def _equal_tailed(a: Floats, b: Floats, level: float) -> tuple[Floats, Floats]:
+def _equal_tailed(a: Floats, b: Floats, level: float) -> tuple[NDArray[Any], NDArray[Any]]:
     from scipy.special import betainccinv, betaincinv
 
     tail = (1.0 - level) / 2.0
     return betaincinv(a, b, tail), betainccinv(a, b, tail)
 
 
-def _shortest(a: Floats, b: Floats, level: float) -> tuple[Floats, Floats]:
+def _shortest(a: Floats, b: Floats, level: float) -> tuple[NDArray[Any], NDArray[Any]]:
     from scipy.special import betainccinv, betaincinv, xlog1py, xlogy
 
     both = (a < 1) & (b < 1)
@@ -215,12 +245,13 @@ def _shortest(a: Floats, b: Floats, level: float) -> tuple[Floats, Floats]:
             f"both ends; got kind='hdi' with alpha={a.flat[at]:g}, beta={b.flat[at]:g}"
         )
 
-    def log_density(x: Floats) -> Floats:
+    def log_density(x: NDArray[Any]) -> Floats:
         result: Floats = xlogy(a - 1, x) + xlog1py(b - 1, -x)
         return result
 
     # p is the mass left of the interval; the density at its left end less that at its right end grows with p.
-    low, high = np.zeros_like(a), np.full_like(a, 1.0 - level)
+    low: NDArray[Any] = np.zeros_like(a)
+    high: NDArray[Any] = np.full_like(a, 1.0 - level)
     for _ in range(_HALVINGS):
         p = (low + high) / 2
         rises = log_density(betaincinv(a, b, p)) < log_density(betainccinv(a, b, (1.0 - level) - p))
@@ -234,50 +265,3 @@ def _shortest(a: Floats, b: Floats, level: float) -> tuple[Floats, Floats]:
     left, right = np.where(grows, betainccinv(a, b, level), left), np.where(grows, 1.0, right)
     ends = _equal_tailed(a, b, level)
     return np.where(flat, ends[0], left), np.where(flat, ends[1], right)
-
-
-def prior(name: str, value: float) -> float:
-    """Return a prior parameter, finite and above 0."""
-    result = number(name, value)
-    if result <= 0:
-        raise ValueError(f"{name} must be > 0, a proper prior; got {name}={value!r}")
-    return result
-
-
-def floats(name: str, values: ArrayLike) -> Floats:
-    """Return an array of floats of any shape."""
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be numbers; got {values!r}") from None
-
-
-def refuse(
-    name: str, requirement: str, values: NDArray[Any], good: Callable[[NDArray[Any]], NDArray[np.bool_]]
-) -> None:
-    """Refuse the first value that is not `good`, saying where it is."""
-    if values.size == 0:
-        return
-    # A monotone requirement holds everywhere where it holds at the extremes, which is much faster to see.
-    if not bool(np.all(good(np.array([values.min(), values.max()])))):
-        refuse_any(name, requirement, values, ~good(values))
-
-
-def whole(name: str, values: ArrayLike) -> NDArray[Any]:
-    """Return whole numbers >= 0 of any shape as integers."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "iu":
-        numbers = floats(name, values)
-        is_whole = np.isfinite(numbers) & (numbers == np.floor(numbers))
-        refuse_any(name, "must be whole numbers", numbers, ~is_whole)
-        array = numbers.astype(np.int64)
-    refuse(name, "must be >= 0", array, lambda x: x >= 0)
-    return array
-
-
-def refuse_any(name: str, requirement: str, values: NDArray[Any], bad: NDArray[np.bool_]) -> None:
-    """Refuse the first of the `bad` values, saying where it is."""
-    if bad.any():
-        at = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
-        where = f" at {at[0] if len(at) == 1 else at}" if at else ""
-        raise ValueError(f"{name} {requirement}; got {name}={values[at].item()!r}{where}")

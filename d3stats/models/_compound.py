@@ -107,9 +107,9 @@ def is_martingale(
 
     Notes
     -----
-    The condition concerns one round. It holds in all rounds for agents who begin alike on a graph where all
-    hear equally many, for the mean over what may happen; after one round agents have heard different things
-    and the condition, given the past, fails for most of them.
+    The condition concerns one round, from counts that are known. Agents who begin alike keep their mean belief
+    over any number of rounds, on any graph; but after one round they have heard different things and, given
+    that past, the condition fails for most of them.
 
     Examples
     --------

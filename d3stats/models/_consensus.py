@@ -110,8 +110,8 @@ def vote_or_consensus(
 
     Notes
     -----
-    Of a pmf, majority - consensus = sum_s P(s) (1{s > n/2} - s/n), which is a sum over the counts of a
-    lead: where wrong majorities are likely enough it is negative, and a vote at once is then the worse one.
+    Of a pmf, the advantage is sum_s P(s) (1{s > n/2} - s / n). A narrow majority that is wrong counts against
+    voting at once, so where those are common the advantage is negative, and debating to consensus wins.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats.models._beta_posterior import refuse_any
+from d3stats.models._arrays import refuse_any
 
 if TYPE_CHECKING:
     from d3stats.trajectories import Trajectories
@@ -26,7 +26,7 @@ def signed_gaps(scores: Trajectories | ArrayLike) -> NDArray[np.float64]:
     """
     reached: NDArray[np.bool_] | None = None
     given: Any = scores
-    if hasattr(given, "votes"):
+    if hasattr(given, "scores") and hasattr(given, "depth"):
         if given.scores is None:
             raise ValueError("scores must be given for two sides; got a log without scores")
         reached = np.arange(given.scores.shape[1]) < np.asarray(given.depth)[:, None]

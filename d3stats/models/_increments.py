@@ -41,7 +41,10 @@ class Increments:
 
     def of_round(self, r: int) -> Increments:
         """Return the rows that start in round `r`."""
-        at = self.from_round == r
+        return self.where(self.from_round == r)
+
+    def where(self, at: NDArray[np.bool_]) -> Increments:
+        """Return some of the rows."""
         parts = (
             self.start[at],
             self.change[at],
@@ -60,6 +63,7 @@ def increments_of(log: Any, trials: ArrayLike | None, cluster: ArrayLike | None,
             raise TypeError("trials and cluster must be left out when a log is given; it brings its own")
         s, n = log.successes_trials(missing)
         group = np.asarray(log.cluster)
+        played = np.asarray(log.reached())
     else:
         if trials is None:
             raise TypeError("trials must be given with an array of correct votes; got None")
@@ -79,10 +83,12 @@ def increments_of(log: Any, trials: ArrayLike | None, cluster: ArrayLike | None,
         group = np.arange(len(s)) if cluster is None else np.asarray(cluster)
         if group.shape != (len(s),):
             raise ValueError(f"cluster must have one value per debate ({len(s)}); got shape {group.shape}")
-    return _increments(s, n, np.unique(group, return_inverse=True)[1].astype(np.int64))
+        # A round without votes is the end of a debate unless it went on.
+        played = np.cumsum(n[:, ::-1] > 0, axis=1)[:, ::-1] > 0
+    return _increments(s, n, played, np.unique(group, return_inverse=True)[1].astype(np.int64))
 
 
-def _increments(s: Ints, n: Ints, cluster: Ints) -> Increments:
+def _increments(s: Ints, n: Ints, played: NDArray[np.bool_], cluster: Ints) -> Increments:
     if s.shape[1] < 2:
         raise ValueError(f"the log must have at least two rounds, a change needs two; got {s.shape[1]}")
     both = (n[:, :-1] > 0) & (n[:, 1:] > 0)
@@ -102,10 +108,9 @@ def _increments(s: Ints, n: Ints, cluster: Ints) -> Increments:
     # 2 s panel + votes over 2 votes is s / votes * panel rounded half up, in whole numbers.
     nearest = np.clip((2 * before * panel + votes) // (2 * votes), min(1, panel), max(panel - 1, 0))
     cell = np.where(before == 0, 0, np.where(before == votes, panel, nearest))
-    # A round with neither votes nor a later round is the end of a debate; one with a later round is a hole.
-    later = np.cumsum(n[:, ::-1] > 0, axis=1)[:, ::-1] > 0
-    holes = int((~both & later[:, 1:]).sum())
-    lost = int((~(n > 0).any(axis=1)).sum())
+    known = (n > 0).any(axis=1)
+    holes = int((~both & played[:, 1:] & known[:, None]).sum())
+    lost = int((~known).sum())
     notes = []
     if holes:
         notes.append(f"{holes} pairs of rounds left out because one of them has no vote")

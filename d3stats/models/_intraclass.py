@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, choice, integer, probability
-from d3stats.models._resample import resampled_totals
+from d3stats.models._resample import cluster_totals, resampled_totals
 
 __all__ = ["ScoreCorrelation", "score_correlation"]
 
@@ -33,9 +33,9 @@ class ScoreCorrelation:
         Ends of the interval.
     level : float
     kind : {"studentized", "percentile"}
-        Of the bootstrap over items.
-    n_items, n_scores : int
-        Items and scores that were used, single scores of an item among them.
+        Of the bootstrap over clusters of items.
+    n_items, n_clusters, n_scores : int
+        Items, their clusters and scores that were used, single scores of an item among them.
     mean_size : float
         n0 of the unbalanced analysis of variance: scores per item, less their variance over their sum.
     mean_square_between, mean_square_within : float
@@ -51,6 +51,7 @@ class ScoreCorrelation:
     level: float
     kind: Kind
     n_items: int
+    n_clusters: int
     n_scores: int
     mean_size: float
     mean_square_between: float
@@ -66,13 +67,14 @@ class ScoreCorrelation:
         """Return one line: the correlation, its interval and what it rests on."""
         return (
             f"intraclass correlation {self.estimate:.3f} [{self.low:.3f}, {self.high:.3f}] ({self.level:.0%}, "
-            f"{self.kind} bootstrap over {self.n_items} items, {self.n_scores} scores)"
+            f"{self.kind} bootstrap over {self.n_clusters} clusters, {self.n_items} items, {self.n_scores} scores)"
         )
 
 
 def score_correlation(
     scores: ArrayLike,
     *,
+    cluster: Any = None,
     level: float = 0.95,
     kind: Kind = "studentized",
     n_boot: int = 2000,
@@ -85,10 +87,13 @@ def score_correlation(
     scores : array, shape (items, advocates)
         In points; missing scores are NaN. Advocates are exchangeable: one who is always stricter than the rest
         lowers the correlation, as drawing that one would.
+    cluster : array, shape (items,), optional
+        Which items belong together (the answers to one question): they are resampled together. By default each
+        item is alone.
     level : float
         Of the interval, strictly between 0 and 1.
     kind : {"studentized", "percentile"}
-        Bootstrap over items. Studentized: of log F = log(MSB / MSW) with a sandwich error in each resample,
+        Bootstrap over clusters. Studentized: of log F = log(MSB / MSW) with a sandwich error in each resample,
         carried over to the correlation; it needs variance within items.
     n_boot : int
         Resamples, at least 100.
@@ -119,12 +124,15 @@ def score_correlation(
     >>> scores = rng.normal(size=(200, 1)) + rng.normal(size=(200, 4))
     >>> found = score_correlation(scores, rng=1)
     >>> round(found.estimate, 2), found.low < 0.5 < found.high
-    (0.45, True)
+    (0.46, True)
     """
     level = probability("level", level, open_interval=True)
     choice("kind", kind, ("studentized", "percentile"))
     integer("n_boot", n_boot, minimum=100)
-    items = _item_sums(scores)
+    sums, kept = _item_sums(scores)
+    items = sums if cluster is None else cluster_totals(sums, _codes(cluster, kept))
+    if len(items) < 2:
+        raise ValueError(f"cluster must leave at least two clusters to resample; got {len(items)}")
     totals = items.sum(axis=0)
     between, within, size = (float(x[0]) for x in _mean_squares(totals[None]))
     if within <= 0 and kind == "studentized":
@@ -147,6 +155,7 @@ def score_correlation(
         level=level,
         kind=kind,
         n_items=int(totals[_ITEMS]),
+        n_clusters=len(items),
         n_scores=int(totals[_SCORES]),
         mean_size=size,
         mean_square_between=between,
@@ -156,8 +165,18 @@ def score_correlation(
     )
 
 
-def _item_sums(scores: ArrayLike) -> Floats:
-    """Return each item's 1, n, n^2, sum, sum^2 / n and squares within, shape (items, 6)."""
+def _codes(cluster: Any, kept: NDArray[np.bool_]) -> NDArray[np.int64]:
+    labels = np.asarray(cluster)
+    if labels.shape != kept.shape:
+        raise ValueError(f"cluster must have one label per item ({kept.size}); got shape {labels.shape}")
+    codes, _ = pd.factorize(labels)
+    if (codes < 0).any():
+        raise ValueError(f"cluster must not be missing; got {labels[codes < 0][0]} at item {np.argmin(codes)}")
+    return codes[kept].astype(np.int64)
+
+
+def _item_sums(scores: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return each item's 1, n, n^2, sum, sum^2 / n and squares within, shape (items, 6), and who has scores."""
     try:
         values = np.asarray(scores, dtype=np.float64)
     except (TypeError, ValueError):
@@ -168,7 +187,8 @@ def _item_sums(scores: ArrayLike) -> Floats:
         raise ValueError("scores must be finite, or NaN where missing; got an infinite score")
     seen = ~np.isnan(values)
     n = seen.sum(axis=1)
-    values, seen, n = values[n > 0], seen[n > 0], n[n > 0]
+    kept = n > 0
+    values, seen, n = values[kept], seen[kept], n[kept]
     if n.size < 2:
         raise ValueError(f"scores must hold at least 2 items with a score; got {n.size}")
     if n.max() < 2:
@@ -189,7 +209,7 @@ def _item_sums(scores: ArrayLike) -> Floats:
     columns = np.column_stack([np.ones(n.size), n, n.astype(np.float64) ** 2, total, total**2 / n, within])
     columns[:, _SUM] *= spread
     columns[:, [_BETWEEN, _WITHIN]] *= spread**2
-    return columns
+    return columns, kept
 
 
 def _mean_squares(totals: Floats) -> tuple[Floats, Floats, Floats]:
@@ -212,8 +232,8 @@ def _studentized(items: Floats, tail: float, n_boot: int, rng: RngLike) -> tuple
     products = items[:, _UPPER[0]] * items[:, _UPPER[1]]
     columns = np.concatenate([items, products], axis=1)
     whole = columns.sum(axis=0)[None]
-    estimate, error = _log_f(whole)
-    drawn, errors = _log_f(resampled_totals(columns, n_boot, rng))
+    estimate, error = _log_f(whole, len(items))
+    drawn, errors = _log_f(resampled_totals(columns, n_boot, rng), len(items))
     known = np.isfinite(drawn) & (errors > 0)
     if known.sum() < 100:
         raise ValueError(
@@ -228,8 +248,8 @@ def _studentized(items: Floats, tail: float, n_boot: int, rng: RngLike) -> tuple
     return float(low), float(high), int(n_boot - known.sum())
 
 
-def _log_f(columns: Floats) -> tuple[Floats, Floats]:
-    """Return log F and its sandwich error over items, from totals and totals of products."""
+def _log_f(columns: Floats, n_clusters: int) -> tuple[Floats, Floats]:
+    """Return log F and its sandwich error over clusters, from totals and totals of products."""
     totals, products = columns[:, :6], columns[:, 6:]
     items, scores, _, total, _, within = totals.T
     msb, msw, _ = _mean_squares(totals)
@@ -247,8 +267,9 @@ def _log_f(columns: Floats) -> tuple[Floats, Floats]:
     second = np.zeros((len(columns), 6, 6))
     second[:, _UPPER[0], _UPPER[1]] = products
     second[:, _UPPER[1], _UPPER[0]] = products
-    second -= totals[:, :, None] * totals[:, None, :] / items[:, None, None]
-    variance = np.einsum("ri,rij,rj->r", slope, second, slope) * items / (items - 1)
+    second -= totals[:, :, None] * totals[:, None, :] / n_clusters
+    variance = np.einsum("ri,rij,rj->r", slope, second, slope)
+    variance *= n_clusters / (n_clusters - 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         value = np.where(good, np.log(np.where(good, msb / np.where(good, msw, 1.0), 1.0)), np.nan)
     return value, np.where(good, np.sqrt(np.maximum(variance, 0.0)), np.nan)

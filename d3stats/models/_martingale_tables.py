@@ -30,17 +30,10 @@ def look(name: str, data: Increments, level: float, least: int, panel: int) -> d
         why = "no cell can be tested" if not len(tested) else "the cells do not vary apart from each other"
     inside = tested[(tested > 0) & (tested < panel)]
     apart = joint_zero(cluster_totals(d[:, None] * (data.cell[:, None] == inside), cluster))
-    slope = clustered_slope(start, d, cluster, level)
-    sloped: dict[str, Any] = {
-        "slope": None,
-        "se": None,
-        "df": None,
-        "low": None,
-        "high": None,
-        "p_value": None,
+    sloped, split = _slope(data, level), _slope(data.where((start > 0) & (start < 1)), level)
+    sloped |= {f"{name}_inside": split[name] for name in ("slope", "low", "high")} | {
+        "p_inside": split["p_value"]
     }
-    if slope is not None:
-        sloped = {"slope": slope.value} | _error(slope)
     wrong, right = start == 0, start == 1
     edge = {
         "all_wrong": int(wrong.sum()),
@@ -51,10 +44,19 @@ def look(name: str, data: Increments, level: float, least: int, panel: int) -> d
     return {
         "drift": [drift],
         "joint": [rounds | joint._asdict() | {"cells": len(tested), "p_inside": apart.p_value, "why": why}],
-        "slope": [rounds | sloped | {"why": "" if slope is not None else "the starts do not vary enough"}],
+        "slope": [
+            rounds | sloped | {"why": "" if sloped["slope"] is not None else "the starts do not vary enough"}
+        ],
         "boundary": [rounds | edge],
         "conditional": [rounds | cell for cell in cells],
     }
+
+
+def _slope(data: Increments, level: float) -> dict[str, Any]:
+    found = clustered_slope(data.start, data.change, data.cluster, level) if len(data.start) else None
+    if found is None:
+        return {"slope": None, "se": None, "df": None, "low": None, "high": None, "p_value": None}
+    return {"slope": found.value} | _error(found)
 
 
 def _cell(count: int, data: Increments, level: float, least: int, panel: int) -> dict[str, Any]:

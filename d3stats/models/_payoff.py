@@ -108,7 +108,7 @@ def payoff_of(
             f"got prices={prices!r} and tokens_per_advocate={tokens_per_advocate!r}"
         )
     tokens = 2.0 * k * used.sum()
-    dollars: Floats = 2.0 * k * one
+    dollars = np.asarray(2.0 * k * one, dtype=np.float64)
     right = found.prob_first + 0.5 * found.prob_tie
     gain = np.diff(right, prepend=0.5)
     step = np.diff(dollars, prepend=0.0)

@@ -193,9 +193,9 @@ def gain_table(first: Any, second: Any, k: Sequence[int] = tuple(range(2, 11))) 
     --------
     >>> from d3stats.models.named_laws import exponential
     >>> gain_table(exponential(2), exponential(1), k=[2, 3])
-       k  first  second  difference
-    0  2    1.0     0.5         0.5
-    1  3    1.666667  0.833333    0.833333
+       k     first    second  difference
+    0  2  1.000000  0.500000    0.500000
+    1  3  1.666667  0.833333    0.833333
     """
     one, two = gain_of_max(first, k), gain_of_max(second, k)
     return pd.DataFrame({"k": np.asarray(k), "first": one, "second": two, "difference": one - two})
@@ -227,5 +227,3 @@ def _slope(u: Floats, k: NDArray[np.int64]) -> Floats:
     top = int(k.max())
     powers = np.cumsum(np.arange(1, top) * u[:, None] ** np.arange(top - 1), axis=1)
     return np.concatenate([np.zeros((u.size, 1)), powers], axis=1)[:, k - 1]
-
-

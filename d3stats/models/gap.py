@@ -17,14 +17,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import number, probability
-from d3stats.models._beta_posterior import (
-    BetaPosterior,
-    Floats,
-    cells_of,
-    prior,
-    variance,
-    whole,
-)
+from d3stats.models._arrays import prior, whole
+from d3stats.models._beta_posterior import BetaPosterior, Floats, cells_of, variance
 from d3stats.models._gaps import ascents, signed_gaps
 
 if TYPE_CHECKING:
@@ -94,6 +88,9 @@ class BetaGap(BetaPosterior):
                 + (f" at {at[0] if len(at) == 1 else at}" if at else "")
             )
         return _from_counts(won, tried, None, a, b)
+
+    def _besides(self) -> dict[str, NDArray[Any] | None]:
+        return {"trials": self.trials, "ties": self.ties}
 
     @property
     def variance_cap(self) -> Floats:
@@ -261,6 +258,7 @@ def contraction_table(
     0      5  0.9844   0.7551     True    0.8929
     1   1000  0.5000   0.9960    False    0.0000
     """
+    width = probability("eps", eps, open_interval=True)
     gap = BetaGap.from_successes(successes, rounds, a0=a0, b0=b0)
     if len(gap.shape) != 1:
         raise ValueError(f"successes must be one-dimensional; got shape {gap.shape}")
@@ -270,12 +268,12 @@ def contraction_table(
             "successes": np.broadcast_to(whole("successes", successes), gap.shape),
             "mean": gap.mean,
             "var": gap.var,
-            "exact": gap.prob_at_least(1.0 - eps),
+            "exact": gap.prob_at_least(1.0 - width),
             "claimed": gap.chebyshev_bound(eps),
             "premise": gap.chebyshev_premise(eps),
             "cantelli": gap.cantelli_bound(eps),
             "sub_gaussian": gap.sub_gaussian_lower_bound(eps),
-            "eps": probability("eps", eps, open_interval=True),
+            "eps": width,
         }
     )
 

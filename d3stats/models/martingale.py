@@ -6,7 +6,9 @@ together:
 
 - the *mean drift* E[S_{t+1} - S_t], per transition and over all;
 - the drift *given S_t*, by cells of the starting count, and a joint test that all cells are 0;
-- the *slope* of the increment on S_t: above 0 the leaders gain, below 0 shares return towards the middle.
+- the *slope* of the increment on S_t, of all panels and of split ones: in split panels it is above 0 where the
+  larger side gains, and below 0 where shares return towards the middle. All panels together always tend below
+  0 as soon as the ends are left, from which there is one way only.
 
 S is bounded, and that has teeth. From S_t = 0 it can only rise and from S_t = 1 only fall, so under the null a
 panel that is all wrong or all right never moves again: a single departure refutes the null for good, and no
@@ -62,7 +64,8 @@ class MartingaleTest:
         (how many are tested), ``p_inside`` (the same without the cells of 0 and of all, which a single misread vote
         can set in motion) and ``why`` (why there is no test, or empty).
     slope : DataFrame
-        One row per transition: ``slope, se, df, low, high, p_value`` of the increment on S_t, and ``why``.
+        One row per transition: ``slope, se, df, low, high, p_value`` of the increment on S_t, the same of split
+        panels alone (0 < S_t < 1) as ``slope_inside, low_inside, high_inside, p_inside``, and ``why``.
     boundary : DataFrame
         One row per transition: ``all_wrong`` and ``all_right`` (how often a round ended so) and how many
         ``left_all_wrong, left_all_right`` by the next.
@@ -112,8 +115,16 @@ class MartingaleTest:
         joint = self.joint.set_index("transition")[names].rename(
             columns={"p_value": "p_conditional", "p_inside": "p_conditional_inside", "cells": "cells_tested"}
         )
-        slope = self.slope.set_index("transition")[["slope", "low", "high", "p_value"]].rename(
-            columns={"low": "slope_low", "high": "slope_high", "p_value": "p_slope"}
+        slope = self.slope.set_index("transition").drop(columns=["se", "df", "why"])
+        slope = slope.rename(
+            columns={
+                "low": "slope_low",
+                "high": "slope_high",
+                "p_value": "p_slope",
+                "low_inside": "slope_inside_low",
+                "high_inside": "slope_inside_high",
+                "p_inside": "p_slope_inside",
+            }
         )
         parts = (joint, slope, self.boundary.set_index("transition"))
         frame = self.drift.set_index("transition").join(list(parts)).reset_index()
@@ -134,10 +145,10 @@ class MartingaleTest:
                 f"drift given the start: F({int(row['df1'])}, {int(row['df2'])}) = {row['f']:.2f}, "
                 f"p = {self.p_conditional:.3g} over {int(row['cells_tested'])} cells"
             )
-        if pd.notna(row["slope"]) and pd.notna(row["slope_low"]):
-            lines.append(
-                f"slope on the start {row['slope']:+.3f} [{row['slope_low']:+.3f}, {row['slope_high']:+.3f}]"
-            )
+        for name, of in (("slope", "all panels"), ("slope_inside", "split panels")):
+            if pd.notna(row[name]):
+                low, high = row[f"{name}_low"], row[f"{name}_high"]
+                lines.append(f"slope on the start, {of} {row[name]:+.3f} [{low:+.3f}, {high:+.3f}]")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def plot(self, ax: Axes | None = None, *, by: Literal["pooled", "transition"] = "pooled") -> Axes:

@@ -425,7 +425,8 @@ def _least(each: Floats, enough: Callable[[Floats], NDArray[np.bool_]]) -> Float
         low, high = np.where(reached, low, middle), np.where(reached, middle, high)
         if np.all(high - low <= np.spacing(np.abs(high))):
             break
-    return np.where(enough(low), low, high)
+    found: Floats = np.where(enough(low), low, high)
+    return found
 
 
 class MaxLaw(ScoreLaw):
@@ -525,7 +526,7 @@ def as_law(scores: Any) -> ScoreLaw:
     if isinstance(scores, Mapping):
         points = sorted(scores)
         return DiscreteLaw(points, [scores[x] for x in points])
-    dist = getattr(scores, "dist", None)
+    dist: Any = getattr(scores, "dist", None)
     table = dist if dist is not None and hasattr(dist, "xk") else scores
     if hasattr(table, "xk") and hasattr(
         table, "pk"

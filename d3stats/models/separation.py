@@ -154,8 +154,8 @@ def separation(first: Any, second: Any, k: int | Sequence[int] | Counts = 1) -> 
     require_mean("first", one)
     require_mean("second", two)
     if one.is_discrete and two.is_discrete:
-        return Separation(counts, *summed(one, two, counts), method="sum")
-    found = Separation(counts, *integrated(one, two, counts), method="quadrature")
+        return _named(counts, summed(one, two, counts), "sum")
+    found = _named(counts, integrated(one, two, counts), "quadrature")
     ends = [float(law.quantile(u)) for law in (one, two) for u in (0.1, 0.9)]
     _refuse_errors(found.error, found.expected_gap + max(ends) - min(ends), counts, one, two)
     _refuse_errors(found.prob_error, np.ones(counts.size), counts, one, two)
@@ -190,10 +190,15 @@ def ranking_probability(first: Any, second: Any, k: int | Sequence[int] | Counts
     """
     one, two, counts = _asked(first, second, k)
     if one.is_discrete and two.is_discrete:
-        return Separation(counts, *summed(one, two, counts), method="sum").ranking
+        return _named(counts, summed(one, two, counts), "sum").ranking
     more, tie, _, error = chances(one, two, counts)
     _refuse_errors(error, np.ones(counts.size), counts, one, two)
     return np.asarray(more + 0.5 * tie)
+
+
+def _named(k: Counts, numbers: Sequence[Floats], method: Literal["sum", "quadrature"]) -> Separation:
+    gap, mean_gap, first, second, more, tie, less, error, prob_error = numbers
+    return Separation(k, gap, mean_gap, first, second, more, tie, less, error, prob_error, method)
 
 
 def _asked(first: Any, second: Any, k: Any) -> tuple[ScoreLaw, ScoreLaw, Counts]:

@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import choice, number, probability
-from d3stats.models._beta_posterior import KINDS, Floats, Kind, floats, prior, refuse_any
+from d3stats.models._arrays import floats, prior, refuse_any
+from d3stats.models._beta_posterior import KINDS, Floats, Kind
 from d3stats.models._gaps import signed_gaps
+from d3stats.models._posterior_table import posterior_table
 
 if TYPE_CHECKING:
     from d3stats.trajectories import Trajectories
@@ -146,6 +149,24 @@ class SignedGap:
         """
         return self.marginal().interval(level, kind)
 
+    def to_frame(self, level: float = 0.95, kind: Kind = "equal-tailed") -> pd.DataFrame:
+        """Return a table with a row per debate and round.
+
+        Parameters
+        ----------
+        level, kind
+            Of the interval, as in :meth:`interval`.
+
+        Returns
+        -------
+        DataFrame
+            ``debate`` (from 0), ``round`` (from 1), ``trials, mean, prob_better, lower, upper, level, kind``, in units
+            of ``scale``.
+        """
+        low, high = self.interval(level, kind)
+        columns = {"trials": self.trials, "mean": self.mean, "prob_better": self.prob_better}
+        return posterior_table({**columns, "lower": low, "upper": high}, level, kind)
+
     def predictive(self) -> StudentT:
         """Return what is believed of the next round's gap, in units of ``scale``.
 
@@ -224,4 +245,5 @@ def signed_gap_posterior(
         k, a = k + seen, a + seen / 2.0
         after[:, :, r] = m, k, a, b
     after.setflags(write=False)
-    return SignedGap(*after, trials=(~np.isnan(gaps)).cumsum(axis=1), scale=unit)
+    seen_so_far = (~np.isnan(gaps)).cumsum(axis=1)
+    return SignedGap(after[0], after[1], after[2], after[3], seen_so_far, unit)

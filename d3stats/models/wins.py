@@ -8,13 +8,14 @@ sense that most such votes would be for it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import choice, number
-from d3stats.models._beta_posterior import BetaPosterior, Floats, floats, prior, refuse_any
+from d3stats.models._arrays import floats, prior, refuse_any
+from d3stats.models._beta_posterior import BetaPosterior, Floats
 
 if TYPE_CHECKING:
     from d3stats.trajectories import Trajectories
@@ -47,6 +48,9 @@ class WinPosterior(BetaPosterior):
     def prob_better(self) -> Floats:
         """P(theta > 1/2): the probability that answer 1 is better."""
         return self.prob_at_least(0.5)
+
+    def _besides(self) -> dict[str, NDArray[Any] | None]:
+        return {"prob_better": self.prob_better}
 
 
 def win_posterior(

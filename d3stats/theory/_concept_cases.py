@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -76,7 +77,7 @@ class Evidence:
 
     @property
     def promised(self) -> Fraction:
-        """pi + 4 pi (1 - pi)^2 TV^2: what fresh evidence reaches at least."""
+        """What fresh evidence reaches at least: pi + 4 pi (1 - pi)^2 TV^2."""
         pi = self.prior[0]
         return pi + 4 * pi * (1 - pi) ** 2 * self.distance**2
 
@@ -176,6 +177,7 @@ def _headed(head: Fraction, rest: Row) -> Row:
     return (head, *((1 - head) * share for share in rest))
 
 
+@cache
 def _row(size: int) -> SearchStrategy[Row]:
     """Return `size` probabilities, all above 0."""
     from hypothesis import strategies as st

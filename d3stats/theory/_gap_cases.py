@@ -1,12 +1,13 @@
 """Debates as D3's gap posterior sees them: a prior, how often the gap grew, a tolerance.
 
-Fractions throughout, so that means, variances and bounds are exact; only P(delta >= x) is a float.
+Mean and variance are fractions, so that their signs are exact; probabilities and bounds come from models.gap.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -58,7 +59,7 @@ class GapDebate:
     >>> debate = GapDebate(Fraction(1), Fraction(1), 5, 5, Fraction(1, 2))
     >>> print(debate)
     Beta(1, 1) prior, the gap grew in 5 of 5 rounds, eps = 1/2
-    >>> round(debate.beyond, 6), round(float(debate.claimed), 4), round(float(debate.cantelli), 4)
+    >>> round(debate.beyond, 6), round(debate.claimed, 4), round(debate.cantelli, 4)
     (0.984375, 0.7551, 0.8929)
     """
 
@@ -88,7 +89,7 @@ class GapDebate:
     def variance(self) -> Fraction:
         return beta_variance(self.alpha, self.beta)
 
-    @property
+    @cached_property
     def posterior(self) -> BetaGap:
         return BetaGap(float(self.alpha), float(self.beta))  # type: ignore[arg-type]  # one debate: scalars
 
@@ -98,20 +99,26 @@ class GapDebate:
         return float(self.posterior.prob_at_least(float(1 - self.eps)))
 
     @property
-    def claimed(self) -> Fraction:
+    def claimed(self) -> float:
         """The sources' bound, 1 - 4 Var / eps^2."""
-        return 1 - 4 * self.variance / self.eps**2
+        return float(self.posterior.chebyshev_bound(float(self.eps)))
 
     @property
-    def room(self) -> Fraction:
-        """By how much the mean lies above 1 - eps."""
-        return self.mean - 1 + self.eps
+    def cantelli(self) -> float:
+        """Cantelli's bound; 0 where the mean is not above 1 - eps."""
+        return float(self.posterior.cantelli_bound(float(self.eps)))
 
     @property
-    def cantelli(self) -> Fraction:
-        """1 - Var / (Var + t^2) for t = `room` above 0, else 0."""
-        t = max(self.room, Fraction(0))
-        return t**2 / (self.variance + t**2)
+    def away(self) -> float:
+        """P(|delta - mean| >= eps), the sum of its two tails, each exact far out."""
+        below, above = self.mean - self.eps, self.mean + self.eps
+        low = float(self.posterior.prob_between(0.0, float(below))) if below > 0 else 0.0
+        return low + (float(self.posterior.prob_at_least(float(above))) if above < 1 else 0.0)
+
+    @property
+    def sub_gaussian(self) -> float:
+        """The sub-Gaussian bound on `away`, at most 1."""
+        return float(self.posterior.sub_gaussian_bound(float(self.eps)))
 
 
 def proper_prior(debate: GapDebate) -> bool:
@@ -130,8 +137,8 @@ def bound_quantities(debate: GapDebate) -> dict[str, float]:
         "mean": float(debate.mean),
         "variance": float(debate.variance),
         "P(delta >= 1 - eps)": debate.beyond,
-        "claimed bound": float(debate.claimed),
-        "Cantelli bound": float(debate.cantelli),
+        "claimed bound": debate.claimed,
+        "Cantelli bound": debate.cantelli,
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["between", "positive", "rounds", "shares", "sign"]
 
 
+@cache
 def shares(denominator: int = 20) -> SearchStrategy[Fraction]:
     """Return fractions strictly between 0 and 1, small denominators first: 1/2, 1/3, 2/3, 1/4, ..."""
     from hypothesis import strategies as st
@@ -18,6 +20,7 @@ def shares(denominator: int = 20) -> SearchStrategy[Fraction]:
     return st.sampled_from(_fractions(denominator))
 
 
+@cache
 def positive(most: int = 10) -> SearchStrategy[Fraction]:
     """Return 1, 2, ..., `most` and then fractions below 1."""
     from hypothesis import strategies as st
@@ -25,6 +28,7 @@ def positive(most: int = 10) -> SearchStrategy[Fraction]:
     return st.sampled_from([Fraction(n) for n in range(1, most + 1)] + _fractions(most))
 
 
+@cache
 def rounds() -> SearchStrategy[int]:
     """Return 0, 1, ..., 30 and then some numbers up to 1000; one list, so that a long debate shrinks to a short one."""
     from hypothesis import strategies as st
@@ -32,6 +36,7 @@ def rounds() -> SearchStrategy[int]:
     return st.sampled_from([*range(31), 40, 50, 75, 100, 150, 200, 300, 500, 750, 1000])
 
 
+@cache
 def _fractions(denominator: int) -> list[Fraction]:
     every = {Fraction(above, below) for below in range(2, denominator + 1) for above in range(1, below)}
     return sorted(every, key=lambda share: (share.denominator, share))

@@ -25,7 +25,7 @@ POSTERIOR = (
 
 def beyond_the_claimed_bound(debate: GapDebate) -> float:
     """Return P(delta >= 1 - eps) less the sources' bound on it."""
-    return debate.beyond - float(debate.claimed)
+    return debate.beyond - debate.claimed
 
 
 CLAIMS: tuple[Claim, ...] = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import exp, floor
+from math import floor
 from typing import TYPE_CHECKING
 
 from d3stats.models.gap import BetaGap
@@ -19,6 +19,7 @@ from d3stats.theory._gap_cases import (
 from d3stats.theory._gap_reading import READING, GapPath
 from d3stats.theory._gap_variance import VARIANCE_CLAIMS, Trial
 from d3stats.theory._small import positive, rounds, shares
+from d3stats.theory.advocates_gap import POSTERIOR
 from d3stats.theory.claim import Assumption, Claim, Source
 from d3stats.theory.sources import D3, HERE
 
@@ -108,24 +109,10 @@ def courses(most: int) -> SearchStrategy[Course]:
     return one()
 
 
-def _sub_gaussian(debate: GapDebate) -> tuple[float, float]:
-    """Return P(|delta - mean| >= eps), by its two tails, and the bound."""
-    gap, mean, far = debate.posterior, debate.mean, debate.eps
-    below = float(gap.prob_between(0.0, float(mean - far))) if mean > far else 0.0
-    above = float(gap.prob_at_least(float(mean + far))) if mean + far < 1 else 0.0
-    return below + above, 2 * exp(-2 * float((debate.alpha + debate.beta + 1) * far**2))
-
-
 def _room_below_sub_gaussian(debate: GapDebate) -> float:
     """Return the share of the bound that is not used; both are tiny far out, so no difference would show it."""
-    tails, bound = _sub_gaussian(debate)
-    return 1.0 if tails == 0 else 1 - tails / bound
+    return 1.0 if debate.away == 0 else 1 - debate.away / debate.sub_gaussian
 
-
-_POSTERIOR = (
-    Assumption("The prior is proper: a0, b0 > 0", proper_prior),
-    Assumption("0 <= w <= r and 0 < eps < 1", w_is_possible),
-)
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(
@@ -182,10 +169,10 @@ CLAIMS: tuple[Claim, ...] = (
         source=Source(D3, "section 3, concentration bound after theorem 1"),
         statement="For every eps in (0, 1), P(delta_r >= 1 - eps) >= 1 - 4 Var(delta_r) / eps^2.",
         latex=r"P(\delta_r \ge 1-\varepsilon) \ge 1 - \frac{4\,\mathrm{Var}(\delta_r)}{\varepsilon^2}",
-        assumptions=_POSTERIOR,
+        assumptions=POSTERIOR,
         status="refuted",
         quantities=bound_quantities,
-        margin=lambda debate: debate.beyond - float(debate.claimed),
+        margin=lambda debate: debate.beyond - debate.claimed,
         instances=debates,
         counterexample=GapDebate(Fraction(1), Fraction(1), 0, 1, Fraction(2, 3)),
         corrected=(
@@ -210,10 +197,10 @@ CLAIMS: tuple[Claim, ...] = (
             "P(delta_r >= 1 - eps) >= 1 - Var / (Var + t^2)."
         ),
         latex=r"P(\delta_r \ge 1-\varepsilon) \ge 1 - \frac{\mathrm{Var}}{\mathrm{Var} + (\mathbb{E}-1+\varepsilon)^2}",
-        assumptions=(*_POSTERIOR, Assumption("E delta_r > 1 - eps", lambda debate: debate.room > 0)),
+        assumptions=(*POSTERIOR, Assumption("E delta_r > 1 - eps", lambda debate: debate.mean > 1 - debate.eps)),
         status="holds",
         quantities=bound_quantities,
-        margin=lambda debate: debate.beyond - float(debate.cantelli),
+        margin=lambda debate: debate.beyond - debate.cantelli,
         instances=debates_above,
         proof=(
             "Let X = E - delta, of mean 0, and u > 0. If X >= t then (X + u)^2 >= (t + u)^2, so by Markov "
@@ -230,13 +217,13 @@ CLAIMS: tuple[Claim, ...] = (
             "t = eps. The margin is the share of the bound that is left."
         ),
         latex=r"P(|\delta_r - \mathbb{E}\,\delta_r| \ge t) \le 2 e^{-2(a_0+b_0+r+1)t^2}",
-        assumptions=_POSTERIOR,
+        assumptions=POSTERIOR,
         status="holds",
         quantities=lambda debate: {
             "mean": float(debate.mean),
             "t": float(debate.eps),
-            "P(|delta - mean| >= t)": _sub_gaussian(debate)[0],
-            "bound": _sub_gaussian(debate)[1],
+            "P(|delta - mean| >= t)": debate.away,
+            "bound": debate.sub_gaussian,
         },
         margin=_room_below_sub_gaussian,
         slack=1e-6,

@@ -129,7 +129,8 @@ class Page:
 
     def _sections(self) -> Iterator[tuple[str, str, Any]]:
         claim = self.claim
-        yield "Verdict", "text", f"{VERDICTS[claim.status]}; {standing(claim)}"
+        survived = "" if claim.status == "refuted" else f"; {_survived(claim)}"
+        yield "Verdict", "text", VERDICTS[claim.status] + survived
         yield "Source", "text", str(claim.source)
         yield "Claim", "text", claim.statement
         yield "Formula", "formula", claim.latex
@@ -180,11 +181,15 @@ def standing(claim: Claim) -> str:
     >>> standing(next(c for c in claims().values() if c.status == "refuted")).startswith("fails on ")
     True
     """
-    record = recorded(claim.name)
-    survived = "not yet recorded" if record is None else f"{record.examples:,} examples survived"
     if claim.status == "holds":
-        return survived
-    return f"fails on {claim.counterexample}" + (f"; {survived}" if claim.status == "holds under" else "")
+        return _survived(claim)
+    fails = f"fails on {claim.counterexample}"
+    return f"{fails}; else {_survived(claim)}" if claim.status == "holds under" else fails
+
+
+def _survived(claim: Claim) -> str:
+    record = recorded(claim.name)
+    return "not yet recorded" if record is None else f"{record.examples:,} examples survived"
 
 
 def _link(name: str) -> str:

@@ -24,6 +24,8 @@ class Recorded:
         Survived; fewer than were asked for where the strategy has no more.
     distinct : int
         How many of them differ.
+    exhausted : bool
+        Whether there are no more instances.
     least_margin : float
         In the claim's units.
     seed : int
@@ -32,12 +34,15 @@ class Recorded:
     claim: str
     examples: int
     distinct: int
+    exhausted: bool
     least_margin: float
     seed: int
 
 
 def recorded(claim: str) -> Recorded | None:
     """Return what is on record for a claim, or None.
+
+    The record is of the claim as it stood when the run was made; a claim that changes must be run again.
 
     Examples
     --------
@@ -58,6 +63,7 @@ def _row(row: dict[str, str]) -> Recorded:
         claim=row["claim"],
         examples=int(row["examples"]),
         distinct=int(row["distinct"]),
+        exhausted=row["exhausted"] == "True",
         least_margin=float(row["least_margin"]),
         seed=int(row["seed"]),
     )

@@ -89,12 +89,12 @@ CLAIMS: tuple[Claim, ...] = (
             "draw from their own belief carry nothing new: then E[pi'] = pi exactly, a martingale, and the belief "
             "in the truth rises on average in no round."
         ),
-        correction=("belief-amplification", "debate-or-vote-theorem-1"),
+        correction=("belief-amplification",),
         proof=(
             "One response: pi' = pi p(z)/m(z), m = pi p + (1 - pi) q, p the truth's law and q the rivals'. "
             "Fresh: E[pi'] - pi = pi sum (p - m)^2 / m, as sum p^2/m - 1 = sum (p - m)^2/m. By Cauchy-Schwarz "
             "that is >= pi (sum |p - m|)^2, and p - m = (1 - pi)(p - q), so it is >= 4 pi (1 - pi)^2 TV^2. "
-            "More responses: under the truth pi'/pi is a submartingale, so the mean only grows. "
+            "More responses: under the truth the belief in it is a submartingale, so the mean only grows. "
             "Self-made: z has the law m, and E[pi'] = sum m(z) pi p(z)/m(z) = pi. "
             "(pi = 1/2, likelihoods .8/.2: .68 fresh, .5 self-made.)"
         ),

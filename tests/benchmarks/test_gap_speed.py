@@ -22,13 +22,15 @@ pytestmark = pytest.mark.slow
 
 def test_a_million_gap_posteriors_take_a_second() -> None:
     gaps = np.random.default_rng(1).random((1_000_000, 10))
-    began = time.perf_counter()
+    began, worked = time.perf_counter(), time.process_time()
     posterior = gap_posterior(gaps)
     mean, var, mass = posterior.mean, posterior.var, posterior.prob_between(0.5, 1.0)
-    seconds = time.perf_counter() - began
-    print(f"{seconds:.2f} s")
+    seconds, worked = time.perf_counter() - began, time.process_time() - worked
+    print(f"{seconds:.2f} s, {worked:.2f} s of processor time")
     assert mean.shape == var.shape == mass.shape == (1_000_000, 10)
     assert seconds < 1.0 * SLACK
+    # waiting for a core does not count here, a crowded memory still does
+    assert worked < 2.5
     some = slice(0, 500)
     a, b = posterior.alpha[some], posterior.beta[some]
     np.testing.assert_allclose(mass[some], 1 - betainc(a, b, 0.5), rtol=1e-12)

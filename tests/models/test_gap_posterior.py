@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import doctest
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -180,6 +182,31 @@ def test_distinct_parameters_are_evaluated_as_they_stand() -> None:
     a[0] = 3.0  # the caller's own array stays his
 
 
+def test_a_table_says_where_what_and_how_sure() -> None:
+    gap = gap_posterior([[1.0, 2.0, 2.0], [3.0, np.nan, 1.0]])
+    table = gap.to_frame(0.9, kind="hdi")
+    assert table[["debate", "round", "trials", "ties"]].to_numpy().tolist() == [
+        [0, 1, 0, 0],
+        [0, 2, 1, 0],
+        [0, 3, 2, 1],
+        [1, 1, 0, 0],
+        [1, 2, 0, 0],
+        [1, 3, 1, 0],
+    ]
+    np.testing.assert_array_equal(table["lower"], gap.interval(0.9, "hdi")[0].ravel())
+    assert set(table["level"]) == {0.9}
+    assert set(table["kind"]) == {"hdi"}
+    bare = BetaGap(np.array([2.0]), np.array([3.0])).to_frame()
+    assert bare.columns.tolist() == ["row", "alpha", "beta", "mean", "sd", "lower", "upper", "level", "kind"]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.float64, bool])
+def test_counts_of_any_kind_of_number_mean_the_same(dtype: type) -> None:
+    gap = BetaGap.from_successes(np.array([0, 1, 1], dtype=dtype), np.array([1, 1, 1], dtype=dtype))
+    assert gap.alpha.dtype == np.float64
+    assert (gap.alpha.tolist(), gap.beta.tolist()) == ([1, 2, 2], [2, 1, 1])
+
+
 # ------------------------------------------------------------------ bounds
 
 
@@ -287,6 +314,7 @@ def test_the_table_of_a_debate_holds_its_own_columns_together() -> None:
         (lambda: BetaGap.from_successes(1, 2).sub_gaussian_bound(-0.1), r"t must be >= 0"),
         (lambda: contraction_table(1, 2, 0.5), r"successes must be one-dimensional"),
         (lambda: contraction_table([1], [2], 0.0), r"eps must lie strictly"),
+        (lambda: contraction_table([1], [2], 3.0), r"eps must lie strictly"),
     ],
 )
 def test_bad_input_is_refused_in_words(call: Any, words: str) -> None:
@@ -308,3 +336,10 @@ def test_words_are_no_scores() -> None:
 def test_an_empty_log_has_an_empty_posterior() -> None:
     gap = gap_posterior(np.zeros((0, 4, 2)))
     assert gap.mean.shape == gap.prob_between(0.1, 0.2).shape == gap.interval(0.9)[0].shape == (0, 4)
+
+
+def test_the_page_about_it_gives_what_it_shows() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "methods" / "gap.md"
+    found = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert found.attempted > 10
+    assert found.failed == 0

@@ -95,6 +95,16 @@ def test_copied_votes_make_the_pooled_posterior_too_sure_and_the_design_effect_m
     assert covered[5.0] > 0.93
 
 
+def test_a_table_holds_the_probability_and_its_interval() -> None:
+    post = win_posterior([[3, 1]], [[0, 2]])
+    table = post.to_frame(0.8)
+    assert table["prob_better"].tolist() == post.prob_better.ravel().tolist()
+    assert table[["debate", "round", "level", "kind"]].to_numpy().tolist() == [
+        [0, 1, 0.8, "equal-tailed"],
+        [0, 2, 0.8, "equal-tailed"],
+    ]
+
+
 # ------------------------------------------------------------------ where wins come from
 
 

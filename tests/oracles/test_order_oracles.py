@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from d3stats.models.excess import excess_wealth, gain_table, gini_mean_difference
 from d3stats.models.gap_growth import ceiling_limit, gain_condition, gap_growth_conditions, gini_condition
@@ -111,9 +110,51 @@ def test_margins_of_uniform_pairs_are_their_fractions() -> None:
         (weibull(0.7, 2), 2 * weibull(0.7, 2).mean * (1 - 2 ** (-1 / 0.7))),
         (beta(1, 1), 1 / 3),
         # 4/(a+b) B(a+b, a+b) / (B(a, a) B(b, b)) at a = 2, b = 8
-        (beta(2, 8), float(Fraction(16, 10) / 100 / Fraction(1) * Fraction(2 * 8 * 10) * Fraction(1, 20))
-         * np.exp(0.0) * 0 + 0.13001819),
+        (beta(2, 8), 0.4 * np.exp(special.betaln(10, 10) - special.betaln(2, 2) - special.betaln(8, 8))),
     ],
 )  # fmt: skip
 def test_gini_mean_differences_agree_with_closed_forms(law: ScoreLaw, known: float) -> None:
-    assert gini_mean_difference(law) == pytest.approx(known, rel=1e-7)
+    assert gini_mean_difference(law) == pytest.approx(known, rel=1e-12)
+
+
+def test_the_beta_pair_that_was_taken_for_a_success_fails_with_more_advocates() -> None:
+    """Beta(2,8) over Beta(1,8) gains at k = 3, but both share the ceiling 1, and the order fails in the tail."""
+    first, second = PAIRS["Beta(2,8) vs Beta(1,8)"]
+    found = excess_wealth_order(first, second)
+    assert found.margin == pytest.approx(-4.158e-4, abs=1e-7)
+    assert found.at == pytest.approx(0.903, abs=5e-3)
+    assert ceiling_limit(first, second) == 0
+    growth = {k: gap_growth_conditions(first, second, k).conclusion.margin for k in (17, 18)}
+    assert growth == {17: pytest.approx(0.000340, abs=1e-6), 18: pytest.approx(-0.000303, abs=1e-6)}
+    assert (gain_table(first, second, [2, 451])["difference"] > 0).all()
+    assert (gain_table(first, second, [452, 10_000])["difference"] < 0).all()
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ((beta(2, 8), beta(1, 8)), (stats.beta(2, 8), stats.beta(1, 8))),
+        ((normal(1, 2), normal(0, 1)), (stats.norm(1, 2), stats.norm())),
+        ((weibull(0.7, 2), exponential(3)), (stats.weibull_min(0.7, scale=2), stats.expon(scale=3))),
+    ],
+)
+def test_margins_do_not_depend_on_who_computes_the_law(
+    ours: tuple[Any, Any], theirs: tuple[Any, Any]
+) -> None:
+    for order in (dominates, excess_wealth_order, dispersive_order, dilation_order, gini_condition):
+        mine, other = order(*ours), order(*theirs)
+        assert mine.holds == other.holds
+        assert mine.margin == pytest.approx(other.margin, rel=1e-9, abs=1e-10)
+
+
+def test_only_the_audited_pairs_without_a_ceiling_have_decreasing_failure_rates() -> None:
+    decreasing = [name for name, (first, second) in PAIRS.items() if is_dfr(first) and is_dfr(second)]
+    assert decreasing == ["Exp 2 vs 1", "Weibull .7, 2 vs 1"]
+
+
+@pytest.mark.parametrize("u", [0.0, 0.25, 0.5, 0.9])
+def test_excess_wealth_of_the_audited_families_is_their_closed_form(u: float) -> None:
+    assert excess_wealth(uniform(0.5, 1), u) == pytest.approx((1 - u) ** 2 / 4, abs=1e-14)
+    assert excess_wealth(exponential(2), u) == pytest.approx(2 * (1 - u), abs=1e-13)
+    # Beta(1,8): Q(u) = 1 - (1-u)^(1/8), and the integral of (1-v)^(1/8) from u is 8/9 (1-u)^(9/8)
+    assert excess_wealth(beta(1, 8), u) == pytest.approx((1 - u) ** (9 / 8) / 9, abs=1e-14)

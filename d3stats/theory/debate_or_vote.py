@@ -1,0 +1,159 @@
+"""Does debate help beyond a vote? The martingale of agents who count answers, and what a vote adds to one agent."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from d3stats.theory._vote_cases import (
+    Ballot,
+    Listeners,
+    ballots,
+    equal_listeners,
+    level_listeners,
+    listeners,
+)
+from d3stats.theory.claim import Assumption, Claim, Source
+from d3stats.theory.sources import DEBATE_OR_VOTE, HERE
+
+__all__ = ["CLAIMS", "Ballot", "Listeners"]
+
+
+def _drifts(panel: Listeners) -> list[Fraction]:
+    return [after - now for after, now in zip(panel.next_beliefs, panel.beliefs, strict=True)]
+
+
+def _mean(values: list[Fraction]) -> Fraction:
+    return sum(values, Fraction(0)) / len(values)
+
+
+def _listening(panel: Listeners) -> dict[str, float]:
+    drifts = _drifts(panel)
+    numbers = {
+        "mean belief now": float(_mean(panel.beliefs)),
+        "mean belief expected next": float(_mean(panel.next_beliefs)),
+    }
+    for i, drift in enumerate(drifts):
+        numbers[f"belief of agent {i}"] = float(panel.beliefs[i])
+        numbers[f"mean belief that agent {i} hears"] = float(panel.heard_beliefs[i])
+        numbers[f"expected change of agent {i}"] = float(drift)
+    return numbers
+
+
+def _proper(panel: Listeners) -> bool:
+    n = len(panel.counts)
+    return len(panel.heard) == n and all(a > 0 and b > 0 for a, b in panel.counts)
+
+
+def _regular(panel: Listeners) -> bool:
+    n = len(panel.counts)
+    heard_by = [sum(others.count(i) for others in panel.heard) for i in range(n)]
+    return len({len(others) for others in panel.heard} | set(heard_by)) == 1
+
+
+_MODEL = Assumption(
+    "Counts are above 0; answers are independent draws, each by its agent's own counts", _proper
+)
+
+CLAIMS: tuple[Claim, ...] = (
+    Claim(
+        name="debate-or-vote-theorem-1",
+        title="Debate is a martingale: talk does not change an agent's expected belief",
+        source=Source(DEBATE_OR_VOTE, "abstract and theory: debate induces a martingale over beliefs"),
+        statement=(
+            "In the Dirichlet-compound model agent i answers by its belief mu_i = alpha_i / A_i and adds the "
+            "answers of those whom it hears to its counts. Its belief in the right answer is a martingale: "
+            "E[mu_i' | all counts] = mu_i. (The margin is minus the largest |E mu_i' - mu_i|.)"
+        ),
+        latex=r"\mathbb{E}[\mu_{i,t+1} \mid \mathcal{F}_t] = \mu_{i,t}",
+        assumptions=(_MODEL,),
+        missing=(
+            Assumption(
+                "Those whom an agent hears believe on average what it believes itself",
+                lambda panel: panel.heard_beliefs == panel.beliefs,
+            ),
+        ),
+        status="holds under",
+        quantities=_listening,
+        margin=lambda panel: -float(max(map(abs, _drifts(panel)))),
+        slack=0.0,
+        instances=listeners,
+        rescued=level_listeners,
+        counterexample=Listeners(((1, 1), (2, 1)), ((1,), (0,))),
+        corrected=(
+            "An agent's belief is a martingale in a round iff the mean belief of those whom it hears equals its "
+            "own; agents who begin alike satisfy this in the first round, and for the mean over what may happen "
+            "in every round. Otherwise each drifts towards those it hears, and only the panel's mean stays, if "
+            "strengths are equal and all hear and are heard equally often."
+        ),
+        correction=("panel-mean-martingale",),
+        proof=(
+            "Agent i hears d answers, and the answer of j is right with probability mu_j. Whatever is said, A_i "
+            "grows by d, so E mu_i' = (A_i mu_i + sum_j mu_j) / (A_i + d) and E mu_i' - mu_i = "
+            "d / (A_i + d) (mean of mu_j - mu_i). It is 0 iff the mean equals mu_i or nobody is heard. Two "
+            "agents with counts (1, 1) and (2, 1) that hear each other: the first goes from 1/2 to 5/9."
+        ),
+    ),
+    Claim(
+        name="panel-mean-martingale",
+        title="The panel's mean belief stays where it is",
+        source=Source(HERE, "correction of Debate or Vote, martingale theorem"),
+        statement=(
+            "If all agents have the same strength A, and each hears d answers and is heard d times, then the mean "
+            "belief of the panel is a martingale, whatever the beliefs are; strengths stay equal, so in every "
+            "round."
+        ),
+        latex=r"\mathbb{E}\Big[\tfrac1n\sum_i \mu_{i,t+1} \,\Big|\, \mathcal{F}_t\Big] = \tfrac1n\sum_i \mu_{i,t}",
+        assumptions=(
+            _MODEL,
+            Assumption(
+                "All strengths are equal", lambda panel: len({sum(pair) for pair in panel.counts}) == 1
+            ),
+            Assumption("Each hears d and is heard by d", _regular),
+        ),
+        status="holds",
+        quantities=_listening,
+        margin=lambda panel: -float(abs(_mean(_drifts(panel)))),
+        slack=0.0,
+        instances=equal_listeners,
+        proof=(
+            "Sum E mu_i' = (A mu_i + sum of mu_j over those heard) / (A + d) over i: each mu_j is counted d times, "
+            "so the sum is (A + d) / (A + d) sum_i mu_i. With unequal strengths the weak move more than the "
+            "strong, and the mean drifts towards the strong."
+        ),
+    ),
+    Claim(
+        name="debate-or-vote-theorem-2",
+        title="A vote of independent agents amplifies",
+        source=Source(DEBATE_OR_VOTE, "theory: what majority voting alone achieves"),
+        statement=(
+            "Let n agents answer independently with the same probabilities of m answers, as they do before any "
+            "debate when their counts are equal, and let the right one be likelier than any other by at least a "
+            "lead D > 0. The answer with most votes (ties drawn evenly) is right with at least the probability of "
+            "one agent, and with at least 1 - (m - 1) exp(-n D^2 / 2)."
+        ),
+        latex=r"P(\hat y_{\mathrm{vote}} = y) \ge \max\left\{p_1,\ 1 - (m-1)\, e^{-n\Delta^2/2}\right\}",
+        assumptions=(
+            Assumption("The right answer is the likeliest", lambda ballot: ballot.lead > 0),
+            Assumption("At least one agent, independent and alike", lambda ballot: ballot.n >= 1),
+        ),
+        status="holds",
+        quantities=lambda ballot: {
+            "P(one agent right)": float(ballot.accuracy),
+            "P(vote right)": float(ballot.plurality),
+            "exponential bound": ballot.exponential,
+        },
+        margin=lambda ballot: min(
+            float(ballot.plurality - ballot.accuracy), float(ballot.plurality) - ballot.exponential
+        ),
+        instances=ballots,
+        proof=(
+            "Bound: votes for the right answer less votes for rival k are a sum of n terms in [-1, 1] with mean "
+            ">= D; by Hoeffding it is <= 0 with probability <= exp(-n D^2 / 2); add over the m - 1 rivals. "
+            "One agent: P(vote right) - p_1 is the mean of f(c_1) - c_1/n, where c_1 counts the right votes and "
+            "f = 1/(number of leaders) if c_1 leads, else 0. Take all relabellings of one result: f(c) - c/n sums to 0 "
+            "over the labels, is >= 0 where c is the largest count and <= 0 elsewhere. Exchanging the labels 1 and k "
+            "where c_1 < c_k multiplies the probability by (p_1/p_k)^(c_k - c_1) >= 1, so results with a large c_1 "
+            "weigh more and the mean is >= 0."
+        ),
+    ),
+)

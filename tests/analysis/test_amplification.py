@@ -1,0 +1,118 @@
+"""The study of amplification: its findings hold its table, and its table the logs."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binomtest
+
+from d3stats import Trajectories
+
+ROOT = Path(__file__).resolve().parents[2]
+STUDY = ROOT / "analysis" / "amplification"
+
+
+@pytest.fixture(scope="module")
+def module() -> dict[str, Any]:
+    return runpy.run_path(str(STUDY / "run.py"))
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    return pd.read_csv(STUDY / "amplification.csv")
+
+
+def test_the_findings_hold_the_tables_that_the_study_wrote(module: dict[str, Any]) -> None:
+    text = (STUDY / "findings.md").read_text(encoding="utf-8")
+    fill = runpy.run_path(str(ROOT / "simulations" / "findings_tables.py"))["filled"]
+    tables = module["shown"]({path.stem: pd.read_csv(path) for path in STUDY.glob("*.csv")})
+    assert fill(text, tables) == text
+    assert text.count("<!-- end -->") == len(tables) == 3
+
+
+def test_the_table_agrees_with_itself_and_with_an_independent_exact_test(table: pd.DataFrame) -> None:
+    for row in table.to_dict("records"):
+        assert row["final"] - row["first"] == pytest.approx(row["gain"], abs=2e-6)
+        assert (row["won"] - row["lost"]) / row["n_debates"] == pytest.approx(row["gain"], abs=2e-6)
+        exact = binomtest(row["won"], row["won"] + row["lost"]).pvalue
+        assert row["p_mcnemar"] == pytest.approx(exact, rel=1e-4)
+        assert row["final_less_theorem_d"] == pytest.approx(row["final"] - row["theorem_d"], abs=2e-6)
+
+
+def test_what_the_findings_say_in_words_follows_from_the_table(table: pd.DataFrame) -> None:
+    plain = table[table["picked"] == "no"]
+    assert len(plain) == 4
+    assert (table["p_gain_holm"] > 0.2).all()
+    assert plain["gain_high"].round(3).tolist() == [0.061, 0.026, 0.023, 0.016]
+    assert (plain[plain["log"].str.startswith("small")]["gain"] < 0).all()
+    assert (table["final_less_theorem_d"] > 0).all()
+    assert (table["p_beyond_holm"] < 0.05).sum() == 3
+    assert (plain["first"] > plain["theorem_d"]).all()
+    short = plain["condorcet"] - plain["first"]
+    assert (short.min().round(2), short.max().round(2)) == (0.04, 0.12)
+    assert (plain["final_share"] - plain["first"]).abs().max() < 0.03
+    changed = plain["won"] + plain["lost"]
+    assert (changed.min(), changed.max()) == (5, 13)
+    assert (table["agreed"].min().round(2), table["agreed"].max().round(2)) == (0.59, 0.87)
+
+
+def test_a_tie_goes_to_the_lowest_seat_or_by_lot(module: dict[str, Any]) -> None:
+    votes = [[["A", "B"]], [["B", "A"]], [["A", "A"]], [["C", "B"]], [[None, None]]]
+    t = Trajectories.from_arrays(votes, ["A", "A", "A", "A", "A"])
+    ruled, lot = module["verdict_scores"](t, 0)
+    np.testing.assert_array_equal(ruled, [1, 0, 1, 0, np.nan])
+    np.testing.assert_array_equal(lot, [0.5, 0.5, 1, 0, np.nan])
+
+
+def test_a_debate_that_ended_early_is_judged_by_its_own_last_round(module: dict[str, Any]) -> None:
+    votes = [
+        [["A", "B", "B"], ["A", "A", "B"], [None] * 3],
+        [["A", "A", "B"], ["A", "B", "B"], ["B", "B", "B"]],
+        [["A", "A", "B"], ["A", "A", "A"], ["A", "A", "A"]],
+    ]
+    t = Trajectories.from_arrays(votes, ["A"] * 3, depth=[2, 3, 3])
+    row = module["compared"](t, "three debates", False)
+    assert (row["won"], row["lost"], row["n_debates"]) == (1, 1, 3)
+    assert row["agreed"] == pytest.approx(2 / 3)
+    assert row["right_when_agreed"] == 0.5
+    assert row["theorem_d"] == pytest.approx((1 + 2 + 2) / 9)
+
+
+def test_without_real_logs_the_study_says_so_and_stops(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("D3STATS_DATA", str(tmp_path / "nowhere"))
+    monkeypatch.setattr("sys.argv", ["run.py", "-o", str(tmp_path)])
+    with pytest.raises(SystemExit, match=r"REAL LOGS NOT COMPARED: no folder .*nowhere"):
+        runpy.run_path(str(STUDY / "run.py"), run_name="__main__")
+
+
+def _same(again: pd.DataFrame, table: pd.DataFrame) -> None:
+    numbers = [c for c in table.select_dtypes("number") if c in again]
+    np.testing.assert_allclose(again[numbers].to_numpy(float), table[numbers].to_numpy(float), rtol=1e-5)
+
+
+@pytest.mark.real_data
+def test_a_real_log_gives_the_row_that_was_written(table: pd.DataFrame, data_dir: Path) -> None:
+    logs = runpy.run_path(str(STUDY.parent / "martingale" / "round_logs.py"))
+    log = next(log for log in logs["LOGS"] if "4 seats" in log.label)
+    row = runpy.run_path(str(STUDY / "run.py"))["compared"](
+        logs["read"](log, data_dir), log.label, log.selected
+    )
+    _same(pd.DataFrame([row]), table[table["log"] == log.label])
+
+
+@pytest.mark.slow
+@pytest.mark.real_data
+def test_the_study_on_the_real_logs_gives_the_numbers_that_were_written(
+    module: dict[str, Any], table: pd.DataFrame, data_dir: Path
+) -> None:
+    again = module["study"](data_dir)["amplification"]
+    assert again["log"].tolist() == table["log"].tolist()
+    assert set(again) == set(table)
+    _same(again, table)

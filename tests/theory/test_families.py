@@ -1,0 +1,238 @@
+"""Instances have the properties that they are made for, by the checks of the models room, and none is thrown away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, find, given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from d3stats.models import named_laws, orders
+from d3stats.models.score_law import DiscreteLaw, MaxLaw, MixtureLaw, ScoreLaw
+from d3stats.models.separation import ranking_probability, separation
+from d3stats.theory import _advocate_scores, _dice, _dominance, _spread, families
+from d3stats.theory._advocate_scores import improving_scores, some_curves, some_scores, some_team
+from d3stats.theory._dice import drawn
+from d3stats.theory._shapes import Moved, Shape
+from d3stats.theory.families import Advocates, BestOf
+
+PAIRS = (
+    families.pairs,
+    families.dominating_pairs,
+    families.dispersive_pairs,
+    families.excess_wealth_pairs,
+    families.dfr_pairs,
+    families.lehmann_pairs,
+    families.ceiling_pairs,
+    families.bounded_pairs,
+)
+
+
+def every(strategy: st.SearchStrategy[Any], look: Callable[[Any], None], n: int = 60) -> None:
+    quiet = settings(
+        max_examples=n,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    quiet(given(strategy)(look))()
+
+
+def some(strategy: st.SearchStrategy[Any], wanted: Callable[[Any], bool]) -> Any:
+    return find(strategy, wanted, settings=settings(max_examples=2000, database=None, derandomize=True))
+
+
+def parts(law: ScoreLaw) -> list[ScoreLaw]:
+    """Return a law and all that it is made of."""
+    inside: list[ScoreLaw] = []
+    if isinstance(law, MixtureLaw):
+        inside = list(law.laws)
+    elif isinstance(law, (MaxLaw, Moved)):
+        inside = [law.law]
+    return [law, *(deeper for part in inside for deeper in parts(part))]
+
+
+def test_dominating_pairs_dominate() -> None:
+    def look(a: Advocates) -> None:
+        assert orders.dominates(a.first, a.second).holds
+        assert a.first.mean > a.second.mean
+
+    every(families.dominating_pairs(), look)
+
+
+def test_dispersive_pairs_are_more_dispersed() -> None:
+    def look(a: Advocates) -> None:
+        assert orders.dispersive_order(a.first, a.second).holds
+
+    every(families.dispersive_pairs(), look)
+
+
+def test_excess_wealth_pairs_have_more_excess_wealth() -> None:
+    def look(a: Advocates) -> None:
+        assert orders.excess_wealth_order(a.first, a.second).holds
+
+    every(families.excess_wealth_pairs(), look)
+
+
+def test_dfr_pairs_have_falling_rates_and_the_first_ahead() -> None:
+    def look(a: Advocates) -> None:
+        assert orders.is_dfr(a.first).holds
+        assert orders.is_dfr(a.second).holds
+        found = separation(a.first, a.second, (1, a.k))
+        assert found.mean_gap[1] >= found.mean_gap[0] - 1e-9
+        assert found.prob_first[0] + found.prob_tie[0] >= 0.5 - 1e-9
+
+    every(families.dfr_pairs(), look)
+
+
+def test_ceiling_pairs_end_at_one_point() -> None:
+    def look(a: Advocates) -> None:
+        top = a.first.support[1]
+        assert a.second.support[1] == top
+        for law in (a.first, a.second):
+            assert law.cdf(top) == pytest.approx(1.0)
+            assert law.cdf(top - 1e-3) < 1.0
+        assert a.first.support[0] < a.first.support[1] or a.second.support[0] < a.second.support[1]
+
+    every(families.ceiling_pairs(), look)
+
+
+def test_lehmann_pairs_are_powers_of_each_other() -> None:
+    def look(a: Advocates) -> None:
+        x = np.asarray(a.second.quantile([0.2, 0.5, 0.7]))
+        theta = np.log(a.first.cdf(x)) / np.log(a.second.cdf(x))
+        assert theta == pytest.approx(np.full(3, theta[0]), rel=1e-9)
+
+    every(families.lehmann_pairs(), look)
+
+
+@pytest.mark.parametrize("pairs", PAIRS, ids=lambda pairs: pairs.__name__)
+def test_a_pair_can_be_computed_with_and_read(pairs: Callable[[], st.SearchStrategy[Advocates]]) -> None:
+    def look(a: Advocates) -> None:
+        assert a.k >= 2
+        assert np.isfinite(ranking_probability(a.first, a.second, a.k)).all()
+        assert str(a).endswith(f", k = {a.k}")
+        assert "0x" not in str(a) + repr(a)
+        assert len(str(a)) < 260
+
+    every(pairs(), look, n=25)
+
+
+def test_laws_come_from_every_family() -> None:
+    seen: set[str] = set()
+
+    def look(law: ScoreLaw) -> None:
+        pieces = parts(law)
+        names = {repr(p).split("(")[0] for p in pieces if type(p).__module__ == named_laws.__name__}
+        seen.update(names)
+        if any(isinstance(p, DiscreteLaw) and p.points.max() > 3 for p in pieces):
+            seen.add("rubric")
+        if isinstance(law, DiscreteLaw):
+            seen.add("table")
+        if isinstance(law, MixtureLaw):
+            seen.add("mixture")
+            if law.atoms[0].size and not law.is_discrete:
+                seen.add("atom and density")
+
+    every(families.laws(), look, n=300)
+    assert seen == {
+        *("uniform", "beta", "normal", "exponential", "weibull"),
+        *("rubric", "table", "mixture", "atom and density"),
+    }
+
+
+def test_the_families_are_wider_than_their_simplest_members() -> None:
+    some(families.excess_wealth_pairs(), lambda a: not orders.dispersive_order(a.first, a.second).holds)
+    some(families.excess_wealth_pairs(), lambda a: not orders.dominates(a.first, a.second).holds)
+    some(families.dominating_pairs(), lambda a: not orders.excess_wealth_order(a.first, a.second).holds)
+    some(families.dfr_pairs(), lambda a: separation(a.first, a.second).prob_tie[0] > 0)
+    some(families.dfr_pairs(), lambda a: not orders.dominates(a.first, a.second).holds)
+    some(families.ceiling_pairs(), lambda a: a.first.is_discrete != a.second.is_discrete)
+    some(families.bounded_pairs(), lambda a: a.first.support[1] != a.second.support[1])
+
+
+def test_nothing_is_filtered() -> None:
+    for module in (families, _dice, _dominance, _spread, _advocate_scores):
+        with open(module.__file__) as file:
+            text = file.read()
+        assert ".filter(" not in text
+        assert "assume(" not in text
+
+
+@pytest.mark.parametrize("pairs", PAIRS, ids=lambda pairs: pairs.__name__)
+def test_the_first_instance_is_small(pairs: Callable[[], st.SearchStrategy[Advocates]]) -> None:
+    assert len(str(some(pairs(), lambda a: True))) <= 60
+
+
+def test_dominating_tables_shrink_to_a_sure_score_against_a_coin() -> None:
+    tables = drawn(lambda dice: Advocates(*_dominance.raised(dice), 2))
+    found = some(tables, lambda a: a.second.support[0] != a.second.support[1])
+    assert str(found) == "1 against {0: 1/2, 1: 1/2}, k = 2"
+
+
+def test_improving_scores_improve_and_curves_do_not_cross() -> None:
+    def improved(s: _advocate_scores.Scores) -> None:
+        one, two = s.improvements
+        assert min(one, two) >= 0
+        assert s.single == 0 or (one - two) * s.single > 0
+        assert max(s.first + s.second) <= 1
+
+    def higher(c: _advocate_scores.Curves) -> None:
+        assert all(b > a for a, b in zip(c.single, c.several, strict=True))
+        assert c.rounds(c.single) <= len(c.single)
+
+    def agreed(t: _advocate_scores.Team) -> None:
+        tops = [g for g, own in zip(t.judge, t.inner, strict=True) if own == max(t.inner)]
+        assert set(tops) == {max(t.judge)}
+        assert t.apart <= 0.1
+
+    every(drawn(improving_scores), improved)
+    every(drawn(lambda dice: some_curves(dice, 1, reached=True)), higher)
+    every(drawn(lambda dice: some_team(dice, agreeing=True)), agreed)
+    assert str(some(drawn(some_scores), lambda s: s.single > 0)) == "scores (1, 0) against (0, 0)"
+
+
+@pytest.mark.parametrize(
+    ("law", "frozen"),
+    [
+        (Shape("beta", 2, 3).at(1, 2), stats.beta(2, 3, 1, 2)),
+        (Shape("weibull", 1.5).at(2, 0.5), stats.weibull_min(1.5, 2, 0.5)),
+        (Shape("exponential").at(1, 3), stats.expon(1, 3)),
+        (Shape("uniform").at(1, 3), stats.uniform(1, 3)),
+        (Shape("normal").at(1, 3), stats.norm(1, 3)),
+    ],
+    ids=lambda x: str(x) if isinstance(x, ScoreLaw) else "",
+)
+def test_a_moved_law_is_the_one_of_scipy(law: ScoreLaw, frozen: Any) -> None:
+    u = np.array([1e-9, 0.1, 0.5, 0.99])
+    x = frozen.ppf(u)
+    assert law.cdf(x) == pytest.approx(u, rel=1e-7)
+    assert law.below(x) == pytest.approx(u, rel=1e-7)
+    assert law.sf(x) == pytest.approx(1 - u)
+    assert law.density(x) == pytest.approx(frozen.pdf(x), rel=1e-6)
+    assert law.quantile(u) == pytest.approx(x)
+    assert law.upper_quantile(u) == pytest.approx(frozen.isf(u))
+    assert law.mean == pytest.approx(frozen.mean())
+    assert law.support == pytest.approx(frozen.support())
+    drawn_scores = law.sample(4000, 0)
+    assert drawn_scores.mean() == pytest.approx(frozen.mean(), abs=4 * frozen.std() / 4000**0.5)
+
+
+def test_a_moved_table_keeps_its_atoms() -> None:
+    law = Moved(DiscreteLaw([0, 1, 3], [0.5, 0.25, 0.25]), 1.0, 1.5)
+    assert law.is_discrete
+    assert law.atoms[0].tolist() == [1.0, 2.5, 5.5]
+    assert law.cdf(law.atoms[0]).tolist() == [0.5, 0.75, 1.0]
+    assert law.below(law.atoms[0]).tolist() == [0.0, 0.5, 0.75]
+    assert law.mean == 1 + 1.5 * 1.0
+    assert "1 + 1.5" in repr(law)
+
+
+def test_a_best_of_k_says_what_it_is() -> None:
+    assert str(BestOf(DiscreteLaw([0, 1], [0.5, 0.5]), 3)) == "best of 3 of {0: 1/2, 1: 1/2}"
+    assert families.describe(MaxLaw(named_laws.uniform(), 2)) == "best of 2 of uniform(0, 1)"

@@ -1,0 +1,141 @@
+"""A page says all that is known of a claim, in every form, and its numbers are computed and not copied."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from d3stats.theory import Claim, claim, claims, page, record, recorded
+from d3stats.theory._latex import booktabs, escaped
+from d3stats.theory.contents import COLUMNS, contents, contents_latex
+from d3stats.theory.page import standing
+from d3stats.theory.sources import HERE, short_name
+
+ALL = list(claims().values())
+every_claim = pytest.mark.parametrize("entry", ALL, ids=lambda entry: entry.name)
+
+
+def words(text: str) -> str:
+    return re.sub(r"\s+", " ", text)
+
+
+@every_claim
+def test_plain_text_holds_everything_and_fits_its_width(entry: Claim) -> None:
+    text = page(entry).to_text(80)
+    for part in (entry.title, str(entry.source), entry.statement, entry.latex, entry.corrected, entry.proof):
+        assert words(part).strip() in words(text)
+    for assumption in entry.assumptions + entry.missing:
+        assert words(assumption.words) in words(text)
+    formula = f"  {entry.latex}"
+    too_wide = [line for line in text.splitlines() if len(line) > 80 and line not in formula.splitlines()]
+    assert not [line for line in too_wide if len(line.split()) > 1]
+
+
+@every_claim
+def test_data_is_json_with_the_numbers_of_the_counterexample(entry: Claim) -> None:
+    document = json.loads(json.dumps(page(entry).to_dict(), allow_nan=False))
+    assert document["name"] == entry.name
+    if entry.status == "holds":
+        assert document["counterexample"] is None
+        assert document["quantities"] == {}
+    else:
+        assert document["margin"] == entry.margin(entry.counterexample) < 0
+        assert document["quantities"] == dict(entry.quantities(entry.counterexample))
+
+
+@every_claim
+def test_latex_has_the_formula_as_it_is_and_all_else_escaped(entry: Claim) -> None:
+    text = page(entry).to_latex()
+    assert entry.latex in text
+    outside = text.replace(entry.latex, "")
+    assert not re.search(r"(?<!\\)[#$%^~]", outside)
+    assert text.count(r"\begin{") == text.count(r"\end{")
+    plain = re.sub(r"\\[{}]", "", outside)
+    assert plain.count("{") == plain.count("}")
+
+
+@every_claim
+def test_markdown_reads_the_same_once_it_is_rendered(entry: Claim) -> None:
+    """A star, an underscore or a bar of a formula is not taken for mark-up."""
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    console = Console(width=100, color_system=None, force_terminal=False)
+    with console.capture() as capture:
+        console.print(Markdown(page(entry).to_markdown()))
+    shown = "".join(capture.get().split())
+    for part in (entry.title, str(entry.source), entry.statement, entry.corrected, entry.proof):
+        assert "".join(part.split()) in shown
+
+
+def test_the_numbers_are_computed_from_the_counterexample() -> None:
+    entry = next(c for c in ALL if c.status == "refuted")
+    moved = replace(entry, quantities=lambda _: {"a number": 2.5}, margin=lambda _: -0.125)
+    found = page(moved)
+    assert (found.quantities, found.margin) == ({"a number": 2.5}, -0.125)
+    assert re.search(r"a number +2\.5\n *margin \(claimed >= 0\) +-0\.125", found.to_text())
+
+
+def test_a_correction_and_what_it_replaces_point_at_each_other() -> None:
+    for entry in ALL:
+        for name in entry.correction:
+            assert entry.name in page(name).replaces
+            assert f"{name}: {claim(name).title}" in words(page(entry).to_text())
+            assert f"{entry.name}: {entry.title}" in words(page(name).to_text())
+
+
+def test_a_claim_that_is_not_on_record_says_so() -> None:
+    entry = replace(claim("sign-agreement"), name="nobody-recorded-this")
+    assert standing(entry) == "not yet recorded"
+    assert "holds; not yet recorded" in page(entry).to_text()
+    assert page(entry).to_dict()["record"] is None
+
+
+def test_a_claim_on_record_tells_how_many_examples_it_survived(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "record.csv").write_text(
+        "claim,examples,distinct,exhausted,least_margin,seed\nsign-agreement,100000,98765,False,-1e-22,7\n"
+    )
+    monkeypatch.setattr(record, "FILE", tmp_path / "record.csv")
+    record._rows.cache_clear()
+    try:
+        assert standing(claim("sign-agreement")) == "100,000 examples survived"
+        kept = {"examples": 100000, "distinct": 98765, "least_margin": -1e-22, "seed": 7}
+        assert page("sign-agreement").to_dict()["record"] == kept
+    finally:
+        record._rows.cache_clear()
+
+
+def test_the_record_is_of_claims_that_hold_and_of_nothing_else() -> None:
+    for name, row in record._rows().items():
+        assert claims()[name].status != "refuted"
+        assert row.examples >= row.distinct > 0
+        assert row.least_margin >= -claims()[name].slack
+    assert recorded("nothing-of-the-kind") is None
+
+
+def test_the_contents_have_a_row_for_each_claim() -> None:
+    rows = contents()
+    assert [row[0] for row in rows] == list(claims())
+    assert {row[2] for row in rows} <= {"holds", "holds under", "refuted"}
+    assert dict(zip(COLUMNS, rows[0], strict=True))["source"] == "D3"
+    for row in rows:
+        assert (row[2] == "holds") != row[3].startswith("fails on ")
+    assert contents_latex().count(r"\\") == len(rows) + 1
+
+
+def test_works_have_short_names() -> None:
+    assert short_name(HERE) == "d3stats"
+    assert short_name("Marchal and Arbel (2017), Theorem 1") == "Marchal and Arbel (2017)"
+
+
+def test_nothing_in_a_text_is_a_command_of_latex() -> None:
+    assert escaped(r"50% of $x_1^2 & #{a}~\b") == (
+        r"50\% of \$x\_1\textasciicircum{}2 \& \#\{a\}\textasciitilde{}\textbackslash{}b"
+    )
+    assert booktabs("ll", ("a", "b"), [("1 & 2", "3")]).splitlines()[4] == r"1 \& 2 & 3 \\"
