@@ -261,8 +261,10 @@ def calibration(pairs: Pairs) -> pd.DataFrame:
     """Set what each posterior says of its leader beside how often that leader is right, round by round."""
     wins, losses, ties = score_wins(pairs.points)
     so_far = [np.cumsum(x, axis=1) for x in (wins, losses, ties)]
+    alone = signed_gap_posterior(pairs.lead.reshape(-1, 1), scale=SCALE)
     said = {
         "signed gap": signed_gap_posterior(pairs.lead, scale=SCALE).prob_better,
+        "signed gap, this round alone": alone.prob_better.reshape(pairs.lead.shape),
         "wins by criterion": win_posterior(*so_far).prob_better,
     }
     parts = []

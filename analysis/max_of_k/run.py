@@ -9,13 +9,9 @@ number, ceiling) and ``predicted.csv`` (what the laws of single scores predict f
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import runpy
 import sys
-import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -24,7 +20,6 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 
-from d3stats import import_log
 from d3stats.models._correlated import mean_of_power
 from d3stats.models._resample import cluster_totals, resampled_totals
 from d3stats.models.advocates import correlated_separation, effective_advocates, score_correlation
@@ -32,95 +27,12 @@ from d3stats.models.logged_separation import separation_from_scores
 from d3stats.models.score_law import DiscreteLaw
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from panels_of_scores import Panel, data_folder, llmbar, prd  # noqa: E402  # studies are no package
+
 SEED, N_BOOT, LEVEL = 1, 4000, 0.95
 QUANTITIES = ["expected_gap", "gap_change", "mean_gap", "ranking", "ranking_change", "prob_tie"]
-MODELS = ("bard", "claude", "gpt35", "gpt4", "vicuna-13b")
-
-
-@dataclass(frozen=True)
-class Panel:
-    """Scores of the better and the worse answer of each item, shape (items, advocates), as shares of the rubric."""
-
-    name: str
-    better: np.ndarray
-    worse: np.ndarray
-    cluster: np.ndarray
-    top: float
-
-
-def data_folder() -> Path:
-    """Return where the logs are: ``D3STATS_DATA``, or the folder beside the repository."""
-    return Path(os.environ.get("D3STATS_DATA", HERE.parents[2] / "shared" / "data"))
-
-
-def llmbar(folder: Path) -> list[Panel]:
-    """Read the ratings: an advocate is one rating prompt of one model; the gold label says which answer is better."""
-    votes = pd.read_csv(folder / "derived" / "llmbar_votes.csv.gz")
-    votes = votes[votes["strategy"].str.startswith("Rating")]
-    votes = votes.assign(advocate=votes["judge"] + " " + votes["strategy"])
-    first, second = (
-        votes.pivot_table(index=["subset", "item", "label"], columns="advocate", values=f"score_{i}") / 9
-        for i in (1, 2)
-    )
-    first, second = first.align(second)
-    keys = first.index.to_frame(index=False)
-    one = (keys["label"] == 1).to_numpy()[:, None]
-    better, worse = (np.where(one == side, first, second) for side in (True, False))
-    gpt4 = np.array([name.startswith("GPT-4") for name in first.columns])
-    natural = (keys["subset"] == "Natural").to_numpy()
-    everyone, items = np.full(gpt4.size, True), np.full(len(keys), True)
-    cut = {
-        "LLMBar, GPT-4, 5 prompts": (items, gpt4),
-        "of these, natural": (natural, gpt4),
-        "of these, adversarial": (~natural, gpt4),
-        "LLMBar, ChatGPT, 2 prompts": (items, ~gpt4),
-        "LLMBar, all 7 prompts": (items, everyone),
-    }
-    return [
-        Panel(name, better[rows][:, who], worse[rows][:, who], np.flatnonzero(rows), 1.0)
-        for name, (rows, who) in cut.items()
-    ]
-
-
-def prd(folder: Path) -> Panel:
-    """Read the reviews: an advocate is a reviewer; its score of an answer is the share of 8 comparisons won.
-
-    Each reviewer compared the five answers to a question two by two in both orders; a tie counts half. The better
-    answer of a pair is the one that most humans preferred.
-    """
-    archive = next((folder / "bcdnlp__PRD").glob("*.tar.gz"))
-    with tempfile.TemporaryDirectory() as made:
-        path = Path(made) / "log.jsonl"
-        import_log("prd", archive, path)
-        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    labels = {line["debate"]: line for line in lines if line["type"] == "item"}
-    won: dict[tuple[str, str, str], list[float]] = {}
-    for turn in lines:
-        if turn["type"] != "turn" or turn["role"] != "judge" or turn["agent"].endswith("again"):
-            continue
-        question, one, two = pair_of(turn["debate"])
-        share = {"1": 1.0, "2": 0.0, "tie": 0.5}[turn["vote"]]
-        won.setdefault((question, one, turn["model"]), []).append(share)
-        won.setdefault((question, two, turn["model"]), []).append(1 - share)
-    incomplete = {key: len(shares) for key, shares in won.items() if len(shares) != 8}
-    if incomplete:
-        raise ValueError(f"every reviewer must have 8 comparisons of an answer; got {incomplete}")
-    better, worse, cluster = [], [], []
-    for debate, item in labels.items():
-        question, one, two = pair_of(debate)
-        if item.get("label") in ("1", "2") and {one, two} <= set(MODELS):
-            ahead, behind = (one, two) if item["label"] == "1" else (two, one)
-            for rows, answer in ((better, ahead), (worse, behind)):
-                rows.append([float(np.mean(won[question, answer, reviewer])) for reviewer in MODELS])
-            cluster.append(int(question))
-    return Panel("PRD, 5 reviewers", np.array(better), np.array(worse), np.array(cluster), 1.0)
-
-
-def pair_of(debate: str) -> tuple[str, str, str]:
-    """Return the question and the two models of a debate's name."""
-    _, question, pair = debate.split("/")
-    one, two = pair.split("-vs-")
-    return question, one, two
 
 
 def separated(panel: Panel) -> pd.DataFrame:
@@ -137,29 +49,40 @@ def separated(panel: Panel) -> pd.DataFrame:
 
 
 def same_advocates(panel: Panel, ks: np.ndarray) -> pd.DataFrame:
-    """Return ranking and gap when the same k advocates score both answers, over every choice of k."""
+    """Return what the same k advocates say of both answers by their best and by their average score."""
     whole = ~np.isnan(np.concatenate([panel.better, panel.worse], axis=1)).any(axis=1)
     better, worse = panel.better[whole], panel.worse[whole]
-    gaps, ranks = [], []
+    gaps: list[np.ndarray] = []
+    signed: list[np.ndarray] = []
+    ranks: list[np.ndarray] = []
+    means: list[np.ndarray] = []
     for k in ks:
         chosen = [list(who) for who in combinations(range(better.shape[1]), int(k))]
-        apart = np.stack([better[:, who].max(axis=1) - worse[:, who].max(axis=1) for who in chosen])
-        apart = np.where(np.abs(apart) < 1e-9, 0.0, apart)
-        gaps.append(np.abs(apart).mean(axis=0))
-        ranks.append((np.sign(apart).mean(axis=0) + 1) / 2)
-    per_item = np.stack([*gaps, *ranks, np.ones(len(better))], axis=1)
+        best = apart(better, worse, chosen, np.max)
+        gaps.append(np.abs(best).mean(axis=0))
+        signed.append(best.mean(axis=0))
+        ranks.append((np.sign(best).mean(axis=0) + 1) / 2)
+        means.append((np.sign(apart(better, worse, chosen, np.mean)).mean(axis=0) + 1) / 2)
+    per_item = np.stack([*gaps, *signed, *ranks, *means, np.ones(len(better))], axis=1)
     totals = cluster_totals(per_item, np.unique(panel.cluster[whole], return_inverse=True)[1])
     drawn = resampled_totals(totals, N_BOOT, SEED)
     estimate, draws = (x[:, :-1] / x[:, -1:] for x in (totals.sum(axis=0, keepdims=True), drawn))
     n = ks.size
     rows = []
-    for name, start in (("expected_gap_same", 0), ("ranking_same", n)):
+    for at, name in enumerate(("expected_gap_same", "mean_gap_same", "ranking_same", "ranking_average")):
+        start = at * n
         for i, k in enumerate(ks):
             for label, base in ((name, 0), (f"{name}_change", 1)):
                 point, sample = (x[:, start + i] - base * x[:, start] for x in (estimate, draws))
                 low, high = np.quantile(sample, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
                 rows.append({"k": k, "quantity": label, "estimate": point[0], "lower": low, "upper": high})
     return pd.DataFrame(rows)
+
+
+def apart(better: np.ndarray, worse: np.ndarray, chosen: list[list[int]], of: Any) -> np.ndarray:
+    """Return the gap of a summary of each chosen group, shape (groups, items); a rounding error is a tie."""
+    gap = np.stack([of(better[:, who], axis=1) - of(worse[:, who], axis=1) for who in chosen])
+    return np.where(np.abs(gap) < 1e-9, 0.0, gap)
 
 
 def described(panel: Panel) -> dict[str, Any]:
@@ -185,6 +108,10 @@ def described(panel: Panel) -> dict[str, Any]:
             f"top_best_{side}": np.mean(np.nanmax(scores, axis=1) >= panel.top),
         }
     both = [np.nanmax(x, axis=1) >= panel.top for x in (panel.better, panel.worse)]
+    points = np.union1d(panel.better, panel.worse)
+    points = points[~np.isnan(points)]
+    laws = [DiscreteLaw.empirical(x) for x in (panel.better, panel.worse)]
+    row["dominance_fails_by"] = max(float((laws[0].cdf(points) - laws[1].cdf(points)).max()), 0.0)
     row["top_best_both"] = np.mean(both[0] & both[1])
     return row
 
@@ -235,17 +162,20 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     def interval(row: Mapping[str, Any], name: str) -> str:
         return f"{row[name]:.2f} [{row[f'{name}_low']:.2f}, {row[f'{name}_high']:.2f}]"
 
-    ends = panels[["panel", "advocates"]].itertuples(index=False)
+    ends = panels[["panel", "advocates", "dominance_fails_by"]].itertuples(index=False)
     changes = [
         {
             "panel": panel,
             "k": f"1 to {k}",
             "gap at k = 1": cell(panel, "expected_gap", 1),
-            "change of the gap": cell(panel, "gap_change", k, "+"),
+            "its change": cell(panel, "gap_change", k, "+"),
+            "same advocates": cell(panel, "expected_gap_same_change", k, "+"),
+            "change of the mean gap": cell(panel, "mean_gap_same_change", k, "+"),
             "ranking at k = 1": cell(panel, "ranking", 1),
-            "change of the ranking": cell(panel, "ranking_change", k, "+"),
+            "its change ": cell(panel, "ranking_change", k, "+"),
+            "dominance": "holds" if fails == 0 else f"fails by {fails:.3f}",
         }
-        for panel, k in ends
+        for panel, k, fails in ends
     ]
     by_k = [
         {
@@ -255,6 +185,7 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
             "ties": cell(panel, "prob_tie", k),
             "ranking": cell(panel, "ranking", k),
             "ranking, same advocates": cell(panel, "ranking_same", k),
+            "ranking by their average": cell(panel, "ranking_average", k),
         }
         for panel, width in panels[["panel", "advocates"]].itertuples(index=False)
         for k in range(1, width + 1)
@@ -286,8 +217,9 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     laws = tables["predicted"].assign(
         text=lambda d: d["ranking"].map("{:.3f}".format) + " / " + d["expected_gap"].map("{:.3f}".format)
     )
-    wide = laws.pivot(index="panel", columns="law", values="text").loc[panels["panel"]]
-    wide = wide[["one advocate", "independent", "correlated", "seen"]].reset_index()
+    texts = laws.set_index(["panel", "law"])["text"]
+    columns = ["one advocate", "independent", "correlated", "seen"]
+    wide = pd.DataFrame([{"panel": p} | {law: texts[p, law] for law in columns} for p in panels["panel"]])
     return {
         "changes": pd.DataFrame(changes),
         "by_k": pd.DataFrame(by_k),

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from d3stats._check import RngLike, as_rng, integer, probability
-from d3stats.models._diagonal import Diagonal
+from d3stats.models._diagonal import diagonal
 from d3stats.models._maxima import integrate, log_cdf, require_mean
 from d3stats.models.score_law import MaxLaw, ScoreLaw, as_law
 
@@ -51,7 +51,7 @@ class CorrelatedMaxLaw(ScoreLaw):
         self.law = as_law(law)
         self.k = integer("k", k, minimum=2)
         self.rho = probability("rho", rho, open_interval=True)
-        self._diagonal = Diagonal(self.k, self.rho)
+        self._diagonal = diagonal(self.k, self.rho)
 
     def __repr__(self) -> str:
         return f"CorrelatedMaxLaw({self.law!r}, k={self.k}, rho={self.rho:g})"

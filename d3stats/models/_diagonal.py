@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-__all__ = ["Diagonal"]
+__all__ = ["Diagonal", "diagonal"]
 
 Floats = NDArray[np.float64]
 
@@ -29,7 +30,7 @@ class Diagonal:
         self.k, self.rho = k, rho
         self._a, self._b = np.sqrt(rho), np.sqrt(1 - rho)
         self._step = 0.5
-        grid = np.linspace(-8.0, 9.0, 69)
+        grid = np.linspace(-8.0, 9.0, 35)
         found = self._pair(grid)
         for _ in range(8):
             self._step /= 2
@@ -129,3 +130,9 @@ class Diagonal:
             at = finite[start : start + rows]
             out[at] = part(flat[at])
         return out.reshape(shape)
+
+
+@lru_cache(maxsize=256)
+def diagonal(k: int, rho: float) -> Diagonal:
+    """Return the law for k and rho; both sides of a separation share one."""
+    return Diagonal(k, rho)

@@ -108,7 +108,7 @@ def _increments(s: Ints, n: Ints, played: NDArray[np.bool_], cluster: Ints) -> I
     # 2 s panel + votes over 2 votes is s / votes * panel rounded half up, in whole numbers.
     nearest = np.clip((2 * before * panel + votes) // (2 * votes), min(1, panel), max(panel - 1, 0))
     cell = np.where(before == 0, 0, np.where(before == votes, panel, nearest))
-    known = (n > 0).any(axis=1)
+    known: NDArray[np.bool_] = np.asarray((n > 0).any(axis=1))
     holes = int((~both & played[:, 1:] & known[:, None]).sum())
     lost = int((~known).sum())
     notes = []

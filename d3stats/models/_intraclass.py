@@ -171,7 +171,9 @@ def _codes(cluster: Any, kept: NDArray[np.bool_]) -> NDArray[np.int64]:
         raise ValueError(f"cluster must have one label per item ({kept.size}); got shape {labels.shape}")
     codes, _ = pd.factorize(labels)
     if (codes < 0).any():
-        raise ValueError(f"cluster must not be missing; got {labels[codes < 0][0]} at item {np.argmin(codes)}")
+        raise ValueError(
+            f"cluster must not be missing; got {labels[codes < 0][0]} at item {np.argmin(codes)}"
+        )
     return codes[kept].astype(np.int64)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from d3stats.models._clustered import clustered_mean, clustered_slope, joint_zero
 from d3stats.models._increments import Increments
@@ -25,15 +24,20 @@ def look(name: str, data: Increments, level: float, least: int, panel: int) -> d
     cells = [_cell(k, data, level, least, panel) for k in np.unique(data.cell).tolist()]
     tested = np.array([cell["count"] for cell in cells if cell["tested"]], dtype=np.int64)
     joint = joint_zero(cluster_totals(d[:, None] * (data.cell[:, None] == tested), cluster))
+    inside = tested[(tested > 0) & (tested < panel)]
+    apart = joint_zero(cluster_totals(d[:, None] * (data.cell[:, None] == inside), cluster))
     why = ""
     if joint.p_value is None:
         why = "no cell can be tested" if not len(tested) else "the cells do not vary apart from each other"
-    inside = tested[(tested > 0) & (tested < panel)]
-    apart = joint_zero(cluster_totals(d[:, None] * (data.cell[:, None] == inside), cluster))
+    elif apart.p_value is None:
+        why = "p_inside: no cell of split panels can be tested"
     sloped, split = _slope(data, level), _slope(data.where((start > 0) & (start < 1)), level)
     sloped |= {f"{name}_inside": split[name] for name in ("slope", "low", "high")} | {
         "p_inside": split["p_value"]
     }
+    flat = "the starts do not vary enough" if sloped["slope"] is None else ""
+    if not flat and split["slope"] is None:
+        flat = "slope_inside: the starts of split panels do not vary enough"
     wrong, right = start == 0, start == 1
     edge = {
         "all_wrong": int(wrong.sum()),
@@ -44,9 +48,7 @@ def look(name: str, data: Increments, level: float, least: int, panel: int) -> d
     return {
         "drift": [drift],
         "joint": [rounds | joint._asdict() | {"cells": len(tested), "p_inside": apart.p_value, "why": why}],
-        "slope": [
-            rounds | sloped | {"why": "" if sloped["slope"] is not None else "the starts do not vary enough"}
-        ],
+        "slope": [rounds | sloped | {"why": flat}],
         "boundary": [rounds | edge],
         "conditional": [rounds | cell for cell in cells],
     }
@@ -90,28 +92,29 @@ def _error(estimate: Any) -> dict[str, Any]:
     return {name: value for name, value in estimate._asdict().items() if name != "value"}
 
 
-def notes_on(data: Increments, n_clusters: int, tables: dict[str, pd.DataFrame]) -> tuple[str, ...]:
-    notes = list(data.notes)
+def notes_on(data: Increments, n_clusters: int, looks: list[dict[str, list[Any]]]) -> tuple[str, ...]:
+    """Say in words what was left out, what the ends say, and what cannot be told; `looks` ends with all rounds."""
+    notes, pooled = list(data.notes), looks[-1]
+    alone = [look["drift"][0]["transition"] for look in looks if look["drift"][0]["se"] is None]
+    if alone:
+        notes.append(f"no error can be given where there is one cluster: transitions {', '.join(alone)}")
     if n_clusters < FEW_CLUSTERS:
         notes.append(
             f"{n_clusters} clusters are too few for errors that can be relied on; have at least {FEW_CLUSTERS}"
         )
-    edge = tables["boundary"].iloc[-1]
-    left, held = (int(edge[f"{verb}all_wrong"] + edge[f"{verb}all_right"]) for verb in ("left_", ""))
+    (edge,), (drift,) = pooled["boundary"], pooled["drift"]
+    left, held = (edge[f"{verb}all_wrong"] + edge[f"{verb}all_right"] for verb in ("left_", ""))
     if left:
         notes.append(
             f"the share left 0 or 1 after {left} of {held} rounds that ended all wrong or all right; under the null it "
             "never does, so in the strict sense it is no martingale"
         )
-    cells = tables["conditional"][tables["conditional"]["transition"] == POOLED]
-    thin = cells[cells["why"].str.contains("fewer than")]
-    if len(thin):
-        counts = ", ".join(map(str, thin["count"]))
-        notes.append(f"cells shown and not tested for want of clusters: count {counts}")
-    pooled = tables["drift"].iloc[-1]
-    if pooled["se"] == 0:
+    thin = [str(cell["count"]) for cell in pooled["conditional"] if "fewer than" in cell["why"]]
+    if thin:
+        notes.append(f"cells shown and not tested for want of clusters: count {', '.join(thin)}")
+    if drift["se"] == 0:
         notes.append("every cluster moved alike: there is nothing to measure an error from")
     else:
-        half = (pooled["high"] - pooled["low"]) / 2
+        half = (drift["high"] - drift["low"]) / 2
         notes.append(f"a mean drift within {half:.3f} of 0 could not be told from none")
     return tuple(notes)

@@ -68,6 +68,9 @@ def integrate(
         The error is the summed difference between the orders 10 and 20, a bound in practice, or infinite where
         the function was not finite and there are no `bounds`.
     """
+    if cuts.size < 2:
+        nothing = np.zeros(integrand(cuts).shape[-1])
+        return nothing, nothing.copy()
     low, high = cuts[:-1], cuts[1:]
     value: Floats | float = 0.0
     error: Floats | float = 0.0
@@ -194,8 +197,7 @@ def beyond(law: ScoreLaw, cuts: Floats, k: NDArray[np.int64]) -> tuple[Floats, F
             continue
         near = float(tail(middle + (end - middle) * 0.01))
         index = np.log(near / left) / np.log(100.0) if np.isfinite(near / left) else np.inf
-        length = abs(end - middle) / (index - 1) if index > 1 else np.inf
-        points += times * left * length
+        points += times * (left * abs(end - middle) / (index - 1) if index > 1 else np.inf)
         mass += times * left
     return points, mass
 

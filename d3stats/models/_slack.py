@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats.models._stop_loss import StopLoss, corners
-from d3stats.models.score_law import ScoreLaw
+from d3stats.models._maxima import require_mean
+from d3stats.models._stop_loss import StopLoss, corners, logit_quantile
+from d3stats.models.score_law import MaxLaw, MixtureLaw, ScoreLaw, as_law
 
-__all__ = ["GRID", "OrderCheck", "Steps", "drop", "least", "logits", "scale", "verdict"]
+__all__ = [
+    "GRID",
+    "OrderCheck",
+    "Steps",
+    "drop",
+    "least",
+    "logits",
+    "places",
+    "rounding",
+    "scale",
+    "verdict",
+    "with_means",
+]
 
 Floats = NDArray[np.float64]
 
@@ -102,9 +116,38 @@ def logits(*laws: ScoreLaw) -> Floats:
     return np.unique(np.concatenate([GRID, *more])) if more else GRID
 
 
+def places(*laws: ScoreLaw) -> Floats:
+    """Return scores spread over laws as the grid spreads over levels, finite and ascending."""
+    found: list[Floats] = []
+    for law in laws:
+        if isinstance(law, MaxLaw):
+            found.append(places(law.law))
+        elif isinstance(law, MixtureLaw):
+            # Quantiles of the parts are as dense, and need no search.
+            found.append(places(*law.laws))
+        else:
+            found.append(logit_quantile(law, GRID))
+    x = np.unique(np.concatenate(found))
+    return np.asarray(x[np.isfinite(x)])
+
+
 def scale(*wealth: StopLoss) -> float:
     """Return a size of the spread of laws, in points: the greatest of their mean excesses over the median."""
     return float(max(each(each.law.quantile(0.5)) for each in wealth))
+
+
+def rounding(one: ScoreLaw, two: ScoreLaw) -> float:
+    """Return what rounding may take from a difference of two scores, in points."""
+    size = max(float(np.abs(law.quantile([0.001, 0.5, 0.999])).max()) for law in (one, two))
+    return 256 * float(np.finfo(float).eps) * size
+
+
+def with_means(first: Any, second: Any) -> tuple[ScoreLaw, ScoreLaw]:
+    """Read two laws and refuse one without a finite mean."""
+    one, two = as_law(first), as_law(second)
+    require_mean("first", one)
+    require_mean("second", two)
+    return one, two
 
 
 class Steps:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 from d3stats._check import choice, integer, whole_numbers
 from d3stats.models._maxima import integrate, mean_of_max, require_mean
@@ -224,6 +225,13 @@ def _powers(u: Floats, k: NDArray[np.int64]) -> Floats:
 
 def _slope(u: Floats, k: NDArray[np.int64]) -> Floats:
     """Return 1 + 2u + ... + (k-1) u^(k-2), shape (levels, ks)."""
-    top = int(k.max())
-    powers = np.cumsum(np.arange(1, top) * u[:, None] ** np.arange(top - 1), axis=1)
-    return np.concatenate([np.zeros((u.size, 1)), powers], axis=1)[:, k - 1]
+    level = u[:, None]
+    left = 1.0 - level
+    with np.errstate(divide="ignore", invalid="ignore"):
+        closed = (1 - k * level ** (k - 1) + (k - 1) * level**k) / left**2
+    # Near u = 1 that cancels; the sum is also that of (-1)^m (m+1) C(k, m+2) (1-u)^m.
+    m = np.arange(16)
+    near = k * left < 0.5
+    signed = (-1.0) ** m * (m + 1) * special.binom(k[:, None], m + 2)
+    series = np.einsum("lm,km->lk", left**m, signed)
+    return np.asarray(np.where(near, series, closed))

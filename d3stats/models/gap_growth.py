@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from d3stats._check import integer
-from d3stats.models._maxima import require_mean
-from d3stats.models._slack import OrderCheck, verdict
+from d3stats.models._slack import OrderCheck, rounding, verdict, with_means
 from d3stats.models.excess import gain_of_max, gini_mean_difference
 from d3stats.models.orders import dilation_order
-from d3stats.models.score_law import MaxLaw, ScoreLaw, as_law
+from d3stats.models.score_law import MaxLaw, ScoreLaw
 from d3stats.models.separation import separation
 
 __all__ = ["GapGrowth", "ceiling_limit", "gain_condition", "gap_growth_conditions", "gini_condition"]
@@ -74,7 +73,7 @@ def gain_condition(first: Any, second: Any, k: int) -> OrderCheck:
     >>> round(gain_condition(uniform(0.5, 1), uniform(), 2).margin, 6)
     -0.083333
     """
-    one, two = _with_means(first, second)
+    one, two = with_means(first, second)
     count = integer("k", k, minimum=1)
     margin = float(gain_of_max(one, count)[0] - gain_of_max(two, count)[0])
     return _number(margin, one, two)
@@ -95,7 +94,7 @@ def gini_condition(first: Any, second: Any) -> OrderCheck:
     >>> gini_condition({0: 0.5, 1: 0.5}, {0: 0.25, 1: 0.75}).margin
     0.125
     """
-    one, two = _with_means(first, second)
+    one, two = with_means(first, second)
     return _number(gini_mean_difference(one) - gini_mean_difference(two), one, two)
 
 
@@ -141,7 +140,7 @@ def gap_growth_conditions(first: Any, second: Any, k: int) -> GapGrowth:
     >>> found.spread.holds, found.mean_gap.holds, found.ahead.holds, round(found.conclusion.margin, 6)
     (False, False, True, -0.14494)
     """
-    one, two = _with_means(first, second)
+    one, two = with_means(first, second)
     count = integer("k", k, minimum=1)
     each = [dilation_order(MaxLaw(law, count), law) for law in (one, two)]
     single = separation(one, two, [1, count])
@@ -184,7 +183,7 @@ def ceiling_limit(first: Any, second: Any) -> float:
     >>> ceiling_limit(rubric, {1: 0.9, 20: 0.1})
     0.0
     """
-    one, two = _with_means(first, second)
+    one, two = with_means(first, second)
     tops = []
     for name, law in (("first", one), ("second", two)):
         top = law.support[1]
@@ -194,14 +193,7 @@ def ceiling_limit(first: Any, second: Any) -> float:
     return abs(tops[0] - tops[1])
 
 
-def _with_means(first: Any, second: Any) -> tuple[ScoreLaw, ScoreLaw]:
-    one, two = as_law(first), as_law(second)
-    require_mean("first", one)
-    require_mean("second", two)
-    return one, two
-
-
 def _number(margin: float, one: ScoreLaw, two: ScoreLaw) -> OrderCheck:
     exact = one.is_discrete and two.is_discrete
-    size = max(float(np.abs(law.quantile([0.001, 0.5, 0.999])).max()) for law in (one, two))
-    return verdict(margin, None, (256 * np.finfo(float).eps if exact else 1e-11) * size, exact)
+    # Quadrature is good to about 1e-12 of the size of a score, rounding to some ulps.
+    return verdict(margin, None, rounding(one, two) * (1 if exact else 200), exact)

@@ -221,7 +221,7 @@ def martingale_test(
     tables = {key: pd.DataFrame([row for look in looks for row in look[key]]) for key in looks[0]}
     return MartingaleTest(
         **tables,
-        notes=notes_on(data, n_clusters, tables),
+        notes=notes_on(data, n_clusters, looks),
         panel=data.panel,
         n_debates=len(np.unique(data.debate)),
         n_clusters=n_clusters,

@@ -22,10 +22,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from d3stats.models._maxima import require_mean
-from d3stats.models._slack import OrderCheck, Steps, drop, least, logits, scale, verdict
+from d3stats.models._slack import (
+    OrderCheck,
+    Steps,
+    drop,
+    least,
+    logits,
+    places,
+    rounding,
+    scale,
+    verdict,
+    with_means,
+)
 from d3stats.models._stop_loss import StopLoss, corners, logit_quantile
-from d3stats.models.score_law import ScoreLaw, as_law
+from d3stats.models.score_law import as_law
 
 __all__ = [
     "OrderCheck",
@@ -70,9 +80,7 @@ def dominates(first: Any, second: Any) -> OrderCheck:
     both = np.minimum(over, before)
     found = [(float(both[i]), float(jumps[i])) for i in ([int(np.argmin(both))] if jumps.size else [])]
     if not exact:
-        z = logits(one, two)
-        x = np.unique(np.concatenate([logit_quantile(law, z) for law in (one, two)]))
-        found.append(least(lambda t: one.sf(t) - two.sf(t), x[np.isfinite(x)]))
+        found.append(least(lambda x: np.asarray(one.sf(x) - two.sf(x)), places(one, two)))
     margin, at = min(found)
     return verdict(margin, at, 1e-12, exact)
 
@@ -107,19 +115,19 @@ def excess_wealth_order(first: Any, second: Any) -> OrderCheck:
     >>> found.holds, round(found.margin, 6)
     (False, -0.25)
     """
-    one, two = _with_means(first, second)
+    one, two = with_means(first, second)
     wealth = StopLoss(one), StopLoss(two)
     if one.is_discrete and two.is_discrete:
         steps = Steps(one, two)
         slack = wealth[0](steps.first) - wealth[1](steps.second)
         i = int(np.argmin(slack))
-        return verdict(float(slack[i]), float(steps.u[i]), _rounding(one, two), True)
+        return verdict(float(slack[i]), float(steps.u[i]), rounding(one, two), True)
 
     def at_level(z: Floats) -> Floats:
         return np.asarray(wealth[0](logit_quantile(one, z)) - wealth[1](logit_quantile(two, z)))
 
     margin, at = least(at_level, logits(one, two))
-    return verdict(margin, _level(at), 1e-10 * scale(*wealth) + _rounding(one, two), False)
+    return verdict(margin, _level(at), 1e-10 * scale(*wealth) + rounding(one, two), False)
 
 
 def dispersive_order(first: Any, second: Any) -> OrderCheck:
@@ -150,15 +158,15 @@ def dispersive_order(first: Any, second: Any) -> OrderCheck:
     if one.is_discrete and two.is_discrete:
         steps = Steps(one, two)
         margin, j = drop(steps.first - steps.second)
-        return verdict(margin, float(steps.u[j]), _rounding(one, two), True)
+        return verdict(margin, float(steps.u[j]), rounding(one, two), True)
     z = logits(one, two)
     ones, twos = logit_quantile(one, z), logit_quantile(two, z)
     margin, j = drop(ones - twos)
     middle = np.abs(z) < 4
     spread = max(np.ptp(ones[middle]), np.ptp(twos[middle]))
     # Quantiles in the tails are as wide as they are far, and rounded likewise.
-    rounding = 1e-11 * spread + 64 * _EPS * max(np.abs(ones).max(), np.abs(twos).max())
-    return verdict(margin, _level(z[j]), rounding, False)
+    allowed = 1e-11 * spread + 64 * _EPS * max(np.abs(ones).max(), np.abs(twos).max())
+    return verdict(margin, _level(z[j]), allowed, False)
 
 
 def dilation_order(first: Any, second: Any) -> OrderCheck:
@@ -191,7 +199,7 @@ def dilation_order(first: Any, second: Any) -> OrderCheck:
     >>> found.holds, found.margin, found.at
     (False, -0.125, 0.25)
     """
-    one, two = _with_means(first, second)
+    one, two = with_means(first, second)
     wealth = StopLoss(one), StopLoss(two)
     means = one.mean, two.mean
 
@@ -201,11 +209,10 @@ def dilation_order(first: Any, second: Any) -> OrderCheck:
     if one.is_discrete and two.is_discrete:
         t = np.union1d(one.atoms[0] - means[0], two.atoms[0] - means[1])
         margin, at = least(slack, t, zooms=0)
-        return verdict(margin, at, _rounding(one, two), True)
-    z = logits(one, two)
-    t = np.unique(np.concatenate([logit_quantile(one, z) - means[0], logit_quantile(two, z) - means[1]]))
-    margin, at = least(slack, t)
-    return verdict(margin, at, 1e-10 * scale(*wealth) + _rounding(one, two), False)
+        return verdict(margin, at, rounding(one, two), True)
+    t = [np.union1d(places(law), corners(law)) - mean for law, mean in zip((one, two), means, strict=True)]
+    margin, at = least(slack, np.union1d(*t))
+    return verdict(margin, at, 1e-10 * scale(*wealth) + rounding(one, two), False)
 
 
 def is_dfr(law: Any) -> OrderCheck:
@@ -237,26 +244,13 @@ def is_dfr(law: Any) -> OrderCheck:
     if np.isfinite(high) or (jumps.size and (jumps.size > 1 or jumps[0] > low)) or not np.isfinite(low):
         at = high if np.isfinite(high) else (float(jumps[-1]) if jumps.size else low)
         return verdict(-np.inf, at, 1e-9, True)
-    x = logit_quantile(one, logits(one))
-    x = np.unique(x[x > low])
+    x = places(one)
+    x = x[x > low]
     x = np.unique(np.concatenate([x, 0.5 * (x[1:] + x[:-1])]))
     with np.errstate(divide="ignore"):
         rate = np.log(one.density(x)) - np.log(one.sf(x))
     margin, j = drop(-rate)
     return verdict(margin, float(x[j]), 1e-9, False)
-
-
-def _with_means(first: Any, second: Any) -> tuple[ScoreLaw, ScoreLaw]:
-    one, two = as_law(first), as_law(second)
-    require_mean("first", one)
-    require_mean("second", two)
-    return one, two
-
-
-def _rounding(one: ScoreLaw, two: ScoreLaw) -> float:
-    """Return what rounding may take from a difference of two scores, in points."""
-    size = max(float(np.abs(law.quantile([0.001, 0.5, 0.999])).max()) for law in (one, two))
-    return 256 * _EPS * size
 
 
 def _level(z: float) -> float:

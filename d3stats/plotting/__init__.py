@@ -13,6 +13,7 @@ from d3stats.plotting.gap_trajectories import plot_gap_trajectories
 from d3stats.plotting.ks_series import plot_ks_series
 from d3stats.plotting.martingale_drift import plot_martingale_drift
 from d3stats.plotting.overview import draw_overview
+from d3stats.plotting.phase_map import plot_phase_map, plot_separation
 from d3stats.plotting.plan_fan import plot_plan_fan
 from d3stats.plotting.predictive_check import plot_predictive_check
 from d3stats.plotting.regret import plot_regret_map
@@ -31,9 +32,11 @@ __all__ = [
     "plot_gap_trajectories",
     "plot_ks_series",
     "plot_martingale_drift",
+    "plot_phase_map",
     "plot_plan_fan",
     "plot_predictive_check",
     "plot_regret_map",
+    "plot_separation",
     "plot_stop_histogram",
     "plot_stop_rounds",
     "save",

@@ -182,7 +182,7 @@ def _row(size: int) -> SearchStrategy[Row]:
     """Return `size` probabilities, all above 0."""
     from hypothesis import strategies as st
 
-    weights = st.lists(st.integers(1, 9), min_size=size, max_size=size)
+    weights = st.tuples(*[st.integers(1, 9)] * size)
     return weights.map(lambda parts: tuple(Fraction(part, sum(parts)) for part in parts))
 
 

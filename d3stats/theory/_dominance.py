@@ -6,13 +6,13 @@ from d3stats.models.score_law import MaxLaw, MixtureLaw, ScoreLaw
 from d3stats.theory._dice import Dice, share, some_shape, some_smooth, table
 from d3stats.theory._shapes import Shape
 
-__all__ = ["Pair", "best", "ordered", "powers", "swapped"]
+__all__ = ["Pair", "best", "ordered", "powers", "raised", "swapped"]
 
 Pair = tuple[ScoreLaw, ScoreLaw]
 
 
 def raised(dice: Dice) -> Pair:
-    # Scores of one probability space, raised point by point: every dominating pair of tables is made so.
+    """Return tables on one probability space, raised point by point: every dominating pair is made so."""
     top = dice.pick(1, 3, 20)
     low = 1 if top == 20 else 0
     n = dice.whole(1, 5)

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 
 from d3stats.models.gap import BetaGap
 from d3stats.theory._small import between, positive, rounds, shares
+from d3stats.theory.claim import Assumption
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
 __all__ = [
+    "POSTERIOR",
     "GapDebate",
     "beta_mean",
     "beta_variance",
@@ -26,7 +28,6 @@ __all__ = [
     "debates_above",
     "debates_near_one",
     "proper_prior",
-    "w_is_possible",
 ]
 
 
@@ -129,6 +130,12 @@ def proper_prior(debate: GapDebate) -> bool:
 def w_is_possible(debate: GapDebate) -> bool:
     """Whether 0 <= w <= r and 0 < eps < 1."""
     return 0 <= debate.w <= debate.r and 0 < debate.eps < 1
+
+
+POSTERIOR = (
+    Assumption("The prior is proper: a0, b0 > 0", proper_prior),
+    Assumption("0 <= w <= r and 0 < eps < 1", w_is_possible),
+)
 
 
 def bound_quantities(debate: GapDebate) -> dict[str, float]:

@@ -7,13 +7,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from d3stats.theory._gap_cases import (
+    POSTERIOR,
     GapDebate,
     beta_variance,
     debates,
-    proper_prior,
-    w_is_possible,
 )
-from d3stats.theory._small import positive, sign
+from d3stats.theory._small import counts, sign
 from d3stats.theory.claim import Assumption, Claim, Source
 from d3stats.theory.sources import D3, HERE
 
@@ -62,8 +61,7 @@ def trials() -> SearchStrategy[Trial]:
     """Return a posterior and a next trial."""
     from hypothesis import strategies as st
 
-    counts = positive() | st.integers(11, 1000).map(Fraction)
-    return st.builds(Trial, counts, counts, st.booleans())
+    return st.builds(Trial, counts(), counts(), st.booleans())
 
 
 def trial_quantities(trial: Trial) -> dict[str, float]:
@@ -98,10 +96,7 @@ VARIANCE_CLAIMS: tuple[Claim, ...] = (
         source=Source(D3, _PLACE),
         statement="After r rounds the posterior variance is O(1/r): at most 1 / (4 (a0 + b0 + r + 1)).",
         latex=r"\mathrm{Var}(\delta_r) \le \frac{1}{4\,(a_0+b_0+r+1)}",
-        assumptions=(
-            Assumption("The prior is proper: a0, b0 > 0", proper_prior),
-            Assumption("0 <= w <= r", w_is_possible),
-        ),
+        assumptions=POSTERIOR,
         status="holds",
         quantities=lambda debate: {
             "mean": float(debate.mean),

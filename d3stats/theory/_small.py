@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["between", "positive", "rounds", "shares", "sign"]
+__all__ = ["between", "counts", "positive", "rounds", "shares", "sign"]
+
+
+_ROUNDS = [*range(31), 40, 50, 75, 100, 150, 200, 300, 500, 750, 1000]
 
 
 @cache
@@ -29,11 +32,19 @@ def positive(most: int = 10) -> SearchStrategy[Fraction]:
 
 
 @cache
+def counts() -> SearchStrategy[Fraction]:
+    """Return parameters of a posterior: whole numbers up to 1000, then fractions below 1."""
+    from hypothesis import strategies as st
+
+    return st.sampled_from([Fraction(n) for n in _ROUNDS[1:]] + _fractions(10))
+
+
+@cache
 def rounds() -> SearchStrategy[int]:
     """Return 0, 1, ..., 30 and then some numbers up to 1000; one list, so that a long debate shrinks to a short one."""
     from hypothesis import strategies as st
 
-    return st.sampled_from([*range(31), 40, 50, 75, 100, 150, 200, 300, 500, 750, 1000])
+    return st.sampled_from(_ROUNDS)
 
 
 @cache

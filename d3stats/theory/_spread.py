@@ -14,7 +14,7 @@ from d3stats.theory._dice import Dice, share, some_law, some_shape, table
 from d3stats.theory._dominance import Pair, swapped
 from d3stats.theory._shapes import Shape, moved
 
-__all__ = ["bounded", "common_ceiling", "decreasing_rates", "dispersed", "wealthier"]
+__all__ = ["bounded", "common_ceiling", "decreasing_rates", "dispersed", "wealthier", "wealthier_table"]
 
 _ROOT_TWO_PI = 2.5066282746310002
 
@@ -39,7 +39,8 @@ def _wider_table(dice: Dice) -> Pair:
     return table(first, weights), table(_climb(start, [float(g) for g in jumps]), weights)
 
 
-def _wealthier_table(dice: Dice) -> Pair:
+def wealthier_table(dice: Dice) -> Pair:
+    """Return tables of which the first has jumps of the quantile moved to higher levels, or enlarged."""
     weights, jumps, start = _jumps(dice)
     above = [sum(weights[i + 1 :]) for i in range(len(jumps))]
     first = [float(g + dice.whole(0, 2)) for g in jumps]
@@ -96,7 +97,7 @@ def _against_exponential(dice: Dice) -> Pair:
 
 def wealthier(dice: Dice) -> Pair:
     """Return a pair of which the first is larger in the excess-wealth order."""
-    return dice.pick(_wealthier_table, _against_exponential, dispersed)(dice)
+    return dice.pick(wealthier_table, _against_exponential, dispersed)(dice)
 
 
 def _decreasing(dice: Dice) -> ScoreLaw:

@@ -178,7 +178,7 @@ def equal_listeners() -> SearchStrategy[Listeners]:
     @st.composite
     def one(draw: DrawFn) -> Listeners:
         n, strength = draw(st.integers(2, 5)), draw(st.integers(2, 12))
-        rights = draw(st.lists(st.integers(1, strength - 1), min_size=n, max_size=n))
+        rights = draw(st.tuples(*[st.integers(1, strength - 1)] * n))
         degree, first = draw(st.integers(0, n)), draw(st.integers(0, 1))
         heard = tuple(tuple((i + first + d) % n for d in range(degree)) for i in range(n))
         return Listeners(tuple((right, strength - right) for right in rights), heard)

@@ -5,22 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 
 from d3stats.theory._gap_cases import (
+    POSTERIOR,
     GapDebate,
     bound_quantities,
     debates,
     debates_near_one,
-    proper_prior,
-    w_is_possible,
 )
 from d3stats.theory.claim import Assumption, Claim, Source
 from d3stats.theory.sources import ADVOCATES, HERE
 
-__all__ = ["CLAIMS", "POSTERIOR"]
-
-POSTERIOR = (
-    Assumption("The prior is proper: a0, b0 > 0", proper_prior),
-    Assumption("0 <= w <= r and 0 < eps < 1", w_is_possible),
-)
+__all__ = ["CLAIMS"]
 
 
 def beyond_the_claimed_bound(debate: GapDebate) -> float:

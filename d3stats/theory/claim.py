@@ -84,6 +84,13 @@ class Claim:
         Names of the claims that replace this one.
     proof : str
         Sketch of the proof; for a refuted claim, the step that breaks.
+
+    Examples
+    --------
+    >>> from d3stats.theory import claim
+    >>> three = claim("sign-agreement-beats-three")
+    >>> str(three.source)[:7], three.status, len(three.assumptions)
+    ('d3stats', 'holds', 2)
     """
 
     name: str

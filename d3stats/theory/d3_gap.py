@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 
 from d3stats.models.gap import BetaGap
 from d3stats.theory._gap_cases import (
+    POSTERIOR,
     GapDebate,
     bound_quantities,
     debates,
     debates_above,
     proper_prior,
-    w_is_possible,
 )
 from d3stats.theory._gap_reading import READING, GapPath
 from d3stats.theory._gap_variance import VARIANCE_CLAIMS, Trial
 from d3stats.theory._small import positive, rounds, shares
-from d3stats.theory.advocates_gap import POSTERIOR
 from d3stats.theory.claim import Assumption, Claim, Source
 from d3stats.theory.sources import D3, HERE
 
@@ -197,7 +196,10 @@ CLAIMS: tuple[Claim, ...] = (
             "P(delta_r >= 1 - eps) >= 1 - Var / (Var + t^2)."
         ),
         latex=r"P(\delta_r \ge 1-\varepsilon) \ge 1 - \frac{\mathrm{Var}}{\mathrm{Var} + (\mathbb{E}-1+\varepsilon)^2}",
-        assumptions=(*POSTERIOR, Assumption("E delta_r > 1 - eps", lambda debate: debate.mean > 1 - debate.eps)),
+        assumptions=(
+            *POSTERIOR,
+            Assumption("E delta_r > 1 - eps", lambda debate: debate.mean > 1 - debate.eps),
+        ),
         status="holds",
         quantities=bound_quantities,
         margin=lambda debate: debate.beyond - debate.cantelli,

@@ -74,7 +74,7 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         status="holds under",
         quantities=_listening,
-        margin=lambda panel: -float(max(map(abs, _drifts(panel)))),
+        margin=lambda panel: float(-max(map(abs, _drifts(panel)))),
         slack=0.0,
         instances=listeners,
         rescued=level_listeners,
@@ -112,7 +112,7 @@ CLAIMS: tuple[Claim, ...] = (
         ),
         status="holds",
         quantities=_listening,
-        margin=lambda panel: -float(abs(_mean(_drifts(panel)))),
+        margin=lambda panel: float(-abs(_mean(_drifts(panel)))),
         slack=0.0,
         instances=equal_listeners,
         proof=(

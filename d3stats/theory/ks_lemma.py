@@ -121,7 +121,7 @@ CLAIMS: tuple[Claim, ...] = (
         assumptions=(_SAME, Assumption("D = 0", lambda rounds: rounds.distance == 0)),
         status="refuted",
         quantities=_quantities,
-        margin=lambda rounds: -rounds.flipped,
+        margin=lambda rounds: 0 - rounds.flipped,
         instances=still_rounds,
         counterexample=TwoRounds(3, (0, 3), (3, 0)),
         corrected=(

@@ -138,7 +138,7 @@ def copying() -> SearchStrategy[Copying]:
     @st.composite
     def one(draw: DrawFn) -> Copying:
         n = draw(st.integers(1, 6))
-        parts = draw(st.lists(st.integers(0, 5), min_size=n, max_size=n))
+        parts = draw(st.tuples(*[st.integers(0, 5)] * n))
         # One debate at least in which nobody is right, so that the weights have a sum.
         weights = (1, *parts)
         first = tuple(Fraction(x, sum(weights)) for x in weights)
@@ -219,7 +219,7 @@ CLAIMS: tuple[Claim, ...] = (
         assumptions=_MARTINGALE,
         status="holds",
         quantities=_quantities,
-        margin=lambda case: -float(abs(case.right - case.mean_accuracy)),
+        margin=lambda case: float(-abs(case.right - case.mean_accuracy)),
         slack=0.0,
         instances=copying,
         proof=(

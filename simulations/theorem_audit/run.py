@@ -64,7 +64,7 @@ def put(table: pd.DataFrame, row: dict[str, Any], path: Path) -> pd.DataFrame:
     rows = sorted([*kept.to_dict("records"), row], key=lambda r: order[r["claim"]])
     made = pd.DataFrame(rows, columns=list(row))
     made.to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
-    return made
+    return pd.read_csv(path)  # as written: the findings follow from the files alone
 
 
 def shown(record: pd.DataFrame, found: pd.DataFrame) -> dict[str, pd.DataFrame]:

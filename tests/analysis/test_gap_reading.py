@@ -89,7 +89,14 @@ def test_what_the_findings_say_in_words_is_in_the_tables(made: dict[str, pd.Data
     excess = said.loc["said less right"].set_index(["method", "round"])
     first = excess.loc[("signed gap", 1)]
     assert first["lower"] < 0 < first["upper"]
-    assert (excess.drop(index=("signed gap", 1))["lower"] > 0).all()
+    so_far = excess.loc[["signed gap", "wins by criterion"]].drop(index=("signed gap", 1))
+    assert len(so_far) == 7
+    assert (so_far["lower"] > 0).all()
+    alone = excess.loc["signed gap, this round alone"]
+    assert ((alone["lower"] < 0) & (alone["upper"] > 0)).all()
+    right = said.loc["right"].query("round > 1")
+    assert len(right) == 9
+    assert (right["estimate"] < 0.5).all()
 
 
 def test_every_interval_says_its_level_and_kind(made: dict[str, pd.DataFrame]) -> None:

@@ -1,7 +1,8 @@
 """A million debates of ten rounds have their gap posteriors within a second.
 
 The target is for a free core; D3STATS_BENCH_SLACK says how many times longer a run may take elsewhere, or beside
-other work, and without it five times. Measured on a busy core: 0.54 to 0.75 s, more than half of it to count ascents.
+other work, and without it five times. Measured on a busy machine: 0.65 s of processor time,
+0.54 to 1.7 s by the clock, more than half of it to count ascents.
 """
 
 from __future__ import annotations

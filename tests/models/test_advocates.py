@@ -215,7 +215,9 @@ def test_items_that_come_twice_count_once_when_they_are_one_cluster() -> None:
     scores = panel(60, 3, 0.4, np.random.default_rng(9))
     once = score_correlation(scores, n_boot=4000, rng=1)
     naive = score_correlation(np.vstack([scores, scores]), n_boot=4000, rng=1)
-    whole = score_correlation(np.vstack([scores, scores]), cluster=[*range(60), *range(60)], n_boot=4000, rng=1)
+    whole = score_correlation(
+        np.vstack([scores, scores]), cluster=[*range(60), *range(60)], n_boot=4000, rng=1
+    )
     assert (whole.n_items, whole.n_clusters) == (120, 60)
     assert naive.high - naive.low < 0.8 * (once.high - once.low)
     assert whole.high - whole.low == pytest.approx(once.high - once.low, rel=0.05)

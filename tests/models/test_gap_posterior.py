@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import integrate, stats
+from scipy import integrate, special, stats
 
 from d3stats.models.gap import BetaGap, contraction_table, gap_posterior
 from d3stats.stopping import GapPosterior
@@ -229,6 +229,27 @@ def test_the_two_sided_sub_gaussian_bound_holds(
     law = stats.beta(gap.alpha, gap.beta)
     far = law.cdf(gap.mean - t) + law.sf(gap.mean + t)
     assert far <= gap.sub_gaussian_bound(t) + 1e-12
+
+
+def test_the_sub_gaussian_bounds_are_the_published_formula() -> None:
+    gap = BetaGap.from_successes(10, 10)  # Beta(11, 1)
+    assert gap.sub_gaussian_bound(0.2) == pytest.approx(2 * np.exp(-2 * 13 * 0.2**2), rel=1e-14)
+    assert gap.sub_gaussian_bound(0.01) == 1.0
+    beyond = 11 / 12 - 0.7
+    assert gap.sub_gaussian_lower_bound(0.3) == pytest.approx(1 - np.exp(-2 * 13 * beyond**2), rel=1e-13)
+    assert gap.sub_gaussian_lower_bound(0.05) == 0.0
+
+
+@given(SHAPES, SHAPES, st.floats(0.1, 30.0), st.booleans())
+def test_the_variance_cap_is_a_sub_gaussian_proxy_and_no_smaller_one_is(
+    a: float, b: float, tilt: float, up: bool
+) -> None:
+    """E exp(s (delta - mean)) <= exp(s^2 cap / 2); with equal parameters the cap is the variance itself."""
+    s = tilt if up else -tilt
+    cap = float(BetaGap(np.array(a), np.array(b)).variance_cap)
+    assert np.log(special.hyp1f1(a, a + b, s)) - s * a / (a + b) <= s * s * cap / 2 + 1e-9
+    even = BetaGap(np.array(a), np.array(a))
+    assert even.variance_cap == pytest.approx(even.var, rel=1e-12)
 
 
 @given(COUNTS, PRIORS, PRIORS, EPS)

@@ -34,10 +34,10 @@ def sizes(found: list[MartingaleTest]) -> dict[str, float]:
     """Return how often each test rejects at 5 %; a joint test that cannot be made does not reject."""
     mean = np.array([f.p_value for f in found])
     given = np.array([1.0 if f.p_conditional is None else f.p_conditional for f in found])
-    slope = np.array([f.slope["p_value"].iloc[-1] for f in found])
-    return {
-        name: float((p < 0.05).mean()) for name, p in (("mean", mean), ("given", given), ("slope", slope))
-    }
+    # Where nearly no panel is split there is no slope among them, and nothing to reject.
+    slopes = [np.array([f.slope[name].iloc[-1] for f in found], float) for name in ("p_value", "p_inside")]
+    named = zip(("mean", "given", "slope", "slope_inside"), (mean, given, *slopes), strict=True)
+    return {name: float((p < 0.05).mean()) for name, p in named}
 
 
 def test_the_tests_keep_their_size_under_the_voter_model_with_dependent_debates() -> None:
@@ -223,6 +223,24 @@ def test_few_questions_and_thin_cells_are_said_in_words() -> None:
     assert any("cells shown and not tested" in note for note in found.notes)
     assert found.p_conditional is None
     assert "no joint test, no cell can be tested" in found.summary()
+
+
+def test_what_has_no_number_says_why() -> None:
+    """One question reaches round 3; all split panels start alike."""
+    s = np.array([[1, 2, 1], [1, 0, 0], [3, 3, 0], [1, 1, 0]] * 4)
+    n = np.full_like(s, 3)
+    n[1:, 2] = 0
+    s[1:, 2] = 0
+    found = martingale_test(s, n)
+    late = found.drift.set_index("transition").loc["2-3"]
+    assert late[["se", "low", "high", "p_value"]].isna().all()
+    assert "no error can be given where there is one cluster: transitions 2-3" in found.notes
+    slope = found.slope.set_index("transition")
+    assert slope.loc["1-2", "why"] == "slope_inside: the starts of split panels do not vary enough"
+    assert slope.loc["2-3", "why"] == "the starts do not vary enough"
+    for table, columns in ((found.joint, ["p_value", "p_inside"]), (found.slope, ["slope", "slope_inside"])):
+        without = table[columns].isna().any(axis=1)
+        assert (table.loc[without, "why"] != "").all()
 
 
 def test_a_log_in_which_nobody_moves_is_no_evidence_and_says_so() -> None:

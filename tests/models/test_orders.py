@@ -52,6 +52,8 @@ LAWS: dict[str, Any] = {
     "heavy Weibull": weibull(0.45, 1),
     "scipy Beta": stats.beta(4, 3),
     "scipy gamma": stats.gamma(0.5),
+    "heavy on both sides": stats.t(1.5),
+    "Pareto": stats.pareto(1.5),
     "silent": silent(0.4, exponential(3)),
     "a gap": MixtureLaw([uniform(0, 1), uniform(3, 4)], [0.3, 0.7]),
     "best of 3": MaxLaw(beta(2, 2), 3),
@@ -367,7 +369,7 @@ def test_with_a_common_ceiling_a_greater_mean_is_never_above_in_excess_wealth(
 )
 def test_laws_with_decreasing_failure_rate_are_spread_by_taking_the_best(law: Any) -> None:
     assert is_dfr(law).holds
-    assert dispersive_order(MaxLaw(as_law(law), 3), law).holds or as_law(law).atoms[0].size
+    assert dispersive_order(MaxLaw(as_law(law), 3), law).holds
     assert dilation_order(MaxLaw(as_law(law), 3), law).holds
 
 
@@ -486,8 +488,8 @@ def test_a_check_of_named_laws_takes_at_most_ten_milliseconds(order: Any) -> Non
         (normal(1), normal()),
     ]:
         times = []
-        for _ in range(7):
-            start = time.perf_counter()
+        for _ in range(15):
+            start = time.process_time()
             order(first, second)
-            times.append(time.perf_counter() - start)
+            times.append(time.process_time() - start)
         assert min(times) < 0.010

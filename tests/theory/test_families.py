@@ -32,7 +32,7 @@ PAIRS = (
 )
 
 
-def every(strategy: st.SearchStrategy[Any], look: Callable[[Any], None], n: int = 60) -> None:
+def every(strategy: st.SearchStrategy[Any], look: Callable[[Any], None], n: int = 40) -> None:
     quiet = settings(
         max_examples=n,
         deadline=None,
@@ -120,7 +120,7 @@ def test_a_pair_can_be_computed_with_and_read(pairs: Callable[[], st.SearchStrat
         assert "0x" not in str(a) + repr(a)
         assert len(str(a)) < 260
 
-    every(pairs(), look, n=25)
+    every(pairs(), look, n=15)
 
 
 def test_laws_come_from_every_family() -> None:
@@ -139,7 +139,7 @@ def test_laws_come_from_every_family() -> None:
             if law.atoms[0].size and not law.is_discrete:
                 seen.add("atom and density")
 
-    every(families.laws(), look, n=300)
+    every(families.laws(), look, n=250)
     assert seen == {
         *("uniform", "beta", "normal", "exponential", "weibull"),
         *("rubric", "table", "mixture", "atom and density"),
@@ -147,13 +147,25 @@ def test_laws_come_from_every_family() -> None:
 
 
 def test_the_families_are_wider_than_their_simplest_members() -> None:
-    some(families.excess_wealth_pairs(), lambda a: not orders.dispersive_order(a.first, a.second).holds)
-    some(families.excess_wealth_pairs(), lambda a: not orders.dominates(a.first, a.second).holds)
-    some(families.dominating_pairs(), lambda a: not orders.excess_wealth_order(a.first, a.second).holds)
-    some(families.dfr_pairs(), lambda a: separation(a.first, a.second).prob_tie[0] > 0)
-    some(families.dfr_pairs(), lambda a: not orders.dominates(a.first, a.second).holds)
+    wealth = drawn(lambda dice: Advocates(*_spread.wealthier_table(dice), 2))
+    some(wealth, lambda a: not orders.dispersive_order(a.first, a.second).holds)
+    some(wealth, lambda a: not orders.dominates(a.first, a.second).holds)
+    raised = drawn(lambda dice: Advocates(*_dominance.raised(dice), 2))
+    some(raised, lambda a: not orders.excess_wealth_order(a.first, a.second).holds)
     some(families.ceiling_pairs(), lambda a: a.first.is_discrete != a.second.is_discrete)
     some(families.bounded_pairs(), lambda a: a.first.support[1] != a.second.support[1])
+
+
+def test_answers_with_falling_rates_may_tie_and_need_not_dominate() -> None:
+    ties, crossings = 0, 0
+
+    def look(a: Advocates) -> None:
+        nonlocal ties, crossings
+        ties += bool(np.intersect1d(a.first.atoms[0], a.second.atoms[0]).size)
+        crossings += a.first.support[0] < a.second.support[0]
+
+    every(families.dfr_pairs(), look, n=100)
+    assert min(ties, crossings) > 0
 
 
 def test_nothing_is_filtered() -> None:
@@ -162,11 +174,6 @@ def test_nothing_is_filtered() -> None:
             text = file.read()
         assert ".filter(" not in text
         assert "assume(" not in text
-
-
-@pytest.mark.parametrize("pairs", PAIRS, ids=lambda pairs: pairs.__name__)
-def test_the_first_instance_is_small(pairs: Callable[[], st.SearchStrategy[Advocates]]) -> None:
-    assert len(str(some(pairs(), lambda a: True))) <= 60
 
 
 def test_dominating_tables_shrink_to_a_sure_score_against_a_coin() -> None:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from d3stats.theory import Claim, claim, claims, page, record, recorded
+from d3stats.theory import Claim, claim, claims, page, record, recorded, survive
 from d3stats.theory._latex import booktabs, escaped
 from d3stats.theory.contents import COLUMNS, contents, contents_latex
 from d3stats.theory.page import standing
 from d3stats.theory.sources import HERE, short_name
 
+STUDY = Path(__file__).resolve().parents[2] / "simulations" / "theorem_audit"
 ALL = list(claims().values())
 every_claim = pytest.mark.parametrize("entry", ALL, ids=lambda entry: entry.name)
 
@@ -139,3 +142,35 @@ def test_nothing_in_a_text_is_a_command_of_latex() -> None:
         r"50\% of \$x\_1\textasciicircum{}2 \& \#\{a\}\textasciitilde{}\textbackslash{}b"
     )
     assert booktabs("ll", ("a", "b"), [("1 & 2", "3")]).splitlines()[4] == r"1 \& 2 & 3 \\"
+
+
+def test_the_findings_of_the_long_run_hold_the_tables_that_it_wrote() -> None:
+    module = runpy.run_path(str(STUDY / "run.py"))
+    tables = [
+        module["read"](path, module[columns])
+        for path, columns in ((record.FILE, "RECORD"), (STUDY / "refuted.csv", "REFUTED"))
+    ]
+    text = (STUDY / "findings.md").read_text(encoding="utf-8")
+    assert module["filled"](text, module["shown"](*tables)) == text
+
+
+def test_the_long_run_writes_claim_by_claim_and_goes_on_where_it_was(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = runpy.run_path(str(STUDY / "run.py"))
+    config = {"examples": 40, "seed": 3, "searched": 500}
+    names = ["sign-agreement-beats-three", "d3-concentration-bound"]
+    for name in reversed(names):
+        module["study"]([name], config, tmp_path, 1, False)
+    written = (tmp_path / "record.csv").read_text()
+    row = pd.read_csv(tmp_path / "record.csv").iloc[0]
+    found = survive(claim(names[0]), 40, rng=3)
+    assert (row["claim"], row["examples"], row["distinct"]) == (names[0], 40, found.n_distinct)
+    assert pd.read_csv(tmp_path / "refuted.csv")["claim"].tolist() == [names[1]]
+    assert module["on_record"](pd.read_csv(tmp_path / "record.csv"), names[0], config)
+    assert not module["on_record"](pd.read_csv(tmp_path / "record.csv"), names[0], config | {"examples": 41})
+    module["study"](names, config | {"seed": 4}, tmp_path, 1, False)
+    again = pd.read_csv(tmp_path / "record.csv")
+    assert (again["claim"].tolist(), again["seed"].tolist()) == ([names[0]], [4])
+    assert (tmp_path / "record.csv").read_text() != written
+    assert capsys.readouterr().out.count(" s\n") == 4

@@ -1,0 +1,110 @@
+"""What D3 and the advocates paper say of the gap posterior, and what is true of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from math import exp
+
+import pytest
+from hypothesis import given
+
+from d3stats.models.gap import BetaGap
+from d3stats.theory import claim
+from d3stats.theory._gap_cases import GapDebate, debates, debates_near_one
+from d3stats.theory._gap_variance import Trial, trials
+from d3stats.theory.d3_gap import Course
+
+ONE, QUARTER = Fraction(1), Fraction(1, 4)
+ALL_OR_NOTHING = Course(ONE, ONE, (Fraction(0), ONE), 10, QUARTER)
+
+
+def test_all_or_nothing_stays_away_from_the_limit_of_its_mean() -> None:
+    near = [replace(ALL_OR_NOTHING, r=r).near for r in (3, 10, 100)]
+    promised = [float(replace(ALL_OR_NOTHING, r=r).promised) for r in (3, 10, 100)]
+    assert ALL_OR_NOTHING.level == Fraction(1, 2)
+    assert near == pytest.approx([0.75**4 - 0.25**4, 0.75**11 - 0.25**11, 0.75**101], abs=1e-12)
+    assert promised == sorted(promised)
+    assert promised[-1] > 0.96
+    assert ALL_OR_NOTHING.near_in_the_limit == 0
+
+
+@pytest.mark.parametrize("share", [Fraction(1, 10), Fraction(1, 2), ONE])
+def test_a_fixed_sequence_comes_as_near_as_one_likes(share: Fraction) -> None:
+    course = Course(ONE, ONE, (share,), 1000, QUARTER)
+    assert course.near > 1 - 1e-10
+    assert course.near_in_the_limit == 1
+    assert claim("d3-theorem-1").admits(course, corrected=True)
+
+
+def test_a_random_sequence_whose_share_settles_would_do_too() -> None:
+    """Convergence in probability of w/r is what counts; two shares close together are within eps."""
+    close = Course(ONE, ONE, (Fraction(49, 100), Fraction(51, 100)), 1000, QUARTER)
+    assert close.near > 1 - 1e-10
+
+
+@pytest.mark.parametrize("rounds", [10, 100, 1000])
+def test_the_claimed_bound_says_more_and_more_of_what_is_less_and_less_likely(rounds: int) -> None:
+    debate = GapDebate(ONE, ONE, rounds // 2, rounds, Fraction(2, 5))
+    shorter = replace(debate, w=rounds // 4, r=rounds // 2)
+    assert debate.claimed > shorter.claimed
+    assert debate.beyond < shorter.beyond
+    assert claim("advocates-theorem-3").fails_on(debate)
+
+
+@given(debates())
+def test_the_claimed_bound_fails_only_where_its_premise_does(debate: GapDebate) -> None:
+    if claim("d3-concentration-bound").fails_on(debate):
+        assert not claim("gap-bound-near-one").admits(debate)
+        assert not debate.posterior.chebyshev_premise(float(debate.eps))
+
+
+@given(debates_near_one())
+def test_cantelli_is_never_weaker_where_the_claimed_bound_holds(debate: GapDebate) -> None:
+    assert debate.cantelli >= debate.claimed - 1e-12
+    assert claim("cantelli-bound").admits(debate)
+
+
+def test_a_smaller_variance_proxy_would_be_refuted() -> None:
+    debate = GapDebate(ONE, ONE, 500, 1000, Fraction(2, 25))
+    total = float(debate.alpha + debate.beta)
+    assert debate.away <= debate.sub_gaussian == pytest.approx(2 * exp(-2 * (total + 1) * 0.08**2))
+    assert debate.away > 2 * exp(-3 * (total + 1) * 0.08**2)
+
+
+@given(debates())
+def test_exact_moments_are_those_of_the_model(debate: GapDebate) -> None:
+    assert float(debate.mean) == pytest.approx(float(debate.posterior.mean), rel=1e-13)
+    assert float(debate.variance) == pytest.approx(float(debate.posterior.var), rel=1e-12)
+
+
+@given(trials())
+def test_the_condition_is_the_one_that_the_model_uses(trial: Trial) -> None:
+    gap = BetaGap([float(trial.a)], [float(trial.b)])  # type: ignore[arg-type]  # lists become arrays
+    lowers = gap.success_lowers_variance() if trial.grew else gap.failure_lowers_variance()
+    assert bool(lowers[0]) == (trial.condition > 0)
+
+
+@given(trials())
+def test_the_variance_falls_on_average_over_the_posteriors_own_forecast(trial: Trial) -> None:
+    chance = trial.a / (trial.a + trial.b)
+    grew, not_grew = replace(trial, grew=True), replace(trial, grew=False)
+    assert chance * grew.after + (1 - chance) * not_grew.after < trial.before
+
+
+def test_the_smallest_rise_of_the_variance_in_whole_numbers() -> None:
+    falls = claim("d3-variance-decreases")
+    assert float(Trial(Fraction(3), ONE, grew=False).before) == 0.0375
+    assert float(Trial(Fraction(3), ONE, grew=False).after) == 0.04
+    assert not falls.fails_on(Trial(Fraction(2), ONE, grew=False))
+    assert falls.fails_on(Trial(Fraction(3), ONE, grew=False))
+
+
+def test_a_condition_with_the_wrong_sign_would_be_noticed() -> None:
+    class Wrong(Trial):
+        @property
+        def condition(self) -> Fraction:
+            return -super().condition
+
+    assert claim("variance-condition").margin(Wrong(Fraction(3), ONE, grew=False)) < 0
+    assert claim("variance-condition").margin(Trial(Fraction(3), ONE, grew=False)) > 0
