@@ -19,6 +19,7 @@ from d3stats.models.drift import rounds_drift
 from d3stats.models.excess import excess_wealth_table, gain_table
 from d3stats.models.frontier import frontier
 from d3stats.models.named_laws import beta, exponential, uniform
+from d3stats.models.phases import phase_table
 from d3stats.planning.exact import evaluate
 from d3stats.planning.plan import plan
 from d3stats.plotting import (
@@ -29,6 +30,7 @@ from d3stats.plotting import (
     plot_frontier,
     plot_gap_trajectories,
     plot_ks_series,
+    plot_phase_map,
     plot_plan_fan,
     plot_regret_map,
     plot_stop_histogram,
@@ -105,6 +107,29 @@ def draw_excess_wealth() -> Figure:
     return fig
 
 
+def draw_separation_phases(k: int = 5) -> Figure:
+    """Draw what `k` advocates a side change over one, for two families with scores that have a ceiling."""
+    floors, ceilings, shapes = (
+        np.linspace(0.0125, 0.9875, 40),
+        np.linspace(0, 1, 41),
+        np.linspace(0.5, 10, 39),
+    )
+    maps = {
+        f"U(c, 1) against U(0, 1 + s), k = {k}": phase_table(
+            lambda c, s: (uniform(c, 1), uniform(0, 1 + s)),
+            {"floor c": floors, "extra ceiling s": ceilings},
+            k,
+        ),
+        f"Beta(a, b) against Beta(2, 2), k = {k}": phase_table(
+            lambda a, b: (beta(a, b), beta(2, 2)), {"a": shapes, "b": shapes}, k
+        ),
+    }
+    fig, axes = plt.subplots(1, len(maps), figsize=(TWO_COLUMNS, 3.2), layout="constrained")
+    for ax, (title, table) in zip(axes, maps.items(), strict=True):
+        plot_phase_map(table, title=title, ax=ax)
+    return fig
+
+
 def main() -> None:
     """Draw and save."""
     mpl.use("agg")
@@ -124,6 +149,7 @@ def main() -> None:
         save(plot_frontier(points, limit, cost_label="thousand tokens per debate").figure, HERE / "frontier")
         save(plot_regret_map(regret_table()).figure, HERE / "regret_map")
         save(plot_plan_fan(fan).figure, HERE / "plan_fan")
+        save(draw_separation_phases(), HERE / "separation_phase_map")
         save(draw_excess_wealth(), HERE / "excess_wealth")
         headline = HERE.parent / "simulations" / "d3_headline"
         stopped, gaps = (pd.read_csv(headline / f"{x}.csv") for x in ("stop_histogram", "gap_trajectories"))

@@ -114,6 +114,9 @@ def score_correlation(
     One-way analysis of variance with unequal numbers (Donner, 1986, International Statistical Review 54):
     (MSB - MSW) / (MSB + (n0 - 1) MSW) with n0 = (N - sum n_i^2 / N) / (items - 1).
 
+    Coverage of the studentized interval at 95 %, four advocates, a fifth of the scores missing, correlation .5:
+    .94 for normal scores of 100 or 300 items, .92 to .94 for exponential ones; .93 and .92 for 30 items.
+
     This is the correlation of the scores. The rho of :func:`~d3stats.models.advocates.correlated_max` is that
     of normal ranks: equal for normal scores, a little larger otherwise.
 
@@ -129,7 +132,7 @@ def score_correlation(
     level = probability("level", level, open_interval=True)
     choice("kind", kind, ("studentized", "percentile"))
     integer("n_boot", n_boot, minimum=100)
-    sums, kept = _item_sums(scores)
+    sums, kept, spread = _item_sums(scores)
     items = sums if cluster is None else cluster_totals(sums, _codes(cluster, kept))
     if len(items) < 2:
         raise ValueError(f"cluster must leave at least two clusters to resample; got {len(items)}")
@@ -144,6 +147,10 @@ def score_correlation(
     if kind == "percentile":
         drawn = _correlation(*_mean_squares(resampled_totals(items, n_boot, rng)))
         known = drawn[~np.isnan(drawn)]
+        if known.size < 2:
+            raise ValueError(
+                f"scores must vary in at least 2 resamples of clusters; they do in {known.size} of {n_boot}"
+            )
         low, high = np.quantile(known, [tail, 1 - tail])
         undefined = n_boot - known.size
     else:
@@ -158,8 +165,8 @@ def score_correlation(
         n_clusters=len(items),
         n_scores=int(totals[_SCORES]),
         mean_size=size,
-        mean_square_between=between,
-        mean_square_within=within,
+        mean_square_between=between * spread**2,
+        mean_square_within=within * spread**2,
         n_boot=n_boot,
         n_undefined=int(undefined),
     )
@@ -172,13 +179,13 @@ def _codes(cluster: Any, kept: NDArray[np.bool_]) -> NDArray[np.int64]:
     codes, _ = pd.factorize(labels)
     if (codes < 0).any():
         raise ValueError(
-            f"cluster must not be missing; got {labels[codes < 0][0]} at item {np.argmin(codes)}"
+            f"cluster must not be missing; got {labels[np.argmin(codes)]} at item {np.argmin(codes)}"
         )
     return codes[kept].astype(np.int64)
 
 
-def _item_sums(scores: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return each item's 1, n, n^2, sum, sum^2 / n and squares within, shape (items, 6), and who has scores."""
+def _item_sums(scores: ArrayLike) -> tuple[Floats, NDArray[np.bool_], float]:
+    """Return each item's 1, n, n^2, sum, sum^2 / n and squares within, who has scores, and the unit."""
     try:
         values = np.asarray(scores, dtype=np.float64)
     except (TypeError, ValueError):
@@ -187,6 +194,8 @@ def _item_sums(scores: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
         raise ValueError(f"scores must be two-dimensional (items, advocates); got shape {values.shape}")
     if np.isinf(values).any():
         raise ValueError("scores must be finite, or NaN where missing; got an infinite score")
+    if (np.abs(values) > 1e100).any():
+        raise ValueError(f"scores must be at most 1e100 in size; got {np.nanmax(np.abs(values)):g}")
     seen = ~np.isnan(values)
     n = seen.sum(axis=1)
     kept = n > 0
@@ -200,18 +209,16 @@ def _item_sums(scores: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
         raise ValueError(
             f"scores must differ somewhere: with all {known.size} tied at {known[0]:g} a correlation is undefined"
         )
-    # About the mean and in units of the spread: scores far from zero lose no digits.
-    middle, spread = known.mean(), known.std()
+    # About the mean and in units of the range: scores far from zero lose no digits.
+    middle, spread = known.mean(), known.max() - known.min()
     centred = np.where(seen, (values - middle) / spread, 0.0)
     total = centred.sum(axis=1)
     own = np.where(seen, centred - (total / n)[:, None], 0.0)
     within = (own**2).sum(axis=1)
     constant = np.where(seen, values, -np.inf).max(axis=1) == np.where(seen, values, np.inf).min(axis=1)
     within[constant] = 0.0  # exactly, and not what rounding leaves
-    columns = np.column_stack([np.ones(n.size), n, n.astype(np.float64) ** 2, total, total**2 / n, within])
-    columns[:, _SUM] *= spread
-    columns[:, [_BETWEEN, _WITHIN]] *= spread**2
-    return columns, kept
+    sums = np.column_stack([np.ones(n.size), n, n.astype(np.float64) ** 2, total, total**2 / n, within])
+    return sums, kept, float(spread)
 
 
 def _mean_squares(totals: Floats) -> tuple[Floats, Floats, Floats]:

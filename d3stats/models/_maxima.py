@@ -80,13 +80,14 @@ def integrate(
         exact, apart = _both_orders(integrand, low, high)
         scale = np.maximum(size(exact).sum(axis=0) + total, floor)
         limit = np.maximum(tolerance * scale / 64, _NOISE * size(exact))
+        if bounds is not None:
+            held, within = bounds(low, high)
+            # Both orders can pass over what lies between their nodes; the bound cannot.
+            outside = np.abs(exact - held) - within
+            apart = np.where(outside > limit, np.maximum(apart, outside + within), apart)
+            better = (within < apart) & (apart > limit)
+            exact, apart = np.where(better, held, exact), np.where(better, within, apart)
         split = (apart > limit).any(axis=1)
-        if bounds is not None and split.any():
-            held, within = bounds(low[split], high[split])
-            better = within < apart[split]
-            exact[split] = np.where(better, held, exact[split])
-            apart[split] = np.where(better, within, apart[split])
-            split[split] = (apart[split] > limit[split]).any(axis=1)
         middle = _middle(low, high)
         split &= (low < middle) & (middle < high)
         spent += 2 * int(split.sum())
@@ -190,7 +191,7 @@ def beyond(law: ScoreLaw, cuts: Floats, k: NDArray[np.int64]) -> tuple[Floats, F
     """
     middle = float(cuts[cuts.size // 2])
     points, mass = np.zeros(k.size), np.zeros(k.size)
-    tails = ((law.sf, float(cuts[-1]), k.astype(float)), (law.cdf, float(cuts[0]), np.ones(k.size)))
+    tails = ((law.sf, float(cuts[-1]), k.astype(float)), (law.below, float(cuts[0]), np.ones(k.size)))
     for (tail, end, times), limit in zip(tails, law.support[::-1], strict=True):
         left = float(tail(end))
         if left <= 0 or end == limit:

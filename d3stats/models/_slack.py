@@ -132,14 +132,22 @@ def places(*laws: ScoreLaw) -> Floats:
 
 
 def scale(*wealth: StopLoss) -> float:
-    """Return a size of the spread of laws, in points: the greatest of their mean excesses over the median."""
-    return float(max(each(each.law.quantile(0.5)) for each in wealth))
+    """Return a size of the spread of laws, in points: the greatest of their mean excesses over their middle."""
+    return float(max(each(each.middle) for each in wealth))
 
 
 def rounding(one: ScoreLaw, two: ScoreLaw) -> float:
     """Return what rounding may take from a difference of two scores, in points."""
-    size = max(float(np.abs(law.quantile([0.001, 0.5, 0.999])).max()) for law in (one, two))
-    return 256 * float(np.finfo(float).eps) * size
+    return 256 * float(np.finfo(float).eps) * max(_reach(one), _reach(two))
+
+
+def _reach(law: ScoreLaw) -> float:
+    """Return the size of a usual score."""
+    if isinstance(law, MixtureLaw):
+        return max(_reach(part) for part in law.laws)
+    if isinstance(law, MaxLaw):
+        return _reach(law.law)
+    return float(np.abs(law.quantile([0.001, 0.5, 0.999])).max())
 
 
 def with_means(first: Any, second: Any) -> tuple[ScoreLaw, ScoreLaw]:

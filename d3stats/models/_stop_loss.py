@@ -10,7 +10,7 @@ from scipy import special
 
 from d3stats.models.score_law import MaxLaw, MixtureLaw, ScoreLaw
 
-__all__ = ["StopLoss", "corners", "logit_quantile"]
+__all__ = ["StopLoss", "corners", "logit_quantile", "middle"]
 
 Floats = NDArray[np.float64]
 
@@ -35,12 +35,17 @@ class StopLoss:
     ----------
     law : ScoreLaw
         With a finite mean.
+
+    Attributes
+    ----------
+    middle : float
+        A score well inside the law.
     """
 
     def __init__(self, law: ScoreLaw) -> None:
         self.law = law
         # Below the middle P(X <= x) is integrated instead, so that a deep floor costs no digits.
-        self._middle = np.inf if law.is_discrete else float(law.quantile(0.5))
+        self.middle = middle(law)
         if law.is_discrete:
             self._rungs: Floats = law.atoms[0]
             pieces = law.sf(self._rungs[:-1]) * np.diff(self._rungs)
@@ -66,7 +71,7 @@ class StopLoss:
                 half = 0.5 * width[inside]
                 x = (flat[inside] + half)[:, None] + half[:, None] * nodes[:5]
                 part[inside] = half * (self._signed(x) @ weights)
-            part += np.maximum(self._middle - flat, 0.0)
+            part += np.maximum(self.middle - flat, 0.0)
         # Beyond the last rung there is nothing.
         found = np.where(
             width >= 0, np.maximum(self._over[rung] + np.where(width > -np.inf, part, 0.0), 0.0), 0.0
@@ -76,7 +81,7 @@ class StopLoss:
     def _signed(self, x: Floats) -> Floats:
         """Return P(X > x) from the middle up and -P(X <= x) below it."""
         at = x.ravel()
-        low = at < self._middle
+        low = at < self.middle
         values = np.empty_like(at)
         values[low] = -self.law.cdf(at[low])
         values[~low] = self.law.sf(at[~low])
@@ -85,7 +90,7 @@ class StopLoss:
     def _pieces(self) -> tuple[Floats, Floats]:
         """Return rungs and the integral of the signed probability between each two."""
         nodes, rough_weights, weights = _rules()
-        cuts = np.unique(np.append(self.law.breakpoints(), self._middle))
+        cuts = np.unique(np.append(self.law.breakpoints(), self.middle))
         low, high = cuts[:-1], cuts[1:]
         starts: list[Floats] = []
         sums: list[Floats] = []
@@ -103,11 +108,20 @@ class StopLoss:
             sums.append(exact[~split])
             if not split.any():
                 break
-            middle = low[split] + half[split]
-            low, high = np.concatenate([low[split], middle]), np.concatenate([middle, high[split]])
+            between = low[split] + half[split]
+            low, high = np.concatenate([low[split], between]), np.concatenate([between, high[split]])
         start, value = np.concatenate(starts), np.concatenate(sums)
         order = np.argsort(start)
         return np.append(start[order], cuts[-1]), value[order]
+
+
+def middle(law: ScoreLaw) -> float:
+    """Return a score well inside a law: its median, for a mixture the mean of the medians of its parts."""
+    if isinstance(law, MixtureLaw):
+        return float(sum(w * middle(part) for w, part in zip(law.weights, law.laws, strict=True)))
+    if isinstance(law, MaxLaw) and isinstance(law.law, MixtureLaw):
+        return middle(law.law)
+    return float(law.quantile(0.5))
 
 
 def logit_quantile(law: ScoreLaw, z: Floats) -> Floats:

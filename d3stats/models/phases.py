@@ -23,7 +23,7 @@ def phase_table(
     ----------
     family : callable
         Takes the two parameters; returns the law of one score for either answer. The right ranking is the one
-        that one advocate a side gives more often.
+        that one advocate a side gives more often, the first answer ahead where both are as likely.
     grid : mapping
         Name of each of the two parameters to its values, in the order in which `family` takes them.
     k : int
@@ -58,7 +58,8 @@ def phase_table(
     rows = []
     for point in product(*values.values()):
         found = separation(*family(*point), k=[1, k])
-        sign = 1.0 if found.ranking[0] >= 0.5 else -1.0
+        # Even odds have no right ranking; rounding must not choose one.
+        sign = -1.0 if found.ranking[0] < 0.5 - found.prob_error[0] else 1.0
         rows.append(
             {
                 **dict(zip(values, point, strict=True)),

@@ -7,7 +7,7 @@ both sides of a point, its atoms, and the density of the rest.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -15,16 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, integer, nonnegative
+from d3stats.models._quantiles import least_enough, tail_cuts
 
 __all__ = ["ContinuousLaw", "DiscreteLaw", "MaxLaw", "MixtureLaw", "ScoreLaw", "as_law"]
 
 Floats = NDArray[np.float64]
-
-_NEAR = (0.5, 1e-2, 1e-4, 1e-8, 1e-16)
-_FAR = (1e-32, 1e-64, 1e-128, 1e-300)
-_STEPS = 10.0 ** np.array([1, 2, 4, 8, 16, 32, 64, 128, 192, 256, 304])
-"""Tail probabilities at whose quantiles an integral is cut, so that no node passes over what the best of many
-scores can be; and, where quantiles end before the tail does, how far out it is cut in units of the last."""
 
 
 class ScoreLaw(ABC):
@@ -283,35 +278,14 @@ class ContinuousLaw(ScoreLaw):
     def _breakpoints(self) -> Floats:
         with np.errstate(all="ignore"):
             middle = float(self.frozen.ppf(0.5))
-            up = _tail_cuts(self.frozen.isf, self.frozen.sf, middle, self._support[1])
-            down = _tail_cuts(self.frozen.ppf, self.frozen.cdf, middle, self._support[0])
+            up = tail_cuts(self.frozen.isf, self.frozen.sf, middle, self._support[1])
+            down = tail_cuts(self.frozen.ppf, self.frozen.cdf, middle, self._support[0])
         cuts = np.unique(np.concatenate([up, down]))
         cuts.setflags(write=False)
         return cuts
 
     def sample(self, size: int | tuple[int, ...], rng: RngLike = None) -> Floats:
         return np.asarray(self.frozen.rvs(size=size, random_state=as_rng(rng)), dtype=np.float64)
-
-
-def _tail_cuts(quantile: Any, tail: Any, middle: float, end: float) -> Floats:
-    """Return where to cut from the median to one end of the support; quantiles that are not any are left out."""
-    bounded = np.isfinite(end)
-    levels = np.array(_NEAR if bounded else _NEAR + _FAR)
-    cuts = np.asarray(quantile(levels), dtype=np.float64)
-    reached = np.asarray(tail(cuts)) / levels
-    cuts = cuts[np.isfinite(cuts) & (reached > 0.1) & (reached < 10)]
-    away = np.abs(cuts - middle)
-    cuts = cuts[away >= np.maximum.accumulate(away)] if cuts.size else cuts
-    if bounded:
-        return np.append(cuts, [middle, end])
-    last = cuts[-1] if cuts.size and cuts[-1] != middle else middle + np.sign(end)
-    more = middle + (last - middle) * _STEPS
-    cuts = np.concatenate([[middle], cuts, more[np.isfinite(more)]])
-    # What is beyond the first cut that leaves nothing worth an integral, for any k up to 10^9, is not kept.
-    spread = np.abs(float(quantile(0.01)) - middle)
-    nothing = np.asarray(tail(cuts)) * np.abs(cuts - middle) <= 1e-26 * spread
-    nothing[cuts == middle] = False
-    return cuts[: int(np.argmax(nothing)) + 1] if nothing.any() else cuts
 
 
 class MixtureLaw(ScoreLaw):
@@ -371,12 +345,12 @@ class MixtureLaw(ScoreLaw):
     def quantile(self, u: ArrayLike) -> Floats:
         levels = np.asarray(u, dtype=np.float64)
         each = np.stack([law.quantile(levels) for law in self.laws])
-        return _least(each, lambda x: self.cdf(x) >= levels)
+        return least_enough(each, lambda x: self.cdf(x) >= levels)
 
     def upper_quantile(self, u: ArrayLike) -> Floats:
         levels = np.asarray(u, dtype=np.float64)
         each = np.stack([law.upper_quantile(levels) for law in self.laws])
-        return _least(each, lambda x: self.sf(x) <= levels)
+        return least_enough(each, lambda x: self.sf(x) <= levels)
 
     @property
     def atoms(self) -> tuple[Floats, Floats]:
@@ -414,19 +388,6 @@ class MixtureLaw(ScoreLaw):
     @property
     def is_discrete(self) -> bool:
         return all(law.is_discrete for law in self.laws)
-
-
-def _least(each: Floats, enough: Callable[[Floats], NDArray[np.bool_]]) -> Floats:
-    """Return the least x for which it is enough, by bisection to the last bit between the quantiles of the parts."""
-    low, high = each.min(axis=0), each.max(axis=0)
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        reached = enough(middle)
-        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
-        if np.all(high - low <= np.spacing(np.abs(high))):
-            break
-    found: Floats = np.where(enough(low), low, high)
-    return found
 
 
 class MaxLaw(ScoreLaw):

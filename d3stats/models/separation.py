@@ -76,7 +76,7 @@ class Separation:
     def summary(self) -> str:
         """Say per k whether the gap grew against the least k, and whether the ranking got worse."""
         base = int(np.argmin(self.k))
-        ahead = "first" if self.ranking[base] >= 0.5 else "second"
+        ahead = "second" if self.ranking[base] < 0.5 - self.prob_error[base] else "first"
         right = self.ranking if ahead == "first" else 1.0 - self.ranking
         lines = [
             f"best of k scores a side, by {self.method}; the {ahead} answer is ranked higher by "

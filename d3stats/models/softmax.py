@@ -26,6 +26,8 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
+_LARGEST = 1e100
+
 
 def softmax_weights(scores: ArrayLike, temperature: float) -> Floats:
     """Return the softmax weights of the arguments of each side.
@@ -305,6 +307,10 @@ def _scores(name: str, scores: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
         raise ValueError(f"{name} must have a last axis of advocates; got shape {values.shape}")
     if np.isinf(values).any():
         raise ValueError(f"{name} must be finite, or NaN where missing; got an infinite score")
+    # So that squares of differences stay finite.
+    if (np.abs(values) > _LARGEST).any():
+        size = float(np.nanmax(np.abs(values)))
+        raise ValueError(f"{name} must be at most {_LARGEST:g} in size; got a score of size {size!r}")
     seen = ~np.isnan(values)
     _require_seen(name, seen)
     return values, seen

@@ -27,6 +27,8 @@ _COLOURS = {
 }
 _HATCHES = {"gap larger, ranking worse": "....", "gap smaller, ranking better": "////", "both worse": "xxxx"}
 _NONE = "0.85"
+_UNDER = 26
+"""Points that tick labels and the label of the axis take."""
 
 
 def plot_phase_map(frame: pd.DataFrame, *, title: str = "", ax: Axes | None = None) -> Axes:
@@ -65,6 +67,7 @@ def plot_phase_map(frame: pd.DataFrame, *, title: str = "", ax: Axes | None = No
     """
     from matplotlib.colors import BoundaryNorm, ListedColormap
     from matplotlib.patches import Patch
+    from matplotlib.transforms import ScaledTranslation
 
     columns, rows, codes, names = _grid(frame)
     ax = one_axes(ax, width=ONE_COLUMN, height=3.1)
@@ -88,13 +91,10 @@ def plot_phase_map(frame: pd.DataFrame, *, title: str = "", ax: Axes | None = No
     ax.set_ylabel(names[1])
     if title:
         ax.set_title(title)
+    # In points below the axes, so that it stays below the labels at any height.
+    under = ax.transAxes + ScaledTranslation(0, -_UNDER / 72, ax.figure.dpi_scale_trans)
     ax.legend(
-        handles=patches,
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.22),
-        ncols=1,
-        handlelength=1.6,
-        frameon=False,
+        handles=patches, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=under, handlelength=1.6
     )
     return ax
 

@@ -101,10 +101,11 @@ def share(dice: Dice) -> float:
 
 def some_law(dice: Dice) -> ScoreLaw:
     """Return a table, a continuous law, or a mixture of two laws of which at most one is an atom."""
-    how = dice.whole(0, 2)
-    if how == 0:
+    # Mixtures are rarer: their quantiles are searched for, and cost ten times as much.
+    how = dice.pick("table", "shape", "table", "shape", "shape", "mixture")
+    if how == "table":
         return some_table(dice)
-    if how == 1:
+    if how == "shape":
         return placed(dice, some_shape(dice))
     w = share(dice)
     other = table([dice.whole(0, 3)], [1]) if dice.whole(0, 1) == 0 else placed(dice, some_shape(dice))
@@ -114,7 +115,7 @@ def some_law(dice: Dice) -> ScoreLaw:
 def some_smooth(dice: Dice) -> ScoreLaw:
     """Return a law without atoms."""
     part = placed(dice, some_shape(dice))
-    if dice.whole(0, 1) == 0:
+    if dice.whole(0, 4) < 4:
         return part
     w = share(dice)
     return MixtureLaw([part, placed(dice, some_shape(dice))], [w, 1 - w])

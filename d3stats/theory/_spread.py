@@ -14,7 +14,15 @@ from d3stats.theory._dice import Dice, share, some_law, some_shape, table
 from d3stats.theory._dominance import Pair, swapped
 from d3stats.theory._shapes import Shape, moved
 
-__all__ = ["bounded", "common_ceiling", "decreasing_rates", "dispersed", "wealthier", "wealthier_table"]
+__all__ = [
+    "bounded",
+    "common_ceiling",
+    "decreasing_rates",
+    "dispersed",
+    "falling_rate",
+    "wealthier",
+    "wealthier_table",
+]
 
 _ROOT_TWO_PI = 2.5066282746310002
 
@@ -71,7 +79,7 @@ def _wider_family(dice: Dice) -> Pair:
 
 
 def _best_of_decreasing(dice: Dice) -> Pair:
-    law = _decreasing(dice)
+    law = falling_rate(dice)
     return moved(MaxLaw(law, dice.whole(2, 4)), 0, dice.whole(2, 4) / 2), law
 
 
@@ -100,16 +108,16 @@ def wealthier(dice: Dice) -> Pair:
     return dice.pick(wealthier_table, _against_exponential, dispersed)(dice)
 
 
-def _decreasing(dice: Dice) -> ScoreLaw:
+def falling_rate(dice: Dice) -> ScoreLaw:
     """Return a law on [0, infinity) whose failure rate falls: maybe with an atom at 0, where scores tie."""
-    how = dice.whole(0, 3)
-    if how == 0:
+    how = dice.whole(0, 7)
+    if how < 3:
         return Shape("exponential").at(0, dice.whole(1, 4) / 2)
-    if how == 1:
+    if how < 6:
         return some_shape(dice, "weibull, falling").at(0, dice.whole(1, 4) / 2)
     w = share(dice)
     one, two = (Shape("exponential").at(0, dice.whole(1, 6) / 2) for _ in range(2))
-    if how == 2:
+    if how == 6:
         return MixtureLaw([one, two], [w, 1 - w])
     return MixtureLaw([table([0], [1]), one], [w, 1 - w])
 
@@ -119,7 +127,7 @@ def decreasing_rates(dice: Dice) -> Pair:
     how = dice.whole(0, 2)
     if how == 0:
         # Stretched from its lower end: larger in the dispersive order, and stochastically.
-        law = _decreasing(dice)
+        law = falling_rate(dice)
         return moved(law, 0, dice.whole(2, 6) / 2), law
     scale = dice.whole(1, 4) / 2
     if how == 1:
@@ -136,15 +144,15 @@ def decreasing_rates(dice: Dice) -> Pair:
 
 def _below(dice: Dice, ceiling: int) -> ScoreLaw:
     """Return a bounded law with the essential supremum `ceiling`, not a point."""
-    how = dice.whole(0, 3)
-    if how == 0:
+    how = dice.pick("table", "uniform", "beta", "table", "uniform", "mixture")
+    if how == "table":
         n = dice.whole(1, 4)
         low = dice.wholes(n, 0, ceiling - 1)
         return table([*low, ceiling], dice.wholes(n + 1, 1, 6))
     width = dice.whole(1, 2 * ceiling) / 2
-    if how == 1:
+    if how == "uniform":
         return Shape("uniform").at(ceiling - width, width)
-    if how == 2:
+    if how == "beta":
         return Shape("beta", dice.whole(2, 6) / 2, dice.whole(2, 6) / 2).at(ceiling - width, width)
     w = share(dice)
     atom = table([dice.whole(0, ceiling)], [1])

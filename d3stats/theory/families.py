@@ -26,6 +26,7 @@ __all__ = [
     "bounded_pairs",
     "ceiling_pairs",
     "describe",
+    "dfr_laws",
     "dfr_pairs",
     "dispersive_pairs",
     "dominating_pairs",
@@ -107,6 +108,11 @@ def single_laws() -> SearchStrategy[BestOf]:
 def pairs() -> SearchStrategy[Advocates]:
     """Return two unrelated laws."""
     return _advocates(lambda dice: (some_law(dice), some_law(dice)))
+
+
+def dfr_laws() -> SearchStrategy[BestOf]:
+    """Return one law with a falling failure rate, maybe with an atom at 0, and a number of advocates."""
+    return drawn(lambda dice: BestOf(_spread.falling_rate(dice), _k(dice)))
 
 
 def dominating_pairs() -> SearchStrategy[Advocates]:

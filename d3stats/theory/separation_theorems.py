@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 import numpy as np
 
 from d3stats.models.excess import gain_of_max
-from d3stats.models.score_law import ScoreLaw
-from d3stats.models.separation import ranking_probability, separation
+from d3stats.models.orders import dispersive_order, is_dfr
+from d3stats.models.score_law import MaxLaw
+from d3stats.models.separation import ranking_probability
 from d3stats.theory._advocate_conditions import (
     AHEAD,
-    BOUNDED,
-    CEILING,
     DILATED,
     DISPERSIVE,
     EXCESS_WEALTH,
@@ -21,15 +19,13 @@ from d3stats.theory._advocate_conditions import (
     MEANS_PART,
     POWERS,
     SEVERAL,
-    one_and_best,
 )
 from d3stats.theory.claim import Assumption, Claim, Source
 from d3stats.theory.d3_separation import advocate_numbers, gap_rise
 from d3stats.theory.families import (
     Advocates,
     BestOf,
-    bounded_pairs,
-    ceiling_pairs,
+    dfr_laws,
     dfr_pairs,
     dispersive_pairs,
     excess_wealth_pairs,
@@ -93,62 +89,18 @@ def _identity_margin(instance: BestOf) -> float:
     return -abs(gain - integral)
 
 
-def _shortfalls(instance: Advocates) -> tuple[float, float]:
-    """Return E (s1 - M1) + E (s2 - M2) for one advocate and for k, where s is the ceiling of a score."""
-    found = one_and_best(instance)
-    ceilings = instance.first.support[1] + instance.second.support[1]
-    one, best = ceilings - found.mean_first - found.mean_second
-    return float(one), float(best)
-
-
-def _tail_bound(law: ScoreLaw, k: int) -> float:
-    """Return the least of t + (s - a - t) F(s - t)^k over some t: a bound on E (s - M)."""
-    low, high = law.support
-    t = (high - low) * np.array([1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 64])
-    return float((t + (high - low - t) * law.cdf(high - t) ** k).min())
-
-
-def _ceiling_numbers(instance: Advocates) -> Mapping[str, float]:
-    one, best = _shortfalls(instance)
+def _spread_numbers(instance: BestOf) -> Mapping[str, float]:
+    best = MaxLaw(instance.law, instance.k)
+    low, high = np.array([0.1, 0.9])
     return {
-        **advocate_numbers(instance),
-        "|s1 - s2|": abs(instance.first.support[1] - instance.second.support[1]),
-        "E (s1 - G1) + E (s2 - G2)": one,
-        "E (s1 - M1) + E (s2 - M2)": best,
-        "bound on it": sum(_tail_bound(law, instance.k) for law in (instance.first, instance.second)),
+        "90 % to 10 % quantile of G": float(instance.law.quantile(high) - instance.law.quantile(low)),
+        "90 % to 10 % quantile of M": float(best.quantile(high) - best.quantile(low)),
+        "deepest fall of Q_M - Q_G": -dispersive_order(best, instance.law).margin,
     }
 
 
-def _ceiling_margin(instance: Advocates) -> float:
-    apart = abs(instance.first.support[1] - instance.second.support[1])
-    gap = float(one_and_best(instance).expected_gap[1])
-    one, best = _shortfalls(instance)
-    bound = sum(_tail_bound(law, instance.k) for law in (instance.first, instance.second))
-    return min(best - abs(gap - apart), one - best, bound - best)
-
-
-def _enough(instance: Advocates) -> int:
-    """Return a K from which on E|M1 - M2| is at most four fifths of E|G1 - G2|."""
-    fifth = float(one_and_best(instance).expected_gap[0]) / 5
-    enough = 1
-    for law in (instance.first, instance.second):
-        low, high = law.support
-        over = float(law.sf(high - fifth))
-        if high - low > fifth and over < 1:
-            enough = max(enough, math.ceil(math.log(fifth / (high - low)) / math.log1p(-over)))
-    return enough
-
-
-def _late_numbers(instance: Advocates) -> Mapping[str, float]:
-    enough = _enough(instance)
-    late = separation(instance.first, instance.second, enough)
-    return {**advocate_numbers(instance), "K": enough, "E|M1 - M2| at K": float(late.expected_gap[0])}
-
-
-def _late_margin(instance: Advocates) -> float:
-    enough = _enough(instance)
-    late = separation(instance.first, instance.second, (enough, enough + instance.k, 3 * enough)).expected_gap
-    return float(0.8 * one_and_best(instance).expected_gap[0] - late.max())
+def _spread_margin(instance: BestOf) -> float:
+    return dispersive_order(MaxLaw(instance.law, instance.k), instance.law).margin
 
 
 _RATE = Assumption("k >= 1", lambda a: a.k >= 1)
@@ -260,55 +212,32 @@ CLAIMS: tuple[Claim, ...] = (
             "Let s = (E M1 - E M2) - (E G1 - E G2) >= 0 by (ii). Convex order adds over independent terms, so by (i) "
             "M1 - M2 - s is larger than G1 - G2 in the convex order; x -> |x + s| is convex, hence E|M1 - M2| >= "
             "E|G1 - G2 + s| = h(s). h is convex with right slope P(G1 >= G2) - P(G1 < G2) at 0, which is not "
-            "negative by (iii), so h(s) >= h(0). Falling failure rates give (i): with w = u^(1/k) and r the rate, "
-            "Q'(w)(1 - w) = 1/r(Q(w)) >= Q'(u)(1 - u), so that the quantile Q(w) of M has the slope "
-            "Q'(w) w / (k u) >= Q'(u) (1 + w + ... + w^(k-1)) / (k w^(k-1)) >= Q'(u): M is larger in the dispersive "
-            "order, which implies dilation. An atom at the lower end only adds a stretch where Q is flat."
+            "negative by (iii), so h(s) >= h(0). Falling failure rates give (i) by falling-rates-spread."
         ),
     ),
     Claim(
-        name="theorem-c",
-        title="Bounded scores: the gap tends to that of the ceilings",
+        name="falling-rates-spread",
+        title="The best of k scores with a falling failure rate spreads more than one",
         source=_INSTEAD_OF,
         statement=(
-            "If scores have essential suprema s1 and s2, then E|M1 - M2| differs from |s1 - s2| by at most "
-            "E (s1 - M1) + E (s2 - M2), which does not grow with k and tends to 0: with a the lower end, "
-            "E (s - M) <= t + (s - a - t) F(s - t)^k for every t in (0, s - a)."
+            "If the failure rate of G falls, with an atom at the lower end at most, then M is larger than G in the "
+            "dispersive order, and so in excess wealth and dilation, for every k."
         ),
-        latex=(
-            r"\bigl|\, E|M_1 - M_2| - |s_1 - s_2| \,\bigr| \le \sum_i E(s_i - M_i), \qquad "
-            r"E(s - M) \le t + (s - a - t) F(s - t)^k"
+        latex=r"\frac{f}{1 - F} \text{ falls} \implies M^{(k)} \ge_{\mathrm{disp}} G",
+        assumptions=(
+            Assumption("log P(G > x) is convex on the support", lambda b: is_dfr(b.law).holds),
+            _RATE,
         ),
-        assumptions=(INDEPENDENT, SEVERAL, BOUNDED),
         status="holds",
-        quantities=_ceiling_numbers,
-        margin=_ceiling_margin,
-        instances=bounded_pairs,
+        quantities=_spread_numbers,
+        margin=_spread_margin,
+        slack=1e-8,
+        instances=dfr_laws,
         proof=(
-            "M1 - M2 - (s1 - s2) is (s2 - M2) - (s1 - M1), and both brackets are not negative: the triangle "
-            "inequality gives the first part. E (s - M) is the integral of F^k from a to s, which falls with k; "
-            "split it at s - t, where F^k is at most F(s - t)^k below and 1 above. F(s - t) < 1 by the meaning of s, "
-            "so for large k the bound is below 2t, whatever t."
-        ),
-    ),
-    Claim(
-        name="common-ceiling",
-        title="On a rubric with a top score, enough advocates close the gap",
-        source=_INSTEAD_OF,
-        statement=(
-            "If both scores have one ceiling s and are not both constant, there is a K with E|M1 - M2| <= 0.8 "
-            "E|G1 - G2| for every k >= K. With t = E|G1 - G2| / 5, any K will do for which (s - a_i) F_i(s - t)^K "
-            "<= t for both answers, a_i their lower ends. So the claim of D3 fails for all large k."
-        ),
-        latex=r"s_1 = s_2 \implies E|M_1 - M_2| \le \tfrac45 E|G_1 - G_2| \quad \text{for every } k \ge K",
-        assumptions=(INDEPENDENT, CEILING, BOUNDED),
-        status="holds",
-        quantities=_late_numbers,
-        margin=_late_margin,
-        instances=ceiling_pairs,
-        proof=(
-            "By theorem-c with s1 = s2, E|M1 - M2| <= E (s - M1) + E (s - M2), and each is at most t + (s - a_i) "
-            "F_i(s - t)^k <= 2t for k >= K. Four fifths are left, and E|G1 - G2| > 0 since one score is not constant."
+            "With w = u^(1/k) >= u and r the failure rate, Q'(w)(1 - w) = 1/r(Q(w)) >= Q'(u)(1 - u). So the quantile "
+            "Q(w) of M has the slope Q'(w) w / (k u) >= Q'(u) (1 + w + ... + w^(k-1)) / (k w^(k-1)) >= Q'(u), as "
+            "(1 - u)/(1 - w) = 1 + w + ... + w^(k-1). Q_M - Q_G does not fall, which is the dispersive order. Up to "
+            "an atom at the lower end Q is flat, and Q_M is not lower."
         ),
     ),
 )

@@ -110,7 +110,7 @@ class Audit:
         """Return a booktabs table: claim, stated status, live verdict, counterexample found."""
         rows = [(v.claim, v.status, v.verdict, v.found) for v in self.verdicts]
         head = ("claim", "stated", "found", "counterexample")
-        return booktabs("lll p{0.35\\linewidth}", head, rows)
+        return booktabs("llp{0.22\\linewidth}p{0.3\\linewidth}", head, rows)
 
     def summary(self) -> str:
         """Return the audit in a few lines: how many claims agree, and each that does not."""

@@ -51,7 +51,9 @@ def test_what_the_findings_say_in_words_follows_from_the_tables(written: dict[st
     assert (pooled["slope_inside"] > 0).sum() == 5
     sure = pooled[(pooled["slope_inside_low"] > 0) | (pooled["slope_inside_high"] < 0)]
     assert sure["log"].tolist() == ["small models, 7 seats"]
-    cells = written["conditional"].query("log == 'small models, 7 seats'").set_index("count")["drift"].round(2)
+    cells = (
+        written["conditional"].query("log == 'small models, 7 seats'").set_index("count")["drift"].round(2)
+    )
     assert cells[[4, 5, 6]].agg(["min", "max"]).tolist() == [0.07, 0.21]
     assert cells[[1, 2]].tolist() == [-0.05, -0.03]
     assert (pooled["p_conditional_inside"] < 0.05).sum() == 3

@@ -198,6 +198,8 @@ def test_a_negative_correlation_is_reported_as_it_is() -> None:
 def test_scores_far_from_zero_and_in_other_units_have_the_same_correlation() -> None:
     scores = panel(50, 3, 0.4, np.random.default_rng(6), 0.1)
     plain, moved = (score_correlation(x, rng=1) for x in (scores, 1e7 + 40 * scores))
+    tiny = score_correlation(1e-200 * scores, rng=1)
+    assert (tiny.estimate, tiny.low) == (pytest.approx(plain.estimate), pytest.approx(plain.low))
     assert moved.estimate == pytest.approx(plain.estimate, abs=1e-7)
     assert (moved.low, moved.high) == pytest.approx((plain.low, plain.high), abs=1e-6)
 
@@ -332,3 +334,19 @@ N = stats.norm()
 def test_bad_input_is_refused_in_words(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+cells = st.one_of(st.just(float("nan")), st.integers(1, 5).map(float), st.floats(-10, 10))
+tables = st.lists(st.lists(cells, min_size=3, max_size=3), min_size=1, max_size=6)
+
+
+@given(tables, st.sampled_from(["studentized", "percentile"]))
+def test_any_small_log_gets_a_finite_correlation_or_a_reason(rows: list[list[float]], kind: Any) -> None:
+    try:
+        found = score_correlation(rows, kind=kind, n_boot=100, rng=1)
+    except ValueError as refused:
+        assert "; got" in str(refused) or "undefined" in str(refused) or "resamples" in str(refused)
+        return
+    assert np.isfinite([found.low, found.high]).all()
+    assert found.low <= found.high
+    assert -1 / (found.mean_size - 1) - 1e-9 <= found.estimate <= 1

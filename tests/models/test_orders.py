@@ -288,6 +288,15 @@ def test_every_law_equals_itself_in_every_order(law: DiscreteLaw) -> None:
         assert found.margin == 0
 
 
+def test_sums_of_probabilities_that_differ_by_rounding_are_one_level() -> None:
+    # .1 + .2 lies one ulp above .3, which must not make a piece of its own
+    first, second = DiscreteLaw([-1, 0, 10], [0.1, 0.2, 0.7]), DiscreteLaw([0, 10], [0.3, 0.7])
+    assert first.cdf(0) != second.cdf(0)
+    assert dispersive_order(first, second).margin == 0
+    assert excess_wealth_order(first, second).holds
+    assert not excess_wealth_order(second, first).holds
+
+
 # ---------------------------------------------------------------- which order implies which
 
 

@@ -175,6 +175,7 @@ def test_the_expected_weighted_score_at_its_limits() -> None:
             r"scores must hold at least one score a side; got none at 1",
         ),
         (lambda: softmax_weights([np.inf, 1.0], 1.0), r"scores must be finite, or NaN where missing"),
+        (lambda: softmax_weighted([1e308, -1e308], 1.0), r"scores must be at most 1e\+100 in size"),
         (lambda: softmax_weights([], 1.0), r"scores must have a last axis of advocates; got shape \(0,\)"),
         (
             lambda: softmax_selected([1.0, 2.0], inner=[1.0]),

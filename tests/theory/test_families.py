@@ -146,26 +146,33 @@ def test_laws_come_from_every_family() -> None:
     }
 
 
+def shares(strategy: st.SearchStrategy[Advocates], *properties: Callable[[Advocates], bool]) -> list[float]:
+    """Return which share of a hundred pairs has each property."""
+    seen: list[list[bool]] = []
+    every(strategy, lambda a: seen.append([bool(has(a)) for has in properties]), n=100)
+    return [float(x) for x in np.mean(seen, axis=0)]
+
+
 def test_the_families_are_wider_than_their_simplest_members() -> None:
     wealth = drawn(lambda dice: Advocates(*_spread.wealthier_table(dice), 2))
-    some(wealth, lambda a: not orders.dispersive_order(a.first, a.second).holds)
-    some(wealth, lambda a: not orders.dominates(a.first, a.second).holds)
     raised = drawn(lambda dice: Advocates(*_dominance.raised(dice), 2))
-    some(raised, lambda a: not orders.excess_wealth_order(a.first, a.second).holds)
-    some(families.ceiling_pairs(), lambda a: a.first.is_discrete != a.second.is_discrete)
-    some(families.bounded_pairs(), lambda a: a.first.support[1] != a.second.support[1])
-
-
-def test_answers_with_falling_rates_may_tie_and_need_not_dominate() -> None:
-    ties, crossings = 0, 0
-
-    def look(a: Advocates) -> None:
-        nonlocal ties, crossings
-        ties += bool(np.intersect1d(a.first.atoms[0], a.second.atoms[0]).size)
-        crossings += a.first.support[0] < a.second.support[0]
-
-    every(families.dfr_pairs(), look, n=100)
-    assert min(ties, crossings) > 0
+    found = [
+        *shares(
+            wealth,
+            lambda a: not orders.dispersive_order(a.first, a.second).holds,
+            lambda a: not orders.dominates(a.first, a.second).holds,
+        ),
+        *shares(raised, lambda a: not orders.excess_wealth_order(a.first, a.second).holds),
+        *shares(families.ceiling_pairs(), lambda a: a.first.is_discrete != a.second.is_discrete),
+        *shares(families.bounded_pairs(), lambda a: a.first.support[1] != a.second.support[1]),
+        # Answers with falling failure rates may tie, and need not dominate.
+        *shares(
+            families.dfr_pairs(),
+            lambda a: np.intersect1d(a.first.atoms[0], a.second.atoms[0]).size > 0,
+            lambda a: a.first.support[0] < a.second.support[0],
+        ),
+    ]
+    assert min(found) >= 0.02
 
 
 def test_nothing_is_filtered() -> None:

@@ -43,7 +43,7 @@ def test_a_random_sequence_whose_share_settles_would_do_too() -> None:
     assert close.near > 1 - 1e-10
 
 
-@pytest.mark.parametrize("rounds", [10, 100, 1000])
+@pytest.mark.parametrize("rounds", [12, 100, 1000])
 def test_the_claimed_bound_says_more_and_more_of_what_is_less_and_less_likely(rounds: int) -> None:
     debate = GapDebate(ONE, ONE, rounds // 2, rounds, Fraction(2, 5))
     shorter = replace(debate, w=rounds // 4, r=rounds // 2)

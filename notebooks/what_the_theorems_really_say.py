@@ -1,0 +1,395 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # What the theorems really say
+#
+# Papers on debate cite theorems: more advocates separate two answers, a growing gap makes the verdict sure, debate
+# is a martingale. This notebook is for a reader who is about to cite one. It shows which hold, which fail and on
+# what, and what to use instead. Every number is computed in the cell beside the sentence that needs it.
+#
+# Four sources: D3 (Harrasse, Bandi and Bandi, arXiv 2410.04663), its older version ("advocates"), stability
+# detection (Hu et al., arXiv 2510.12697) and Debate or Vote (arXiv 2508.17536). Claims that this package states and
+# proves in their place are listed under its own name.
+
+# %%
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+import d3stats
+from d3stats.plotting import TWO_COLUMNS, use_style
+from d3stats.theory import claim, find_counterexample, page, survive
+from d3stats.theory.contents import contents
+
+# %matplotlib inline
+pd.set_option("display.max_rows", None, "display.max_colwidth", None)
+studies = Path(d3stats.__file__).parents[1] / "analysis"  # tables of the studies on real logs, in a checkout
+
+table = pd.DataFrame(contents(), columns=["claim", "source", "verdict", "smallest counterexample, or examples survived"])
+table
+
+# %% [markdown]
+# *Refuted*: an instance satisfies everything that the source assumes and contradicts what it concludes. *Holds
+# under*: the same, and true once a missing condition is added. *Holds*: proved in a sketch on its page, and not
+# contradicted by any instance that was generated; surviving is no proof.
+
+# %%
+print(pd.crosstab(table["source"], table["verdict"]).to_string())
+
+# %% [markdown]
+# The counterexample was not only written down. A search that is not told of it draws instances to the assumptions,
+# takes the first on which the claim fails, and makes it smaller:
+
+# %%
+for name in ("d3-concentration-bound", "d3-theorem-3-absolute", "more-advocates-rank-better"):
+    print(find_counterexample(claim(name), rng=1))
+
+# %% [markdown]
+# `d3stats theorems NAME` prints all that is known of one claim; `d3stats theorems --verify` checks all of them again.
+#
+# ## The gap posterior
+#
+# D3 counts a round as a success when the gap between the two scores grew, and puts a Beta posterior on the chance of
+# a success. What is it a posterior of? Three debates of fifty rounds: gaps that jump about near .02, gaps that jump
+# about near .95, and a gap that creeps up to .1.
+
+# %%
+from d3stats.models.gap import BetaGap, contraction_table, gap_posterior
+from d3stats.models.signed_gap import signed_gap_posterior
+
+rng = np.random.default_rng(1)
+debates = {
+    "near .02": 0.02 + 0.01 * rng.random((1000, 51)),
+    "near .95": 0.95 + 0.01 * rng.random((1000, 51)),
+    "creeps to .1": np.linspace(0, 0.1, 51)[None, :],
+}
+for name, gaps in debates.items():
+    last = gap_posterior(gaps).mean[:, -1]
+    print(f"{name:12s}  last gap {gaps[:, -1].mean():.3f}  posterior mean {last.mean():.3f}")
+
+# %% [markdown]
+# It is a posterior of the probability *that the gap grows*. It knows neither how large the gap is nor who leads.
+#
+# The bound on P(delta >= 1 - eps) that comes with it says one minus four variances over eps squared. Where the mean
+# is not near one, it is no bound. On the left the gap grew in every round; on the right in half of the rounds.
+
+# %%
+every = contraction_table(np.arange(1, 61), np.arange(1, 61), eps=0.3)
+half = contraction_table(np.arange(1, 61) // 2, np.arange(1, 61), eps=0.3)
+with use_style():
+    fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 3.0), layout="constrained")
+    for ax, table in zip(axes, (every, half), strict=True):
+        d3stats.plotting.plot_gap_contraction(table, ax=ax)
+print(half.iloc[[9, 29, 59]][["round", "exact", "claimed", "premise", "cantelli", "sub_gaussian"]].round(4).to_string(index=False))
+
+# %% [markdown]
+# And the variance, which is said to fall with every round, may rise:
+
+# %%
+before, after = BetaGap.from_successes(9, 9), BetaGap.from_successes(9, 10)
+print("variance after 9 growths:", before.var.round(5), " and one round without:", after.var.round(5))
+print("would a failure lower it?", bool(before.failure_lowers_variance()))
+
+# %% [markdown]
+# To ask who leads, keep the sign. Two debates with the same absolute gaps, so with the same gap posterior; in the
+# first answer 1 leads throughout, in the second the lead changes hands every round:
+
+# %%
+size = np.array([2.0, 3, 4, 5, 6, 7])
+pair = np.array([size, size * [1, -1, 1, -1, 1, -1]])
+print("P(the gap grows), mean:", gap_posterior(pair).mean[:, -1].round(3))
+signed = signed_gap_posterior(pair, scale=20)
+print("P(answer 1 is better): ", signed.prob_better[:, -1].round(3))
+print("P(it leads next round):", signed.predictive().prob_positive[:, -1].round(3))
+
+# %% [markdown]
+# A lead that lasts and one that changes hands look the same to the posterior of the growing gap, and not to the signed
+# one. That one takes rounds as independent. Rounds that read each other are not, and there it is too sure.
+#
+# On real critics' scores (`analysis/gap_reading`), does the leader of a debate whose gap grew turn out right more often? The area is
+# the chance that a right leader has the higher number; a half is no information.
+
+# %%
+reading = pd.read_csv(studies / "gap_reading" / "reading.csv")
+areas = reading[(reading["sides"] == "agents") & reading["name"].str.startswith("area")]
+print(areas[["name", "estimate", "lower", "upper"]].round(2).to_string(index=False))
+
+# %% [markdown]
+# Every interval holds a half: on 100 hard questions none of the three says who is right.
+#
+# ## The best of k
+#
+# D3's Theorems 2 and 3 take the best of k advocates a side and say: if one answer's scores dominate (it is more likely to pass
+# any mark), the gap between the two best scores grows with k. The page of the claim, with its counterexample computed
+# again:
+
+# %%
+print(page("d3-theorem-3-absolute").to_text())
+
+# %% [markdown]
+# What holds instead are three theorems. **A**: if the *excess wealth* of the better answer's scores, how far they reach above their
+# own quantiles, is nowhere below the other's, the gap of the means grows with every k. **B**: the expected absolute
+# gap grows if the best of k spreads more than one score, the gap of the means grows, and the better answer is ahead at least half
+# of the time. **C**: with a ceiling on the scores the gap tends to the distance of the ceilings. Each survives what the search
+# can throw at it:
+
+# %%
+for name in ("theorem-a", "theorem-b", "theorem-c"):
+    print(survive(claim(name), 100, rng=1))
+
+# %% [markdown]
+# ### Do they apply to *your* scores?
+#
+# A rubric from 1 to 20, and two answers of which the better one dominates. In place of these two tables put the shares of your own
+# scores.
+
+# %%
+from d3stats.models.excess import excess_wealth_table, gain_table
+from d3stats.models.gap_growth import ceiling_limit, gap_growth_conditions
+from d3stats.models.named_laws import beta, exponential, normal, uniform, weibull
+from d3stats.models.orders import dominates, excess_wealth_order
+from d3stats.models.separation import separation
+
+
+def rubric(law):
+    """Twenty equal bins of a law on [0, 1]: score to probability."""
+    return dict(zip(range(1, 21), np.diff(law.cdf(np.linspace(0, 1, 21))), strict=True))
+
+
+def conditions(better, other, k):
+    """Return the assumption of the claim, those of theorems A and B, and where theorem C ends."""
+    b = gap_growth_conditions(better, other, k)
+    rows = [("claim", "dominance", dominates(better, other)), ("A", "excess wealth", excess_wealth_order(better, other))]
+    rows += [("B", "(i) best of k spreads more", b.spread), ("B", "(ii) gap of the means grows", b.mean_gap)]
+    rows += [("B", "(iii) ahead half of the time", b.ahead), ("", f"so: the gap grows at k = {k}", b.conclusion)]
+    return pd.DataFrame([(who, what, check.holds, round(check.margin, 4)) for who, what, check in rows],
+                        columns=["of", "condition", "holds", "margin"])
+
+
+better, other = rubric(beta(5, 2)), rubric(beta(3, 2))
+print(conditions(better, other, k=5).to_string(index=False))
+print("as k grows, theorem C: the gap tends to", ceiling_limit(better, other))
+
+# %% [markdown]
+# The claim's assumption is met and its conclusion is not. The conditions of A and B fail and say so. A law without a
+# ceiling, for contrast:
+
+# %%
+print(conditions(exponential(2), exponential(1), k=5).to_string(index=False))
+
+# %% [markdown]
+# Excess wealth shows at a glance which case one is in. Left the rubric: the weaker answer has more room to rise, so the best of k
+# gains more for it. Right the long tails.
+
+# %%
+with use_style():
+    fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 2.7), layout="constrained")
+    for ax, (one, two) in zip(axes, ((better, other), (exponential(2), exponential(1))), strict=True):
+        d3stats.plotting.plot_excess_wealth(
+            excess_wealth_table(one, two), gain_table(one, two), first_label="better answer", second_label="other answer", ax=ax
+        )
+
+# %% [markdown]
+# ### The gap is the wrong target
+#
+# A verdict is not a gap. What matters is how often the better answer has the higher best score:
+
+# %%
+pairs = {
+    "rubric": (better, other),
+    "U(.5, 1) against U(0, 1)": (uniform(0.5, 1), uniform()),
+    "N(1, 1) against N(0, 1)": (normal(1), normal()),
+    "exponential, mean 2 against 1": (exponential(2), exponential(1)),
+}
+ks = [1, 2, 5, 10, 50]
+for name, (one, two) in pairs.items():
+    s = separation(one, two, ks)
+    print(f"{name:30s} gap {s.expected_gap.round(3)}  ranked right {s.ranking.round(3)}")
+
+# %% [markdown]
+# All four combinations of up and down occur. On the rubric the gap shrinks from the start while the ranking improves up to some
+# ten advocates; then both answers stand at the ceiling, ties decide, and it is worse than with one. For normal scores the
+# gap shrinks and the ranking improves all the way. Where each happens, for five advocates against one:
+
+# %%
+from d3stats.models.phases import phase_table
+
+ceilings = phase_table(
+    lambda floor, room: (uniform(floor, 1), uniform(0, 1 + room)),
+    {"floor of the first": np.linspace(0.02, 0.98, 25), "extra room of the second": np.linspace(0, 1, 25)},
+    k=5,
+)
+tails = phase_table(
+    lambda shape, ratio: (weibull(shape, ratio), weibull(shape, 1)),
+    {"Weibull shape": np.linspace(0.4, 4, 25), "ratio of the scales": np.linspace(1.1, 4, 25)},
+    k=5,
+)
+with use_style():
+    fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 3.2), layout="constrained")
+    d3stats.plotting.plot_phase_map(ceilings, title="U(c, 1) against U(0, 1 + s), k = 5", ax=axes[0])
+    d3stats.plotting.plot_phase_map(tails, title="Weibull scores, k = 5", ax=axes[1])
+
+# %% [markdown]
+# ### From logged scores
+#
+# Laws are one thing; a log has items, and advocates that see the same item. Here 400 items are drawn, each with a difficulty of
+# its own, scored by six advocates a side from 1 to 20. Put your own table of items by advocates in its place; a missing score is NaN.
+
+# %%
+from d3stats.models.advocates import advocate_payoff, effective_advocates, score_correlation
+from d3stats.models.logged_separation import separation_from_scores
+
+
+def scored(level, rng):
+    """400 items by six advocates: what the advocates of one item share, and what is their own."""
+    return np.clip(np.round(level + rng.normal(0, 2, (400, 1)) + rng.normal(0, 1.5, (400, 6))), 1, 20)
+
+
+rng = np.random.default_rng(4)
+for_better, for_other = scored(16, rng), scored(14, rng)
+print(conditions(for_better.ravel(), for_other.ravel(), k=6).to_string(index=False), "\n")
+print(separation_from_scores(for_better, for_other, [1, 2, 6], rng=1).summary())
+
+# %% [markdown]
+# ### How many advocates are they?
+#
+# Advocates of one model think alike. The correlation of their scores says how many independent ones they are worth; by the variance
+# of their mean and by the mean of their best, which are two questions.
+
+# %%
+alike = score_correlation(for_better, rng=1)
+print(alike.summary())
+for kind in ("variance", "maximum"):
+    worth = effective_advocates(6, max(alike.estimate, 0.0), kind, for_better.ravel())
+    print(f"six advocates are worth {worth:.2f} by the {kind}")
+
+# %% [markdown]
+# When does another one stop paying? Ten dollars per million tokens, 500 tokens an advocate, two dollars for a right verdict:
+
+# %%
+cost = dict(prices=10.0, tokens_per_advocate=500.0, value_of_right=2.0)
+for rho in (0.0, alike.estimate):
+    pays = advocate_payoff(for_better.ravel(), for_other.ravel(), range(1, 21), rho=rho, **cost)
+    print(f"correlation {rho:.2f}: {pays.pays_until} advocates a side; {pays.reason}")
+pays = advocate_payoff(uniform(0.5, 1), uniform(), range(1, 6), **cost)
+print(f"under a common ceiling: {pays.pays_until}; {pays.reason}")
+
+# %% [markdown]
+# ### Real scores
+#
+# `analysis/max_of_k` did this for published scores of several prompts (LLMBar) and several reviewers (PRD), with questions resampled. Its table,
+# at the greatest k of each panel, as changes from one advocate to all, in shares of the rubric:
+
+# %%
+real = pd.read_csv(studies / "max_of_k" / "separation.csv")
+last = real[real["k"] == real.groupby("panel")["k"].transform("max")]
+for panel, rows in last.groupby("panel", sort=False):
+    row = rows.set_index("quantity")
+    gap, rank = row.loc["gap_change"], row.loc["ranking_change"]
+    print(f"{panel:27s} k = {gap.k}: gap {gap.estimate:+.3f} [{gap.lower:+.3f}, {gap.upper:+.3f}]  "
+          f"ranking {rank.estimate:+.3f} [{rank.lower:+.3f}, {rank.upper:+.3f}]")
+
+# %% [markdown]
+# The gap shrinks in every panel. The ranking gets worse for GPT-4's prompts, which share a ceiling, and better for PRD's five
+# reviewers.
+#
+# ## Martingales
+#
+# Debate or Vote says that debate is a martingale: talking changes who is right, not how many on average. In the voter world,
+# where an agent copies a seat at random, that is true by construction. Then comes the bundled log, seven small models on 40 questions.
+
+# %%
+from d3stats.models.martingale import martingale_test
+from d3stats.simulate import simulate
+from d3stats.worlds import Voter
+
+world = Voter(panel=7, accuracy=0.65)
+voters = martingale_test(simulate(world, 160, 3, rng=1))
+models = martingale_test(d3stats.datasets.load_slm7())
+for name, test in (("voter world", voters), ("seven small models", models)):
+    print(f"{name}\n{test.summary()}\n")
+
+# %%
+with use_style():
+    fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 2.7), layout="constrained")
+    for ax, (name, test) in zip(axes, (("voter world", voters), ("seven small models", models)), strict=True):
+        test.plot(ax=ax).set_title(name)
+
+# %% [markdown]
+# A martingale's points lie on the zero line, and its panels never leave the ends. The small models do both: their share of right
+# votes rises a little, split panels follow their larger side, and some panels leave the ends:
+
+# %%
+print(models.boundary.to_string(index=False))
+
+# %% [markdown]
+# One misread vote counts as a departure here, and 40 questions cannot see a drift of a hundredth.
+# `analysis/martingale` has seven logs, with corrections for looking at seven. The mean drift of each exchange:
+
+# %%
+drift = pd.read_csv(studies / "martingale" / "drift.csv")
+first = drift[(drift["transition"] == "1-2") & (drift["picked"] == "no")]
+print(first[["log", "n_clusters", "drift", "low", "high", "p_value_holm"]].round(3).to_string(index=False))
+
+# %% [markdown]
+# ### Theorem D: what a martingale would cost
+#
+# If the count is a martingale and the debate runs until all agree, the chance that they agree on the right answer is the
+# mean accuracy of *one agent* in the first round (optional stopping). So debating to unanimity throws away what the
+# majority of the first round had. Played out, ten thousand debates of the voter world to the end:
+
+# %%
+from d3stats.models.latent import vote_or_consensus
+
+right, votes = simulate(world, 10_000, 100, rng=3).successes_trials()
+agreed = np.isin(right[:, -1], (0, 7))
+print(f"all agree at the end: {agreed.mean():.4f}")
+print(f"one agent, first round:      {right[:, 0].mean() / 7:.4f}")
+print(f"unanimously right at the end: {(right[:, -1] == 7).mean():.4f}, Monte Carlo error {(right[:, -1] == 7).std() / 100:.4f}")
+print(f"first majority right:        {(right[:, 0] > 3).mean():.4f}")
+counted = np.bincount(right[:, 0], minlength=8) / len(right)
+print("the theorem, from the counts of the first round:", vote_or_consensus(pmf=counted))
+
+# %% [markdown]
+# Real debates are no such martingale, so the theorem does not condemn them; the question is put to the verdict itself. What was gained over
+# the majority of the first vote (`analysis/amplification`, 95 % intervals over questions):
+
+# %%
+gain = pd.read_csv(studies / "amplification" / "amplification.csv")
+print(gain[["log", "picked", "first", "final", "gain", "gain_low", "gain_high", "p_gain_holm"]].round(3).to_string(index=False))
+
+# %% [markdown]
+# After correction no log shows a gain of the verdict, and none excludes one of a hundredth or two. "Picked" logs hold questions chosen because a
+# majority had failed on them, and say nothing about others.
+#
+# ## What to use instead
+
+# %%
+instead = [
+    ("posterior of the gap, to say who leads", "P(answer 1 is better)", "models.signed_gap, models.wins"),
+    ("1 - 4 Var / eps^2", "the exact probability; Cantelli if a bound is needed", "models.gap"),
+    ("the variance falls every round", "its cap does; ask when the variance does", "models.gap"),
+    ("dominance: more advocates separate", "check theorems A and B; with a ceiling, C", "models.gap_growth"),
+    ("the expected gap", "how often the better answer is ranked first", "models.separation"),
+    ("k advocates", "what k correlated ones are worth, and cost", "models.advocates"),
+    ("debate is, or is not, a martingale", "test it, questions as clusters", "models.martingale"),
+    ("debate until all agree", "the first majority is the one to beat", "d3stats.replay, d3stats.plan"),
+]
+print(pd.DataFrame(instead, columns=["in place of", "use", "where"]).to_string(index=False))
+
+# %% [markdown]
+# What this notebook cannot say: a claim is true or false as it was made precise here, and each page says how that was done.
+# The real logs are a few hundred questions and, but for GPT-4's ratings, small or older models. The studies'
+# findings list what each of them cannot tell.
