@@ -18,8 +18,8 @@
 # what, and what to use instead. Every number is computed in the cell beside the sentence that needs it.
 #
 # Four sources: D3 (Harrasse, Bandi and Bandi, arXiv 2410.04663), its older version ("advocates"), stability
-# detection (Hu et al., arXiv 2510.12697) and Debate or Vote (arXiv 2508.17536). Claims that this package states and
-# proves in their place are listed under its own name.
+# detection (Hu et al., arXiv 2510.12697) and Debate or Vote (arXiv 2508.17536). Claims that this package states
+# and proves in their place are listed under its own name.
 
 # %%
 from pathlib import Path
@@ -37,7 +37,9 @@ from d3stats.theory.contents import contents
 pd.set_option("display.max_rows", None, "display.max_colwidth", None)
 studies = Path(d3stats.__file__).parents[1] / "analysis"  # tables of the studies on real logs, in a checkout
 
-table = pd.DataFrame(contents(), columns=["claim", "source", "verdict", "smallest counterexample, or examples survived"])
+table = pd.DataFrame(
+    contents(), columns=["claim", "source", "verdict", "smallest counterexample, or examples survived"]
+)
 table
 
 # %% [markdown]
@@ -57,13 +59,14 @@ for name in ("d3-concentration-bound", "d3-theorem-3-absolute", "more-advocates-
     print(find_counterexample(claim(name), rng=1))
 
 # %% [markdown]
-# `d3stats theorems NAME` prints all that is known of one claim; `d3stats theorems --verify` checks all of them again.
+# `d3stats theorems NAME` prints all that is known of one claim; `d3stats theorems --verify` checks all of them
+# again.
 #
 # ## The gap posterior
 #
-# D3 counts a round as a success when the gap between the two scores grew, and puts a Beta posterior on the chance of
-# a success. What is it a posterior of? Three debates of fifty rounds: gaps that jump about near .02, gaps that jump
-# about near .95, and a gap that creeps up to .1.
+# D3 counts a round as a success when the gap between the two scores grew, and puts a Beta posterior on the chance
+# of a success. What is it a posterior of? Three debates of fifty rounds: gaps that jump about near .02, gaps that
+# jump about near .95, and a gap that creeps up to .1.
 
 # %%
 from d3stats.models.gap import BetaGap, contraction_table, gap_posterior
@@ -82,8 +85,9 @@ for name, gaps in debates.items():
 # %% [markdown]
 # It is a posterior of the probability *that the gap grows*. It knows neither how large the gap is nor who leads.
 #
-# The bound on P(delta >= 1 - eps) that comes with it says one minus four variances over eps squared. Where the mean
-# is not near one, it is no bound. On the left the gap grew in every round; on the right in half of the rounds.
+# The bound on P(delta >= 1 - eps) that comes with it says one minus four variances over eps squared. Where the
+# mean is not near one, it is no bound. On the left the gap grew in every round; on the right in half of the
+# rounds.
 
 # %%
 every = contraction_table(np.arange(1, 61), np.arange(1, 61), eps=0.3)
@@ -92,7 +96,11 @@ with use_style():
     fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 3.0), layout="constrained")
     for ax, table in zip(axes, (every, half), strict=True):
         d3stats.plotting.plot_gap_contraction(table, ax=ax)
-print(half.iloc[[9, 29, 59]][["round", "exact", "claimed", "premise", "cantelli", "sub_gaussian"]].round(4).to_string(index=False))
+print(
+    half.iloc[[9, 29, 59]][["round", "exact", "claimed", "premise", "cantelli", "sub_gaussian"]]
+    .round(4)
+    .to_string(index=False)
+)
 
 # %% [markdown]
 # And the variance, which is said to fall with every round, may rise:
@@ -115,11 +123,11 @@ print("P(answer 1 is better): ", signed.prob_better[:, -1].round(3))
 print("P(it leads next round):", signed.predictive().prob_positive[:, -1].round(3))
 
 # %% [markdown]
-# A lead that lasts and one that changes hands look the same to the posterior of the growing gap, and not to the signed
-# one. That one takes rounds as independent. Rounds that read each other are not, and there it is too sure.
+# A lead that lasts and one that changes hands look the same to the posterior of the growing gap, and not to the
+# signed one. That one takes rounds as independent. Rounds that read each other are not, and there it is too sure.
 #
-# On real critics' scores (`analysis/gap_reading`), does the leader of a debate whose gap grew turn out right more often? The area is
-# the chance that a right leader has the higher number; a half is no information.
+# On real critics' scores (`analysis/gap_reading`), does the leader of a debate whose gap grew turn out right more
+# often? The area is the chance that a right leader has the higher number; a half is no information.
 
 # %%
 reading = pd.read_csv(studies / "gap_reading" / "reading.csv")
@@ -131,19 +139,19 @@ print(areas[["name", "estimate", "lower", "upper"]].round(2).to_string(index=Fal
 #
 # ## The best of k
 #
-# D3's Theorems 2 and 3 take the best of k advocates a side and say: if one answer's scores dominate (it is more likely to pass
-# any mark), the gap between the two best scores grows with k. The page of the claim, with its counterexample computed
-# again:
+# D3's Theorems 2 and 3 take the best of k advocates a side and say: if one answer's scores dominate (it is more
+# likely to pass any mark), the gap between the two best scores grows with k. The page of the claim, with its
+# counterexample computed again:
 
 # %%
 print(page("d3-theorem-3-absolute").to_text())
 
 # %% [markdown]
-# What holds instead are three theorems. **A**: if the *excess wealth* of the better answer's scores, how far they reach above their
-# own quantiles, is nowhere below the other's, the gap of the means grows with every k. **B**: the expected absolute
-# gap grows if the best of k spreads more than one score, the gap of the means grows, and the better answer is ahead at least half
-# of the time. **C**: with a ceiling on the scores the gap tends to the distance of the ceilings. Each survives what the search
-# can throw at it:
+# What holds instead are three theorems. **A**: if the *excess wealth* of the better answer's scores, how far they
+# reach above their own quantiles, is nowhere below the other's, the gap of the means grows with every k. **B**:
+# the expected absolute gap grows if the best of k spreads more than one score, the gap of the means grows, and the
+# better answer is ahead at least half of the time. **C**: with a ceiling on the scores the gap tends to the
+# distance of the ceilings. Each survives what the search can throw at it:
 
 # %%
 for name in ("theorem-a", "theorem-b", "theorem-c"):
@@ -152,8 +160,8 @@ for name in ("theorem-a", "theorem-b", "theorem-c"):
 # %% [markdown]
 # ### Do they apply to *your* scores?
 #
-# A rubric from 1 to 20, and two answers of which the better one dominates. In place of these two tables put the shares of your own
-# scores.
+# A rubric from 1 to 20, and two answers of which the better one dominates. In place of these two tables put the
+# shares of your own scores.
 
 # %%
 from d3stats.models.excess import excess_wealth_table, gain_table
@@ -171,11 +179,16 @@ def rubric(law):
 def conditions(better, other, k):
     """Return the assumption of the claim, those of theorems A and B, and where theorem C ends."""
     b = gap_growth_conditions(better, other, k)
-    rows = [("claim", "dominance", dominates(better, other)), ("A", "excess wealth", excess_wealth_order(better, other))]
+    rows = [
+        ("claim", "dominance", dominates(better, other)),
+        ("A", "excess wealth", excess_wealth_order(better, other)),
+    ]
     rows += [("B", "(i) best of k spreads more", b.spread), ("B", "(ii) gap of the means grows", b.mean_gap)]
     rows += [("B", "(iii) ahead half of the time", b.ahead), ("", f"so: the gap grows at k = {k}", b.conclusion)]
-    return pd.DataFrame([(who, what, check.holds, round(check.margin, 4)) for who, what, check in rows],
-                        columns=["of", "condition", "holds", "margin"])
+    return pd.DataFrame(
+        [(who, what, check.holds, round(check.margin, 4)) for who, what, check in rows],
+        columns=["of", "condition", "holds", "margin"],
+    )
 
 
 better, other = rubric(beta(5, 2)), rubric(beta(3, 2))
@@ -183,22 +196,26 @@ print(conditions(better, other, k=5).to_string(index=False))
 print("as k grows, theorem C: the gap tends to", ceiling_limit(better, other))
 
 # %% [markdown]
-# The claim's assumption is met and its conclusion is not. The conditions of A and B fail and say so. A law without a
-# ceiling, for contrast:
+# The claim's assumption is met and its conclusion is not. The conditions of A and B fail and say so. A law without
+# a ceiling, for contrast:
 
 # %%
 print(conditions(exponential(2), exponential(1), k=5).to_string(index=False))
 
 # %% [markdown]
-# Excess wealth shows at a glance which case one is in. Left the rubric: the weaker answer has more room to rise, so the best of k
-# gains more for it. Right the long tails.
+# Excess wealth shows at a glance which case one is in. Left the rubric: but for the lowest scores the weaker
+# answer has more room to rise, so the best of k gains more for it. Right the long tails.
 
 # %%
 with use_style():
     fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 2.7), layout="constrained")
     for ax, (one, two) in zip(axes, ((better, other), (exponential(2), exponential(1))), strict=True):
         d3stats.plotting.plot_excess_wealth(
-            excess_wealth_table(one, two), gain_table(one, two), first_label="better answer", second_label="other answer", ax=ax
+            excess_wealth_table(one, two),
+            gain_table(one, two),
+            first_label="better answer",
+            second_label="other answer",
+            ax=ax,
         )
 
 # %% [markdown]
@@ -219,9 +236,9 @@ for name, (one, two) in pairs.items():
     print(f"{name:30s} gap {s.expected_gap.round(3)}  ranked right {s.ranking.round(3)}")
 
 # %% [markdown]
-# All four combinations of up and down occur. On the rubric the gap shrinks from the start while the ranking improves up to some
-# ten advocates; then both answers stand at the ceiling, ties decide, and it is worse than with one. For normal scores the
-# gap shrinks and the ranking improves all the way. Where each happens, for five advocates against one:
+# On the rubric the gap shrinks from the start while the ranking improves up to some ten advocates; at fifty both
+# answers stand at the ceiling, ties decide, and it is worse than with one. For normal scores the gap shrinks and
+# the ranking improves all the way. Where each happens, for five advocates against one:
 
 # %%
 from d3stats.models.phases import phase_table
@@ -237,15 +254,20 @@ tails = phase_table(
     k=5,
 )
 with use_style():
-    fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 3.2), layout="constrained")
+    fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 3.4), layout="constrained")
     d3stats.plotting.plot_phase_map(ceilings, title="U(c, 1) against U(0, 1 + s), k = 5", ax=axes[0])
     d3stats.plotting.plot_phase_map(tails, title="Weibull scores, k = 5", ax=axes[1])
 
 # %% [markdown]
+# With ceilings (left) all four combinations of better and worse occur. On the lowest row the ceiling is common:
+# both get worse. Scores without a ceiling (right) are ranked better throughout, though for the steeper shapes the
+# gap shrinks where the two answers are close.
+#
 # ### From logged scores
 #
-# Laws are one thing; a log has items, and advocates that see the same item. Here 400 items are drawn, each with a difficulty of
-# its own, scored by six advocates a side from 1 to 20. Put your own table of items by advocates in its place; a missing score is NaN.
+# Laws are one thing; a log has items, and advocates that see the same item. Here 400 items are drawn, each with a
+# difficulty of its own, scored by six advocates a side from 1 to 20. Put your own table of items by advocates in
+# its place; a missing score is NaN.
 
 # %%
 from d3stats.models.advocates import advocate_payoff, effective_advocates, score_correlation
@@ -265,8 +287,8 @@ print(separation_from_scores(for_better, for_other, [1, 2, 6], rng=1).summary())
 # %% [markdown]
 # ### How many advocates are they?
 #
-# Advocates of one model think alike. The correlation of their scores says how many independent ones they are worth; by the variance
-# of their mean and by the mean of their best, which are two questions.
+# Advocates of one model think alike. The correlation of their scores says how many independent ones they are
+# worth; by the variance of their mean and by the mean of their best, which are two questions.
 
 # %%
 alike = score_correlation(for_better, rng=1)
@@ -276,7 +298,8 @@ for kind in ("variance", "maximum"):
     print(f"six advocates are worth {worth:.2f} by the {kind}")
 
 # %% [markdown]
-# When does another one stop paying? Ten dollars per million tokens, 500 tokens an advocate, two dollars for a right verdict:
+# When does another one stop paying? Ten dollars per million tokens, 500 tokens an advocate, two dollars for a
+# right verdict:
 
 # %%
 cost = dict(prices=10.0, tokens_per_advocate=500.0, value_of_right=2.0)
@@ -289,8 +312,9 @@ print(f"under a common ceiling: {pays.pays_until}; {pays.reason}")
 # %% [markdown]
 # ### Real scores
 #
-# `analysis/max_of_k` did this for published scores of several prompts (LLMBar) and several reviewers (PRD), with questions resampled. Its table,
-# at the greatest k of each panel, as changes from one advocate to all, in shares of the rubric:
+# `analysis/max_of_k` did this for published scores of several prompts (LLMBar) and several reviewers (PRD), with
+# questions resampled. Its table, at the greatest k of each panel, as changes from one advocate to all, in shares
+# of the rubric:
 
 # %%
 real = pd.read_csv(studies / "max_of_k" / "separation.csv")
@@ -298,17 +322,20 @@ last = real[real["k"] == real.groupby("panel")["k"].transform("max")]
 for panel, rows in last.groupby("panel", sort=False):
     row = rows.set_index("quantity")
     gap, rank = row.loc["gap_change"], row.loc["ranking_change"]
-    print(f"{panel:27s} k = {gap.k}: gap {gap.estimate:+.3f} [{gap.lower:+.3f}, {gap.upper:+.3f}]  "
-          f"ranking {rank.estimate:+.3f} [{rank.lower:+.3f}, {rank.upper:+.3f}]")
+    print(
+        f"{panel:27s} k = {gap.k}: gap {gap.estimate:+.3f} [{gap.lower:+.3f}, {gap.upper:+.3f}]  "
+        f"ranking {rank.estimate:+.3f} [{rank.lower:+.3f}, {rank.upper:+.3f}]"
+    )
 
 # %% [markdown]
-# The gap shrinks in every panel. The ranking gets worse for GPT-4's prompts, which share a ceiling, and better for PRD's five
-# reviewers.
+# The gap shrinks in every panel. The ranking gets worse for GPT-4's prompts, which share a ceiling, and better for
+# PRD's five reviewers.
 #
 # ## Martingales
 #
-# Debate or Vote says that debate is a martingale: talking changes who is right, not how many on average. In the voter world,
-# where an agent copies a seat at random, that is true by construction. Then comes the bundled log, seven small models on 40 questions.
+# Debate or Vote says that debate is a martingale: talking changes who is right, not how many on average. In the
+# voter world, where an agent copies a seat at random, that is true by construction. Then comes the bundled log,
+# seven small models on 40 questions.
 
 # %%
 from d3stats.models.martingale import martingale_test
@@ -323,13 +350,14 @@ for name, test in (("voter world", voters), ("seven small models", models)):
 
 # %%
 with use_style():
-    fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 2.7), layout="constrained")
+    fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 2.7), layout="constrained", sharey=True)
     for ax, (name, test) in zip(axes, (("voter world", voters), ("seven small models", models)), strict=True):
         test.plot(ax=ax).set_title(name)
 
 # %% [markdown]
-# A martingale's points lie on the zero line, and its panels never leave the ends. The small models do both: their share of right
-# votes rises a little, split panels follow their larger side, and some panels leave the ends:
+# A martingale's points lie on the zero line, and its panels never leave the ends. Those of the small models do
+# neither: the share of right votes rises a little, split panels follow their larger side, and some panels leave
+# the ends:
 
 # %%
 print(models.boundary.to_string(index=False))
@@ -346,9 +374,9 @@ print(first[["log", "n_clusters", "drift", "low", "high", "p_value_holm"]].round
 # %% [markdown]
 # ### Theorem D: what a martingale would cost
 #
-# If the count is a martingale and the debate runs until all agree, the chance that they agree on the right answer is the
-# mean accuracy of *one agent* in the first round (optional stopping). So debating to unanimity throws away what the
-# majority of the first round had. Played out, ten thousand debates of the voter world to the end:
+# If the count is a martingale and the debate runs until all agree, the chance that they agree on the right answer
+# is the mean accuracy of *one agent* in the first round (optional stopping). So debating to unanimity throws away
+# what the majority of the first round had. Played out, ten thousand debates of the voter world to the end:
 
 # %%
 from d3stats.models.latent import vote_or_consensus
@@ -357,22 +385,29 @@ right, votes = simulate(world, 10_000, 100, rng=3).successes_trials()
 agreed = np.isin(right[:, -1], (0, 7))
 print(f"all agree at the end: {agreed.mean():.4f}")
 print(f"one agent, first round:      {right[:, 0].mean() / 7:.4f}")
-print(f"unanimously right at the end: {(right[:, -1] == 7).mean():.4f}, Monte Carlo error {(right[:, -1] == 7).std() / 100:.4f}")
+print(
+    f"unanimously right at the end: {(right[:, -1] == 7).mean():.4f}, Monte Carlo error {(right[:, -1] == 7).std() / 100:.4f}"
+)
 print(f"first majority right:        {(right[:, 0] > 3).mean():.4f}")
 counted = np.bincount(right[:, 0], minlength=8) / len(right)
 print("the theorem, from the counts of the first round:", vote_or_consensus(pmf=counted))
 
 # %% [markdown]
-# Real debates are no such martingale, so the theorem does not condemn them; the question is put to the verdict itself. What was gained over
-# the majority of the first vote (`analysis/amplification`, 95 % intervals over questions):
+# Real debates are no such martingale, so the theorem does not condemn them; the question is put to the verdict
+# itself. What was gained over the majority of the first vote (`analysis/amplification`, 95 % intervals over
+# questions):
 
 # %%
 gain = pd.read_csv(studies / "amplification" / "amplification.csv")
-print(gain[["log", "picked", "first", "final", "gain", "gain_low", "gain_high", "p_gain_holm"]].round(3).to_string(index=False))
+print(
+    gain[["log", "picked", "first", "final", "gain", "gain_low", "gain_high", "p_gain_holm"]]
+    .round(3)
+    .to_string(index=False)
+)
 
 # %% [markdown]
-# After correction no log shows a gain of the verdict, and none excludes one of a hundredth or two. "Picked" logs hold questions chosen because a
-# majority had failed on them, and say nothing about others.
+# After correction no log shows a gain of the verdict, and none excludes one of a hundredth or two. "Picked" logs
+# hold questions chosen because a majority had failed on them, and say nothing about others.
 #
 # ## What to use instead
 
@@ -390,6 +425,6 @@ instead = [
 print(pd.DataFrame(instead, columns=["in place of", "use", "where"]).to_string(index=False))
 
 # %% [markdown]
-# What this notebook cannot say: a claim is true or false as it was made precise here, and each page says how that was done.
-# The real logs are a few hundred questions and, but for GPT-4's ratings, small or older models. The studies'
-# findings list what each of them cannot tell.
+# What this notebook cannot say: a claim is true or false as it was made precise here, and each page says how that
+# was done. The real logs are a few hundred questions and, but for GPT-4's ratings, small or older models. The
+# studies' findings list what each of them cannot tell.

@@ -58,7 +58,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         name="debate-or-vote-theorem-1",
         title="Debate is a martingale: talk does not change an agent's expected belief",
-        source=Source(DEBATE_OR_VOTE, "abstract and theory: debate induces a martingale over beliefs"),
+        source=Source(DEBATE_OR_VOTE, "martingale of beliefs, as the abstract states it, without conditions"),
         statement=(
             "In the Dirichlet-compound model agent i answers by its belief mu_i = alpha_i / A_i and adds the "
             "answers of those whom it hears to its counts. Its belief in the right answer is a martingale: "
@@ -124,7 +124,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         name="debate-or-vote-theorem-2",
         title="A vote of independent agents amplifies",
-        source=Source(DEBATE_OR_VOTE, "theory: what majority voting alone achieves"),
+        source=Source(DEBATE_OR_VOTE, "the gain from majority voting, made precise here"),
         statement=(
             "Let n agents answer independently with the same probabilities of m answers, as they do before any "
             "debate when their counts are equal, and let the right one be likelier than any other by at least a "
