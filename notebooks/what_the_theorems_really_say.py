@@ -94,8 +94,8 @@ every = contraction_table(np.arange(1, 61), np.arange(1, 61), eps=0.3)
 half = contraction_table(np.arange(1, 61) // 2, np.arange(1, 61), eps=0.3)
 with use_style():
     fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 3.0), layout="constrained")
-    for ax, table in zip(axes, (every, half), strict=True):
-        d3stats.plotting.plot_gap_contraction(table, ax=ax)
+    for ax, debate in zip(axes, (every, half), strict=True):
+        d3stats.plotting.plot_gap_contraction(debate, ax=ax)
 print(
     half.iloc[[9, 29, 59]][["round", "exact", "claimed", "premise", "cantelli", "sub_gaussian"]]
     .round(4)
@@ -103,7 +103,8 @@ print(
 )
 
 # %% [markdown]
-# And the variance, which is said to fall with every round, may rise:
+# And the variance, which is said to fall with every round, may rise. Here the gap grew nine times, then once did
+# not:
 
 # %%
 before, after = BetaGap.from_successes(9, 9), BetaGap.from_successes(9, 10)
@@ -127,7 +128,7 @@ print("P(it leads next round):", signed.predictive().prob_positive[:, -1].round(
 # signed one. That one takes rounds as independent. Rounds that read each other are not, and there it is too sure.
 #
 # On real critics' scores (`analysis/gap_reading`), does the leader of a debate whose gap grew turn out right more
-# often? The area is the chance that a right leader has the higher number; a half is no information.
+# often? The area is the chance that a right leader has a higher number than a wrong one; a half is no information.
 
 # %%
 reading = pd.read_csv(studies / "gap_reading" / "reading.csv")
@@ -135,7 +136,7 @@ areas = reading[(reading["sides"] == "agents") & reading["name"].str.startswith(
 print(areas[["name", "estimate", "lower", "upper"]].round(2).to_string(index=False))
 
 # %% [markdown]
-# Every interval holds a half: on 100 hard questions none of the three says who is right.
+# Every interval holds a half: on 100 hard questions none of the three is seen to say who is right.
 #
 # ## The best of k
 #
@@ -148,10 +149,11 @@ print(page("d3-theorem-3-absolute").to_text())
 
 # %% [markdown]
 # What holds instead are three theorems. **A**: if the *excess wealth* of the better answer's scores, how far they
-# reach above their own quantiles, is nowhere below the other's, the gap of the means grows with every k. **B**:
-# the expected absolute gap grows if the best of k spreads more than one score, the gap of the means grows, and the
-# better answer is ahead at least half of the time. **C**: with a ceiling on the scores the gap tends to the
-# distance of the ceilings. Each survives what the search can throw at it:
+# reach above their own quantiles, is nowhere below the other's, the gap of the means is, for every k, at least
+# that of one advocate. **B**: the expected absolute gap grows if the best of k spreads more than one score, the
+# gap of the means grows, and the better answer is ahead at least half of the time. **C**: with a ceiling on the
+# scores the gap tends to the distance of the ceilings. Each survives a hundred instances drawn to its conditions,
+# which is no proof; the proofs are on the pages:
 
 # %%
 for name in ("theorem-a", "theorem-b", "theorem-c"):
@@ -238,7 +240,8 @@ for name, (one, two) in pairs.items():
 # %% [markdown]
 # On the rubric the gap shrinks from the start while the ranking improves up to some ten advocates; at fifty both
 # answers stand at the ceiling, ties decide, and it is worse than with one. For normal scores the gap shrinks and
-# the ranking improves all the way. Where each happens, for five advocates against one:
+# the ranking improves all the way. Where each happens, for five advocates against one; the right ranking is the
+# one that single advocates give more often:
 
 # %%
 from d3stats.models.phases import phase_table
@@ -285,6 +288,9 @@ print(conditions(for_better.ravel(), for_other.ravel(), k=6).to_string(index=Fal
 print(separation_from_scores(for_better, for_other, [1, 2, 6], rng=1).summary())
 
 # %% [markdown]
+# Dominance holds, the gap shrinks with k, and the ranking improves: here more advocates help, and the gap does not
+# show it.
+#
 # ### How many advocates are they?
 #
 # Advocates of one model think alike. The correlation of their scores says how many independent ones they are
@@ -299,7 +305,7 @@ for kind in ("variance", "maximum"):
 
 # %% [markdown]
 # When does another one stop paying? Ten dollars per million tokens, 500 tokens an advocate, two dollars for a
-# right verdict:
+# right verdict (the pooled scores as the law, and their correlation taken for that of normal ranks):
 
 # %%
 cost = dict(prices=10.0, tokens_per_advocate=500.0, value_of_right=2.0)
@@ -333,9 +339,11 @@ for panel, rows in last.groupby("panel", sort=False):
 #
 # ## Martingales
 #
-# Debate or Vote says that debate is a martingale: talking changes who is right, not how many on average. In the
-# voter world, where an agent copies a seat at random, that is true by construction. Then comes the bundled log,
-# seven small models on 40 questions.
+# Debate or Vote says that debate is a martingale: talking changes who is right, not how many on average. Its
+# theorem is about beliefs, and one agent's belief is a martingale only if those whom it hears believe on average
+# what it believes (`debate-or-vote-theorem-1`). A log shows votes. For the share of right votes the claim can be
+# tested; in the voter world, where an agent copies a seat at random, it is true by construction. Then comes the
+# bundled log, seven small models on 40 questions.
 
 # %%
 from d3stats.models.martingale import martingale_test
@@ -364,7 +372,8 @@ print(models.boundary.to_string(index=False))
 
 # %% [markdown]
 # One misread vote counts as a departure here, and 40 questions cannot see a drift of a hundredth.
-# `analysis/martingale` has seven logs, with corrections for looking at seven. The mean drift of each exchange:
+# `analysis/martingale` has seven logs, with corrections for looking at seven. The mean drift of the first
+# exchange, in those whose questions were not picked for a failed majority:
 
 # %%
 drift = pd.read_csv(studies / "martingale" / "drift.csv")
@@ -376,7 +385,8 @@ print(first[["log", "n_clusters", "drift", "low", "high", "p_value_holm"]].round
 #
 # If the count is a martingale and the debate runs until all agree, the chance that they agree on the right answer
 # is the mean accuracy of *one agent* in the first round (optional stopping). So debating to unanimity throws away
-# what the majority of the first round had. Played out, ten thousand debates of the voter world to the end:
+# what the majority of the first round had over one agent. Played out, ten thousand debates of the voter world to
+# the end:
 
 # %%
 from d3stats.models.latent import vote_or_consensus
@@ -406,8 +416,8 @@ print(
 )
 
 # %% [markdown]
-# After correction no log shows a gain of the verdict, and none excludes one of a hundredth or two. "Picked" logs
-# hold questions chosen because a majority had failed on them, and say nothing about others.
+# After correction no log shows a gain of the verdict, and none excludes one of a hundredth. "Picked" logs hold
+# questions chosen because a majority had failed on them, and say nothing about others.
 #
 # ## What to use instead
 

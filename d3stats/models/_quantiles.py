@@ -41,12 +41,18 @@ def tail_cuts(quantile: Any, tail: Any, middle: float, end: float) -> Floats:
 
 
 def least_enough(each: Floats, enough: Callable[[Floats], NDArray[np.bool_]]) -> Floats:
-    """Return the least x for which it is enough, by bisection to the last bit between the quantiles of the parts."""
+    """Return the least x for which it is enough, to the last bit, between the quantiles of the parts.
+
+    Each step cuts the brackets in 32: few calls for many points cost less than many calls for few.
+    """
     low, high = each.min(axis=0), each.max(axis=0)
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        reached = enough(middle)
-        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+    shares = (np.arange(1, 32) / 32).reshape((-1,) + (1,) * low.ndim)
+    for _ in range(60):
+        cuts = low + shares * (high - low)
+        short = np.count_nonzero(~enough(cuts), axis=0)[None]
+        every = np.concatenate([low[None], cuts, high[None]])
+        low = np.take_along_axis(every, short, 0)[0]
+        high = np.take_along_axis(every, short + 1, 0)[0]
         if np.all(high - low <= np.spacing(np.abs(high))):
             break
     found: Floats = np.where(enough(low), low, high)

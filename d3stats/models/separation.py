@@ -156,8 +156,8 @@ def separation(first: Any, second: Any, k: int | Sequence[int] | Counts = 1) -> 
     if one.is_discrete and two.is_discrete:
         return _named(counts, summed(one, two, counts), "sum")
     found = _named(counts, integrated(one, two, counts), "quadrature")
-    ends = [float(law.quantile(u)) for law in (one, two) for u in (0.1, 0.9)]
-    _refuse_errors(found.error, found.expected_gap + max(ends) - min(ends), counts, one, two)
+    ends = np.concatenate([law.quantile([0.1, 0.9]) for law in (one, two)])
+    _refuse_errors(found.error, found.expected_gap + np.ptp(ends), counts, one, two)
     _refuse_errors(found.prob_error, np.ones(counts.size), counts, one, two)
     return found
 

@@ -102,7 +102,7 @@ def share(dice: Dice) -> float:
 def some_law(dice: Dice) -> ScoreLaw:
     """Return a table, a continuous law, or a mixture of two laws of which at most one is an atom."""
     # Mixtures are rarer: their quantiles are searched for, and cost ten times as much.
-    how = dice.pick("table", "shape", "table", "shape", "shape", "mixture")
+    how = dice.pick("table", "shape", "table", "mixture", "shape", "table", "shape")
     if how == "table":
         return some_table(dice)
     if how == "shape":

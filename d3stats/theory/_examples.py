@@ -1,8 +1,14 @@
-"""How instances of a claim are made and looked at: one run of hypothesis, the same bits for the same seed."""
+"""How instances of a claim are made and looked at, the same bits for the same seed.
+
+A run of hypothesis's engine tries small and extreme instances, varies them, and shrinks what fails; an instance
+costs it some milliseconds, many of them variations that were seen before. Plain draws of the same strategy cost a
+tenth, and make the bulk of a large number.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -10,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["first_failure", "seed_of"]
+__all__ = ["first_failure", "plain_draws", "seed_of"]
 
 
 class _FoundError(Exception):
@@ -58,6 +64,31 @@ def first_failure(
             # Hypothesis ends by playing the smallest failure again.
             return last[0]
     return None
+
+
+def plain_draws(strategy: SearchStrategy[Any], *, n: int, seed: int) -> Iterator[Any]:
+    """Draw `n` instances one after another, none varied and none shrunk.
+
+    Raises
+    ------
+    RuntimeError
+        When a draw is given up: instances satisfy their assumptions by construction, so none may be discarded.
+    """
+    from hypothesis.control import BuildContext
+    from hypothesis.errors import StopTest, UnsatisfiedAssumption
+    from hypothesis.internal.conjecture.data import ConjectureData
+
+    source = random.Random(seed)
+    for i in range(n):
+        # Around the draw only: the caller may run the engine between two of them.
+        with _no_constants():
+            data = ConjectureData(random=source)
+            try:
+                with BuildContext(data, is_final=False, wrapped_test=plain_draws):
+                    instance = data.draw(strategy)
+            except (StopTest, UnsatisfiedAssumption):
+                raise RuntimeError(f"strategy must discard nothing; got a draw given up, number {i + 1}") from None
+        yield instance
 
 
 def seed_of(root: int, name: str, part: int = 0) -> int:

@@ -110,14 +110,17 @@ def wealthier(dice: Dice) -> Pair:
 
 def falling_rate(dice: Dice) -> ScoreLaw:
     """Return a law on [0, infinity) whose failure rate falls: maybe with an atom at 0, where scores tie."""
-    how = dice.whole(0, 7)
-    if how < 3:
+    # Ends are drawn more often than what lies between: mixtures, which cost more, lie there.
+    how = dice.pick(
+        "exponential", "weibull", "exponential", "mixture", "weibull", "atom", "weibull", "exponential"
+    )
+    if how == "exponential":
         return Shape("exponential").at(0, dice.whole(1, 4) / 2)
-    if how < 6:
+    if how == "weibull":
         return some_shape(dice, "weibull, falling").at(0, dice.whole(1, 4) / 2)
     w = share(dice)
     one, two = (Shape("exponential").at(0, dice.whole(1, 6) / 2) for _ in range(2))
-    if how == 6:
+    if how == "mixture":
         return MixtureLaw([one, two], [w, 1 - w])
     return MixtureLaw([table([0], [1]), one], [w, 1 - w])
 
@@ -144,7 +147,7 @@ def decreasing_rates(dice: Dice) -> Pair:
 
 def _below(dice: Dice, ceiling: int) -> ScoreLaw:
     """Return a bounded law with the essential supremum `ceiling`, not a point."""
-    how = dice.pick("table", "uniform", "beta", "table", "uniform", "mixture")
+    how = dice.pick("table", "uniform", "beta", "mixture", "table", "beta", "uniform")
     if how == "table":
         n = dice.whole(1, 4)
         low = dice.wholes(n, 0, ceiling - 1)

@@ -14,14 +14,15 @@ from typing import Any
 
 from d3stats._check import RngLike, as_rng, integer
 from d3stats._parallel import run_tasks
-from d3stats.theory._examples import first_failure, seed_of
+from d3stats.theory._examples import first_failure, plain_draws, seed_of
 from d3stats.theory.claim import Claim
 
 __all__ = ["Broken", "NotRefuted", "Refutation", "Survival", "Unsound", "find_counterexample", "survive"]
 
-BATCH = 10_000
-"""Examples that share a seed. Part of what a seed means; hypothesis keeps a tree of all that it drew, and with
-one tree for 10^5 examples memory and time per example grow."""
+VARIED = 1_000
+"""Examples made by hypothesis's engine, which varies them and tries extremes; those beyond are drawn plainly."""
+BATCH = 3_000
+"""Plain draws that share a seed: a task of a worker. Both numbers are part of what a seed means."""
 
 
 class NotRefuted(ValueError):
@@ -215,8 +216,9 @@ def survive(
     if corrected and claim.rescued is None:
         raise ValueError(f"corrected must be False for a claim that misses no assumption; got {claim.name}")
     root = _root(rng)
-    sizes = [min(BATCH, n_examples - start) for start in range(0, n_examples, BATCH)]
-    tasks = [(claim, corrected, size, seed_of(root, claim.name, i)) for i, size in enumerate(sizes)]
+    varied = min(VARIED, n_examples)
+    sizes = [varied, *(min(BATCH, n_examples - start) for start in range(varied, n_examples, BATCH))]
+    tasks = [(claim, corrected, size, seed_of(root, claim.name, i), i == 0) for i, size in enumerate(sizes)]
     # Whether the space is small is known after the first batch, and a second would only repeat it.
     batches = [_batch(*tasks[0])]
     _report(progress, batches[0].n, n_examples)
@@ -245,7 +247,8 @@ class _Batch:
     seen: set[bytes] = field(default_factory=set)
 
 
-def _batch(claim: Claim, corrected: bool, n: int, seed: int) -> _Batch:
+def _batch(claim: Claim, corrected: bool, n: int, seed: int, varied: bool) -> _Batch:
+    """Look at `n` instances, by hypothesis's engine or drawn plainly."""
     done = _Batch()
 
     def fails(instance: Any) -> bool:
@@ -257,13 +260,19 @@ def _batch(claim: Claim, corrected: bool, n: int, seed: int) -> _Batch:
         return margin < -claim.slack
 
     strategy = claim.rescued if corrected and claim.rescued is not None else claim.instances
-    found = first_failure(strategy(), fails, n=n, seed=seed)
+    if varied:
+        found = first_failure(strategy(), fails, n=n, seed=seed)
+        done.exhausted = done.n < n
+    else:
+        found = next((x for x in plain_draws(strategy(), n=n, seed=seed) if fails(x)), None)
+        if found is not None:
+            # The engine may find a smaller one.
+            found = first_failure(strategy(), fails, n=VARIED, seed=seed) or found
     if found is not None:
         margin = _margin(claim, found, corrected=corrected)
         raise Broken(
             f"{claim.name} must hold on every instance; got margin {margin:.6g} on {found}", found, margin
         )
-    done.exhausted = done.n < n
     return done
 
 
