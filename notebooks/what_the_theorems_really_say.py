@@ -361,6 +361,7 @@ with use_style():
     fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 2.7), layout="constrained", sharey=True)
     for ax, (name, test) in zip(axes, (("voter world", voters), ("seven small models", models)), strict=True):
         test.plot(ax=ax).set_title(name)
+    axes[1].set_ylabel("")
 
 # %% [markdown]
 # A martingale's points lie on the zero line, and its panels never leave the ends. Those of the small models do

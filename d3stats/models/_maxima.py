@@ -227,10 +227,9 @@ def mean_of_max(law: ScoreLaw, k: NDArray[np.int64]) -> Floats:
     value, error = integrate(integrand, cuts, floor=np.finfo(float).tiny)
     error = error + beyond(law, cuts, k)[0]
     worst = int(np.argmax(error))
-    low, high = law.quantile([0.1, 0.9])
-    # Most of the mass may sit on one atom: then rounding of the mean is what an error is held against.
-    scale = max(abs(value[worst]), float(high - low))
-    if error[worst] > max(1e-6 * scale, 8 * np.finfo(float).eps * (abs(middle) + abs(value[worst]))):
+    far_low, low, high, far_high = law.quantile([0.001, 0.1, 0.9, 0.999])
+    # Where nearly all mass is one atom's, rounding is what an error is held against.
+    if error[worst] > 1e-6 * max(abs(value[worst]), high - low, 1e-6 * (far_high - far_low)):
         raise ValueError(
             f"law must have a mean of the best of k that can be computed to six digits; got {law!r} at "
             f"k={k[worst]} with an error of {error[worst]:.2g}"

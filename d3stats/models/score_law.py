@@ -345,12 +345,12 @@ class MixtureLaw(ScoreLaw):
     def quantile(self, u: ArrayLike) -> Floats:
         levels = np.asarray(u, dtype=np.float64)
         each = np.stack([law.quantile(levels) for law in self.laws])
-        return least_enough(each, lambda x: self.cdf(x) >= levels)
+        return least_enough(each, lambda x, at: self.cdf(x) - levels.ravel()[at])
 
     def upper_quantile(self, u: ArrayLike) -> Floats:
         levels = np.asarray(u, dtype=np.float64)
         each = np.stack([law.upper_quantile(levels) for law in self.laws])
-        return least_enough(each, lambda x: self.sf(x) <= levels)
+        return least_enough(each, lambda x, at: levels.ravel()[at] - self.sf(x))
 
     @property
     def atoms(self) -> tuple[Floats, Floats]:

@@ -33,6 +33,11 @@ class Dice:
         """Draw n of them."""
         return [self.whole(low, high) for _ in range(n)]
 
+    def part(self, low: int, high: int, steps: int) -> float:
+        """Draw from low / steps to high / steps: in whole steps, or in hundredths of one."""
+        fine = self.pick(1, 100)
+        return self.whole(low * fine, high * fine) / (steps * fine)
+
     def pick(self, *options: T) -> T:
         """Draw one of some options, the simplest first."""
         return options[self.whole(0, len(options) - 1)]
@@ -69,21 +74,21 @@ def some_shape(dice: Dice, *kinds: str) -> Shape:
     """Return a shape of one of some kinds; "rising" and "falling" speak of the failure rate."""
     kind = dice.pick(*(kinds or ("uniform", "exponential", "normal", "weibull", "beta")))
     if kind == "weibull":
-        return Shape(kind, dice.pick(2.0, 1.5, 3.0, 0.5, 0.75))
+        return Shape(kind, dice.pick(2.0, 1.5, 3.0, 0.5, 0.75, dice.part(1, 6, 2)))
     if kind == "weibull, rising":
-        return Shape("weibull", dice.whole(2, 8) / 2)
+        return Shape("weibull", dice.part(2, 8, 2))
     if kind == "weibull, falling":
-        return Shape("weibull", dice.whole(2, 4) / 4)
+        return Shape("weibull", dice.part(2, 4, 4))
     if kind == "beta":
-        return Shape(kind, dice.whole(1, 12) / 2, dice.whole(2, 12) / 2)
+        return Shape(kind, dice.part(1, 12, 2), dice.part(2, 12, 2))
     if kind == "beta, rising":
-        return Shape("beta", dice.whole(2, 12) / 2, dice.whole(2, 12) / 2)
+        return Shape("beta", dice.part(2, 12, 2), dice.part(2, 12, 2))
     return Shape(kind)
 
 
 def placed(dice: Dice, shape: Shape) -> ScoreLaw:
     """Return the law of a shape at a whole number, or at 0 where it has to start there."""
-    return shape.at(0 if shape.singular else dice.whole(0, 3), dice.whole(1, 6) / 2)
+    return shape.at(0 if shape.singular else dice.whole(0, 3), dice.part(1, 6, 2))
 
 
 def some_table(dice: Dice) -> ScoreLaw:
@@ -95,7 +100,7 @@ def some_table(dice: Dice) -> ScoreLaw:
 
 def share(dice: Dice) -> float:
     """Return a simple fraction strictly between 0 and 1, 1/2 first."""
-    total = dice.whole(2, 6)
+    total = dice.whole(2, dice.pick(6, 60))
     return dice.whole(1, total - 1) / total
 
 

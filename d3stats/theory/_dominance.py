@@ -24,7 +24,7 @@ def raised(dice: Dice) -> Pair:
 
 def moved_up(dice: Dice) -> Pair:
     shape = some_shape(dice)
-    start, scale = (0 if shape.singular else dice.whole(0, 2)), dice.whole(1, 4) / 2
+    start, scale = (0 if shape.singular else dice.whole(0, 2)), dice.part(1, 4, 2)
     further, wider = divmod(dice.whole(1, 8), 3)
     if shape.kind == "normal":
         return shape.at(start + max(further + wider, 1) / 2, scale), shape.at(start, scale)
@@ -34,7 +34,7 @@ def moved_up(dice: Dice) -> Pair:
 
 
 def beta_order(dice: Dice) -> Pair:
-    a, b = dice.whole(1, 8) / 2, dice.whole(2, 8) / 2
+    a, b = dice.part(1, 8, 2), dice.part(2, 8, 2)
     more, less = divmod(dice.whole(1, 24), 5)
     return Shape("beta", a + more / 2, b).at(0, 1), Shape("beta", a, b + less / 2).at(0, 1)
 

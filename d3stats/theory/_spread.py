@@ -65,13 +65,13 @@ def wealthier_table(dice: Dice) -> Pair:
 
 def _stretched(dice: Dice) -> Pair:
     law = some_law(dice)
-    return moved(law, 0, dice.whole(2, 6) / 2), moved(law, dice.whole(0, 2), 1)
+    return moved(law, 0, dice.part(2, 6, 2)), moved(law, dice.whole(0, 2), 1)
 
 
 def _wider_family(dice: Dice) -> Pair:
     # A density that never exceeds 1/w is more dispersed than the uniform of width w, whose density is 1/w.
-    width = dice.whole(1, 4) / 2
-    factor = dice.whole(2, 6) / 2
+    width = dice.part(1, 4, 2)
+    factor = dice.part(2, 6, 2)
     uniform = Shape("uniform").at(dice.whole(0, 3), width)
     if dice.whole(0, 1) == 0:
         return Shape("exponential").at(dice.whole(0, 3), width * factor), uniform
@@ -80,7 +80,7 @@ def _wider_family(dice: Dice) -> Pair:
 
 def _best_of_decreasing(dice: Dice) -> Pair:
     law = falling_rate(dice)
-    return moved(MaxLaw(law, dice.whole(2, 4)), 0, dice.whole(2, 4) / 2), law
+    return moved(MaxLaw(law, dice.whole(2, 4)), 0, dice.part(2, 4, 2)), law
 
 
 def dispersed(dice: Dice) -> Pair:
@@ -91,14 +91,14 @@ def dispersed(dice: Dice) -> Pair:
 def _against_exponential(dice: Dice) -> Pair:
     # The mean residual life of a law with rising failure rate is at most its mean, that of the exponential is its
     # mean everywhere, that of a falling rate at least its mean; and W(u) / (1 - u) is the mean residual life.
-    start, other, factor = dice.whole(0, 3), dice.whole(0, 3), dice.whole(4, 8) / 4
+    start, other, factor = dice.whole(0, 3), dice.whole(0, 3), dice.part(4, 8, 4)
     if dice.whole(0, 1) == 0:
         rising = some_shape(dice, "uniform", "weibull, rising", "beta, rising")
-        scale = dice.whole(1, 4) / 2
+        scale = dice.part(1, 4, 2)
         mean = scale * rising.mean * factor * (1 + 1e-12)
         return Shape("exponential").at(start, mean), rising.at(other, scale)
     falling = some_shape(dice, "weibull, falling")
-    scale = dice.whole(1, 4) / 2
+    scale = dice.part(1, 4, 2)
     mean = scale * falling.mean / factor * (1 - 1e-12)
     return falling.at(0, scale), Shape("exponential").at(other, mean)
 
@@ -115,11 +115,11 @@ def falling_rate(dice: Dice) -> ScoreLaw:
         "exponential", "weibull", "exponential", "mixture", "weibull", "atom", "weibull", "exponential"
     )
     if how == "exponential":
-        return Shape("exponential").at(0, dice.whole(1, 4) / 2)
+        return Shape("exponential").at(0, dice.part(1, 4, 2))
     if how == "weibull":
-        return some_shape(dice, "weibull, falling").at(0, dice.whole(1, 4) / 2)
+        return some_shape(dice, "weibull, falling").at(0, dice.part(1, 4, 2))
     w = share(dice)
-    one, two = (Shape("exponential").at(0, dice.whole(1, 6) / 2) for _ in range(2))
+    one, two = (Shape("exponential").at(0, dice.part(1, 6, 2)) for _ in range(2))
     if how == "mixture":
         return MixtureLaw([one, two], [w, 1 - w])
     return MixtureLaw([table([0], [1]), one], [w, 1 - w])
@@ -131,18 +131,18 @@ def decreasing_rates(dice: Dice) -> Pair:
     if how == 0:
         # Stretched from its lower end: larger in the dispersive order, and stochastically.
         law = falling_rate(dice)
-        return moved(law, 0, dice.whole(2, 6) / 2), law
-    scale = dice.whole(1, 4) / 2
+        return moved(law, 0, dice.part(2, 6, 2)), law
+    scale = dice.part(1, 4, 2)
     if how == 1:
         # s E against c + m E', s >= m: P(s E >= c + m E') = s / (s + m) exp(-c / s), for any c not too large.
-        first = scale * dice.whole(2, 6) / 2
+        first = scale * dice.part(2, 6, 2)
         most = first * log(2 * first / (first + scale))
-        return Shape("exponential").at(0, first), Shape("exponential").at(most * dice.whole(0, 8) / 9, scale)
+        return Shape("exponential").at(0, first), Shape("exponential").at(most * dice.part(0, 8, 9), scale)
     # y^c <= c y + 1 - c for c <= 1: a Weibull of shape c and scale >= m above (1 - c) m dominates the exponential
     # of mean m, and has the larger mean residual life.
     shape = some_shape(dice, "weibull, falling")
-    start = (1 - shape.a) * scale + dice.whole(0, 2) / 2
-    return shape.at(start, scale * dice.whole(2, 4) / 2), Shape("exponential").at(0, scale)
+    start = (1 - shape.a) * scale + dice.part(0, 2, 2)
+    return shape.at(start, scale * dice.part(2, 4, 2)), Shape("exponential").at(0, scale)
 
 
 def _below(dice: Dice, ceiling: int) -> ScoreLaw:
@@ -152,11 +152,11 @@ def _below(dice: Dice, ceiling: int) -> ScoreLaw:
         n = dice.whole(1, 4)
         low = dice.wholes(n, 0, ceiling - 1)
         return table([*low, ceiling], dice.wholes(n + 1, 1, 6))
-    width = dice.whole(1, 2 * ceiling) / 2
+    width = dice.part(1, 2 * ceiling, 2)
     if how == "uniform":
         return Shape("uniform").at(ceiling - width, width)
     if how == "beta":
-        return Shape("beta", dice.whole(2, 6) / 2, dice.whole(2, 6) / 2).at(ceiling - width, width)
+        return Shape("beta", dice.part(2, 6, 2), dice.part(2, 6, 2)).at(ceiling - width, width)
     w = share(dice)
     atom = table([dice.whole(0, ceiling)], [1])
     return MixtureLaw([atom, Shape("uniform").at(ceiling - width, width)], [w, 1 - w])

@@ -92,7 +92,7 @@ class BestOf:
 
 
 def _k(dice: Dice) -> int:
-    return dice.whole(2, 6)
+    return dice.whole(2, dice.pick(6, 12))
 
 
 def laws() -> SearchStrategy[ScoreLaw]:

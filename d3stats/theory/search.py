@@ -23,6 +23,8 @@ VARIED = 1_000
 """Examples made by hypothesis's engine, which varies them and tries extremes; those beyond are drawn plainly."""
 BATCH = 3_000
 """Plain draws that share a seed: a task of a worker. Both numbers are part of what a seed means."""
+CHECKED = 10
+"""One in this many plain draws is held against the assumptions; every instance of the engine is."""
 
 
 class NotRefuted(ValueError):
@@ -252,7 +254,9 @@ def _batch(claim: Claim, corrected: bool, n: int, seed: int, varied: bool) -> _B
     done = _Batch()
 
     def fails(instance: Any) -> bool:
-        margin = _margin(claim, instance, corrected=corrected)
+        # Assumptions hold by construction, and to check one can cost more than the claim.
+        checked = varied or done.n % CHECKED == 0
+        margin = _margin(claim, instance, corrected=corrected, checked=checked)
         done.n += 1
         done.seen.add(hashlib.blake2b(repr(instance).encode(), digest_size=8).digest())
         if margin < done.margin or done.n == 1:
@@ -276,10 +280,10 @@ def _batch(claim: Claim, corrected: bool, n: int, seed: int, varied: bool) -> _B
     return done
 
 
-def _margin(claim: Claim, instance: Any, *, corrected: bool) -> float:
-    """Return the margin of an instance that the claim admits, and refuse any other."""
+def _margin(claim: Claim, instance: Any, *, corrected: bool, checked: bool = True) -> float:
+    """Return the margin of an instance that the claim admits, and refuse any other, where it is checked."""
     for assumption in claim.assumptions + (claim.missing if corrected else ()):
-        if not assumption.holds(instance):
+        if checked and not assumption.holds(instance):
             raise Unsound(f"instances of {claim.name} must satisfy {assumption.words!r}; got {instance}")
     margin = float(claim.margin(instance))
     if math.isnan(margin):
