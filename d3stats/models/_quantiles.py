@@ -87,4 +87,5 @@ def least_enough(each: Floats, excess: Callable[[Floats, NDArray[np.int64]], Flo
         enough = found >= 0
         high[at], at_high[at] = np.where(enough, tried, b), np.where(enough, found, fb)
         low[at], at_low[at] = np.where(enough, a, tried), np.where(enough, fa, found)
-    return high.reshape(each.shape[1:])
+    found_at: Floats = high.reshape(each.shape[1:])
+    return found_at

@@ -47,9 +47,9 @@ def uniform_order(dice: Dice) -> Pair:
 
 
 def powers(dice: Dice) -> Pair:
-    base = Shape("uniform").at(0, 1) if dice.whole(0, 1) == 0 else some_smooth(dice)
-    n = dice.whole(1, 3)
-    return best(base, n + dice.whole(1, 3)), best(base, n)
+    base = Shape("uniform").at(0, 1) if dice.whole(0, 7) == 0 else some_smooth(dice)
+    n = dice.whole(1, 5)
+    return best(base, n + dice.whole(1, 5)), best(base, n)
 
 
 def best(law: ScoreLaw, k: int) -> ScoreLaw:

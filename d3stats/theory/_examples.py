@@ -87,7 +87,9 @@ def plain_draws(strategy: SearchStrategy[Any], *, n: int, seed: int) -> Iterator
                 with BuildContext(data, is_final=False, wrapped_test=plain_draws):
                     instance = data.draw(strategy)
             except (StopTest, UnsatisfiedAssumption):
-                raise RuntimeError(f"strategy must discard nothing; got a draw given up, number {i + 1}") from None
+                raise RuntimeError(
+                    f"strategy must discard nothing; got a draw given up, number {i + 1}"
+                ) from None
         yield instance
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike
 from d3stats.models import named_laws
-from d3stats.models.score_law import ScoreLaw
+from d3stats.models.score_law import DiscreteLaw, MaxLaw, MixtureLaw, ScoreLaw
 
 __all__ = ["Moved", "Shape", "moved"]
 
@@ -124,5 +124,16 @@ class Shape:
 
 
 def moved(law: ScoreLaw, start: float, scale: float) -> ScoreLaw:
-    """Return the law of start + scale * X, and the law itself where nothing moves."""
-    return law if start == 0 and scale == 1 else Moved(law, float(start), float(scale))
+    """Return the law of start + scale * X, and the law itself where nothing moves.
+
+    Atoms are moved one by one: going back to them through a division would miss them by a rounding.
+    """
+    if start == 0 and scale == 1:
+        return law
+    if isinstance(law, DiscreteLaw):
+        return DiscreteLaw(start + scale * law.points, law.masses)
+    if isinstance(law, MixtureLaw):
+        return MixtureLaw([moved(part, start, scale) for part in law.laws], law.weights)
+    if isinstance(law, MaxLaw):
+        return MaxLaw(moved(law.law, start, scale), law.k)
+    return Moved(law, float(start), float(scale))

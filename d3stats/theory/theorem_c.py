@@ -54,9 +54,9 @@ def _ceiling_margin(instance: Advocates) -> float:
     return min(best - abs(gap - apart), one - best, bound - best)
 
 
-def _enough(instance: Advocates) -> int:
-    """Return a K from which on E|M1 - M2| is at most four fifths of E|G1 - G2|."""
-    fifth = float(one_and_best(instance).expected_gap[0]) / 5
+def _enough(instance: Advocates, gap: float) -> int:
+    """Return a K from which on E|M1 - M2| is at most four fifths of E|G1 - G2|, the gap of one advocate."""
+    fifth = gap / 5
     enough = 1
     for law in (instance.first, instance.second):
         low, high = law.support
@@ -67,15 +67,17 @@ def _enough(instance: Advocates) -> int:
 
 
 def _late_numbers(instance: Advocates) -> Mapping[str, float]:
-    enough = _enough(instance)
+    numbers = advocate_numbers(instance)
+    enough = _enough(instance, numbers["E|G1 - G2|"])
     late = separation(instance.first, instance.second, enough)
-    return {**advocate_numbers(instance), "K": enough, "E|M1 - M2| at K": float(late.expected_gap[0])}
+    return {**numbers, "K": enough, "E|M1 - M2| at K": float(late.expected_gap[0])}
 
 
 def _late_margin(instance: Advocates) -> float:
-    enough = _enough(instance)
+    one = float(separation(instance.first, instance.second).expected_gap[0])
+    enough = _enough(instance, one)
     late = separation(instance.first, instance.second, (enough, enough + instance.k, 3 * enough)).expected_gap
-    return float(0.8 * one_and_best(instance).expected_gap[0] - late.max())
+    return 0.8 * one - float(late.max())
 
 
 CLAIMS: tuple[Claim, ...] = (
