@@ -6,6 +6,7 @@ The same data give the same bytes, so a figure that changes in version control h
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -18,6 +19,7 @@ from d3stats.datasets import load_slm7
 from d3stats.models.drift import rounds_drift
 from d3stats.models.excess import excess_wealth_table, gain_table
 from d3stats.models.frontier import frontier
+from d3stats.models.gap import contraction_table
 from d3stats.models.named_laws import beta, exponential, uniform
 from d3stats.models.phases import phase_table
 from d3stats.planning.exact import evaluate
@@ -28,8 +30,10 @@ from d3stats.plotting import (
     plot_counts_by_round,
     plot_excess_wealth,
     plot_frontier,
+    plot_gap_contraction,
     plot_gap_trajectories,
     plot_ks_series,
+    plot_martingale_drift,
     plot_phase_map,
     plot_plan_fan,
     plot_regret_map,
@@ -130,6 +134,40 @@ def draw_separation_phases(k: int = 5) -> Figure:
     return fig
 
 
+def draw_gap_contraction(eps: float = 0.4) -> Figure:
+    """Draw D3's bound beside the truth: a gap that always grows, and one that grows in half of the rounds."""
+    rounds = np.arange(1, 61)
+    fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 2.8), layout="constrained", sharey=True)
+    cases = {"the gap grows in every round": rounds, "the gap grows in every second round": rounds // 2}
+    named: dict[str, Any] = {}
+    for ax, (title, successes) in zip(axes, cases.items(), strict=True):
+        plot_gap_contraction(contraction_table(successes, rounds, eps), ax=ax)
+        ax.set_title(title)
+        handles, labels = ax.get_legend_handles_labels()
+        named |= dict(zip(labels, handles, strict=True))
+        ax.get_legend().remove()
+    axes[1].set_ylabel("")
+    fig.legend(named.values(), named.keys(), loc="outside lower center", ncols=3)
+    return fig
+
+
+def draw_martingale_drift() -> Figure:
+    """Draw the drift of real logs by where the panel stands, from the tables of `analysis/martingale`."""
+    found = pd.read_csv(HERE.parent / "analysis" / "martingale" / "conditional.csv")
+    frame = found.rename(columns={"log": "group", "low": "lower", "high": "upper"})
+    picked = frame["group"].str.contains("majority wrong|critic")
+    fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 3.2), layout="constrained", sharey=True)
+    for ax, which, title in (
+        (axes[0], ~picked, "questions not picked"),
+        (axes[1], picked, "questions picked for a wrong majority"),
+    ):
+        plot_martingale_drift(frame[which], ax=ax)
+        ax.set_title(title)
+    axes[0].set_ylim(-0.42, 0.42)
+    axes[1].set_ylabel("")
+    return fig
+
+
 def main() -> None:
     """Draw and save."""
     mpl.use("agg")
@@ -151,6 +189,8 @@ def main() -> None:
         save(plot_plan_fan(fan).figure, HERE / "plan_fan")
         save(draw_separation_phases(), HERE / "separation_phase_map")
         save(draw_excess_wealth(), HERE / "excess_wealth")
+        save(draw_gap_contraction(), HERE / "gap_contraction")
+        save(draw_martingale_drift(), HERE / "martingale_drift")
         headline = HERE.parent / "simulations" / "d3_headline"
         stopped, gaps = (pd.read_csv(headline / f"{x}.csv") for x in ("stop_histogram", "gap_trajectories"))
         save(plot_stop_histogram(stopped).figure, HERE / "d3_stop_histogram")

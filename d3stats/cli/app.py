@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +18,10 @@ class _OneLineErrors(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
+        except BrokenPipeError:
+            # The reader has seen enough, as `head` does; what is still buffered goes nowhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
         except (ValueError, TypeError, KeyError, OSError) as error:
             message = error.args[0] if isinstance(error, KeyError) and error.args else str(error)
             typer.echo(f"d3stats: {' '.join(str(message).split())}", err=True)

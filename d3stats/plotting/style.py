@@ -38,8 +38,12 @@ def use_style() -> Iterator[None]:
     """
     import matplotlib.style
 
-    with as_file(files("d3stats.plotting") / "d3stats.mplstyle") as sheet, matplotlib.style.context(sheet):
-        yield
+    with as_file(files("d3stats.plotting") / "d3stats.mplstyle") as sheet:
+        with matplotlib.style.context(sheet):
+            yield
+            # A notebook's backend, loaded by the first figure, turns this on; to undo it would hide the others.
+            interactive = matplotlib.is_interactive()
+        matplotlib.interactive(interactive)
 
 
 def save(fig: Figure, path: str | Path) -> tuple[Path, Path]:

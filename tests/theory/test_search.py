@@ -175,11 +175,12 @@ def test_constants_of_loaded_modules_change_nothing(tmp_path: Path, monkeypatch:
 
 
 def test_batches_are_shared_out_without_changing_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "BATCH", 60)
+    monkeypatch.setattr(search, "VARIED", 60)
+    monkeypatch.setattr(search, "BATCH", 50)
     told: list[tuple[int, int]] = []
     true = claim("sign-agreement-beats-three")
     alone = survive(true, 150, rng=4, progress=lambda done, asked: told.append((done, asked)))
-    assert told == [(60, 150), (120, 150), (150, 150)]
+    assert told == [(60, 150), (110, 150), (150, 150)]
     assert alone.n == 150
     assert (
         alone.n_distinct > 1.3 * survive(true, 60, rng=4).n_distinct
