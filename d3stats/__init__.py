@@ -17,13 +17,17 @@ if TYPE_CHECKING:
     from d3stats.log.write import LogWriter
     from d3stats.models.betabinom import BetaBinomialMixture
     from d3stats.models.drift import rounds_drift
+    from d3stats.models.gap import gap_posterior
     from d3stats.models.lrt import likelihood_ratio_test
+    from d3stats.models.martingale import martingale_test
     from d3stats.models.mixture import (
         fit_beta_binomial,
         fit_beta_binomial_mixture,
         fit_beta_binomial_mixture_batch,
     )
     from d3stats.models.rounds import fit_rounds
+    from d3stats.models.separation import separation
+    from d3stats.models.signed_gap import signed_gap_posterior
     from d3stats.planning.calibrate import calibrate
     from d3stats.planning.describe import describe_rounds
     from d3stats.planning.exact import evaluate
@@ -39,6 +43,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "martingale_test": "d3stats.models.martingale",
+    "separation": "d3stats.models.separation",
+    "signed_gap_posterior": "d3stats.models.signed_gap",
+    "gap_posterior": "d3stats.models.gap",
     "ConfusionCounts": "d3stats.counts",
     "Counts": "d3stats.counts",
     "RoundCounts": "d3stats.counts",
@@ -104,8 +112,10 @@ __all__ = [
     "fit_beta_binomial_mixture",
     "fit_beta_binomial_mixture_batch",
     "fit_rounds",
+    "gap_posterior",
     "import_log",
     "likelihood_ratio_test",
+    "martingale_test",
     "plan",
     "planning",
     "plotting",
@@ -115,6 +125,8 @@ __all__ = [
     "risk_controlled",
     "rounds_drift",
     "scan",
+    "separation",
+    "signed_gap_posterior",
     "simulate",
     "stopping",
     "sweep",

@@ -20,8 +20,8 @@ from d3stats.models.drift import rounds_drift
 from d3stats.models.excess import excess_wealth_table, gain_table
 from d3stats.models.frontier import frontier
 from d3stats.models.gap import contraction_table
-from d3stats.models.named_laws import beta, exponential, uniform
 from d3stats.models.phases import phase_table
+from d3stats.models.scores import beta, exponential, uniform
 from d3stats.planning.exact import evaluate
 from d3stats.planning.plan import plan
 from d3stats.plotting import (

@@ -168,7 +168,7 @@ for name in ("theorem-a", "theorem-b", "theorem-c"):
 # %%
 from d3stats.models.excess import excess_wealth_table, gain_table
 from d3stats.models.gap_growth import ceiling_limit, gap_growth_conditions
-from d3stats.models.named_laws import beta, exponential, normal, uniform, weibull
+from d3stats.models.scores import beta, exponential, normal, uniform, weibull
 from d3stats.models.orders import dominates, excess_wealth_order
 from d3stats.models.separation import separation
 

@@ -21,8 +21,8 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from d3stats import Trajectories
-from d3stats.models._clustered import ClusteredEstimate, clustered_mean
 from d3stats.models.latent import majority_accuracy
+from d3stats.models.martingales.clustered import ClusteredEstimate, clustered_mean
 from d3stats.trajectories import MISSING
 
 HERE = Path(__file__).resolve().parent

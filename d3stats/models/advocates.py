@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import choice, integer, number, probability, whole_numbers
-from d3stats.models._correlated import CorrelatedMaxLaw, correlated_max, mean_of_power
-from d3stats.models._intraclass import ScoreCorrelation, score_correlation
-from d3stats.models._maxima import require_mean
-from d3stats.models._payoff import AdvocatePayoff, payoff_of
-from d3stats.models.score_law import as_law
+from d3stats.models.scores import as_law
+from d3stats.models.scores.correlated import CorrelatedMaxLaw, correlated_max, mean_of_power
+from d3stats.models.scores.intraclass import ScoreCorrelation, score_correlation
+from d3stats.models.scores.maxima import require_mean
+from d3stats.models.scores.payoff import AdvocatePayoff, payoff_of
 from d3stats.models.separation import Separation, separation
 
 __all__ = [

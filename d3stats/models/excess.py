@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from d3stats._check import choice, integer, whole_numbers
-from d3stats.models._maxima import integrate, mean_of_max, require_mean
-from d3stats.models._stop_loss import StopLoss
-from d3stats.models.score_law import ScoreLaw, as_law
+from d3stats.models.scores import ScoreLaw, as_law
+from d3stats.models.scores.maxima import integrate, mean_of_max, require_mean
+from d3stats.models.scores.stop_loss import StopLoss
 
 __all__ = ["excess_wealth", "excess_wealth_table", "gain_of_max", "gain_table", "gini_mean_difference"]
 
@@ -52,7 +52,7 @@ def excess_wealth(law: Any, u: ArrayLike) -> Floats:
     --------
     Uniform scores have W(u) = (1 - u)^2 / 2, and exponential ones a multiple of 1 - u:
 
-    >>> from d3stats.models.named_laws import exponential, uniform
+    >>> from d3stats.models.scores import exponential, uniform
     >>> excess_wealth(uniform(), [0, 0.5, 1]).round(6).tolist()
     [0.5, 0.125, 0.0]
     >>> excess_wealth(exponential(2), [0, 0.5, 0.9]).round(6).tolist()
@@ -79,7 +79,7 @@ def gini_mean_difference(law: Any) -> float:
 
     Examples
     --------
-    >>> from d3stats.models.named_laws import uniform
+    >>> from d3stats.models.scores import uniform
     >>> round(gini_mean_difference(uniform()), 12), gini_mean_difference({1: 0.5, 20: 0.5})
     (0.333333333333, 9.5)
     """
@@ -120,7 +120,7 @@ def gain_of_max(
 
     Examples
     --------
-    >>> from d3stats.models.named_laws import uniform
+    >>> from d3stats.models.scores import uniform
     >>> gain_of_max(uniform(), [1, 2, 5]).round(6).tolist()
     [0.0, 0.166667, 0.333333]
     >>> gain_of_max(uniform(), [1, 2, 5], route="wealth").round(6).tolist()
@@ -170,7 +170,7 @@ def excess_wealth_table(first: Any, second: Any, *, n: int = 400) -> pd.DataFram
 
     Examples
     --------
-    >>> from d3stats.models.named_laws import uniform
+    >>> from d3stats.models.scores import uniform
     >>> excess_wealth_table(uniform(0.5, 1), uniform(), n=2)
           u    first   second  difference
     0  0.25  0.140625  0.28125   -0.140625
@@ -192,7 +192,7 @@ def gain_table(first: Any, second: Any, k: Sequence[int] = tuple(range(2, 11))) 
 
     Examples
     --------
-    >>> from d3stats.models.named_laws import exponential
+    >>> from d3stats.models.scores import exponential
     >>> gain_table(exponential(2), exponential(1), k=[2, 3])
        k     first    second  difference
     0  2  1.000000  0.500000    0.500000

@@ -17,9 +17,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import number, probability
-from d3stats.models._arrays import prior, whole
-from d3stats.models._beta_posterior import BetaPosterior, Floats, cells_of, variance
-from d3stats.models._gaps import ascents, signed_gaps
+from d3stats.models.gaps.arrays import prior, whole
+from d3stats.models.gaps.ascents import ascents, signed_gaps
+from d3stats.models.gaps.beta_posterior import BetaPosterior, Floats, cells_of, variance
 
 if TYPE_CHECKING:
     from d3stats.trajectories import Trajectories

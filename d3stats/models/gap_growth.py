@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from d3stats._check import integer
-from d3stats.models._slack import OrderCheck, rounding, verdict, with_means
 from d3stats.models.excess import gain_of_max, gini_mean_difference
 from d3stats.models.orders import dilation_order
-from d3stats.models.score_law import MaxLaw, ScoreLaw
+from d3stats.models.scores import MaxLaw, ScoreLaw
+from d3stats.models.scores.slack import OrderCheck, rounding, verdict, with_means
 from d3stats.models.separation import separation
 
 __all__ = ["GapGrowth", "ceiling_limit", "gain_condition", "gap_growth_conditions", "gini_condition"]
@@ -69,7 +69,7 @@ def gain_condition(first: Any, second: Any, k: int) -> OrderCheck:
 
     Examples
     --------
-    >>> from d3stats.models.named_laws import uniform
+    >>> from d3stats.models.scores import uniform
     >>> round(gain_condition(uniform(0.5, 1), uniform(), 2).margin, 6)
     -0.083333
     """
@@ -132,7 +132,7 @@ def gap_growth_conditions(first: Any, second: Any, k: int) -> GapGrowth:
 
     Examples
     --------
-    >>> from d3stats.models.named_laws import exponential, uniform
+    >>> from d3stats.models.scores import exponential, uniform
     >>> found = gap_growth_conditions(exponential(2), exponential(1), 3)
     >>> found.promised, round(found.conclusion.margin, 6)
     (True, 0.688889)

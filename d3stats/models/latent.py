@@ -28,28 +28,28 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from d3stats.models._belief_law import BeliefLaw, belief_law, expected_belief, fresh_share_needed
-from d3stats.models._compound import (
+from d3stats.models.beliefs.compound import (
     NeighbourCondition,
     dirichlet_expected_belief,
     is_martingale,
     panel_drift,
     panel_drift_complete,
 )
-from d3stats.models._concepts import (
+from d3stats.models.beliefs.concepts import (
     checked_counts,
     checked_responses,
     checked_table,
     checked_truth,
     posterior,
 )
-from d3stats.models._consensus import (
+from d3stats.models.beliefs.consensus import (
     VoteOrConsensus,
     consensus_probability,
     count_pmf,
     majority_accuracy,
     vote_or_consensus,
 )
+from d3stats.models.beliefs.law import BeliefLaw, belief_law, expected_belief, fresh_share_needed
 
 __all__ = [
     "Amplification",

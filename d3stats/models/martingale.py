@@ -37,8 +37,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from d3stats._check import choice, integer, probability
-from d3stats.models._increments import increments_of
-from d3stats.models._martingale_tables import POOLED, look, notes_on
+from d3stats.models.martingales.increments import increments_of
+from d3stats.models.martingales.tables import POOLED, look, notes_on
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from d3stats.models._slack import (
+from d3stats.models.scores import as_law
+from d3stats.models.scores.slack import (
     OrderCheck,
     Steps,
     drop,
@@ -34,8 +35,7 @@ from d3stats.models._slack import (
     verdict,
     with_means,
 )
-from d3stats.models._stop_loss import StopLoss, corners, logit_quantile
-from d3stats.models.score_law import as_law
+from d3stats.models.scores.stop_loss import StopLoss, corners, logit_quantile
 
 __all__ = [
     "OrderCheck",
@@ -65,7 +65,7 @@ def dominates(first: Any, second: Any) -> OrderCheck:
 
     Examples
     --------
-    >>> from d3stats.models.named_laws import uniform
+    >>> from d3stats.models.scores import uniform
     >>> dominates(uniform(0.5, 1), uniform()).holds
     True
     >>> dominates({1: 0.5, 20: 0.5}, {10: 1})
@@ -108,7 +108,7 @@ def excess_wealth_order(first: Any, second: Any) -> OrderCheck:
 
     Examples
     --------
-    >>> from d3stats.models.named_laws import exponential, uniform
+    >>> from d3stats.models.scores import exponential, uniform
     >>> excess_wealth_order(exponential(2), exponential(1)).holds
     True
     >>> found = excess_wealth_order(uniform(0.5, 1), uniform())
@@ -147,7 +147,7 @@ def dispersive_order(first: Any, second: Any) -> OrderCheck:
 
     Examples
     --------
-    >>> from d3stats.models.named_laws import normal
+    >>> from d3stats.models.scores import normal
     >>> dispersive_order(normal(0, 2), normal(5, 1)).holds
     True
     >>> found = dispersive_order({0: 0.5, 1: 0.5}, {0: 0.25, 1: 0.75})
@@ -235,7 +235,7 @@ def is_dfr(law: Any) -> OrderCheck:
 
     Examples
     --------
-    >>> from d3stats.models.named_laws import uniform, weibull
+    >>> from d3stats.models.scores import uniform, weibull
     >>> is_dfr(weibull(0.7, 2)).holds, is_dfr(weibull(1.2, 2)).holds, is_dfr(uniform()).margin
     (True, False, -inf)
     """

@@ -44,7 +44,7 @@ def phase_table(
 
     Examples
     --------
-    >>> from d3stats.models.named_laws import uniform
+    >>> from d3stats.models.scores import uniform
     >>> table = phase_table(lambda floor, room: (uniform(floor, 1), uniform(0, 1 + room)),
     ...                     {"floor": [0.2, 0.5], "room": [0.0]}, k=3)
     >>> table.round(3)[["floor", "room", "gap_change", "ranking_change"]].values.tolist()

@@ -11,9 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import whole_numbers
-from d3stats.models._best_of_k import chances, integrated, summed
-from d3stats.models._maxima import require_mean
-from d3stats.models.score_law import ScoreLaw, as_law
+from d3stats.models.scores import ScoreLaw, as_law
+from d3stats.models.scores.best_of_k import chances, integrated, summed
+from d3stats.models.scores.maxima import require_mean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,10 +16,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import choice, number, probability
-from d3stats.models._arrays import floats, prior, refuse_any
-from d3stats.models._beta_posterior import KINDS, Floats, Kind
-from d3stats.models._gaps import signed_gaps
-from d3stats.models._posterior_table import posterior_table
+from d3stats.models.gaps.arrays import floats, prior, refuse_any
+from d3stats.models.gaps.ascents import signed_gaps
+from d3stats.models.gaps.beta_posterior import KINDS, Floats, Kind
+from d3stats.models.gaps.table import posterior_table
 
 if TYPE_CHECKING:
     from d3stats.trajectories import Trajectories

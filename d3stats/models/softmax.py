@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats.models._softmax_mean import softmax_mean, temperature_of
-from d3stats.models.score_law import DiscreteLaw
+from d3stats.models.scores import DiscreteLaw
+from d3stats.models.scores.softmax_mean import softmax_mean, temperature_of
 
 __all__ = [
     "SelectedScore",

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import choice, number
-from d3stats.models._arrays import floats, prior, refuse_any
-from d3stats.models._beta_posterior import BetaPosterior, Floats
+from d3stats.models.gaps.arrays import floats, prior, refuse_any
+from d3stats.models.gaps.beta_posterior import BetaPosterior, Floats
 
 if TYPE_CHECKING:
     from d3stats.trajectories import Trajectories

@@ -7,10 +7,10 @@ from functools import lru_cache
 import numpy as np
 
 from d3stats.models.orders import dilation_order, dispersive_order, excess_wealth_order, is_dfr
-from d3stats.models.score_law import MaxLaw, ScoreLaw
+from d3stats.models.scores import MaxLaw, ScoreLaw
 from d3stats.models.separation import Separation, separation
 from d3stats.theory.claim import Assumption
-from d3stats.theory.families import Advocates
+from d3stats.theory.instances.families import Advocates
 
 __all__ = [
     "AHEAD",

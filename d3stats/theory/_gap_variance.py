@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from d3stats.theory._gap_cases import (
+from d3stats.theory.claim import Assumption, Claim, Source
+from d3stats.theory.instances.gaps import (
     POSTERIOR,
     GapDebate,
     beta_variance,
     debates,
 )
-from d3stats.theory._small import counts, sign
-from d3stats.theory.claim import Assumption, Claim, Source
+from d3stats.theory.instances.small import counts, sign
 from d3stats.theory.sources import D3, HERE
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from d3stats.models.softmax import softmax_selected, softmax_weighted
-from d3stats.theory._advocate_scores import Team, some_team
-from d3stats.theory._dice import drawn
 from d3stats.theory.claim import Assumption, Claim, Source
+from d3stats.theory.instances.dice import drawn
+from d3stats.theory.instances.given_scores import Team, some_team
 from d3stats.theory.sources import ADVOCATES, HERE
 
 if TYPE_CHECKING:

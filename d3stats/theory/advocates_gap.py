@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from d3stats.theory._gap_cases import (
+from d3stats.theory.claim import Assumption, Claim, Source
+from d3stats.theory.instances.gaps import (
     POSTERIOR,
     GapDebate,
     bound_quantities,
     debates,
     debates_near_one,
 )
-from d3stats.theory.claim import Assumption, Claim, Source
 from d3stats.theory.sources import ADVOCATES, HERE
 
 __all__ = ["CLAIMS"]

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from d3stats.theory._advocate_scores import (
+from d3stats.theory.claim import Assumption, Claim, Source
+from d3stats.theory.instances.dice import drawn
+from d3stats.theory.instances.given_scores import (
     Curves,
     Scores,
     improving_scores,
     some_curves,
     some_scores,
 )
-from d3stats.theory._dice import drawn
-from d3stats.theory.claim import Assumption, Claim, Source
 from d3stats.theory.sources import ADVOCATES, HERE
 
 if TYPE_CHECKING:

@@ -8,7 +8,10 @@ from math import floor
 from typing import TYPE_CHECKING
 
 from d3stats.models.gap import BetaGap
-from d3stats.theory._gap_cases import (
+from d3stats.theory._gap_reading import READING, GapPath
+from d3stats.theory._gap_variance import VARIANCE_CLAIMS, Trial
+from d3stats.theory.claim import Assumption, Claim, Source
+from d3stats.theory.instances.gaps import (
     POSTERIOR,
     GapDebate,
     bound_quantities,
@@ -16,10 +19,7 @@ from d3stats.theory._gap_cases import (
     debates_above,
     proper_prior,
 )
-from d3stats.theory._gap_reading import READING, GapPath
-from d3stats.theory._gap_variance import VARIANCE_CLAIMS, Trial
-from d3stats.theory._small import positive, rounds, shares
-from d3stats.theory.claim import Assumption, Claim, Source
+from d3stats.theory.instances.small import positive, rounds, shares
 from d3stats.theory.sources import D3, HERE
 
 if TYPE_CHECKING:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from d3stats.models.named_laws import uniform
-from d3stats.models.score_law import DiscreteLaw
+from d3stats.models.scores import DiscreteLaw, uniform
 from d3stats.theory._advocate_conditions import DOMINANCE, INDEPENDENT, SEVERAL, one_and_best
 from d3stats.theory.claim import Claim, Source
-from d3stats.theory.families import Advocates, dominating_pairs, pairs
+from d3stats.theory.instances.families import Advocates, dominating_pairs, pairs
 from d3stats.theory.sources import D3
 
 __all__ = ["CLAIMS", "advocate_numbers", "gap_rise", "mean_gap_rise", "ranking_rise"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from d3stats.theory._vote_cases import (
+from d3stats.theory.claim import Assumption, Claim, Source
+from d3stats.theory.instances.votes import (
     Ballot,
     Listeners,
     ballots,
@@ -12,7 +13,6 @@ from d3stats.theory._vote_cases import (
     level_listeners,
     listeners,
 )
-from d3stats.theory.claim import Assumption, Claim, Source
 from d3stats.theory.sources import DEBATE_OR_VOTE, HERE
 
 __all__ = ["CLAIMS", "Ballot", "Listeners"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from d3stats.models.excess import gain_of_max
 from d3stats.models.orders import dispersive_order, is_dfr
-from d3stats.models.score_law import MaxLaw
+from d3stats.models.scores import MaxLaw
 from d3stats.models.separation import ranking_probability
 from d3stats.theory._advocate_conditions import (
     AHEAD,
@@ -22,7 +22,7 @@ from d3stats.theory._advocate_conditions import (
 )
 from d3stats.theory.claim import Assumption, Claim, Source
 from d3stats.theory.d3_separation import advocate_numbers, gap_rise
-from d3stats.theory.families import (
+from d3stats.theory.instances.families import (
     Advocates,
     BestOf,
     dfr_laws,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from d3stats.theory._concept_cases import (
+from d3stats.theory.claim import Assumption, Claim, Source
+from d3stats.theory.instances.concepts import (
     STRONG,
     Discussion,
     Evidence,
@@ -12,8 +13,7 @@ from d3stats.theory._concept_cases import (
     evidence,
     strong_discussions,
 )
-from d3stats.theory._small import sign
-from d3stats.theory.claim import Assumption, Claim, Source
+from d3stats.theory.instances.small import sign
 from d3stats.theory.sources import HERE, STABILITY
 
 __all__ = ["CLAIMS", "Discussion", "Evidence"]

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from d3stats.models.score_law import ScoreLaw
+from d3stats.models.scores import ScoreLaw
 from d3stats.models.separation import separation
 from d3stats.theory._advocate_conditions import BOUNDED, CEILING, INDEPENDENT, SEVERAL, one_and_best
 from d3stats.theory.claim import Claim, Source
 from d3stats.theory.d3_separation import advocate_numbers
-from d3stats.theory.families import Advocates, bounded_pairs, ceiling_pairs
+from d3stats.theory.instances.families import Advocates, bounded_pairs, ceiling_pairs
 from d3stats.theory.sources import D3, HERE
 
 __all__ = ["CLAIMS"]

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from d3stats.models.named_laws import beta, weibull
-from d3stats.models.score_law import DiscreteLaw
+from d3stats.models.scores import DiscreteLaw, beta, weibull
 from d3stats.models.separation import separation
 
 SLACK = float(os.environ.get("D3STATS_BENCH_SLACK", "5"))

@@ -18,7 +18,7 @@ from d3stats.models.advocates import (
     effective_advocates,
     score_correlation,
 )
-from d3stats.models.score_law import DiscreteLaw, MixtureLaw, as_law
+from d3stats.models.scores import DiscreteLaw, MixtureLaw, as_law
 from d3stats.models.separation import separation
 
 RUBRIC = {1: 0.1, 5: 0.2, 9: 0.4, 10: 0.3}

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from d3stats import Trajectories
-from d3stats.models._clustered import clustered_mean, clustered_slope, joint_zero
 from d3stats.models.martingale import MartingaleTest, martingale_test
+from d3stats.models.martingales.clustered import clustered_mean, clustered_slope, joint_zero
 from d3stats.simulate import simulate
 from d3stats.worlds import Conformity, DirichletCompound, Voter
 

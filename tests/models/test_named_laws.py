@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from d3stats.models.named_laws import beta, exponential, normal, uniform, weibull
-from d3stats.models.score_law import ScoreLaw, as_law
+from d3stats.models.scores import ScoreLaw, as_law, beta, exponential, normal, uniform, weibull
 
 PAIRS: list[tuple[ScoreLaw, Any]] = [
     (uniform(0.5, 2), stats.uniform(0.5, 1.5)),
@@ -26,7 +25,7 @@ PAIRS: list[tuple[ScoreLaw, Any]] = [
 LEVELS = np.array([1e-12, 1e-6, 1e-3, 0.1, 0.5, 0.9, 0.999])
 
 
-@pytest.mark.parametrize(("law", "frozen"), PAIRS, ids=repr)
+@pytest.mark.parametrize(("law", "frozen"), PAIRS, ids=[repr(law) for law, _ in PAIRS])
 def test_a_named_law_is_the_frozen_one_of_scipy(law: ScoreLaw, frozen: Any) -> None:
     x = np.concatenate([frozen.ppf(LEVELS), frozen.isf(LEVELS)])
     inside = (x > law.support[0]) & (x < law.support[1])
@@ -39,7 +38,7 @@ def test_a_named_law_is_the_frozen_one_of_scipy(law: ScoreLaw, frozen: Any) -> N
     assert law.support == tuple(float(end) for end in frozen.support())
 
 
-@pytest.mark.parametrize(("law", "frozen"), PAIRS, ids=repr)
+@pytest.mark.parametrize(("law", "frozen"), PAIRS, ids=[repr(law) for law, _ in PAIRS])
 def test_outside_its_support_a_law_has_nothing(law: ScoreLaw, frozen: Any) -> None:
     del frozen
     low, high = law.support
@@ -53,7 +52,7 @@ def test_outside_its_support_a_law_has_nothing(law: ScoreLaw, frozen: Any) -> No
         assert law.density(high + 1) == 0
 
 
-@pytest.mark.parametrize(("law", "frozen"), PAIRS, ids=repr)
+@pytest.mark.parametrize(("law", "frozen"), PAIRS, ids=[repr(law) for law, _ in PAIRS])
 def test_draws_follow_the_law(law: ScoreLaw, frozen: Any) -> None:
     drawn = law.sample((2000, 2), rng=3)
     assert drawn.shape == (2000, 2)
@@ -61,7 +60,7 @@ def test_draws_follow_the_law(law: ScoreLaw, frozen: Any) -> None:
     np.testing.assert_array_equal(drawn, law.sample((2000, 2), rng=3))
 
 
-@pytest.mark.parametrize(("law", "frozen"), PAIRS, ids=repr)
+@pytest.mark.parametrize(("law", "frozen"), PAIRS, ids=[repr(law) for law, _ in PAIRS])
 def test_far_tails_keep_their_digits(law: ScoreLaw, frozen: Any) -> None:
     del frozen
     # Next to an end other than zero, floats of the score are too coarse.

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from d3stats.models._maxima import mean_of_max
 from d3stats.models.excess import (
     excess_wealth,
     excess_wealth_table,
@@ -22,7 +21,6 @@ from d3stats.models.excess import (
     gini_mean_difference,
 )
 from d3stats.models.gap_growth import ceiling_limit, gain_condition, gap_growth_conditions, gini_condition
-from d3stats.models.named_laws import beta, exponential, normal, uniform, weibull
 from d3stats.models.orders import (
     dilation_order,
     dispersive_order,
@@ -30,7 +28,19 @@ from d3stats.models.orders import (
     excess_wealth_order,
     is_dfr,
 )
-from d3stats.models.score_law import DiscreteLaw, MaxLaw, MixtureLaw, ScoreLaw, as_law
+from d3stats.models.scores import (
+    DiscreteLaw,
+    MaxLaw,
+    MixtureLaw,
+    ScoreLaw,
+    as_law,
+    beta,
+    exponential,
+    normal,
+    uniform,
+    weibull,
+)
+from d3stats.models.scores.maxima import mean_of_max
 from d3stats.models.separation import separation
 
 KS = [1, 2, 3, 5, 10, 50]

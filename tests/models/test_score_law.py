@@ -10,9 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from d3stats.models._maxima import log_below, log_cdf, mean_of_max
-from d3stats.models.named_laws import beta, exponential, normal, uniform
-from d3stats.models.score_law import ContinuousLaw, DiscreteLaw, MaxLaw, MixtureLaw, ScoreLaw, as_law
+from d3stats.models.scores import (
+    ContinuousLaw,
+    DiscreteLaw,
+    MaxLaw,
+    MixtureLaw,
+    ScoreLaw,
+    as_law,
+    beta,
+    exponential,
+    normal,
+    uniform,
+)
+from d3stats.models.scores.maxima import log_below, log_cdf, mean_of_max
 
 SILENT = MixtureLaw([DiscreteLaw([0, 0.5], [0.6, 0.4]), beta(2, 3)], [0.25, 0.75])
 LAWS: list[ScoreLaw] = [

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from d3stats.models._best_of_k import integrated, summed
 from d3stats.models.logged_separation import separation_from_scores
-from d3stats.models.named_laws import beta, exponential, normal, uniform, weibull
 from d3stats.models.phases import phase_table
-from d3stats.models.score_law import DiscreteLaw, MixtureLaw, as_law
+from d3stats.models.scores import DiscreteLaw, MixtureLaw, as_law, beta, exponential, normal, uniform, weibull
+from d3stats.models.scores.best_of_k import integrated, summed
 from d3stats.models.separation import Separation, ranking_probability, separation
 
 NUMBERS = ("expected_gap", "mean_gap", "mean_first", "mean_second", "prob_first", "prob_tie", "prob_second")

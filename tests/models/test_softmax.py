@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from d3stats.models.score_law import as_law
+from d3stats.models.scores import as_law
 from d3stats.models.separation import separation
 from d3stats.models.softmax import (
     softmax_law,

@@ -10,9 +10,8 @@ from scipy import special, stats
 
 from d3stats.models.excess import excess_wealth, gain_table, gini_mean_difference
 from d3stats.models.gap_growth import ceiling_limit, gain_condition, gap_growth_conditions, gini_condition
-from d3stats.models.named_laws import beta, exponential, normal, uniform, weibull
 from d3stats.models.orders import dilation_order, dispersive_order, dominates, excess_wealth_order, is_dfr
-from d3stats.models.score_law import ScoreLaw
+from d3stats.models.scores import ScoreLaw, beta, exponential, normal, uniform, weibull
 
 PAIRS: dict[str, tuple[Any, Any]] = {
     "1 vs U(0,1)": ({1: 1}, uniform()),

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from d3stats.models.named_laws import beta, exponential, normal, uniform, weibull
-from d3stats.models.score_law import DiscreteLaw
+from d3stats.models.scores import DiscreteLaw, beta, exponential, normal, uniform, weibull
 from d3stats.models.separation import separation
 
 UNIFORM = (stats.uniform(0.5, 0.5), stats.uniform())

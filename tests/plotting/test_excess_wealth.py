@@ -13,7 +13,7 @@ import pytest
 from matplotlib.text import Text
 
 from d3stats.models.excess import excess_wealth_table, gain_table
-from d3stats.models.named_laws import beta, exponential, uniform
+from d3stats.models.scores import beta, exponential, uniform
 from d3stats.plotting import ONE_COLUMN, TWO_COLUMNS, plot_excess_wealth, use_style
 
 CROSSING = (beta(1, 2), beta(0.5, 2))

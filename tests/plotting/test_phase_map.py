@@ -14,8 +14,8 @@ from matplotlib.colors import to_rgba
 from matplotlib.patches import Patch
 
 from d3stats.models.logged_separation import separation_from_scores
-from d3stats.models.named_laws import uniform
 from d3stats.models.phases import phase_table
+from d3stats.models.scores import uniform
 from d3stats.models.separation import separation
 from d3stats.plotting import ONE_COLUMN, TWO_COLUMNS, plot_phase_map, use_style
 

@@ -20,8 +20,8 @@ from d3stats.models.latent import (
     panel_drift,
 )
 from d3stats.theory import claim
-from d3stats.theory._concept_cases import Discussion, Evidence, discussions, evidence
-from d3stats.theory._vote_cases import Ballot, Listeners, listeners
+from d3stats.theory.instances.concepts import Discussion, Evidence, discussions, evidence
+from d3stats.theory.instances.votes import Ballot, Listeners, listeners
 from d3stats.theory.ks_lemma import TwoRounds
 from d3stats.theory.theorem_d import Copying, absorbed_right, condorcet_panels, copying, voter_row
 

@@ -11,14 +11,14 @@ from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from d3stats.models import named_laws, orders
-from d3stats.models.score_law import DiscreteLaw, MaxLaw, MixtureLaw, ScoreLaw
+from d3stats.models import orders, scores
+from d3stats.models.scores import DiscreteLaw, MaxLaw, MixtureLaw, ScoreLaw
 from d3stats.models.separation import ranking_probability, separation
-from d3stats.theory import _advocate_scores, _dice, _dominance, _spread, families
-from d3stats.theory._advocate_scores import improving_scores, some_curves, some_scores, some_team
-from d3stats.theory._dice import drawn
-from d3stats.theory._shapes import Moved, Shape
-from d3stats.theory.families import Advocates, BestOf
+from d3stats.theory.instances import dice, dominance, families, given_scores, spread
+from d3stats.theory.instances.dice import drawn
+from d3stats.theory.instances.families import Advocates, BestOf
+from d3stats.theory.instances.given_scores import improving_scores, some_curves, some_scores, some_team
+from d3stats.theory.instances.shapes import Moved, Shape
 
 PAIRS = (
     families.pairs,
@@ -128,7 +128,7 @@ def test_laws_come_from_every_family() -> None:
 
     def look(law: ScoreLaw) -> None:
         pieces = parts(law)
-        names = {repr(p).split("(")[0] for p in pieces if type(p).__module__ == named_laws.__name__}
+        names = {repr(p).split("(")[0] for p in pieces if type(p).__module__ == scores.named.__name__}
         seen.update(names)
         if any(isinstance(p, DiscreteLaw) and p.points.max() > 3 for p in pieces):
             seen.add("rubric")
@@ -154,8 +154,8 @@ def shares(strategy: st.SearchStrategy[Advocates], *properties: Callable[[Advoca
 
 
 def test_the_families_are_wider_than_their_simplest_members() -> None:
-    wealth = drawn(lambda dice: Advocates(*_spread.wealthier_table(dice), 2))
-    raised = drawn(lambda dice: Advocates(*_dominance.raised(dice), 2))
+    wealth = drawn(lambda dice: Advocates(*spread.wealthier_table(dice), 2))
+    raised = drawn(lambda dice: Advocates(*dominance.raised(dice), 2))
     found = [
         *shares(
             wealth,
@@ -176,7 +176,7 @@ def test_the_families_are_wider_than_their_simplest_members() -> None:
 
 
 def test_nothing_is_filtered() -> None:
-    for module in (families, _dice, _dominance, _spread, _advocate_scores):
+    for module in (families, dice, dominance, spread, given_scores):
         with open(module.__file__) as file:
             text = file.read()
         assert ".filter(" not in text
@@ -184,23 +184,23 @@ def test_nothing_is_filtered() -> None:
 
 
 def test_dominating_tables_shrink_to_a_sure_score_against_a_coin() -> None:
-    tables = drawn(lambda dice: Advocates(*_dominance.raised(dice), 2))
+    tables = drawn(lambda dice: Advocates(*dominance.raised(dice), 2))
     found = some(tables, lambda a: a.second.support[0] != a.second.support[1])
     assert str(found) == "1 against {0: 1/2, 1: 1/2}, k = 2"
 
 
 def test_improving_scores_improve_and_curves_do_not_cross() -> None:
-    def improved(s: _advocate_scores.Scores) -> None:
+    def improved(s: given_scores.Scores) -> None:
         one, two = s.improvements
         assert min(one, two) >= 0
         assert s.single == 0 or (one - two) * s.single > 0
         assert max(s.first + s.second) <= 1
 
-    def higher(c: _advocate_scores.Curves) -> None:
+    def higher(c: given_scores.Curves) -> None:
         assert all(b > a for a, b in zip(c.single, c.several, strict=True))
         assert c.rounds(c.single) <= len(c.single)
 
-    def agreed(t: _advocate_scores.Team) -> None:
+    def agreed(t: given_scores.Team) -> None:
         tops = [g for g, own in zip(t.judge, t.inner, strict=True) if own == max(t.inner)]
         assert set(tops) == {max(t.judge)}
         assert t.apart <= 0.1
@@ -249,4 +249,4 @@ def test_a_moved_table_keeps_its_atoms() -> None:
 
 def test_a_best_of_k_says_what_it_is() -> None:
     assert str(BestOf(DiscreteLaw([0, 1], [0.5, 0.5]), 3)) == "best of 3 of {0: 1/2, 1: 1/2}"
-    assert families.describe(MaxLaw(named_laws.uniform(), 2)) == "best of 2 of uniform(0, 1)"
+    assert families.describe(MaxLaw(scores.uniform(), 2)) == "best of 2 of uniform(0, 1)"

@@ -11,9 +11,9 @@ from hypothesis import given
 
 from d3stats.models.gap import BetaGap
 from d3stats.theory import claim
-from d3stats.theory._gap_cases import GapDebate, debates, debates_near_one
 from d3stats.theory._gap_variance import Trial, trials
 from d3stats.theory.d3_gap import Course
+from d3stats.theory.instances.gaps import GapDebate, debates, debates_near_one
 
 ONE, QUARTER = Fraction(1), Fraction(1, 4)
 ALL_OR_NOTHING = Course(ONE, ONE, (Fraction(0), ONE), 10, QUARTER)

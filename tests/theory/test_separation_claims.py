@@ -9,13 +9,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from d3stats.models.named_laws import beta, exponential, normal, uniform, weibull
-from d3stats.models.score_law import DiscreteLaw, MaxLaw, MixtureLaw, ScoreLaw, as_law
+from d3stats.models.scores import (
+    DiscreteLaw,
+    MaxLaw,
+    MixtureLaw,
+    ScoreLaw,
+    as_law,
+    beta,
+    exponential,
+    normal,
+    uniform,
+    weibull,
+)
 from d3stats.models.separation import separation
 from d3stats.theory import claim, find_counterexample
-from d3stats.theory._advocate_scores import Curves, Scores, Team
-from d3stats.theory._shapes import Moved
-from d3stats.theory.families import Advocates, BestOf
+from d3stats.theory.instances.families import Advocates, BestOf
+from d3stats.theory.instances.given_scores import Curves, Scores, Team
+from d3stats.theory.instances.shapes import Moved
 
 SURE, COIN = DiscreteLaw([1], [1]), DiscreteLaw([0, 1], [0.5, 0.5])
 FALSE_PAIRS: list[tuple[ScoreLaw, ScoreLaw, int, float, float]] = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from d3stats.theory._dice import Dice
+from d3stats.theory.instances.dice import Dice
 
 __all__ = ["Curves", "Scores", "Team", "improving_scores", "some_curves", "some_scores", "some_team"]
 

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from d3stats.models.score_law import MaxLaw, MixtureLaw, ScoreLaw
+from d3stats.models.scores.law import ScoreLaw
+from d3stats.models.scores.maximum import MaxLaw
+from d3stats.models.scores.mixture import MixtureLaw
 
 __all__ = ["StopLoss", "corners", "logit_quantile", "middle"]
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from d3stats.models.score_law import ContinuousLaw, DiscreteLaw, MaxLaw, MixtureLaw, ScoreLaw
-from d3stats.theory import _dominance, _spread
-from d3stats.theory._dice import Dice, drawn, some_law
-from d3stats.theory._shapes import Moved
+from d3stats.models.scores import ContinuousLaw, DiscreteLaw, MaxLaw, MixtureLaw, ScoreLaw
+from d3stats.theory.instances import dominance, spread
+from d3stats.theory.instances.dice import Dice, drawn, some_law
+from d3stats.theory.instances.shapes import Moved
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -112,7 +112,7 @@ def pairs() -> SearchStrategy[Advocates]:
 
 def dfr_laws() -> SearchStrategy[BestOf]:
     """Return one law with a falling failure rate, maybe with an atom at 0, and a number of advocates."""
-    return drawn(lambda dice: BestOf(_spread.falling_rate(dice), _k(dice)))
+    return drawn(lambda dice: BestOf(spread.falling_rate(dice), _k(dice)))
 
 
 def dominating_pairs() -> SearchStrategy[Advocates]:
@@ -121,12 +121,12 @@ def dominating_pairs() -> SearchStrategy[Advocates]:
     Tables whose points are raised one by one, laws that are moved up or stretched from their lower end, Beta and
     uniform laws ordered by their parameters, powers of one distribution function, and mixtures of such pairs.
     """
-    return _advocates(_dominance.ordered)
+    return _advocates(dominance.ordered)
 
 
 def lehmann_pairs() -> SearchStrategy[Advocates]:
     """Return pairs without ties of which one distribution function is a power of the other."""
-    return _advocates(lambda dice: _dominance.swapped(dice, _dominance.powers(dice)))
+    return _advocates(lambda dice: dominance.swapped(dice, dominance.powers(dice)))
 
 
 def dispersive_pairs() -> SearchStrategy[Advocates]:
@@ -135,7 +135,7 @@ def dispersive_pairs() -> SearchStrategy[Advocates]:
     Tables whose jumps grow, laws that are stretched, an exponential or normal law that is nowhere denser than a
     uniform one, and the best of several scores with a falling failure rate against one.
     """
-    return _advocates(_spread.dispersed)
+    return _advocates(spread.dispersed)
 
 
 def excess_wealth_pairs() -> SearchStrategy[Advocates]:
@@ -144,7 +144,7 @@ def excess_wealth_pairs() -> SearchStrategy[Advocates]:
     Those of :func:`dispersive_pairs`, tables whose jumps move up in level, and exponential laws against laws with
     a monotone failure rate and a mean on the right side of theirs.
     """
-    return _advocates(_spread.wealthier)
+    return _advocates(spread.wealthier)
 
 
 def dfr_pairs() -> SearchStrategy[Advocates]:
@@ -152,18 +152,18 @@ def dfr_pairs() -> SearchStrategy[Advocates]:
 
     Exponential and Weibull laws, mixtures of exponentials, and such laws with an atom at 0.
     """
-    return _advocates(_spread.decreasing_rates)
+    return _advocates(spread.decreasing_rates)
 
 
 def bounded_pairs() -> SearchStrategy[Advocates]:
     """Return pairs of bounded laws."""
-    return _advocates(_spread.bounded)
+    return _advocates(spread.bounded)
 
 
 def ceiling_pairs() -> SearchStrategy[Advocates]:
     """Return pairs of bounded laws with a common essential supremum, not both of them points."""
-    return _advocates(_spread.common_ceiling)
+    return _advocates(spread.common_ceiling)
 
 
-def _advocates(build: Callable[[Dice], _dominance.Pair]) -> SearchStrategy[Advocates]:
+def _advocates(build: Callable[[Dice], dominance.Pair]) -> SearchStrategy[Advocates]:
     return drawn(lambda dice: Advocates(*build(dice), _k(dice)))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from d3stats.models.score_law import ScoreLaw
+from d3stats.models.scores.law import ScoreLaw
 
 __all__ = ["TOLERANCE", "beyond", "integrate", "log_below", "log_cdf", "mean_of_max", "require_mean"]
 

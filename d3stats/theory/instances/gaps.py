@@ -12,8 +12,8 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from d3stats.models.gap import BetaGap
-from d3stats.theory._small import between, positive, rounds, shares
 from d3stats.theory.claim import Assumption
+from d3stats.theory.instances.small import between, positive, rounds, shares
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from d3stats._check import RngLike, as_rng, number
-from d3stats.models.score_law import ScoreLaw
+from d3stats.models.scores.law import ScoreLaw
 
 __all__ = ["beta", "exponential", "normal", "uniform", "weibull"]
 

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats.models._maxima import require_mean
-from d3stats.models._stop_loss import StopLoss, corners, logit_quantile
-from d3stats.models.score_law import MaxLaw, MixtureLaw, ScoreLaw, as_law
+from d3stats.models.scores.law import ScoreLaw
+from d3stats.models.scores.maxima import require_mean
+from d3stats.models.scores.maximum import MaxLaw
+from d3stats.models.scores.mixture import MixtureLaw
+from d3stats.models.scores.read import as_law
+from d3stats.models.scores.stop_loss import StopLoss, corners, logit_quantile
 
 __all__ = [
     "GRID",

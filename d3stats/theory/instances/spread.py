@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from math import log
 
-from d3stats.models.score_law import MaxLaw, MixtureLaw, ScoreLaw
-from d3stats.theory._dice import Dice, share, some_law, some_shape, table
-from d3stats.theory._dominance import Pair, swapped
-from d3stats.theory._shapes import Shape, moved
+from d3stats.models.scores import MaxLaw, MixtureLaw, ScoreLaw
+from d3stats.theory.instances.dice import Dice, share, some_law, some_shape, table
+from d3stats.theory.instances.dominance import Pair, swapped
+from d3stats.theory.instances.shapes import Shape, moved
 
 __all__ = [
     "bounded",

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import integer
-from d3stats.models._maxima import integrate, mean_of_max, require_mean
-from d3stats.models.score_law import ScoreLaw, as_law
+from d3stats.models.scores.law import ScoreLaw
+from d3stats.models.scores.maxima import integrate, mean_of_max, require_mean
+from d3stats.models.scores.read import as_law
 
 __all__ = ["softmax_mean", "temperature_of"]
 

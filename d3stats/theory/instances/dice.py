@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from d3stats.models.score_law import DiscreteLaw, MixtureLaw, ScoreLaw
-from d3stats.theory._shapes import Shape
+from d3stats.models.scores import DiscreteLaw, MixtureLaw, ScoreLaw
+from d3stats.theory.instances.shapes import Shape
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike
-from d3stats.models import named_laws
-from d3stats.models.score_law import DiscreteLaw, MaxLaw, MixtureLaw, ScoreLaw
+from d3stats.models import scores
+from d3stats.models.scores import DiscreteLaw, MaxLaw, MixtureLaw, ScoreLaw
 
 __all__ = ["Moved", "Shape", "moved"]
 
@@ -22,7 +22,7 @@ class Moved(ScoreLaw):
 
     Examples
     --------
-    >>> law = Moved(named_laws.exponential(1), 2.0, 3.0)
+    >>> law = Moved(scores.exponential(1), 2.0, 3.0)
     >>> law.mean, law.support
     (5.0, (2.0, inf))
     """
@@ -108,14 +108,14 @@ class Shape:
     def at(self, start: float, scale: float) -> ScoreLaw:
         """Return the law of start + scale * Z."""
         if self.kind == "uniform":
-            return named_laws.uniform(start, start + scale)
+            return scores.uniform(start, start + scale)
         if self.kind == "normal":
-            return named_laws.normal(start, scale)
+            return scores.normal(start, scale)
         if self.kind == "beta":
-            return moved(named_laws.beta(self.a, self.b), start, scale)
+            return moved(scores.beta(self.a, self.b), start, scale)
         if self.kind == "exponential":
-            return moved(named_laws.exponential(scale), start, 1.0)
-        return moved(named_laws.weibull(self.a, scale), start, 1.0)
+            return moved(scores.exponential(scale), start, 1.0)
+        return moved(scores.weibull(self.a, scale), start, 1.0)
 
     @property
     def mean(self) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats.models._arrays import refuse_any
+from d3stats.models.gaps.arrays import refuse_any
 
 if TYPE_CHECKING:
     from d3stats.trajectories import Trajectories

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import choice, integer, probability
-from d3stats.models._concepts import checked_table, checked_truth, posterior, response_paths
+from d3stats.models.beliefs.concepts import checked_table, checked_truth, posterior, response_paths
 
 Floats = NDArray[np.float64]
 EVIDENCE = ("fresh", "self", "mixed")

@@ -15,8 +15,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice, probability
-from d3stats.models._arrays import floats, refuse
-from d3stats.models._posterior_table import posterior_table
+from d3stats.models.gaps.arrays import floats, refuse
+from d3stats.models.gaps.table import posterior_table
 
 Floats = NDArray[np.float64]
 Kind = Literal["equal-tailed", "hdi"]

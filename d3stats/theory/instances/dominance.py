@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from d3stats.models.score_law import MaxLaw, MixtureLaw, ScoreLaw
-from d3stats.theory._dice import Dice, share, some_shape, some_smooth, table
-from d3stats.theory._shapes import Shape
+from d3stats.models.scores import MaxLaw, MixtureLaw, ScoreLaw
+from d3stats.theory.instances.dice import Dice, share, some_shape, some_smooth, table
+from d3stats.theory.instances.shapes import Shape
 
 __all__ = ["Pair", "best", "ordered", "powers", "raised", "swapped"]
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats.models._maxima import beyond, integrate, log_below, log_cdf
-from d3stats.models.score_law import ScoreLaw
+from d3stats.models.scores.law import ScoreLaw
+from d3stats.models.scores.maxima import beyond, integrate, log_below, log_cdf
 
 __all__ = ["chances", "integrated", "summed"]
 

@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from d3stats._check import RngLike, as_rng, integer, probability
-from d3stats.models._diagonal import diagonal
-from d3stats.models._maxima import integrate, log_cdf, require_mean
-from d3stats.models.score_law import MaxLaw, ScoreLaw, as_law
+from d3stats.models.scores.diagonal import diagonal
+from d3stats.models.scores.law import ScoreLaw
+from d3stats.models.scores.maxima import integrate, log_cdf, require_mean
+from d3stats.models.scores.maximum import MaxLaw
+from d3stats.models.scores.read import as_law
 
 __all__ = ["CorrelatedMaxLaw", "correlated_max", "mean_of_power"]
 

@@ -1,0 +1,1 @@
+"""Beliefs over latent concepts: their laws after responses, on average, and at consensus. `latent` is its face."""

@@ -1,0 +1,1 @@
+"""Increments of a logged share, and what is estimated from them by cluster. `martingale` is its face."""
