@@ -1,15 +1,18 @@
-"""Put a study's tables into its findings, each between its marks, so that no number is copied by hand."""
+"""What studies share: where the real logs are, and tables put into findings, so that no number is copied by hand."""
 
 from __future__ import annotations
 
+import argparse
+import os
 import re
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-__all__ = ["filled", "write"]
+__all__ = ["data_folder", "filled", "run_on_data", "write"]
 
 Tables = Mapping[str, pd.DataFrame]
 Shown = Callable[[Tables], Tables]
@@ -41,6 +44,26 @@ def write(folder: Path, out: Path, found: Mapping[str, pd.DataFrame], shown: Sho
         findings = folder / "findings.md"
         findings.write_text(filled(findings.read_text(encoding="utf-8"), tables), encoding="utf-8")
     return tables
+
+
+def data_folder() -> Path:
+    """Return where the real logs are: ``D3STATS_DATA``, or the folder beside the repository."""
+    return Path(os.environ.get("D3STATS_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+
+
+def run_on_data(
+    folder: Path, about: str, study: Callable[[Path], Mapping[str, pd.DataFrame]], shown: Shown
+) -> None:
+    """Run a study of real logs from the command line: write its tables and print them; no data is an error."""
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
+    parser.add_argument("-o", "--out", type=Path, default=folder, help="folder for the CSV files")
+    out = parser.parse_args().out
+    data = data_folder()
+    if not data.is_dir():
+        sys.exit(f"REAL LOGS NOT READ: no folder {data} (set D3STATS_DATA)")
+    out.mkdir(parents=True, exist_ok=True)
+    for name, table in write(folder, out.resolve(), study(data), shown).items():
+        print(f"\n== {name}\n{table.to_string(index=False)}")
 
 
 def _cell(value: Any) -> str:

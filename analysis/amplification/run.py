@@ -8,7 +8,6 @@ from the first round alone. Writes a CSV per table and, into this folder only, t
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,8 +27,8 @@ from d3stats.trajectories import MISSING
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "martingale"), str(HERE.parents[1] / "simulations")]
 
-from findings_tables import write  # noqa: E402  # studies are no package
-from round_logs import data_folder, readable  # noqa: E402
+from findings_tables import run_on_data  # noqa: E402  # studies are no package
+from round_logs import readable  # noqa: E402
 
 LEVEL = 0.95
 
@@ -161,18 +160,5 @@ def p_of(value: float) -> str:
     return "<.001" if value < 0.0005 else f"{value:.3f}"
 
 
-def main() -> None:
-    """Write the tables and print them."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-o", "--out", type=Path, default=HERE)
-    out = parser.parse_args().out
-    folder = data_folder()
-    if not folder.is_dir():
-        sys.exit(f"REAL LOGS NOT COMPARED: no folder {folder} (set D3STATS_DATA)")
-    out.mkdir(parents=True, exist_ok=True)
-    for name, table in write(HERE, out, study(folder), shown).items():
-        print(f"\n== {name}\n{table.to_string(index=False)}")
-
-
 if __name__ == "__main__":
-    main()
+    run_on_data(HERE, __doc__ or "", study, shown)

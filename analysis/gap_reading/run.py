@@ -7,8 +7,6 @@ Writes a CSV per question and, into this folder only, the tables of ``findings.m
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
@@ -30,7 +28,7 @@ from d3stats.models.wins import score_wins, win_posterior
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "simulations"))
 
-from findings_tables import write  # noqa: E402  # beside the studies, which are no package
+from findings_tables import run_on_data  # noqa: E402  # beside the studies, which are no package
 
 SOURCE = "nilgeoutim__CS546_MajorityErrorDebate"
 CRITERIA = ("logic", "computation")
@@ -71,11 +69,6 @@ class Pairs:
         """Where exactly one side is known to be right, the other wrong, and both have scores, (pairs, rounds)."""
         known: NDArray[np.bool_] = (self.right.sum(axis=2) == 1) & ~np.isnan(self.lead)
         return known
-
-
-def data_folder() -> Path:
-    """Return where the logs are: ``D3STATS_DATA``, or the folder beside the repository."""
-    return Path(os.environ.get("D3STATS_DATA", HERE.parents[2] / "shared" / "data"))
 
 
 def turns(folder: Path) -> pd.DataFrame:
@@ -354,18 +347,5 @@ def _interval(row: Mapping[Any, Any], digits: int) -> str:
     )
 
 
-def main() -> None:
-    """Write the tables."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("-o", "--out", type=Path, default=HERE, help="folder for the CSV files")
-    out = parser.parse_args().out
-    folder = data_folder()
-    if not folder.is_dir():
-        sys.exit(f"REAL LOGS NOT READ: no folder {folder} (set D3STATS_DATA)")
-    out.mkdir(parents=True, exist_ok=True)
-    for name, table in write(HERE, out, study(folder), shown).items():
-        print(f"\n== {name}\n{table.to_string(index=False)}")
-
-
 if __name__ == "__main__":
-    main()
+    run_on_data(HERE, __doc__ or "", study, shown)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from typing import Any
 
 from d3stats import Trajectories, import_log
 
-__all__ = ["LOGS", "RoundLog", "data_folder", "read", "readable"]
+__all__ = ["LOGS", "RoundLog", "read", "readable"]
 
 _GSM = "nilgeoutim__CS546_MajorityErrorDebate"
 _SLM = "lferreiraMD__slm_multiagent_debate"
@@ -45,11 +44,6 @@ LOGS = (
     RoundLog("Exchange-of-Thought samples", "eot", "yinzhangyue__EoT"),
     RoundLog("truthification games", "truthification", "derived/truthification_rounds.csv"),
 )
-
-
-def data_folder() -> Path:
-    """Return where the logs are: ``D3STATS_DATA``, or the folder beside the repository."""
-    return Path(os.environ.get("D3STATS_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 
 
 def read(log: RoundLog, folder: Path, **options: Any) -> Trajectories:

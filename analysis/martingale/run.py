@@ -7,7 +7,6 @@ Writes a CSV per table and, into this folder only, the tables of ``findings.md``
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,8 +24,8 @@ from d3stats.worlds import DirichletCompound, Voter
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "simulations")]
 
-from findings_tables import write  # noqa: E402  # studies are no package
-from round_logs import LOGS, data_folder, read, readable  # noqa: E402
+from findings_tables import run_on_data  # noqa: E402  # studies are no package
+from round_logs import LOGS, read, readable  # noqa: E402
 
 LEVEL = 0.95
 SEED = 20252
@@ -178,18 +177,5 @@ def p_of(value: float) -> str:
     return "<.001" if value < 0.0005 else f"{value:.3f}"
 
 
-def main() -> None:
-    """Write the tables and print them."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-o", "--out", type=Path, default=HERE)
-    out = parser.parse_args().out
-    folder = data_folder()
-    if not folder.is_dir():
-        sys.exit(f"REAL LOGS NOT TESTED: no folder {folder} (set D3STATS_DATA)")
-    out.mkdir(parents=True, exist_ok=True)
-    for name, table in write(HERE, out, study(folder), shown).items():
-        print(f"\n== {name}\n{table.to_string(index=False)}")
-
-
 if __name__ == "__main__":
-    main()
+    run_on_data(HERE, __doc__ or "", study, shown)

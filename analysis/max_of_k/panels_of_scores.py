@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,6 @@ import pandas as pd
 
 from d3stats import import_log
 
-HERE = Path(__file__).resolve().parent
 MODELS = ("bard", "claude", "gpt35", "gpt4", "vicuna-13b")
 
 
@@ -26,11 +24,6 @@ class Panel:
     worse: np.ndarray
     cluster: np.ndarray
     top: float
-
-
-def data_folder() -> Path:
-    """Return where the logs are: ``D3STATS_DATA``, or the folder beside the repository."""
-    return Path(os.environ.get("D3STATS_DATA", HERE.parents[2] / "shared" / "data"))
 
 
 def llmbar(folder: Path) -> list[Panel]:

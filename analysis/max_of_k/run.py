@@ -8,8 +8,6 @@ number, ceiling) and ``predicted.csv`` (what the laws of single scores predict f
 
 from __future__ import annotations
 
-import argparse
-import runpy
 import sys
 from collections.abc import Mapping
 from itertools import combinations
@@ -27,9 +25,10 @@ from d3stats.models.scores import DiscreteLaw
 from d3stats.models.scores.correlated import mean_of_power
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "simulations")]
 
-from panels_of_scores import Panel, data_folder, llmbar, prd  # noqa: E402  # studies are no package
+from findings_tables import run_on_data  # noqa: E402  # studies are no package
+from panels_of_scores import Panel, llmbar, prd  # noqa: E402
 
 SEED, N_BOOT, LEVEL = 1, 4000, 0.95
 QUANTITIES = ["expected_gap", "gap_change", "mean_gap", "ranking", "ranking_change", "prob_tie"]
@@ -229,21 +228,5 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     }
 
 
-def main() -> None:
-    """Write the tables, and refresh the findings when they are written beside them."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-o", "--output", type=Path, default=HERE)
-    output = parser.parse_args().output
-    folder = data_folder()
-    if not folder.is_dir():
-        sys.exit(f"REAL SCORES NOT READ: no folder {folder} (set D3STATS_DATA)")
-    output.mkdir(parents=True, exist_ok=True)
-    write = runpy.run_path(str(HERE.parents[1] / "simulations" / "findings_tables.py"))["write"]
-    for name, table in write(
-        HERE if output.resolve() == HERE else output, output, study(folder), shown
-    ).items():
-        print(f"\n== {name}\n{table.to_string(index=False)}")
-
-
 if __name__ == "__main__":
-    main()
+    run_on_data(HERE, __doc__ or "", study, shown)

@@ -9,7 +9,6 @@ why) and ``plan.csv`` (the plan of each log, and how plans made from half of the
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 import tomllib
@@ -28,17 +27,16 @@ from d3stats.stopping import Declaration, StoppingRule, Unanimity, from_text
 from d3stats.trajectories import MISSING
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from findings_tables import data_folder  # noqa: E402  # the studies' shared helper lies beside their folders
+
 MEASURES = ("rounds", "accuracy", "flips", "gained", "lost", "saved_rounds_vs_unanimity")
 SHOWN = (
     "fixed:1", "supermajority:0.6", "supermajority:0.7", "supermajority:0.85", "sprt:0.7", "esc:5", "eot:0.85",
     "adaptive_consistency:0.95", "ks:0.05,patience=1", "full",
 )  # fmt: skip
 """Rules of the findings' tables; `replay.csv` has all."""
-
-
-def data_folder() -> Path:
-    """Return where the logs are: ``D3STATS_DATA``, or the folder beside the repository."""
-    return Path(os.environ.get("D3STATS_DATA", HERE.parents[2] / "shared" / "data"))
 
 
 def read(log: Mapping[str, Any], folder: Path) -> Trajectories:

@@ -32,7 +32,7 @@ class MixtureLaw(ScoreLaw):
     A third of the advocates say nothing and score 0:
 
     >>> from scipy import stats
-    >>> law = MixtureLaw([DiscreteLaw([0], [1]), as_law(stats.uniform())], [1 / 3, 2 / 3])
+    >>> law = MixtureLaw([as_law({0: 1}), as_law(stats.uniform())], [1 / 3, 2 / 3])
     >>> round(law.below(0.0).item(), 3), round(law.cdf(0.0).item(), 3), round(law.mean, 3)
     (0.0, 0.333, 0.333)
     """
