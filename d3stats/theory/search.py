@@ -183,6 +183,9 @@ def survive(
 ) -> Survival:
     """Hold a claim to many generated instances.
 
+    The first thousand are made by hypothesis's engine, which varies them and tries extremes, and each is held
+    against the assumptions; the rest are plain draws of the same strategy, of which one in ten is.
+
     Parameters
     ----------
     claim : Claim
@@ -193,7 +196,7 @@ def survive(
     corrected : bool, optional
         Whether to make the missing assumptions as well; by default where the claim has any.
     workers : int
-        Processes; examples are shared out in batches of 10,000.
+        Processes; plain draws are shared out in batches of 3,000.
     progress : callable, optional
         Called with the examples done and asked for after each batch.
 

@@ -88,7 +88,7 @@ def test_without_real_logs_the_study_says_so_and_stops(
 ) -> None:
     monkeypatch.setenv("D3STATS_DATA", str(tmp_path / "nowhere"))
     monkeypatch.setattr("sys.argv", ["run.py", "-o", str(tmp_path)])
-    with pytest.raises(SystemExit, match=r"REAL LOGS NOT COMPARED: no folder .*nowhere"):
+    with pytest.raises(SystemExit, match=r"REAL LOGS NOT READ: no folder .*nowhere"):
         runpy.run_path(str(STUDY / "run.py"), run_name="__main__")
 
 

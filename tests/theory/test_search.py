@@ -24,6 +24,7 @@ from d3stats.theory import (
     survive,
     verify,
 )
+from d3stats.theory._examples import plain_draws
 
 
 def made_up(**changes: Any) -> Claim:
@@ -186,6 +187,28 @@ def test_batches_are_shared_out_without_changing_the_result(monkeypatch: pytest.
         alone.n_distinct > 1.3 * survive(true, 60, rng=4).n_distinct
     )  # a batch does not repeat the last one
     assert survive(true, 150, rng=4, workers=2) == alone
+
+
+def test_a_rare_failure_beyond_the_first_thousand_is_found_by_plain_draws() -> None:
+    rare = small(
+        name="no-multiple-of-1999",
+        instances=lambda: st.integers(1, 10**6),
+        margin=lambda x: 0.0 if x % 1999 else -1.0,
+        status="holds",
+        counterexample=None,
+    )
+    assert survive(rare, 1000, rng=2).n == 1000
+    with pytest.raises(Broken) as broken:
+        survive(rare, 20_000, rng=2)
+    assert broken.value.instance % 1999 == 0
+
+
+def test_plain_draws_are_those_of_their_seed_and_refuse_to_discard() -> None:
+    draws = [list(plain_draws(st.integers(0, 10**9), n=50, seed=seed)) for seed in (1, 1, 2)]
+    assert draws[0] == draws[1] != draws[2]
+    assert len(set(draws[0])) > 40
+    with pytest.raises(RuntimeError, match="discard nothing"):
+        list(plain_draws(st.integers(0, 9).filter(lambda x: x > 20), n=5, seed=1))
 
 
 def test_an_audit_is_the_same_for_any_number_of_workers() -> None:
