@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from d3stats.cli.options import Json, Seed
+from d3stats.cli.options import Json
 from d3stats.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def theorems(
     workers: Annotated[
         int | None, typer.Option("--workers", help="With --verify: processes; all cores by default.")
     ] = None,
-    seed: Seed = 0,
+    seed: Annotated[int | None, typer.Option("--seed", help="With --verify: seed of the search (0).")] = None,
     as_json: Json = False,
     as_latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX (booktabs, amsmath).")] = False,
 ) -> None:
@@ -47,11 +48,11 @@ def theorems(
     if as_json and as_latex:
         raise ValueError("format must be one of --json and --latex; got both")
     if not check:
-        for option, value in (("--examples", examples), ("--workers", workers)):
+        for option, value in (("--examples", examples), ("--workers", workers), ("--seed", seed)):
             if value is not None:
                 raise ValueError(f"{option} must come with --verify; got {option} {value} alone")
     if check:
-        _verify(name, EXAMPLES if examples is None else examples, seed, workers, as_json, as_latex)
+        _verify(name, EXAMPLES if examples is None else examples, seed or 0, workers, as_json, as_latex)
     elif name is None:
         _show_contents(as_json, as_latex)
     else:
@@ -101,6 +102,7 @@ def _verify(
 
     wanted = list(claims()) if name is None else [claim(name).name]
     processes = min(len(wanted), os.cpu_count() or 1) if workers is None else workers
+    started = time.monotonic()
     with _bar(len(wanted)) as advance:
         audit = verify(wanted, n_examples=examples, rng=seed, workers=processes, progress=advance)
     if as_json:
@@ -109,6 +111,7 @@ def _verify(
         typer.echo(audit.to_latex())
     else:
         _show_audit(audit)
+        typer.echo(f"done in {time.monotonic() - started:.0f} s")
     if not audit.agrees:
         raise typer.Exit(1)
 

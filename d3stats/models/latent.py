@@ -6,7 +6,10 @@ on who made the response:
 
 - *fresh* evidence, drawn under the truth: the belief rises on average, E[pi'] = pi E[P(z | true) / m(z)] >= pi,
   where m(z) = sum_theta pi(theta) P(z | theta);
-- *self*-made evidence, drawn from m: the belief is a martingale, E[pi'] = pi exactly;
+- *self*-made evidence, drawn from m one response after another with an update between: the belief is a
+  martingale, E[pi'] = pi exactly;
+- *simultaneous* evidence, several responses drawn at once from the m of the start, as in a debate round, and
+  counted as independent: the mean moves, with two symmetric concepts towards the one that is favoured already;
 - evidence from any other law q: it may fall.
 
 Everything here is exact: sums over response counts in the log domain, no draw. Beliefs that count answers

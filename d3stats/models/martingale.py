@@ -58,20 +58,23 @@ class MartingaleTest:
     ----------
     drift : DataFrame
         One row per ``transition`` ("1-2", ..., "pooled"): ``n_pairs`` (debates seen in both rounds),
-        ``n_clusters``, ``drift, se, df, low, high, p_value``; shares of votes, in [-1, 1].
+        ``n_clusters``, ``drift, se, df, low, high, p_value``; shares of votes, in [-1, 1]. Limits and p-value are
+        missing where every cluster moved alike (``se`` 0) or there is one only; a note then says so.
     joint : DataFrame
         One row per transition: Hotelling's ``f, df1, df2, p_value`` that all tested cells are 0, ``cells``
         (how many are tested), ``p_inside`` (the same without the cells of 0 and of all, which a single misread vote
         can set in motion) and ``why`` (why there is no test, or empty).
     slope : DataFrame
         One row per transition: ``slope, se, df, low, high, p_value`` of the increment on S_t, the same of split
-        panels alone (0 < S_t < 1) as ``slope_inside, low_inside, high_inside, p_inside``, and ``why``.
+        panels alone (0 < S_t < 1) as ``slope_inside, low_inside, high_inside, p_inside``, and ``why`` (why some of
+        these are missing, or empty).
     boundary : DataFrame
         One row per transition: ``all_wrong`` and ``all_right`` (how often a round ended so) and how many
         ``left_all_wrong, left_all_right`` by the next.
     conditional : DataFrame
         One row per transition and cell: ``count`` (of ``panel``), ``start`` (mean share), ``n_pairs,
-        n_clusters, drift, se, low, high, tested, why``.
+        n_clusters, drift, se, low, high, tested, why``; limits are missing where ``why`` says that nobody moved or
+        all moved alike, or where there is one cluster.
     notes : tuple of str
         What the data cannot tell.
     panel : int
@@ -99,9 +102,10 @@ class MartingaleTest:
     missing: str
 
     @property
-    def p_value(self) -> float:
-        """p-value of the mean drift over all transitions."""
-        return float(self.drift["p_value"].iloc[-1])
+    def p_value(self) -> float | None:
+        """p-value of the mean drift over all transitions; None when every cluster moved alike."""
+        value = self.drift["p_value"].iloc[-1]
+        return None if pd.isna(value) else float(value)
 
     @property
     def p_conditional(self) -> float | None:
@@ -135,8 +139,7 @@ class MartingaleTest:
         row = self.to_frame().iloc[-1]
         lines = [
             f"{self.n_debates} debates, {self.n_clusters} clusters, {int(row['n_pairs'])} pairs of rounds",
-            f"mean drift per round {row['drift']:+.4f} [{row['low']:+.4f}, {row['high']:+.4f}] "
-            f"({self.level:.0%}, {self.interval}), p = {row['p_value']:.3g}",
+            self._said_drift(row),
         ]
         if self.p_conditional is None:
             lines.append(f"drift given the start: no joint test, {self.joint['why'].iloc[-1]}")
@@ -148,8 +151,18 @@ class MartingaleTest:
         for name, of in (("slope", "all panels"), ("slope_inside", "split panels")):
             if pd.notna(row[name]):
                 low, high = row[f"{name}_low"], row[f"{name}_high"]
-                lines.append(f"slope on the start, {of} {row[name]:+.3f} [{low:+.3f}, {high:+.3f}]")
+                limits = f"[{low:+.3f}, {high:+.3f}]" if pd.notna(low) else "(no error can be measured)"
+                lines.append(f"slope on the start, {of} {row[name]:+.3f} {limits}")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    def _said_drift(self, row: pd.Series) -> str:
+        mean = f"mean drift per round {row['drift']:+.4f}"
+        if self.p_value is None:
+            return f"{mean}, without limits or p-value: no error can be measured"
+        return (
+            f"{mean} [{row['low']:+.4f}, {row['high']:+.4f}] "
+            f"({self.level:.0%}, {self.interval}), p = {self.p_value:.3g}"
+        )
 
     def plot(self, ax: Axes | None = None, *, by: Literal["pooled", "transition"] = "pooled") -> Axes:
         """Draw the drift by starting count, all transitions together or each in its colour."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+from scipy import special
 
-from d3stats.models.orders import dilation_order, dispersive_order, excess_wealth_order, is_dfr
+from d3stats.models.orders import dilation_order, dispersive_order, dominates, excess_wealth_order, is_dfr
 from d3stats.models.scores import MaxLaw, ScoreLaw
 from d3stats.models.separation import Separation, separation
 from d3stats.theory.claim import Assumption
@@ -38,21 +39,24 @@ def one_and_best(instance: Advocates) -> Separation:
 
 
 def _dominates(instance: Advocates) -> bool:
-    """Compare both survival functions at the jumps, at the cuts of both laws and halfway between them."""
+    """Check dominance at the jumps and over a grid of levels, and that it is strict somewhere."""
     one, two = instance.first, instance.second
     cuts = np.union1d(one.breakpoints(), two.breakpoints())
     x = np.concatenate([cuts, 0.5 * (cuts[1:] + cuts[:-1])])
-    over = one.sf(x) - two.sf(x)
-    before = two.below(x) - one.below(x)
-    return bool(min(over.min(), before.min()) >= -_ROUNDING and over.max() > 0)
+    strict = (one.sf(x) > two.sf(x)).any() or (one.below(x) < two.below(x)).any()
+    return bool(strict and dominates(one, two).margin >= -_ROUNDING)
 
 
 def _power(instance: Advocates) -> bool:
-    """Compare log F1 / log F2 at levels of the second law."""
+    """Compare log F1 / log F2 at levels of both laws, none of them a simple fraction that a law may be built on."""
     if instance.first.atoms[0].size or instance.second.atoms[0].size:
         return False
-    x = instance.second.quantile(np.linspace(0.1, 0.9, 9))
-    ratio = np.log(instance.first.cdf(x)) / np.log(instance.second.cdf(x))
+    levels = special.expit(np.linspace(-7.0, 7.0, 58))
+    x = np.union1d(instance.first.quantile(levels), instance.second.quantile(levels))
+    one, two = instance.first.cdf(x), instance.second.cdf(x)
+    if min(one.min(), two.min()) <= 0 or max(one.max(), two.max()) >= 1:
+        return False
+    ratio = np.log(one) / np.log(two)
     return bool(np.ptp(ratio) <= 1e-6 * ratio[0])
 
 

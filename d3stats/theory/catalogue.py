@@ -10,7 +10,7 @@ from importlib import import_module
 from d3stats.theory.claim import Claim
 from d3stats.theory.sources import place_of
 
-__all__ = ["claim", "claims"]
+__all__ = ["as_claim", "claim", "claims"]
 
 
 def claims() -> dict[str, Claim]:
@@ -37,7 +37,7 @@ def claims() -> dict[str, Claim]:
 
 
 def claim(name: str) -> Claim:
-    """Return the claim of a name.
+    """Return the claim of a name; capitals, spaces and underscores are taken as meant.
 
     Raises
     ------
@@ -46,19 +46,27 @@ def claim(name: str) -> Claim:
 
     Examples
     --------
-    >>> claim("sign-agreement").title
+    >>> claim("Sign agreement").title
     'Accuracy and length of the sign-agreement stop'
     >>> claim("sign-agrement")
     Traceback (most recent call last):
         ...
     KeyError: "name must be a claim's; got name='sign-agrement': did you mean sign-agreement, ..."
     """
+    if not isinstance(name, str):
+        raise TypeError(f"name must be a claim's name; got {name!r}")
     known = _found()
-    if name in known:
-        return known[name]
+    plain = "-".join(name.lower().replace("_", " ").replace("-", " ").split())
+    if plain in known:
+        return known[plain]
     close = _close(name, list(known))
     hint = f"did you mean {', '.join(close)}?" if close else f"there are {', '.join(known)}"
     raise KeyError(f"name must be a claim's; got name={name!r}: {hint}")
+
+
+def as_claim(entry: str | Claim) -> Claim:
+    """Return a claim, or the one of a name."""
+    return entry if isinstance(entry, Claim) else claim(entry)
 
 
 def _close(name: str, known: list[str]) -> list[str]:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from d3stats.theory._latex import booktabs, escaped
-from d3stats.theory.catalogue import claim as claim_of
-from d3stats.theory.catalogue import claims
+from d3stats.theory.catalogue import as_claim, claims
 from d3stats.theory.claim import Claim
 from d3stats.theory.record import recorded
 
@@ -164,7 +163,7 @@ def page(claim: str | Claim) -> Page:
     >>> page("sign-agreement").to_text(80).splitlines()[0]
     'sign-agreement: Accuracy and length of the sign-agreement stop'
     """
-    claim = claim_of(claim) if isinstance(claim, str) else claim
+    claim = as_claim(claim)
     replaces = tuple(other.name for other in claims().values() if claim.name in other.correction)
     example = claim.counterexample
     if example is None:

@@ -15,6 +15,7 @@ from typing import Any
 from d3stats._check import RngLike, as_rng, integer
 from d3stats._parallel import run_tasks
 from d3stats.theory._examples import first_failure, plain_draws, seed_of
+from d3stats.theory.catalogue import as_claim
 from d3stats.theory.claim import Claim
 
 __all__ = ["Broken", "NotRefuted", "Refutation", "Survival", "Unsound", "find_counterexample", "survive"]
@@ -119,13 +120,13 @@ class Survival:
         )
 
 
-def find_counterexample(claim: Claim, *, max_examples: int = 2000, rng: RngLike = 0) -> Refutation:
+def find_counterexample(claim: Claim | str, *, max_examples: int = 2000, rng: RngLike = 0) -> Refutation:
     r"""Search for an instance that satisfies what a claim assumes and contradicts it, and shrink it.
 
     Parameters
     ----------
-    claim : Claim
-        Its own counterexample is not looked at.
+    claim : Claim or str
+        A claim or its name; its own counterexample is not looked at.
     max_examples : int
         Instances to look at before giving up.
     rng : Generator, int or None
@@ -152,6 +153,7 @@ def find_counterexample(claim: Claim, *, max_examples: int = 2000, rng: RngLike 
     >>> found.instance, found.margin
     (0.5, -0.25)
     """
+    claim = as_claim(claim)
     max_examples = integer("max_examples", max_examples, minimum=1)
     examined, first = 0, 0
 
@@ -173,7 +175,7 @@ def find_counterexample(claim: Claim, *, max_examples: int = 2000, rng: RngLike 
 
 
 def survive(
-    claim: Claim,
+    claim: Claim | str,
     n_examples: int = 300,
     *,
     rng: RngLike = 0,
@@ -188,7 +190,8 @@ def survive(
 
     Parameters
     ----------
-    claim : Claim
+    claim : Claim or str
+        A claim or its name.
     n_examples : int
         Instances to look at; fewer are when the strategy has no more.
     rng : Generator, int or None
@@ -216,6 +219,7 @@ def survive(
     >>> found.n, found.least_margin > -1e-12
     (50, True)
     """
+    claim = as_claim(claim)
     n_examples = integer("n_examples", n_examples, minimum=1)
     corrected = claim.rescued is not None if corrected is None else corrected
     if corrected and claim.rescued is None:

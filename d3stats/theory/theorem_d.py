@@ -208,8 +208,8 @@ def _quantities(case: Copying) -> dict[str, float]:
 CLAIMS: tuple[Claim, ...] = (
     Claim(
         name="theorem-d",
-        title="Debate to consensus is as accurate as one agent",
-        source=Source(HERE, "theorem D, by optional stopping; the process of arXiv 2508.17536"),
+        title="Debate to consensus is as accurate as one agent when the count is a martingale",
+        source=Source(HERE, "theorem D, by optional stopping; the voter model"),
         statement=(
             "If the number S_t of correct votes is a martingale and the panel of n debates until all agree, then "
             "P(unanimously correct) = E[S_0] / n, the mean individual accuracy in round 0, whatever else the "
@@ -226,7 +226,10 @@ CLAIMS: tuple[Claim, ...] = (
             "S_t is a bounded martingale, so E S_T = E S_0 at the time T of unanimity, which is finite with "
             "probability 1: from each count between 0 and n some departure has positive probability, and a "
             "departure that keeps the mean goes up with positive probability, so n is reached from everywhere. "
-            "At T the count is 0 or n, hence E S_T = n P(S_T = n)."
+            "At T the count is 0 or n, hence E S_T = n P(S_T = n). The voter model, in which each agent copies a seat "
+            "drawn at random, is such a process. The one of arXiv 2508.17536 is not: there agents add what they hear "
+            "to counts of their own, so that beliefs are martingales (where debate-or-vote-theorem-1 holds), and the "
+            "number of correct votes, drawn anew from the beliefs in each round, need not be one."
         ),
     ),
     Claim(

@@ -8,9 +8,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from d3stats._check import RngLike, as_rng, integer
 from d3stats._parallel import run_tasks
 from d3stats.theory._latex import booktabs
+from d3stats.theory.catalogue import as_claim
 from d3stats.theory.catalogue import claim as claim_of
 from d3stats.theory.catalogue import claims as all_claims
 from d3stats.theory.claim import Claim
@@ -122,14 +125,14 @@ class Audit:
         seconds = sum(v.seconds for v in self.verdicts)
         lines = [
             f"{agree} of {len(self.verdicts)} claims are as stated ({counted}); "
-            f"{self.n_examples:,} examples each, seed {self.seed}, {seconds:.1f} s of search"
+            f"{self.n_examples:,} examples each, seed {self.seed}, {seconds:.0f} s of search, all processes together"
         ]
         lines += [f"{v.claim}: stated '{v.status}', but {v.verdict}" for v in self.verdicts if not v.agrees]
         return "\n".join(lines)
 
 
 def verify(
-    claims: Iterable[str | Claim] | None = None,
+    claims: str | Claim | Iterable[str | Claim] | None = None,
     *,
     n_examples: int = 300,
     rng: RngLike = 0,
@@ -140,7 +143,7 @@ def verify(
 
     Parameters
     ----------
-    claims : iterable of str or Claim, optional
+    claims : str, Claim or iterable of them, optional
         Names or claims; all of the catalogue by default.
     n_examples : int
         Instances that a claim must survive, where it holds.
@@ -164,22 +167,26 @@ def verify(
     n_examples = integer("n_examples", n_examples, minimum=1)
     # The root is told, so that a search can be repeated whatever it was drawn from.
     source = as_rng(rng)
-    seed = rng if isinstance(rng, int) else int(source.integers(2**31))
+    seed = int(rng) if isinstance(rng, (int, np.integer)) else int(source.integers(2**31))
     # A claim of the catalogue travels by its name: another process finds it there.
-    wanted = list(all_claims()) if claims is None else list(claims)
-    names = [claim_of(c).name if isinstance(c, str) else c.name for c in wanted]
+    asked = [claims] if isinstance(claims, (str, Claim)) else claims
+    wanted = (
+        list(all_claims())
+        if asked is None
+        else [c if isinstance(c, Claim) else claim_of(c).name for c in asked]
+    )
     tasks = [(c, n_examples, seed) for c in wanted]
     verdicts: list[Verdict] = []
     for verdict in run_tasks(check, tasks, workers=workers, ordered=True):
         verdicts.append(verdict)
         if progress is not None:
-            progress(len(verdicts), len(names), verdict.claim)
+            progress(len(verdicts), len(wanted), verdict.claim)
     return Audit(tuple(verdicts), n_examples, seed)
 
 
 def check(claim: str | Claim, n_examples: int, seed: int) -> Verdict:
     """Return the verdict on one claim."""
-    claim = claim_of(claim) if isinstance(claim, str) else claim
+    claim = as_claim(claim)
     started = time.perf_counter()
     found: dict[str, Any] = {}
     good, bad = [], []

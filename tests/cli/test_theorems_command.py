@@ -113,6 +113,7 @@ def test_a_claim_that_is_not_as_stated_makes_the_check_fail() -> None:
         (("nothing", "--verify"), "d3stats: name must be a claim's; got name='nothing'"),
         (("--json", "--latex"), "d3stats: format must be one of --json and --latex; got both"),
         (("--examples", "10"), "d3stats: --examples must come with --verify; got --examples 10 alone"),
+        (("--seed", "3"), "d3stats: --seed must come with --verify; got --seed 3 alone"),
         (("--workers", "2"), "d3stats: --workers must come with --verify; got --workers 2 alone"),
         (
             ("sign-agreement", "--verify", "--examples", "0"),

@@ -32,7 +32,7 @@ def copied(panel: int, n_questions: int, replicates: int, seed: int) -> list[Mar
 
 def sizes(found: list[MartingaleTest]) -> dict[str, float]:
     """Return how often each test rejects at 5 %; a joint test that cannot be made does not reject."""
-    mean = np.array([f.p_value for f in found])
+    mean = np.array([f.p_value for f in found], float)
     given = np.array([1.0 if f.p_conditional is None else f.p_conditional for f in found])
     # Where nearly no panel is split there is no slope among them, and nothing to reject.
     slopes = [np.array([f.slope[name].iloc[-1] for f in found], float) for name in ("p_value", "p_inside")]
@@ -65,7 +65,7 @@ def test_taking_copies_for_debates_of_their_own_would_reject_far_too_often() -> 
     """What the clusters are for: the same replicates, each copy counted as an independent debate."""
     s = simulate(Voter(panel=5), 60 * 200, 3, 5).successes_trials()[0]
     naive = [martingale_test(np.repeat(s[60 * r : 60 * r + 60], 4, axis=0), 5).p_value for r in range(200)]
-    assert np.mean(np.array(naive) < 0.05) > 0.2
+    assert np.mean(np.array(naive, float) < 0.05) > 0.2
 
 
 def test_conformity_is_found_not_to_be_a_martingale() -> None:
@@ -78,6 +78,7 @@ def test_conformity_is_found_not_to_be_a_martingale() -> None:
 
 def test_steady_beliefs_with_noisy_votes_have_no_mean_drift_and_return_to_the_middle() -> None:
     found = martingale_test(simulate(DirichletCompound(panel=5), 2000, 3, 4))
+    assert found.p_value is not None
     assert found.p_value > 0.01
     assert found.slope[["high", "high_inside"]].iloc[-1].max() < 0
     assert found.p_conditional is not None
@@ -92,6 +93,7 @@ def test_choosing_debates_by_a_bad_first_vote_makes_them_seem_to_learn_unless_th
         s = t.successes_trials()[0]
         found = martingale_test(t.select(s[:, 0] < 2))
         assert (found.drift["low"].iloc[0] > 0.05) == moves
+        assert found.p_value is not None
         assert (found.p_value < 0.001) == moves
 
 
@@ -236,16 +238,46 @@ def test_what_has_no_number_says_why() -> None:
     slope = found.slope.set_index("transition")
     assert slope.loc["1-2", "why"] == "slope_inside: the starts of split panels do not vary enough"
     assert slope.loc["2-3", "why"] == "the starts do not vary enough"
-    for table, columns in ((found.joint, ["p_value", "p_inside"]), (found.slope, ["slope", "slope_inside"])):
+    for table, columns in ((found.joint, ["p_value", "p_inside"]), (found.slope, ["p_value", "p_inside"])):
         without = table[columns].isna().any(axis=1)
         assert (table.loc[without, "why"] != "").all()
 
 
-def test_a_log_in_which_nobody_moves_is_no_evidence_and_says_so() -> None:
-    found = martingale_test(np.tile([[1, 1], [2, 2]], (20, 1)), 3)
-    assert found.p_value == 1.0
-    assert found.drift[["low", "high"]].to_numpy().tolist() == [[0.0, 0.0], [0.0, 0.0]]
-    assert any("nothing to measure an error from" in note for note in found.notes)
+@pytest.mark.parametrize(
+    ("counts", "drift"), [([[1, 2]] * 3, 1 / 3), ([[1, 1], [2, 2]] * 20, 0.0), ([[2, 1]] * 12, -1 / 3)]
+)
+def test_where_every_cluster_moves_alike_there_is_no_p_value_and_no_interval_and_a_note_says_so(
+    counts: list[list[int]], drift: float
+) -> None:
+    found = martingale_test(counts, trials=3)
+    assert found.p_value is None
+    assert found.drift["drift"].to_numpy() == pytest.approx([drift, drift])
+    assert found.drift["se"].tolist() == [0.0, 0.0]
+    assert found.drift[["low", "high", "p_value"]].isna().all(axis=None)
+    assert found.conditional[["low", "high"]].isna().all(axis=None)
+    assert any("nothing to measure an error from" in note and "1-2, pooled" in note for note in found.notes)
+    assert not any("could not be told from none" in note for note in found.notes)
+    assert (found.slope["why"] != "").all()
+    said = found.summary()
+    assert "no error can be measured" in said
+    assert "nan" not in said.lower()
+    plt.close(found.plot().figure)
+
+
+def test_one_transition_in_which_all_move_alike_is_named() -> None:
+    found = martingale_test([[1, 2, 2], [1, 2, 3], [1, 2, 1], [2, 3, 3]], 3)
+    rows = found.drift.set_index("transition")
+    assert rows.loc["1-2", ["low", "high", "p_value"]].isna().all()
+    assert rows.loc[["2-3", "pooled"], ["low", "high", "p_value"]].notna().all(axis=None)
+    assert any(note.endswith("no limits and no p-value; transitions 1-2") for note in found.notes)
+
+
+def test_an_increment_that_follows_its_start_exactly_has_a_slope_without_an_interval() -> None:
+    found = martingale_test([[0, 0], [1, 2], [2, 4], [3, 6]] * 5, 6)
+    slope = found.slope.iloc[-1]
+    assert slope["slope"] == pytest.approx(1.0)
+    assert slope[["low", "high", "p_value"]].isna().all()
+    assert "every cluster moved alike" in slope["why"]
 
 
 def test_the_result_says_level_and_kind_and_draws_itself() -> None:

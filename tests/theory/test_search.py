@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import strategies as st
 
@@ -263,3 +264,18 @@ def test_an_audit_comes_as_a_table_as_json_and_as_latex() -> None:
     assert rows[1]["found_margin"] is None
     assert r"at-most-fifty & refuted & refuted by search & 51 \\" in audit.to_latex()
     assert audit.to_json().count('"claim"') == 2
+
+
+def test_a_claim_may_be_given_by_its_name_however_it_is_written() -> None:
+    for name in ("sign-agreement", "Sign Agreement", "SIGN_AGREEMENT"):
+        assert claim(name) is claim("sign-agreement")
+    assert survive("sign-agreement", 20) == survive(claim("sign-agreement"), 20)
+    assert find_counterexample("ks-stability-means-stable").margin < 0
+    audit = verify("sign-agreement", n_examples=20, rng=np.int64(7))
+    assert (len(audit.verdicts), audit.seed) == (1, 7)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, ("sign-agreement",)])
+def test_what_is_no_claim_is_refused_in_words(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="name must be a claim's name; got"):
+        survive(wrong, 5)

@@ -12,7 +12,7 @@ from d3stats._check import choice, integer, probability
 from d3stats.models.beliefs.concepts import checked_table, checked_truth, posterior, response_paths
 
 Floats = NDArray[np.float64]
-EVIDENCE = ("fresh", "self", "mixed")
+EVIDENCE = ("fresh", "self", "simultaneous", "mixed")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,13 +72,23 @@ def belief_law(
         As in :func:`belief_after`.
     truth : int
         The true concept, an index from 0; its prior is above 0.
-    evidence : {"fresh", "self", "mixed"} or array, shape (responses,)
-        Who makes a response: the truth, the panel's own belief of that moment, either of them at random
-        (then give `fresh_share`), or a third law q, the same for every response.
+    evidence : {"fresh", "self", "simultaneous", "mixed"} or array, shape (responses,)
+        Who makes a response. ``"fresh"``: the truth. ``"self"``: the panel's own belief of that moment, one
+        response after another with an update between. ``"simultaneous"``: the panel's belief at the start, all
+        responses at once, and counted as independent evidence though no truth made them. ``"mixed"``: the truth
+        or, as in ``"self"``, the belief of that moment, at random (then give `fresh_share`). An array: a third law
+        q, the same for every response.
     n_responses : int
         Responses heard, at least 0. The sum has C(n + responses - 1, responses - 1) terms, at most 2 million.
     fresh_share : float, optional
         With ``evidence="mixed"``: the chance that a response is fresh and not one's own.
+
+    Notes
+    -----
+    Words of one's own that are taken one by one are a martingale for every belief. Said at once, responses are
+    drawn from m = sum_theta pi(theta) P(. | theta), each alone as Bayes' rule supposes and together not: given
+    the concept the rule takes them for independent, while no concept made them. The mean is pi for one response
+    and moves for more: with two symmetric concepts towards the one that is favoured, right or wrong.
 
     Examples
     --------
@@ -90,7 +100,7 @@ def belief_law(
     """
     start, table = checked_table(prior, likelihoods)
     at = checked_truth(truth, start)
-    name, q, share = _law(evidence, fresh_share, table.shape[1])
+    name, q, share = _law(evidence, fresh_share, start @ table)
     n = integer("n_responses", n_responses, minimum=0)
     counts, chance = response_paths(start, table, at, q, share, n)
     return BeliefLaw(counts, chance, posterior(start, table, counts)[:, at], float(start[at]), name)
@@ -114,6 +124,11 @@ def expected_belief(
     (0.68, 0.5)
     >>> round(expected_belief([0.5, 0.5], table, 0, [0.2, 0.8]), 12)
     0.32
+
+    Seven agents who speak at once and take each other's words for evidence become surer of what they favour:
+
+    >>> [round(expected_belief([p, 1 - p], table, 0, "simultaneous", n_responses=7), 5) for p in (0.7, 0.3)]
+    [0.78488, 0.21512]
     """
     return belief_law(
         prior, likelihoods, truth, evidence, n_responses=n_responses, fresh_share=fresh_share
@@ -158,9 +173,12 @@ def fresh_share_needed(prior: ArrayLike, likelihoods: ArrayLike, truth: int, oth
 
 
 def _law(
-    evidence: str | ArrayLike, fresh_share: float | None, n_kinds: int
+    evidence: str | ArrayLike, fresh_share: float | None, predicted: Floats
 ) -> tuple[str, Floats | None, float]:
-    """Return the name of the evidence, the third law if there is one, and the share of fresh responses."""
+    """Return the name of the evidence, the law that stays the same if one does, and the share of fresh responses.
+
+    `predicted` is the law of the first response by the belief at the start.
+    """
     if isinstance(evidence, str):
         choice("evidence", evidence, EVIDENCE)
         if (fresh_share is not None) != (evidence == "mixed"):
@@ -168,13 +186,15 @@ def _law(
                 f'fresh_share must be given with evidence="mixed" and only then; '
                 f"got evidence={evidence!r}, fresh_share={fresh_share!r}"
             )
+        if evidence == "simultaneous":
+            return evidence, predicted, 0.0
         share = {"fresh": 1.0, "self": 0.0}.get(evidence)
         return evidence, None, probability("fresh_share", fresh_share or 0.0) if share is None else share
     if fresh_share is not None:
         raise ValueError(f"fresh_share must be left out when evidence is a law; got {fresh_share!r}")
     q = np.asarray(evidence, dtype=np.float64)
-    if q.shape != (n_kinds,) or not (q >= 0).all() or not abs(q.sum() - 1) <= 1e-9:
+    if q.shape != predicted.shape or not (q >= 0).all() or not abs(q.sum() - 1) <= 1e-9:
         raise ValueError(
-            f"evidence must be {n_kinds} probabilities that sum to 1, one per response; got {q.tolist()}"
+            f"evidence must be {predicted.size} probabilities that sum to 1, one per response; got {q.tolist()}"
         )
     return "third law", q, 0.0

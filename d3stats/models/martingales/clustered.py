@@ -21,8 +21,8 @@ Ints = NDArray[np.int64]
 class ClusteredEstimate(NamedTuple):
     """An estimate with its cluster-robust t interval.
 
-    Where no error can be measured (`se` 0), the interval is the point and the p-value is 1 for an estimate of
-    0 and 0 otherwise; with fewer than two clusters there is no error at all and these are None.
+    Where every cluster is alike `se` is 0: that is no measure of an error, so limits and p-value are None. With
+    fewer than two clusters `se` is None as well.
     """
 
     value: float
@@ -100,7 +100,7 @@ def _with_error(value: float, influence: Floats, level: float) -> ClusteredEstim
     se = float(np.sqrt(g / (g - 1) * (influence**2).sum()))
     # Rounding leaves a trace of an error where every cluster is alike.
     if se <= 1e-13 * max(1.0, abs(value)):
-        return ClusteredEstimate(value, 0.0, g - 1, value, value, 1.0 if abs(value) < 1e-13 else 0.0)
+        return ClusteredEstimate(value, 0.0, g - 1, None, None, None)
     half = float(special.stdtrit(g - 1, (1 + level) / 2)) * se
     p_value = float(2 * special.stdtr(g - 1, -abs(value) / se))
     return ClusteredEstimate(value, se, g - 1, value - half, value + half, p_value)

@@ -12,6 +12,7 @@ from d3stats.models.martingales.increments import Increments
 
 FEW_CLUSTERS = 10
 POOLED = "pooled"
+NO_ERROR = "every cluster moved alike: there is nothing to measure an error from"
 
 
 def look(name: str, data: Increments, level: float, least: int, panel: int) -> dict[str, list[Any]]:
@@ -35,9 +36,9 @@ def look(name: str, data: Increments, level: float, least: int, panel: int) -> d
     sloped |= {f"{name}_inside": split[name] for name in ("slope", "low", "high")} | {
         "p_inside": split["p_value"]
     }
-    flat = "the starts do not vary enough" if sloped["slope"] is None else ""
-    if not flat and split["slope"] is None:
-        flat = "slope_inside: the starts of split panels do not vary enough"
+    flat = _why_no_slope(sloped, "the starts")
+    if not flat and (inner := _why_no_slope(split, "the starts of split panels")):
+        flat = f"slope_inside: {inner}"
     wrong, right = start == 0, start == 1
     edge = {
         "all_wrong": int(wrong.sum()),
@@ -59,6 +60,12 @@ def _slope(data: Increments, level: float) -> dict[str, Any]:
     if found is None:
         return {"slope": None, "se": None, "df": None, "low": None, "high": None, "p_value": None}
     return {"slope": found.value} | _error(found)
+
+
+def _why_no_slope(found: dict[str, Any], starts: str) -> str:
+    if found["slope"] is None:
+        return f"{starts} do not vary enough"
+    return NO_ERROR if found["p_value"] is None else ""
 
 
 def _cell(count: int, data: Increments, level: float, least: int, panel: int) -> dict[str, Any]:
@@ -112,9 +119,10 @@ def notes_on(data: Increments, n_clusters: int, looks: list[dict[str, list[Any]]
     thin = [str(cell["count"]) for cell in pooled["conditional"] if "fewer than" in cell["why"]]
     if thin:
         notes.append(f"cells shown and not tested for want of clusters: count {', '.join(thin)}")
-    if drift["se"] == 0:
-        notes.append("every cluster moved alike: there is nothing to measure an error from")
-    else:
+    alike = [look["drift"][0]["transition"] for look in looks if look["drift"][0]["se"] == 0]
+    if alike:
+        notes.append(f"{NO_ERROR}, no limits and no p-value; transitions {', '.join(alike)}")
+    if drift["low"] is not None:
         half = (drift["high"] - drift["low"]) / 2
         notes.append(f"a mean drift within {half:.3f} of 0 could not be told from none")
     return tuple(notes)

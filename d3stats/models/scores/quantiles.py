@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["least_enough", "tail_cuts"]
+__all__ = ["graded", "least_enough", "tail_cuts"]
 
 Floats = NDArray[np.float64]
 
@@ -17,6 +17,8 @@ _FAR = (1e-32, 1e-64, 1e-128, 1e-300)
 _STEPS = 10.0 ** np.array([1, 2, 4, 8, 16, 32, 64, 128, 192, 256, 304])
 """Tail probabilities at whose quantiles an integral is cut, so that no node passes over what the best of many
 scores can be; and, where quantiles end before the tail does, how far out it is cut in units of the last."""
+_SPARSE = 2.0
+"""Most decades by which the distance from the middle may grow over a piece."""
 
 
 def tail_cuts(quantile: Any, tail: Any, middle: float, end: float) -> Floats:
@@ -29,15 +31,30 @@ def tail_cuts(quantile: Any, tail: Any, middle: float, end: float) -> Floats:
     away = np.abs(cuts - middle)
     cuts = cuts[away >= np.maximum.accumulate(away)] if cuts.size else cuts
     if bounded:
-        return np.append(cuts, [middle, end])
+        return graded(np.append(cuts, [middle, end]), middle)
     last = cuts[-1] if cuts.size and cuts[-1] != middle else middle + np.sign(end)
     more = middle + (last - middle) * _STEPS
-    cuts = np.concatenate([[middle], cuts, more[np.isfinite(more)]])
+    cuts = graded(np.concatenate([[middle], cuts, more[np.isfinite(more)]]), middle)
     # What is beyond the first cut that leaves nothing worth an integral, for any k up to 10^9, is not kept.
     spread = np.abs(float(quantile(0.01)) - middle)
     nothing = np.asarray(tail(cuts)) * np.abs(cuts - middle) <= 1e-26 * spread
     nothing[cuts == middle] = False
     return cuts[: int(np.argmax(nothing)) + 1] if nothing.any() else cuts
+
+
+def graded(cuts: Floats, middle: float) -> Floats:
+    """Return the cuts on one side of a middle, outwards, with one a decade of distance where they are sparse.
+
+    Over many decades a heavy tail is all at the lower end of a piece, where rules of two orders both pass it over.
+    """
+    away = np.unique(np.abs(cuts - middle))
+    side = 1.0 if cuts.max() > middle else -1.0
+    decades = np.log10(away[away > 0])
+    sparse = np.flatnonzero(np.diff(decades) > _SPARSE)
+    if sparse.size == 0:
+        return cuts
+    more = [np.arange(decades[i] + 1.0, decades[i + 1] - 0.1) for i in sparse]
+    return middle + side * np.unique(np.concatenate([away, 10.0 ** np.concatenate(more)]))
 
 
 def least_enough(each: Floats, excess: Callable[[Floats, NDArray[np.int64]], Floats]) -> Floats:
