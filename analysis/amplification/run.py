@@ -69,6 +69,9 @@ def compared(t: Trajectories, label: str, selected: bool) -> dict[str, Any]:
     agreed = t.unanimous()[rows, last][both]
     # How right the final verdict is beyond what the martingale to consensus would give.
     beyond = clustered_mean(final - share, cluster, LEVEL)
+    # How much of that the first majority has already, and whether a last agent does as well as it.
+    already = clustered_mean(first - share, cluster, LEVEL)
+    agent = clustered_mean(final_share - first, cluster, LEVEL)
     panel = int(t.panel.max())
     return {
         "log": label,
@@ -88,8 +91,10 @@ def compared(t: Trajectories, label: str, selected: bool) -> dict[str, Any]:
         **spread("theorem_d", theorem_d),
         **spread("final_less_theorem_d", beyond),
         "p_beyond": beyond.p_value,
+        **spread("first_less_theorem_d", already),
         "condorcet": majority_accuracy(theorem_d.value, panel),
         "final_share": float(final_share.mean()),
+        **spread("final_share_less_first", agent),
         "agreed": float(agreed.mean()),
         "right_when_agreed": float(final[agreed].mean()) if agreed.any() else None,
     }
@@ -97,7 +102,8 @@ def compared(t: Trajectories, label: str, selected: bool) -> dict[str, Any]:
 
 def spread(name: str, estimate: ClusteredEstimate) -> dict[str, Any]:
     """Return an estimate and its limits as columns."""
-    return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+    # A difference of two equal means is 0, whatever rounding leaves of it.
+    return {name: round(estimate.value, 12) + 0.0, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
 
 
 def study(folder: Path) -> dict[str, pd.DataFrame]:
@@ -110,7 +116,11 @@ def study(folder: Path) -> dict[str, pd.DataFrame]:
             rows.append(compared(t, log.label, log.selected))
     table = pd.DataFrame(rows)
     for name in ("p_gain", "p_mcnemar", "p_beyond"):
-        table[f"{name}_holm"] = multipletests(table[name], method="holm")[1]
+        # A log in which all questions moved alike has no p-value.
+        known = table[name].notna()
+        table.loc[known, f"{name}_holm"] = multipletests(table.loc[known, name].astype(float), method="holm")[
+            1
+        ]
     return {"amplification": table, "refused": pd.DataFrame(refused)}
 
 
@@ -140,9 +150,11 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
             "independent majority (Condorcet)": table["condorcet"].map("{:.3f}".format),
             "first vote": table["first"].map("{:.3f}".format),
             "last vote": table["final"].map("{:.3f}".format),
+            "first vote less theorem D": [said(r, "first_less_theorem_d") for r in records],
             "last vote less theorem D": [said(r, "final_less_theorem_d") for r in records],
             "p, Holm": table["p_beyond_holm"].map(p_of),
             "one agent, last round": table["final_share"].map("{:.3f}".format),
+            "one agent, last round, less first vote": [said(r, "final_share_less_first") for r in records],
             "agreed at the end": table["agreed"].map("{:.3f}".format),
             "right when agreed": table["right_when_agreed"].map("{:.3f}".format),
         }
@@ -151,12 +163,15 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
 
 
 def said(row: Mapping[Any, Any], name: str) -> str:
-    """Return an estimate with its interval, three decimals."""
-    return f"{row[name]:+.3f} [{row[f'{name}_low']:+.3f}, {row[f'{name}_high']:+.3f}]"
+    """Return an estimate with its interval, if it has one, three decimals."""
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    return f"{row[name]:+.3f}" + ("" if pd.isna(low) else f" [{low:+.3f}, {high:+.3f}]")
 
 
 def p_of(value: float) -> str:
     """Return a p-value: three decimals, or that it is smaller."""
+    if pd.isna(value):
+        return "-"
     return "<.001" if value < 0.0005 else f"{value:.3f}"
 
 

@@ -167,12 +167,13 @@ def said(row: Mapping[str, Any], name: str = "drift") -> str:
     low, high = (row["low"], row["high"]) if name == "drift" else (row[f"{name}_low"], row[f"{name}_high"])
     if pd.isna(row[name]):
         return "-"
-    return f"{row[name]:+.3f} [{low:+.3f}, {high:+.3f}]"
+    # Where every question moved alike there is an estimate and no interval.
+    return f"{row[name]:+.3f}" + ("" if pd.isna(low) else f" [{low:+.3f}, {high:+.3f}]")
 
 
-def p_of(value: float) -> str:
-    """Return a p-value: three decimals, or that it is smaller."""
-    if not np.isfinite(value):
+def p_of(value: float | None) -> str:
+    """Return a p-value: three decimals, or that it is smaller; a dash where there is none."""
+    if value is None or not np.isfinite(value):
         return "-"
     return "<.001" if value < 0.0005 else f"{value:.3f}"
 

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import choice, integer, number, probability, whole_numbers
-from d3stats.models.scores import as_law
+from d3stats.models.scores import ScoreLaw, as_law
+from d3stats.models.scores.best_of_k import chances
 from d3stats.models.scores.correlated import CorrelatedMaxLaw, correlated_max, mean_of_power
 from d3stats.models.scores.intraclass import ScoreCorrelation, score_correlation
 from d3stats.models.scores.maxima import require_mean
-from d3stats.models.scores.payoff import AdvocatePayoff, payoff_of
+from d3stats.models.scores.payoff import AdvocatePayoff, Ranks, payoff_of
 from d3stats.models.separation import Separation, separation
 
 __all__ = [
@@ -35,6 +36,9 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
+_GOOD = 1e-6
+"""Error of a probability above which there is no result, as in a separation."""
+
 
 def correlated_separation(
     first: Any, second: Any, k: int | Sequence[int] = 1, *, rho: float | tuple[float, float] = 0.0
@@ -48,7 +52,7 @@ def correlated_separation(
     k : int or sequence of int
         Advocates a side, at least 1.
     rho : float or pair of float
-        Correlation within each side, 0 to 1.
+        Correlation of normal ranks within each side, 0 to 1.
 
     Returns
     -------
@@ -68,18 +72,11 @@ def correlated_separation(
     >>> correlated_separation(one, two, [1, 5], rho=0.8).prob_first.round(4).tolist()
     [0.7602, 0.7733]
     """
-    one, two = as_law(first), as_law(second)
-    counts = whole_numbers("k", np.atleast_1d(np.asarray(k)), minimum=1)
-    pair = np.atleast_1d(np.asarray(rho, dtype=np.float64))
-    if pair.shape not in ((1,), (2,)):
-        raise ValueError(f"rho must be one number or one for each side; got shape {np.shape(rho)}")
-    r1, r2 = (probability("rho", r) for r in (pair[0], pair[-1]))
+    one, two, counts, (r1, r2) = _asked(first, second, k, rho)
     if r1 == r2 == 0:
         return separation(one, two, counts.tolist())
     require_mean("first", one)
     require_mean("second", two)
-    if counts.size == 0:
-        raise ValueError("k must hold at least one number of advocates; got none")
     parts = [separation(correlated_max(one, n, r1), correlated_max(two, n, r2), 1) for n in counts.tolist()]
     joined = {
         field.name: np.concatenate([getattr(part, field.name) for part in parts])
@@ -100,7 +97,9 @@ def effective_advocates(
     k : int
         Advocates, at least 1.
     rho : float
-        Correlation of two advocates, 0 to 1; for the variance down to just above -1 / (k - 1).
+        Correlation of two advocates: for the variance of their scores, down to just above -1 / (k - 1) and at most
+        1; for the maximum of their normal ranks, 0 to 1. The two agree for normal scores and for no others in
+        general, so one estimate does not serve for both.
     kind : {"variance", "maximum"}
         Worth in what: the number whose independent mean has the same variance, k / (1 + (k - 1) rho) (Kish,
         1965, Survey Sampling, section 5.4), or the real number m for which the mean of F^m is the mean of the
@@ -189,7 +188,7 @@ def advocate_payoff(
     value_of_right : float
         Dollars that a right verdict is worth more than a wrong one, at least 0.
     rho : float or pair of float
-        Correlation within each side.
+        Correlation of normal ranks within each side, 0 to 1.
 
     Returns
     -------
@@ -198,13 +197,13 @@ def advocate_payoff(
     Raises
     ------
     ValueError
-        When k does not increase, a price or a token count is not positive, or as in
-        :func:`correlated_separation`.
+        When k does not increase, a price or a token count is not positive, rho is out of range, or a probability
+        cannot be computed to six digits.
 
     Notes
     -----
     The verdict is the side with the higher best score, and a coin where they tie. No debate at all costs
-    nothing and is right half of the time: gains start there.
+    nothing and is right half of the time: gains start there. Only who is ahead counts, so laws without a mean serve.
 
     Examples
     --------
@@ -218,7 +217,45 @@ def advocate_payoff(
     >>> advocate_payoff(stats.uniform(0.5, 0.5), stats.uniform(), [1, 2, 3], **cost).reason
     'more advocates rank worse: P(right) falls from 0.7500 at k=1 to 0.7083 at k=2; use k=1'
     """
-    found = correlated_separation(first, second, k, rho=rho)
+    one, two, counts, pair = _asked(first, second, k, rho)
+    found = (
+        correlated_separation(one, two, counts.tolist(), rho=pair)
+        if one.is_discrete and two.is_discrete
+        else _ranks(one, two, counts, pair)
+    )
     return payoff_of(
         found, prices=prices, tokens_per_advocate=tokens_per_advocate, value_of_right=value_of_right
     )
+
+
+def _asked(
+    first: Any, second: Any, k: Any, rho: Any
+) -> tuple[ScoreLaw, ScoreLaw, NDArray[np.int64], tuple[float, float]]:
+    """Return the checked laws, numbers of advocates, and correlations of each side."""
+    one, two = as_law(first), as_law(second)
+    counts = whole_numbers("k", np.atleast_1d(np.asarray(k)), minimum=1)
+    if counts.size == 0:
+        raise ValueError("k must hold at least one number of advocates; got none")
+    pair = np.atleast_1d(np.asarray(rho, dtype=np.float64))
+    if pair.shape not in ((1,), (2,)):
+        raise ValueError(f"rho must be one number or one for each side; got shape {np.shape(rho)}")
+    return one, two, counts, (probability("rho", pair[0]), probability("rho", pair[-1]))
+
+
+def _ranks(one: ScoreLaw, two: ScoreLaw, k: NDArray[np.int64], rho: tuple[float, float]) -> Ranks:
+    """Return who is ahead how often; the integrals of a separation in points would need a mean."""
+    if rho == (0.0, 0.0):
+        parts = [chances(one, two, k)]
+    else:
+        alone = np.ones(1, dtype=np.int64)
+        parts = [
+            chances(correlated_max(one, n, rho[0]), correlated_max(two, n, rho[1]), alone) for n in k.tolist()
+        ]
+    first, tie, _, error = (np.concatenate(column) for column in zip(*parts, strict=True))
+    if not (error <= _GOOD).all():
+        i = int(np.argmax(~(error <= _GOOD)))
+        raise ValueError(
+            "first and second must be laws whose ranking can be computed to six digits; "
+            f"got an error of {error[i]:.2g} at k={k[i]} for {one!r} and {two!r}"
+        )
+    return Ranks(k, first, tie, error)

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from d3stats._check import integer
 from d3stats.models.excess import gain_of_max, gini_mean_difference
 from d3stats.models.orders import dilation_order
 from d3stats.models.scores import MaxLaw, ScoreLaw
+from d3stats.models.scores.read import as_count
 from d3stats.models.scores.slack import OrderCheck, rounding, verdict, with_means
 from d3stats.models.separation import separation
 
@@ -74,7 +74,7 @@ def gain_condition(first: Any, second: Any, k: int) -> OrderCheck:
     -0.083333
     """
     one, two = with_means(first, second)
-    count = integer("k", k, minimum=1)
+    count = as_count(k)
     margin = float(gain_of_max(one, count)[0] - gain_of_max(two, count)[0])
     return _number(margin, one, two)
 
@@ -141,7 +141,7 @@ def gap_growth_conditions(first: Any, second: Any, k: int) -> GapGrowth:
     (False, False, True, -0.14494)
     """
     one, two = with_means(first, second)
-    count = integer("k", k, minimum=1)
+    count = as_count(k)
     each = [dilation_order(MaxLaw(law, count), law) for law in (one, two)]
     single = separation(one, two, [1, count])
     exact = single.method == "sum"

@@ -11,8 +11,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from d3stats._check import RngLike, as_rng, choice, integer, probability, whole_numbers
+from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats.models._resample import cluster_totals, resampled_totals
+from d3stats.models.scores.read import as_counts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -174,10 +175,7 @@ def separation_from_scores(
     first, second = _scores("first_scores", first_scores), _scores("second_scores", second_scores)
     if len(first) != len(second):
         raise ValueError(f"second_scores must have one row per item ({len(first)}); got {len(second)}")
-    counts = whole_numbers("k", np.atleast_1d(np.asarray(k)), minimum=1)
-    if counts.size == 0:
-        raise ValueError("k must hold at least one number of advocates; got none")
-    counts = np.unique(counts)
+    counts = np.unique(as_counts(k))
     level = probability("level", level, open_interval=True)
     choice("kind", kind, ("percentile", "bca"))
     integer("n_boot", n_boot, minimum=2)

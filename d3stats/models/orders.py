@@ -61,7 +61,8 @@ def dominates(first: Any, second: Any) -> OrderCheck:
     Returns
     -------
     OrderCheck
-        The margin is a probability; `at` is a score.
+        The margin is a probability; `at` is a score. Unless both laws are discrete it is at most 0: survival
+        functions may cross beyond any grid, where both are all but 0 or 1.
 
     Examples
     --------
@@ -82,7 +83,7 @@ def dominates(first: Any, second: Any) -> OrderCheck:
     if not exact:
         found.append(least(lambda x: np.asarray(one.sf(x) - two.sf(x)), places(one, two)))
     margin, at = min(found)
-    return verdict(margin, at, 1e-12, exact)
+    return verdict(margin if exact else min(margin, 0.0), at, 1e-12, exact)
 
 
 def excess_wealth_order(first: Any, second: Any) -> OrderCheck:
@@ -127,7 +128,7 @@ def excess_wealth_order(first: Any, second: Any) -> OrderCheck:
         return np.asarray(wealth[0](logit_quantile(one, z)) - wealth[1](logit_quantile(two, z)))
 
     margin, at = least(at_level, logits(one, two))
-    return verdict(margin, _level(at), 1e-10 * scale(*wealth) + rounding(one, two), False)
+    return verdict(margin, _level(at), _allowed(wealth), False)
 
 
 def dispersive_order(first: Any, second: Any) -> OrderCheck:
@@ -213,13 +214,14 @@ def dilation_order(first: Any, second: Any) -> OrderCheck:
     # Corners are where a survival function bends, so that the difference may be least there.
     own, other = (np.union1d(places(law), corners(law)) for law in (one, two))
     margin, at = least(slack, np.union1d(own - means[0], other - means[1]))
-    return verdict(margin, at, 1e-10 * scale(*wealth) + rounding(one, two), False)
+    return verdict(margin, at, _allowed(wealth), False)
 
 
 def is_dfr(law: Any) -> OrderCheck:
     """Check that the failure rate f/S decreases: the log of the survival function is convex on the support.
 
-    Then M, the best of k, is larger than one score in the dispersive order, and so in the dilation order.
+    Then M, the best of k, is larger than one score in the dispersive order, and, where the law has a finite mean,
+    in excess wealth and dilation.
 
     Parameters
     ----------
@@ -245,13 +247,23 @@ def is_dfr(law: Any) -> OrderCheck:
     if np.isfinite(high) or (jumps.size and (jumps.size > 1 or jumps[0] > low)) or not np.isfinite(low):
         at = high if np.isfinite(high) else (float(jumps[-1]) if jumps.size else low)
         return verdict(-np.inf, at, 1e-9, True)
-    x = places(one)
-    x = x[x > low]
+    # From the lower end on, so that a gap between an atom there and the next score is seen: its rate is 0.
+    x = np.union1d(low, places(one))
     x = np.unique(np.concatenate([x, 0.5 * (x[1:] + x[:-1])]))
+    x = x[x > low]
     with np.errstate(divide="ignore"):
         rate = np.log(one.density(x)) - np.log(one.sf(x))
+    gap = np.flatnonzero(np.isneginf(rate))
+    if gap.size:
+        return verdict(-np.inf, float(x[gap[0]]), 1e-9, True)
     margin, j = drop(-rate)
     return verdict(margin, float(x[j]), 1e-9, False)
+
+
+def _allowed(wealth: tuple[StopLoss, StopLoss]) -> float:
+    """Return what quadrature and rounding may take from a difference of two excesses, in points."""
+    one, two = wealth
+    return 1e-10 * scale(one, two) + rounding(one.law, two.law) + one.error + two.error
 
 
 def _level(z: float) -> float:

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._check import whole_numbers
 from d3stats.models.scores import ScoreLaw, as_law
 from d3stats.models.scores.best_of_k import chances, integrated, summed
 from d3stats.models.scores.maxima import require_mean
+from d3stats.models.scores.read import as_counts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -115,9 +115,11 @@ def separation(first: Any, second: Any, k: int | Sequence[int] | Counts = 1) -> 
     Parameters
     ----------
     first, second : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
-        The law of one advocate's score for each answer; scores are independent.
+        The law of one advocate's score for each answer; scores are independent. A sample has one dimension, and
+        missing scores (NaN) are left out of it; scores by item go to
+        :func:`~d3stats.models.logged_separation.separation_from_scores`.
     k : int or sequence of int
-        Advocates a side, at least 1.
+        Advocates a side, from 1 to 2^53.
 
     Returns
     -------
@@ -126,8 +128,8 @@ def separation(first: Any, second: Any, k: int | Sequence[int] | Counts = 1) -> 
     Raises
     ------
     ValueError
-        When a law has no finite mean, k is below 1, or the error is more than 1e-6 of the scale: tails too heavy
-        for the integral, or so much mass next to a point that floats cannot tell scores apart there.
+        When a law has no finite mean, k is below 1 or above 2^53, or the error is more than 1e-6 of the scale: tails
+        too heavy for the integral, or so much mass next to a point that floats cannot tell scores apart there.
 
     Notes
     -----
@@ -205,10 +207,7 @@ def _named(k: Counts, numbers: Sequence[Floats], method: Literal["sum", "quadrat
 
 def _asked(first: Any, second: Any, k: Any) -> tuple[ScoreLaw, ScoreLaw, Counts]:
     one, two = as_law(first), as_law(second)
-    counts = whole_numbers("k", np.atleast_1d(np.asarray(k)), minimum=1)
-    if counts.size == 0:
-        raise ValueError("k must hold at least one number of advocates; got none")
-    return one, two, counts
+    return one, two, as_counts(k)
 
 
 def _refuse_errors(error: Floats, scale: Floats, k: Counts, one: ScoreLaw, two: ScoreLaw) -> None:

@@ -85,7 +85,7 @@ def path_quantities(path: GapPath) -> dict[str, float]:
 READING = Claim(
     name="d3-gap-posterior-reading",
     title="The gap posterior is a posterior of the gap",
-    source=Source(D3, "definition 1 and section 3 ('concentrates around the true difference')"),
+    source=Source(D3, "abstract ('concentrates around the true difference') and definition 1"),
     statement=(
         "delta_r, the gap on [0, 1], has after r rounds the posterior Beta(a0 + w, b0 + r - w). If that is a "
         "posterior of the gap, then an interval that holds 95 % of it should reach at least one value between "

@@ -62,27 +62,39 @@ def _slope(scores: list[float], temperature: float) -> float:
 
 
 def _weighted_numbers(instance: Team) -> Mapping[str, float]:
+    """Compute all from the definitions: the library keeps its values within the bounds, which would hide a fault."""
     scores, tau = [float(g) for g in instance.judge], float(instance.temperature)
-    found = softmax_weighted(scores, tau)
+    best = max(scores)
+    weights = [math.exp((g - best) / tau) for g in scores]
+    total = math.fsum(weights)
+    p = [w / total for w in weights]
+    weighted = math.fsum(x * g for x, g in zip(p, scores, strict=True))
     return {
-        "mean": float(found.mean),
-        "A": float(found.value),
-        "max": float(found.best),
-        "max - tau H(p)": float(found.best) - tau * float(found.entropy),
-        "max - tau log k": float(found.best) - tau * math.log(len(scores)),
-        "Var_p(g)": float(found.slope),
+        "mean": math.fsum(scores) / len(scores),
+        "A": weighted,
+        "max": best,
+        "max - tau H(p)": best + tau * math.fsum(x * math.log(x) for x in p if x > 0),
+        "max - tau log k": best - tau * math.log(len(scores)),
+        "Var_p(g)": math.fsum(x * (g - weighted) ** 2 for x, g in zip(p, scores, strict=True)),
         "dA / d(1/tau)": _slope(scores, tau),
     }
 
 
 def _weighted_margin(instance: Team) -> float:
     x = _weighted_numbers(instance)
+    found = softmax_weighted([float(g) for g in instance.judge], float(instance.temperature))
+    apart = max(
+        abs(x["A"] - float(found.value)),
+        abs(x["Var_p(g)"] - float(found.slope)),
+        abs(x["max - tau H(p)"] - float(found.entropy_bound)),
+        abs(x["Var_p(g)"] - x["dA / d(1/tau)"]),
+    )
     return min(
         x["A"] - x["mean"],
         x["max"] - x["A"],
         x["A"] - x["max - tau H(p)"],
         x["max - tau H(p)"] - x["max - tau log k"],
-        -abs(x["Var_p(g)"] - x["dA / d(1/tau)"]),
+        -apart,
     )
 
 
@@ -122,7 +134,7 @@ CLAIMS: tuple[Claim, ...] = (
         instances=_teams,
         missing=(_AGREEING,),
         rescued=_agreeing_teams,
-        counterexample=Team((Fraction(0), Fraction(1, 20)), (Fraction(0), Fraction(0)), Fraction(1, 10)),
+        counterexample=Team((Fraction(0), Fraction(1, 20)), (Fraction(1, 20), Fraction(0)), Fraction(1, 10)),
         corrected=(
             "It is an equality exactly when the inner argmax is an argmax of the judge, and never more than one; the "
             "temperature does not matter, since a softmax keeps the order. Inner scores within eta of the judge's "
@@ -158,7 +170,8 @@ CLAIMS: tuple[Claim, ...] = (
         source=Source(HERE, f"of the softmax in {ADVOCATES}, section 3.3"),
         statement=(
             "A = sum of p_j g_j with p = softmax(g / tau) satisfies mean <= A <= max, "
-            "A >= max - tau H(p) >= max - tau log k, and dA / d(1/tau) = Var_p(g)."
+            "A >= max - tau H(p) >= max - tau log k, and dA / d(1/tau) = Var_p(g). (All from the definitions; the "
+            "margin also counts how far models.softmax is from them.)"
         ),
         latex=(
             r"\bar g \le A_\tau \le \max_j g_j, \quad A_\tau \ge \max_j g_j - \tau H(p) \ge \max_j g_j - \tau \log k, "

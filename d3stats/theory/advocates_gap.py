@@ -51,8 +51,8 @@ CLAIMS: tuple[Claim, ...] = (
         proof=(
             "Chebyshev gives P(|delta - E| >= eps/2) <= 4 Var / eps^2. To pass from there to delta >= 1 - eps "
             "the proof needs |E - 1| < eps/2 and obtains it by saying that w approaches i. Nothing assumed "
-            "implies that: it is a second premise, and the statement leaves it out. With w = i/2 the mean stays "
-            "at 1/2, the claimed bound goes to 1 and the probability to 0."
+            "implies that: it is a second premise, and the statement leaves it out. With w = i/2, alpha = beta or "
+            "in the limit, the mean is 1/2; then, for eps < 1/2, the claimed bound goes to 1 and the probability to 0."
         ),
     ),
     Claim(

@@ -86,7 +86,8 @@ _JUDGE = Assumption(
     lambda s: _unit(s.first, s.second) and len(s.first) == len(s.second) >= 1,
 )
 _ORDERED = Assumption(
-    "if g(f_1) > g(f_2) then alpha_1 > alpha_2, and conversely: what is ahead improves by more (the paper's proof)",
+    "if g(f_1) > g(f_2) then alpha_1 > alpha_2, and conversely: what is ahead improves by more (the paper's proof); "
+    "and g(f_1) != g(f_2) for the strict form",
     _improves_in_order,
 )
 _LEVEL = Assumption("the level is above 0, and both curves have the same rounds", lambda c: c.level > 0)
@@ -121,8 +122,9 @@ CLAIMS: tuple[Claim, ...] = (
             "What is missing is nearly the conclusion. For an answer that is ahead by d the new gap is "
             "|d + alpha_1 - alpha_2|, larger than d exactly when alpha_1 > alpha_2, or when the order turns round "
             "by more than d. Of six exchangeable U(0, 1) scores, three a side, the missing assumption holds with "
-            "probability 1/6 and the gap grows with probability 41/144 = .2847: most gaps shrink. What can be said "
-            "is about expectations: theorem-a, theorem-b."
+            "probability 1/6 and the gap grows with probability 41/144 = .28472 exactly (a figure of .2846 in "
+            "circulation is off in its last digit): most gaps shrink. What can be said is about expectations: "
+            "theorem-a, theorem-b."
         ),
         correction=("theorem-a", "theorem-b"),
         proof=(
@@ -135,7 +137,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         name="advocates-theorem-2",
         title="Several advocates need fewer rounds",
-        source=Source(ADVOCATES, "Theorem 2 in section 3.4"),
+        source=Source(ADVOCATES, "Theorem 2 in section 3.4, which appendix A.5 calls a conjecture"),
         statement=(
             "For every level, the rounds until scores are that far apart are fewer with several advocates: "
             "I_ma < I_id, even where theorem 1 is granted in every round. The margin is I_id - I_ma - 1."

@@ -85,8 +85,17 @@ class Course:
 
     @property
     def near_in_the_limit(self) -> float:
-        """The limit of `near`, with the shares whose distance from Delta is eps exactly left out."""
-        return sum(abs(share - self.level) < self.eps for share in self.growing) / len(self.growing)
+        """The limit of `near`: a share whose distance from Delta is eps exactly is within it half of the time."""
+        within = sum(self._within_in_the_limit(share) for share in self.growing)
+        return float(Fraction(within, len(self.growing)))
+
+    def _within_in_the_limit(self, share: Fraction) -> Fraction:
+        distance = abs(share - self.level)
+        if distance != self.eps:
+            return Fraction(distance < self.eps)
+        # The posterior is normal about the share in the end, and an end of the interval halves it; at 0 and 1 it
+        # is not, and lies on one side of the end: that of Delta.
+        return Fraction(1, 2) if 0 < share < 1 else Fraction(1)
 
 
 def courses(most: int) -> SearchStrategy[Course]:
@@ -119,8 +128,9 @@ CLAIMS: tuple[Claim, ...] = (
         title="The gap converges in probability to the limit of its mean",
         source=Source(D3, "theorem 1 (probabilistic convergence), appendix C.1"),
         statement=(
-            "If E delta_r -> Delta > 0, then P(|delta_r - Delta| < eps) -> 1 for every eps > 0. At what rate is "
-            "in the proof: in a round with bias |E delta_r - Delta| < eps the probability is at least "
+            "If E delta_r -> Delta > 0, then P(|delta_r - Delta| < eps) -> 1 for every eps > 0 (E over w_r as well; "
+            "for a given sequence w_r it is the posterior mean, and the theorem holds). At what rate is in the proof: "
+            "in a round with bias |E delta_r - Delta| < eps the probability is at least "
             "1 - 1 / (4 (a0 + b0 + r + 1) (eps - bias)^2)."
         ),
         latex=(

@@ -120,9 +120,9 @@ CLAIMS: tuple[Claim, ...] = (
         instances=dominating_pairs,
         counterexample=Advocates(_SURE, _COIN, 2),
         corrected=(
-            "It holds, for every k, when the first score is larger in the excess-wealth order; dominance is neither "
-            "needed nor enough. For one k it holds exactly when the integral of (Q1 - Q2)(k u^(k-1) - 1) over (0, 1) "
-            "is not negative; for k = 2, when the Gini mean difference of G1 is at least that of G2."
+            "With >= it holds, for every k, when the first score is larger in the excess-wealth order; dominance is "
+            "neither needed nor enough. For one k it holds exactly when the integral of (Q1 - Q2)(k u^(k-1) - 1) over "
+            "(0, 1) is not negative; for k = 2, when the Gini mean difference of G1 is at least that of G2."
         ),
         correction=("theorem-a", "theorem-a-identity"),
         proof=(
@@ -134,7 +134,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         name="more-advocates-rank-better",
         title="Parallel defenses amplify the signal",
-        source=Source(D3, "section 3, after Theorem 2"),
+        source=Source(D3, "section 3, after Theorem 2 (our reading of 'amplify signal')"),
         statement=(
             "If the scores of the better answer stochastically dominate those of the other, more advocates do not "
             "make it less likely to be ranked first: P(M1 > M2) >= P(G1 > G2)."

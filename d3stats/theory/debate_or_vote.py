@@ -58,7 +58,10 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         name="debate-or-vote-theorem-1",
         title="Debate is a martingale: talk does not change an agent's expected belief",
-        source=Source(DEBATE_OR_VOTE, "martingale of beliefs, as the abstract states it, without conditions"),
+        source=Source(
+            DEBATE_OR_VOTE,
+            "martingale of beliefs, stated in the abstract, without conditions; the number is ours",
+        ),
         statement=(
             "In the Dirichlet-compound model agent i answers by its belief mu_i = alpha_i / A_i and adds the "
             "answers of those whom it hears to its counts. Its belief in the right answer is a martingale: "
@@ -124,7 +127,10 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         name="debate-or-vote-theorem-2",
         title="A vote of independent agents amplifies",
-        source=Source(DEBATE_OR_VOTE, "the gain from majority voting, made precise here"),
+        source=Source(
+            DEBATE_OR_VOTE,
+            "gain from majority voting, stated in the abstract, made precise here; the number is ours",
+        ),
         statement=(
             "Let n agents answer independently with the same probabilities of m answers, as they do before any "
             "debate when their counts are equal, and let the right one be likelier than any other by at least a "
@@ -152,8 +158,8 @@ CLAIMS: tuple[Claim, ...] = (
             "One agent: P(vote right) - p_1 is the mean of f(c_1) - c_1/n, where c_1 counts the right votes and "
             "f = 1/(number of leaders) if c_1 leads, else 0. Take all relabellings of one result: f(c) - c/n sums to 0 "
             "over the labels, is >= 0 where c is the largest count and <= 0 elsewhere. Exchanging the labels 1 and k "
-            "where c_1 < c_k multiplies the probability by (p_1/p_k)^(c_k - c_1) >= 1, so results with a large c_1 "
-            "weigh more and the mean is >= 0."
+            "where c_1 < c_k does not lower the probability, as p_1 >= p_k: p_1^(c_k) p_k^(c_1) >= p_1^(c_1) "
+            "p_k^(c_k). So results with a large c_1 weigh more and the mean is >= 0."
         ),
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from d3stats.models.excess import gain_of_max
 from d3stats.models.orders import dispersive_order, is_dfr
@@ -61,20 +62,19 @@ def _power_margin(instance: Advocates) -> float:
     return -float(np.abs(found - theta / (1 + theta)).max())
 
 
-def _gains(instance: Advocates) -> tuple[list[float], list[float]]:
-    """Return E M - E G of both answers for every number of advocates up to k."""
+def _parted(instance: Advocates) -> NDArray[np.float64]:
+    """Return by how much the means of the best of 1, 2, ..., k lie further apart than those of single scores."""
     counts = range(1, instance.k + 1)
-    return gain_of_max(instance.first, counts).tolist(), gain_of_max(instance.second, counts).tolist()
+    return np.asarray(gain_of_max(instance.first, counts) - gain_of_max(instance.second, counts))
 
 
 def _gain_margin(instance: Advocates) -> float:
-    one, two = _gains(instance)
-    return min(a - b for a, b in zip(one, two, strict=True))
+    # Not for one advocate, where the two sides are the same and no fault would show.
+    return float(_parted(instance)[1:].min())
 
 
 def _step_margin(instance: Advocates) -> float:
-    apart = np.subtract(*_gains(instance))
-    return float(np.diff(apart).min())
+    return float(np.diff(_parted(instance)).min())
 
 
 def _identity_numbers(instance: BestOf) -> Mapping[str, float]:
@@ -196,7 +196,8 @@ CLAIMS: tuple[Claim, ...] = (
         statement=(
             "E|M1 - M2| >= E|G1 - G2| if (i) M_i is larger than G_i in the dilation order for both answers, as it is "
             "when failure rates fall, (ii) E M1 - E M2 >= E G1 - E G2, and (iii) P(G1 >= G2) >= 1/2, where a tie "
-            "counts in full."
+            "counts in full. (i) fails for every score with a ceiling except a constant: on a rubric it promises "
+            "nothing."
         ),
         latex=(
             r"M_i \ge_{\mathrm{dil}} G_i, \; E[M_1 - M_2] \ge E[G_1 - G_2], \; P(G_1 \ge G_2) \ge \tfrac12 "
@@ -212,7 +213,9 @@ CLAIMS: tuple[Claim, ...] = (
             "Let s = (E M1 - E M2) - (E G1 - E G2) >= 0 by (ii). Convex order adds over independent terms, so by (i) "
             "M1 - M2 - s is larger than G1 - G2 in the convex order; x -> |x + s| is convex, hence E|M1 - M2| >= "
             "E|G1 - G2 + s| = h(s). h is convex with right slope P(G1 >= G2) - P(G1 < G2) at 0, which is not "
-            "negative by (iii), so h(s) >= h(0). Falling failure rates give (i) by falling-rates-spread."
+            "negative by (iii), so h(s) >= h(0). Falling failure rates give (i) by falling-rates-spread. Under a "
+            "ceiling c a score that is not constant has E M > E G, so M - E M ends at c - E M, below c - E G, where "
+            "G - E G ends: it is not larger in the convex order."
         ),
     ),
     Claim(
@@ -221,7 +224,7 @@ CLAIMS: tuple[Claim, ...] = (
         source=_INSTEAD_OF,
         statement=(
             "If the failure rate of G falls, with an atom at the lower end at most, then M is larger than G in the "
-            "dispersive order, and so in excess wealth and dilation, for every k."
+            "dispersive order, and so, where the mean is finite, in excess wealth and dilation, for every k."
         ),
         latex=r"\frac{f}{1 - F} \text{ falls} \implies M^{(k)} \ge_{\mathrm{disp}} G",
         assumptions=(

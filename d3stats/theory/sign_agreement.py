@@ -145,8 +145,10 @@ CLAIMS: tuple[Claim, ...] = (
         title="Accuracy and length of the sign-agreement stop",
         source=Source(HERE, f"the rule: {ADVOCATES}, section 3.2 and Algorithm 2"),
         statement=(
-            "A debate that stops when two rounds in a row name the same answer is right with probability "
-            "p^2 (1 + q) / (1 - p q), where q = 1 - p, after (2 + p q) / (1 - p q) rounds on average."
+            "A debate that stops when two rounds in a row name the same answer, with no cap on rounds, is right with "
+            "probability p^2 (1 + q) / (1 - p q), where q = 1 - p, after (2 + p q) / (1 - p q) rounds on average; "
+            "'right' is the answer named at the stop. (The source caps at four rounds, at which 2 (p q)^2 of the "
+            "debates are undecided: 441/5000 at p = .7.)"
         ),
         latex=r"P(\text{correct}) = \frac{p^2 (1 + q)}{1 - pq}, \qquad E[T] = \frac{2 + pq}{1 - pq}, \qquad q = 1 - p",
         assumptions=(_NO_TIES,),
@@ -168,8 +170,8 @@ CLAIMS: tuple[Claim, ...] = (
         title="The sign-agreement stop against three rounds",
         source=Source(HERE, f"the rule: {ADVOCATES}, section 3.2 and Algorithm 2"),
         statement=(
-            "With p >= 1/2 the sign-agreement stop is right at least as often as the majority of three rounds, "
-            "and takes at most three rounds on average."
+            "With p >= 1/2 the sign-agreement stop, with no cap on rounds, is right at least as often as the majority "
+            "of three rounds, and takes at most three rounds on average; 'right' is the answer named at the stop."
         ),
         latex=r"p \ge \tfrac12 \implies \frac{p^2 (1 + q)}{1 - pq} \ge p^2 (3 - 2p), \quad \frac{2 + pq}{1 - pq} \le 3",
         assumptions=(_NO_TIES, Assumption("p >= 1/2", lambda judge: 2 * judge.p >= 1)),

@@ -72,8 +72,8 @@ CLAIMS: tuple[Claim, ...] = (
             "Agents who update their belief pi over latent concepts by Bayes' rule on the responses that they "
             "hear believe more in the true concept after a round, on average. How much is made precise here: "
             "E[pi'] >= pi + 4 pi (1 - pi)^2 TV^2, with TV the total variation distance between the responses "
-            "under the truth and those under the rivals (weighted by belief). This is above pi whenever the truth "
-            "can be told from its rivals."
+            "under the truth and those under the rivals (weighted by belief). This is above pi whenever the truth's "
+            "law differs from the rivals' belief-weighted mean."
         ),
         latex=r"\mathbb{E}[\pi'] \ge \pi + 4\,\pi\,(1-\pi)^2\,\mathrm{TV}(P_\ast, P_{\neg\ast})^2",
         assumptions=(_CONCEPTS,),
@@ -86,8 +86,11 @@ CLAIMS: tuple[Claim, ...] = (
         counterexample=Evidence((_HALF, _HALF), _MIRRORED, fresh=False, n=1),
         corrected=(
             "It holds when responses are drawn under the truth, conditionally independent. Responses that agents "
-            "draw from their own belief carry nothing new: then E[pi'] = pi exactly, a martingale, and the belief "
-            "in the truth rises on average in no round."
+            "draw from their own belief carry nothing new: E[pi'] = pi exactly for one response, or for several of "
+            "which each is drawn after the last was taken in. Several drawn at once, from the belief at the start of a "
+            "round, and taken for independent move it away from 1/2 where two concepts mirror each other "
+            "(likelihoods .8/.2, seven responses: .7 becomes .785 on average, .3 becomes .215): overconfidence, and no "
+            "learning."
         ),
         correction=("belief-amplification",),
         proof=(
@@ -95,7 +98,9 @@ CLAIMS: tuple[Claim, ...] = (
             "Fresh: E[pi'] - pi = pi sum (p - m)^2 / m, as sum p^2/m - 1 = sum (p - m)^2/m. By Cauchy-Schwarz "
             "that is >= pi (sum |p - m|)^2, and p - m = (1 - pi)(p - q), so it is >= 4 pi (1 - pi)^2 TV^2. "
             "More responses: under the truth the belief in it is a submartingale, so the mean only grows. "
-            "Self-made: z has the law m, and E[pi'] = sum m(z) pi p(z)/m(z) = pi. "
+            "Self-made, one response: z has the law m, and E[pi'] = sum m(z) pi p(z)/m(z) = pi; so too for the next "
+            "one, if it is drawn from the belief that this one left. Two drawn at once have the law m(z1) m(z2), and "
+            "Bayes' rule divides by their joint law under the belief, which is another one. "
             "(pi = 1/2, likelihoods .8/.2: .68 fresh, .5 self-made.)"
         ),
     ),

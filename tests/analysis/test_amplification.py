@@ -41,7 +41,12 @@ def test_the_table_agrees_with_itself_and_with_an_independent_exact_test(table: 
         assert (row["won"] - row["lost"]) / row["n_debates"] == pytest.approx(row["gain"], abs=2e-6)
         exact = binomtest(row["won"], row["won"] + row["lost"]).pvalue
         assert row["p_mcnemar"] == pytest.approx(exact, rel=1e-4)
-        assert row["final_less_theorem_d"] == pytest.approx(row["final"] - row["theorem_d"], abs=2e-6)
+        for vote in ("first", "final"):
+            assert row[f"{vote}_less_theorem_d"] == pytest.approx(row[vote] - row["theorem_d"], abs=2e-6)
+        agent = row["final_share"] - row["first"]
+        assert row["final_share_less_first"] == pytest.approx(agent, abs=2e-6)
+        for name in ("gain", "first_less_theorem_d", "final_less_theorem_d", "final_share_less_first"):
+            assert row[f"{name}_low"] < row[name] < row[f"{name}_high"]
 
 
 def test_what_the_findings_say_in_words_follows_from_the_table(table: pd.DataFrame) -> None:
@@ -55,7 +60,22 @@ def test_what_the_findings_say_in_words_follows_from_the_table(table: pd.DataFra
     assert (plain["first"] > plain["theorem_d"]).all()
     short = plain["condorcet"] - plain["first"]
     assert (short.min().round(2), short.max().round(2)) == (0.04, 0.12)
-    assert (plain["final_share"] - plain["first"]).abs().max() < 0.03
+    already, lead = (table[f"{vote}_less_theorem_d"] for vote in ("first", "final"))
+    small = table["log"].str.startswith("small")
+    assert (small.sum(), (already > lead)[small].all(), (already > lead)[~small].any()) == (3, True, False)
+    assert already.round(3).tolist() == [0.024, 0.040, 0.039, 0.063, 0.048, 0.031, 0.060]
+    assert lead.round(3).tolist() == [0.049, 0.023, 0.032, 0.057, 0.058, 0.153, 0.065]
+    assert (already / lead)[~small].round(2).tolist() == [0.48, 0.82, 0.20, 0.92]
+    agent = plain["final_share_less_first"]
+    assert agent.abs().max() < 0.03
+    holds = (plain["final_share_less_first_low"] < 0) & (plain["final_share_less_first_high"] > 0)
+    assert plain.loc[~holds, "log"].tolist() == ["small models, 7 seats"]
+    assert agent[~holds].max() < 0
+    gsm = plain.set_index("log").loc["GSM8K, 3 seats, two runs"]
+    assert (round(gsm["final_share_less_first"], 3), round(gsm["final_share_less_first_high"], 3)) == (
+        0.022,
+        0.053,
+    )
     changed = plain["won"] + plain["lost"]
     assert (changed.min(), changed.max()) == (5, 13)
     assert (table["agreed"].min().round(2), table["agreed"].max().round(2)) == (0.59, 0.87)
@@ -83,6 +103,16 @@ def test_a_debate_that_ended_early_is_judged_by_its_own_last_round(module: dict[
     assert row["theorem_d"] == pytest.approx((1 + 2 + 2) / 9)
 
 
+def test_a_log_in_which_every_question_moves_alike_shows_its_gain_without_an_interval(
+    module: dict[str, Any],
+) -> None:
+    t = Trajectories.from_arrays([[["A", "B", "B"], ["A", "A", "B"]]] * 4, ["A"] * 4)
+    row = module["compared"](t, "alike", False)
+    assert (row["gain"], row["gain_low"], row["p_gain"]) == (1.0, None, None)
+    assert module["said"](row, "gain") == "+1.000"
+    assert module["p_of"](row["p_gain"]) == "-"
+
+
 def test_without_real_logs_the_study_says_so_and_stops(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -94,7 +124,9 @@ def test_without_real_logs_the_study_says_so_and_stops(
 
 def _same(again: pd.DataFrame, table: pd.DataFrame) -> None:
     numbers = [c for c in table.select_dtypes("number") if c in again]
-    np.testing.assert_allclose(again[numbers].to_numpy(float), table[numbers].to_numpy(float), rtol=1e-5)
+    np.testing.assert_allclose(
+        again[numbers].to_numpy(float), table[numbers].to_numpy(float), rtol=1e-5, atol=1e-12
+    )
 
 
 @pytest.mark.real_data

@@ -19,7 +19,7 @@ from d3stats.models.advocates import (
     score_correlation,
 )
 from d3stats.models.scores import DiscreteLaw, MixtureLaw, as_law
-from d3stats.models.separation import separation
+from d3stats.models.separation import ranking_probability, separation
 
 RUBRIC = {1: 0.1, 5: 0.2, 9: 0.4, 10: 0.3}
 LAWS: list[Any] = [
@@ -298,6 +298,78 @@ def test_an_answer_that_is_behind_is_never_worth_an_advocate() -> None:
     found = advocate_payoff(stats.norm(), stats.norm(1), [1, 2], **COST)  # type: ignore[arg-type]
     assert found.pays_until == 0
     assert "the better answer is behind" in found.reason
+
+
+def test_a_k_that_pays_after_a_bad_start_is_named_where_the_start_is_blamed() -> None:
+    found = advocate_payoff({1: 0.9, 10: 0.1}, {2: 1.0}, range(1, 40), **COST)  # type: ignore[arg-type]
+    assert (found.best_k, found.pays_until) == (29, 0)
+    assert found.reason.endswith("of those asked for k=29 is worth most")
+    assert "the better answer is behind at k=1" in found.reason
+    assert "until k=0" not in found.summary()
+    # P(right) is 1 - .9^k and a step costs .01
+    k = np.arange(1, 40)
+    assert found.best_k == k[np.argmax(2 * (1 - 0.9**k) - k / 100)]
+
+
+def test_where_ranking_falls_and_rises_again_the_reason_does_not_send_back_to_the_fall() -> None:
+    dear = COST | {"value_of_right": 10.0}
+    found = advocate_payoff({3: 0.97, 10: 0.03}, {1: 0.6, 4: 0.4}, range(1, 121), **dear)  # type: ignore[arg-type]
+    assert found.pays_until == 1
+    assert found.best_k > 50
+    assert "more advocates rank worse" in found.reason
+    assert "use k=1" not in found.reason
+    assert found.reason.endswith(f"k={found.best_k} is worth most")
+
+
+def test_a_later_k_is_not_recommended_when_a_coin_is_worth_more() -> None:
+    found = advocate_payoff({1: 0.9, 10: 0.1}, {2: 1.0}, range(1, 4), **COST)  # type: ignore[arg-type]
+    assert "worth most" not in found.reason
+    assert "a coin is worth as much" in found.summary()
+
+
+def test_one_k_alone_has_no_steps_to_speak_of() -> None:
+    found = advocate_payoff(stats.norm(1), stats.norm(), [1], **COST)  # type: ignore[arg-type]
+    assert found.reason == "k=1 against a coin is worth its price, and no other k was asked for"
+
+
+def test_scores_without_a_mean_are_weighed_by_who_is_ahead() -> None:
+    one, two = stats.cauchy(1), stats.cauchy()
+    found = advocate_payoff(one, two, [1, 2, 10], **COST)  # type: ignore[arg-type]
+    assert found.prob_right == pytest.approx(ranking_probability(one, two, [1, 2, 10]), abs=1e-12)
+    assert found.best_k == 2
+    heavy = stats.pareto(1.05)  # a mean of 21, which no integral reaches to six digits
+    assert advocate_payoff(heavy, heavy, [1, 5], **COST).prob_right == pytest.approx([0.5, 0.5], abs=1e-9)  # type: ignore[arg-type]
+    mixed = advocate_payoff(one, stats.norm(), [1], **COST)  # type: ignore[arg-type]
+    assert mixed.prob_right[0] == pytest.approx(ranking_probability(one, stats.norm())[0], abs=1e-12)
+
+
+def test_correlated_scores_without_a_mean_rank_as_drawn_ones_do() -> None:
+    rng, rho, k, n = np.random.default_rng(7), 0.8, 2, 400_000
+
+    def best() -> np.ndarray:
+        own = special.ndtri(rng.random(n) ** (1 / k))  # the best of k independent parts
+        over = special.ndtr(-np.sqrt(rho) * rng.normal(size=n) - np.sqrt(1 - rho) * own)
+        return 1 / np.tan(np.pi * over)
+
+    drawn = np.mean(1 + best() > best())
+    found = advocate_payoff(stats.cauchy(1), stats.cauchy(), [k], rho=rho, **COST)  # type: ignore[arg-type]
+    p = found.prob_right[0]
+    assert abs(drawn - p) < 4 * np.sqrt(p * (1 - p) / n)
+    alike = advocate_payoff(stats.cauchy(1), stats.cauchy(), [3], rho=1.0, **COST)  # type: ignore[arg-type]
+    assert alike.prob_right[0] == pytest.approx(
+        ranking_probability(stats.cauchy(1), stats.cauchy())[0], abs=1e-12
+    )
+
+
+def test_what_ten_are_worth_hangs_on_which_correlation_is_meant() -> None:
+    """Skewed scores with normal ranks correlated by .5 correlate by less themselves."""
+    rng, rho, k = np.random.default_rng(2), 0.5, 10
+    z = np.sqrt(rho) * rng.normal(size=(100_000, 1)) + np.sqrt(1 - rho) * rng.normal(size=(100_000, k))
+    scores = np.exp(z)
+    of_scores = (np.exp(rho) - 1) / (np.e - 1)
+    worth = effective_advocates(k, of_scores, "variance")
+    assert scores.mean(axis=1).var() == pytest.approx(np.e * (np.e - 1) / worth, rel=0.05)
+    assert worth > 1.2 * effective_advocates(k, rho, "variance")
 
 
 N = stats.norm()

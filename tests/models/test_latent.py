@@ -81,6 +81,33 @@ def test_fresh_evidence_never_lowers_the_truth_on_average_and_ones_own_is_a_mart
     )
 
 
+@given(tables(), st.integers(0, 4))
+def test_words_said_at_once_are_drawn_from_the_prediction_at_the_start(
+    world: tuple[np.ndarray, np.ndarray, int], n: int
+) -> None:
+    prior, table, truth = world
+    found = belief_law(prior, table, truth, "simultaneous", n_responses=n)
+    assert found.evidence == "simultaneous"
+    summed = by_all_sequences(prior, table, truth, n, 0.0, prior @ table)
+    assert found.mean == pytest.approx(summed, abs=1e-12)
+    if n <= 1:
+        assert found.mean == pytest.approx(prior[truth], abs=1e-12)
+
+
+@pytest.mark.parametrize("clarity", [0.55, 0.8, 0.99])
+def test_words_said_at_once_push_a_belief_to_the_side_that_it_leans_to(clarity: float) -> None:
+    table = [[clarity, 1 - clarity], [1 - clarity, clarity]]
+
+    def after(prior: float, n: int) -> float:
+        return expected_belief([prior, 1 - prior], table, 0, "simultaneous", n_responses=n)
+
+    for n in (2, 3, 9):
+        for prior in (0.51, 0.7, 0.95):
+            assert after(prior, n) > prior + 1e-6
+            assert after(1 - prior, n) == pytest.approx(1 - after(prior, n), abs=1e-12)
+        assert after(0.5, n) == pytest.approx(0.5, abs=1e-12)
+
+
 @given(tables())
 def test_one_fresh_response_gives_the_closed_form(world: tuple[np.ndarray, np.ndarray, int]) -> None:
     prior, table, truth = world

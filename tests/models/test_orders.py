@@ -512,3 +512,54 @@ def test_a_check_of_named_laws_takes_at_most_ten_milliseconds(order: Any) -> Non
             order(first, second)
             times.append(time.process_time() - start)
         assert min(times) < 0.010
+
+
+PARETO_LEVELS = np.array([0.0, 0.3, 0.9, 0.999, 1 - 1e-9])
+
+
+@pytest.mark.parametrize("b", [1.05, 1.12, 1.3, 1.5, 2.0, 3.0])
+def test_the_excess_wealth_of_a_heavy_tail_is_its_closed_form(b: float) -> None:
+    law = stats.pareto(b)
+    np.testing.assert_allclose(
+        excess_wealth(law, PARETO_LEVELS),
+        (1 - PARETO_LEVELS) ** (1 - 1 / b) / (b - 1),
+        rtol=1e-12,
+        atol=1e-13,
+    )
+    # E abs(X - X') of Pareto scores.
+    assert gini_mean_difference(law) == pytest.approx(b / (b - 1) / (b - 0.5), rel=1e-13)
+    np.testing.assert_allclose(gain_of_max(law, [2, 7], route="wealth"), gain_of_max(law, [2, 7]), rtol=1e-11)
+
+
+@pytest.mark.parametrize("ask", [lambda law: excess_wealth(law, 0.5), gini_mean_difference])
+def test_excesses_that_cannot_be_had_are_refused_and_not_rounded(ask: Any) -> None:
+    with pytest.raises(ValueError, match=r"six digits; got an error of .*pareto\(1.01\)"):
+        ask(stats.pareto(1.01))
+
+
+def test_a_heavy_tail_is_above_a_light_one_of_less_mean_excess() -> None:
+    heavy, light = stats.pareto(1.1), stats.expon(scale=9.995)
+    found = excess_wealth_order(heavy, light)
+    assert found.holds
+    assert found.margin == pytest.approx(0.005, abs=1e-7)
+    assert dilation_order(heavy, light).holds
+    assert not excess_wealth_order(heavy, stats.expon(scale=10.005)).holds
+
+
+def test_a_gap_above_the_lowest_score_is_no_falling_failure_rate() -> None:
+    # Half of the advocates score 0, the others 1 + Exp(1): on (0, 1) the rate is 0, and it rises at 1.
+    law = MixtureLaw([DiscreteLaw([0], [1]), as_law(stats.expon(1))], [0.5, 0.5])
+    found = is_dfr(law)
+    assert not found.holds
+    assert found.margin == -np.inf
+    assert found.at is not None
+    assert 0 < found.at < 1
+    assert is_dfr(MixtureLaw([DiscreteLaw([0], [1]), exponential()], [0.5, 0.5])).holds
+
+
+def test_a_grid_never_claims_more_than_equality() -> None:
+    # Their survival functions cross near -10, where both are 1 but for 1e-23.
+    found = dominates(stats.norm(0.1, 1.01), stats.norm())
+    assert not found.exact
+    assert found.margin <= 0
+    assert dominates({2: 1}, {1: 1}).margin == 0

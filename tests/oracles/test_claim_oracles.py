@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from d3stats.theory import claim
+from d3stats.theory import claim, page
 from d3stats.theory.d3_gap import Course, GapDebate, GapPath, Trial
 from d3stats.theory.debate_or_vote import Ballot, Listeners
 from d3stats.theory.ks_lemma import TwoRounds
+from d3stats.theory.sign_agreement import _stopped_histories
 from d3stats.theory.stability import Discussion, Evidence
 
 ONE, HALF = Fraction(1), Fraction(1, 2)
@@ -87,6 +88,45 @@ def test_a_true_claim_shows_the_audited_digits(
     assert entry.admits(instance, corrected=True)
     assert not entry.fails_on(instance)
     assert entry.quantities(instance)[quantity] == pytest.approx(value, rel=relative, abs=0)
+
+
+@pytest.mark.parametrize(("p", "undecided"), [(Fraction(7, 10), Fraction(441, 5000)), (HALF, Fraction(1, 8))])
+def test_a_cap_of_four_rounds_leaves_these_debates_undecided(p: Fraction, undecided: Fraction) -> None:
+    stopped = sum(
+        p**right * (1 - p) ** wrong for right, wrong, _ in _stopped_histories() if right + wrong <= 4
+    )
+    assert 1 - stopped == undecided == 2 * (p * (1 - p)) ** 2
+    assert "441/5000 at p = .7" in claim("sign-agreement").statement
+
+
+def test_the_gap_of_three_advocates_grows_in_41_of_144_debates() -> None:
+    """Exactly 41/144 = .28472; .2846, a figure in circulation, is off in its last digit."""
+    text = claim("advocates-theorem-1").corrected
+    assert f"41/144 = {41 / 144:.5f} exactly".replace("0.", ".") in text
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("theorem-d", "the voter model"),
+        ("d3-gap-posterior-reading", "abstract ('concentrates around the true difference') and definition 1"),
+        ("d3-theorem-1", "for a given sequence w_r it is the posterior mean, and the theorem holds"),
+        ("d3-theorem-3-signed", "With >= it holds, for every k"),
+        ("advocates-theorem-1", "and g(f_1) != g(f_2) for the strict form"),
+        ("more-advocates-rank-better", "our reading of 'amplify signal'"),
+        ("stability-theorem-a", "differs from the rivals' belief-weighted mean"),
+        ("stability-theorem-a", "overconfidence, and no learning"),
+        ("falling-rates-spread", "where the mean is finite"),
+        ("sign-agreement-beats-three", "with no cap on rounds"),
+        ("advocates-theorem-2", "which appendix A.5 calls a conjecture"),
+        ("debate-or-vote-theorem-1", "stated in the abstract"),
+        ("debate-or-vote-theorem-2", "does not lower the probability"),
+        ("advocates-theorem-3", "for eps < 1/2"),
+    ],
+)
+def test_a_page_says_how_far_its_claim_goes(name: str, said: str) -> None:
+    text = " ".join(page(name).to_text(1000).split())
+    assert said in text
 
 
 def test_a_gap_that_rises_to_a_tenth_reads_98077_parts_in_100000() -> None:

@@ -15,6 +15,7 @@ from d3stats.models.latent import (
     amplifies,
     consensus_probability,
     dirichlet_expected_belief,
+    expected_belief,
     is_martingale,
     majority_accuracy,
     panel_drift,
@@ -44,6 +45,34 @@ def voters(first: tuple[Fraction, ...]) -> Copying:
 @given(evidence(fresh=False))
 def test_a_panels_own_responses_leave_the_expected_belief_alone(case: Evidence) -> None:
     assert case.expected == pytest.approx(float(case.prior[0]), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("belief", "n", "expected"),
+    [
+        (7, 1, 0.7),
+        (7, 2, 571298 / 790625),
+        (7, 7, 0.784880),
+        (3, 2, 219327 / 790625),
+        (3, 7, 0.215120),
+        (5, 7, 0.5),
+    ],
+)
+def test_own_responses_drawn_at_once_make_beliefs_extreme(belief: int, n: int, expected: float) -> None:
+    """All drawn from the belief at the start, and then updated on as if independent given the concept."""
+    prior, table = [belief / 10, 1 - belief / 10], [[0.8, 0.2], [0.2, 0.8]]
+    spoken = np.array(prior) @ np.array(table)
+    assert expected_belief(prior, table, 0, spoken, n_responses=n) == pytest.approx(expected, abs=5e-7)
+    assert expected_belief(prior, table, 0, "self", n_responses=n) == pytest.approx(prior[0], abs=1e-12)
+
+
+def test_fresh_evidence_needs_a_truth_that_speaks_unlike_its_rivals_on_average() -> None:
+    """The truth's law is that of neither rival, and is their mean: nothing is learnt of it from one response."""
+    tenth = Fraction(1, 10)
+    table = ((HALF, HALF), (9 * tenth, tenth), (tenth, 9 * tenth))
+    case = Evidence((HALF, HALF / 2, HALF / 2), table, fresh=True, n=1)
+    assert case.promised == case.prior[0]
+    assert case.expected == pytest.approx(0.5, abs=1e-12)
 
 
 @given(evidence(fresh=True))
@@ -138,6 +167,18 @@ def test_a_panel_that_follows_its_majority_is_no_martingale_and_breaks_theorem_d
     assert case.right == Fraction(98, 125)
     assert claim("theorem-d").margin(case) == pytest.approx(-0.084)
     assert not claim("theorem-d").admits(case)
+
+
+def test_where_beliefs_are_martingales_the_count_of_votes_need_not_be() -> None:
+    """Two agents with counts (1, 1) have both said the right answer: each now believes 2/3, not 1."""
+    before, after = (Listeners((pair, pair), ((1,), (0,))) for pair in ((1, 1), (2, 1)))
+    assert before.next_beliefs == before.beliefs
+    assert after.next_beliefs == after.beliefs
+    said, expected_next = 2, sum(after.beliefs)
+    assert expected_next == Fraction(4, 3) < said
+    theorem = claim("theorem-d")
+    assert "voter model" in theorem.source.place
+    assert "2508.17536" not in str(theorem.source)
 
 
 def test_where_the_majority_is_likely_wrong_consensus_beats_the_vote() -> None:

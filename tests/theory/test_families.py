@@ -14,6 +14,7 @@ from scipy import stats
 from d3stats.models import orders, scores
 from d3stats.models.scores import DiscreteLaw, MaxLaw, MixtureLaw, ScoreLaw
 from d3stats.models.separation import ranking_probability, separation
+from d3stats.theory._examples import plain_draws
 from d3stats.theory.instances import dice, dominance, families, given_scores, spread
 from d3stats.theory.instances.dice import drawn
 from d3stats.theory.instances.families import Advocates, BestOf
@@ -79,10 +80,10 @@ def test_excess_wealth_pairs_have_more_excess_wealth() -> None:
     every(families.excess_wealth_pairs(), look)
 
 
-def test_dfr_pairs_have_falling_rates_and_the_first_ahead() -> None:
+def test_dfr_pairs_have_falling_rates_or_are_sure_and_the_first_is_ahead() -> None:
     def look(a: Advocates) -> None:
         assert orders.is_dfr(a.first).holds
-        assert orders.is_dfr(a.second).holds
+        assert orders.is_dfr(a.second).holds or a.second.support[0] == a.second.support[1]
         found = separation(a.first, a.second, (1, a.k))
         assert found.mean_gap[1] >= found.mean_gap[0] - 1e-9
         assert found.prob_first[0] + found.prob_tie[0] >= 0.5 - 1e-9
@@ -153,6 +154,31 @@ def shares(strategy: st.SearchStrategy[Advocates], *properties: Callable[[Advoca
     return [float(x) for x in np.mean(seen, axis=0)]
 
 
+def has_part(law: ScoreLaw, kind: str) -> bool:
+    return any(repr(part).startswith(kind) for part in parts(law))
+
+
+@pytest.mark.parametrize(
+    ("shape", "peak"),
+    [
+        (Shape("uniform"), 1.0),
+        (Shape("exponential"), 1.0),
+        (Shape("normal"), 1 / np.sqrt(2 * np.pi)),
+        (Shape("beta", 2, 5), 2.4576),
+        (Shape("beta", 1, 4), 4.0),
+        (Shape("beta", 1, 1), 1.0),
+        (Shape("beta", 1.59, 1), 1.59),
+        (Shape("weibull", 2), np.sqrt(2 / np.e)),
+        (Shape("weibull", 0.5), np.inf),
+        (Shape("beta", 2, 0.5), np.inf),
+    ],
+    ids=str,
+)
+def test_the_peak_of_a_shape_is_the_top_of_its_density(shape: Shape, peak: float) -> None:
+    assert shape.peak == pytest.approx(peak, rel=1e-12)
+    assert shape.at(0, 1).density(np.linspace(0.001, 0.999, 999)).max() <= shape.peak * (1 + 1e-12)
+
+
 def test_the_families_are_wider_than_their_simplest_members() -> None:
     wealth = drawn(lambda dice: Advocates(*spread.wealthier_table(dice), 2))
     raised = drawn(lambda dice: Advocates(*dominance.raised(dice), 2))
@@ -170,9 +196,20 @@ def test_the_families_are_wider_than_their_simplest_members() -> None:
             families.dfr_pairs(),
             lambda a: np.intersect1d(a.first.atoms[0], a.second.atoms[0]).size > 0,
             lambda a: a.first.support[0] < a.second.support[0],
+            lambda a: a.second.is_discrete and a.second.support[0] > 0,
         ),
     ]
     assert min(found) >= 0.02
+
+
+def test_pairs_that_spread_have_beta_normal_and_mixed_laws_on_either_side() -> None:
+    pairs = list(plain_draws(families.dispersive_pairs(), n=400, seed=1))
+    mixed = [(isinstance(a.first, MixtureLaw), isinstance(a.second, MixtureLaw)) for a in pairs]
+    found = [
+        *(np.mean([has_part(a.first, kind) for a in pairs]) for kind in ("beta", "normal")),
+        *(np.mean([sides == wanted for sides in mixed]) for wanted in ((True, False), (False, True))),
+    ]
+    assert min(found) >= 0.04
 
 
 def test_nothing_is_filtered() -> None:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 
 from d3stats.models.gap import BetaGap
-from d3stats.theory import claim
+from d3stats.theory import claim, find_counterexample
 from d3stats.theory._gap_variance import Trial, trials
-from d3stats.theory.d3_gap import Course
+from d3stats.theory.d3_gap import Course, courses
 from d3stats.theory.instances.gaps import GapDebate, debates, debates_near_one
 
 ONE, QUARTER = Fraction(1), Fraction(1, 4)
@@ -37,6 +37,23 @@ def test_a_fixed_sequence_comes_as_near_as_one_likes(share: Fraction) -> None:
     assert claim("d3-theorem-1").admits(course, corrected=True)
 
 
+@pytest.mark.parametrize(
+    ("shares", "eps", "limit"),
+    [
+        ((QUARTER, 3 * QUARTER), QUARTER, 0.5),
+        ((Fraction(0), ONE), 2 * QUARTER, 1.0),
+        ((Fraction(0), 2 * QUARTER), QUARTER, 0.75),
+        ((QUARTER, 3 * QUARTER), Fraction(24, 100), 0.0),
+    ],
+)
+def test_a_share_at_the_end_of_the_interval_is_within_it_half_of_the_time(
+    shares: tuple[Fraction, ...], eps: Fraction, limit: float
+) -> None:
+    course = Course(ONE, ONE, shares, 10**6, eps)
+    assert course.near_in_the_limit == limit
+    assert course.near == pytest.approx(limit, abs=2e-3)
+
+
 def test_a_random_sequence_whose_share_settles_would_do_too() -> None:
     """Convergence in probability of w/r is what counts; two shares close together are within eps."""
     close = Course(ONE, ONE, (Fraction(49, 100), Fraction(51, 100)), 1000, QUARTER)
@@ -57,6 +74,19 @@ def test_the_claimed_bound_fails_only_where_its_premise_does(debate: GapDebate) 
     if claim("d3-concentration-bound").fails_on(debate):
         assert not claim("gap-bound-near-one").admits(debate)
         assert not debate.posterior.chebyshev_premise(float(debate.eps))
+
+
+@given(debates(), debates_near_one(), courses(3))
+def test_no_bound_is_tried_on_a_debate_without_rounds(
+    debate: GapDebate, near_one: GapDebate, course: Course
+) -> None:
+    assert min(debate.r, near_one.r, course.r) >= 1
+
+
+@pytest.mark.parametrize("name", ["d3-concentration-bound", "advocates-theorem-3"])
+def test_the_claimed_bound_is_refuted_by_a_debate_of_one_round(name: str) -> None:
+    found = find_counterexample(claim(name))
+    assert str(found.instance) == "Beta(1, 2) prior, the gap grew in 0 of 1 rounds, eps = 1/2"
 
 
 @given(debates_near_one())

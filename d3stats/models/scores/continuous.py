@@ -59,7 +59,9 @@ class ContinuousLaw(ScoreLaw):
         return self.cdf(x)
 
     def sf(self, x: ArrayLike) -> Floats:
-        return np.asarray(self.frozen.sf(x), dtype=np.float64)
+        # Some of scipy's survival functions divide by a probability that has reached 0.
+        with np.errstate(all="ignore"):
+            return np.asarray(self.frozen.sf(x), dtype=np.float64)
 
     def density(self, x: ArrayLike) -> Floats:
         return np.asarray(self.frozen.pdf(x), dtype=np.float64)

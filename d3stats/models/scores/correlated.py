@@ -14,7 +14,7 @@ from d3stats.models.scores.diagonal import diagonal
 from d3stats.models.scores.law import ScoreLaw
 from d3stats.models.scores.maxima import integrate, log_cdf, require_mean
 from d3stats.models.scores.maximum import MaxLaw
-from d3stats.models.scores.read import as_law
+from d3stats.models.scores.read import as_count, as_law
 
 __all__ = ["CorrelatedMaxLaw", "correlated_max", "mean_of_power"]
 
@@ -151,7 +151,7 @@ def correlated_max(law: Any, k: int, rho: float) -> ScoreLaw:
     [0.8333, 0.7341, 0.6039, 0.5]
     """
     one = as_law(law)
-    k = integer("k", k, minimum=1)
+    k = as_count(k)
     rho = probability("rho", rho)
     if k == 1 or rho == 1:
         return one

@@ -69,14 +69,33 @@ class DiscreteLaw(ScoreLaw):
 
     @classmethod
     def empirical(cls, scores: ArrayLike) -> DiscreteLaw:
-        """Return the law of one score drawn from those that were logged; missing ones are left out.
+        """Return the law of one score drawn from those that were logged; missing ones (NaN) are left out.
+
+        Parameters
+        ----------
+        scores : array
+            Of any shape: all scores are pooled.
+
+        Raises
+        ------
+        TypeError
+            When they are not numbers.
+        ValueError
+            When there are none.
 
         Examples
         --------
         >>> DiscreteLaw.empirical([7, 9, 9, float("nan")]).masses.round(3).tolist()
         [0.333, 0.667]
         """
-        values = np.asarray(scores, dtype=np.float64).ravel()
+        try:
+            given = np.asarray(scores)
+            if given.dtype.kind in "US":
+                raise TypeError
+            values = given.astype(np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(f"scores must be numbers, in one list; got {scores!r:.80}") from None
+        values = values.ravel()
         values = values[~np.isnan(values)]
         if values.size == 0:
             raise ValueError("scores must hold at least one score; got none")

@@ -189,7 +189,8 @@ def beyond(law: ScoreLaw, cuts: Floats, k: NDArray[np.int64]) -> tuple[Floats, F
         The integral of the tails of the distribution function, in points, by the power law that the last two
         decades show, and their probability.
     """
-    middle = float(cuts[cuts.size // 2])
+    # The cut nearest the median: cuts are many more in a heavy tail than in the other.
+    middle = float(cuts[np.argmin(np.abs(law.cdf(cuts) - 0.5))])
     points, mass = np.zeros(k.size), np.zeros(k.size)
     tails = ((law.sf, float(cuts[-1]), k.astype(float)), (law.below, float(cuts[0]), np.ones(k.size)))
     for (tail, end, times), limit in zip(tails, law.support[::-1], strict=True):

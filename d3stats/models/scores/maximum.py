@@ -7,10 +7,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import RngLike, as_rng, integer
+from d3stats._check import RngLike, as_rng
 from d3stats.models.scores.law import ScoreLaw
 from d3stats.models.scores.maxima import mean_of_max
-from d3stats.models.scores.read import as_law
+from d3stats.models.scores.read import as_count, as_law
 
 __all__ = ["MaxLaw"]
 
@@ -29,7 +29,7 @@ class MaxLaw(ScoreLaw):
 
     def __init__(self, law: ScoreLaw, k: int) -> None:
         self.law = as_law(law)
-        self.k = integer("k", k, minimum=1)
+        self.k = as_count(k)
 
     def __repr__(self) -> str:
         return f"MaxLaw({self.law!r}, k={self.k})"

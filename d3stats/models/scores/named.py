@@ -16,6 +16,7 @@ from scipy import special
 
 from d3stats._check import RngLike, as_rng, number
 from d3stats.models.scores.law import ScoreLaw
+from d3stats.models.scores.quantiles import graded
 
 __all__ = ["beta", "exponential", "normal", "uniform", "weibull"]
 
@@ -209,6 +210,16 @@ class _Weibull(_Smooth):
     @property
     def _upper(self) -> Floats:  # type: ignore[override]
         return _HEAVY if self.shape < 0.5 else _FAR
+
+    @cached_property
+    def _cuts(self) -> Floats:
+        cuts = super()._cuts
+        if self.shape >= 0.5:
+            return cuts
+        middle = float(self.quantile(0.5))
+        more = np.union1d(cuts, graded(cuts[cuts >= middle], middle))
+        more.setflags(write=False)
+        return more
 
     def _hazard(self, x: ArrayLike) -> Floats:
         with np.errstate(over="ignore"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,11 +13,20 @@ from numpy.typing import NDArray
 from d3stats._check import nonnegative, number
 from d3stats.models.separation import Separation
 
-__all__ = ["AdvocatePayoff", "payoff_of"]
+__all__ = ["AdvocatePayoff", "Ranks", "payoff_of"]
 
 Floats = NDArray[np.float64]
 
 PER_MILLION = 1e6
+
+
+class Ranks(NamedTuple):
+    """How often the best of k of each side is ahead, for every k: the part of a separation that needs no mean."""
+
+    k: NDArray[np.int64]
+    prob_first: Floats
+    prob_tie: Floats
+    prob_error: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +51,12 @@ class AdvocatePayoff:
     value_of_right : float
         Dollars.
     best_k : int
-        Greatest net value among those asked for; the least such k.
+        Greatest net value among those asked for; the least such k. It lies beyond `pays_until` where steps that do
+        not pay each alone are made good by later ones.
     pays_until : int
         The last k up to which every step was worth its price; 0 when not even the first beats a coin.
     reason : str
-        Why it stops there.
+        Why it stops there, and which k is worth most where that is a later one.
     """
 
     k: NDArray[np.int64]
@@ -72,7 +83,9 @@ class AdvocatePayoff:
         lines = [
             f"best: k={self.best_k} a side, right with probability {self.prob_right[i]:.4f} for "
             f"${self.dollars[i]:.4g} a debate ({self.tokens[i]:,.0f} tokens)",
-            f"pays until k={self.pays_until}: {self.reason}",
+            f"pays until k={self.pays_until}: {self.reason}"
+            if self.pays_until
+            else f"the first step does not pay: {self.reason}",
         ]
         if self.net_value[i] <= self.value_of_right / 2:
             lines.append(
@@ -82,7 +95,7 @@ class AdvocatePayoff:
 
 
 def payoff_of(
-    found: Separation,
+    found: Separation | Ranks,
     *,
     prices: float | tuple[float, float],
     tokens_per_advocate: float | tuple[float, float],
@@ -114,6 +127,13 @@ def payoff_of(
     step = np.diff(dollars, prepend=0.0)
     net = value * right - dollars
     pays_until, reason = _stop(k, right, value * gain, step, np.asarray(found.prob_error))
+    best = int(np.argmax(net))
+    # Below a coin's worth no number of advocates is to be recommended.
+    later = bool(k[best] > pays_until and net[best] > value / 2)
+    if later:
+        reason += f"; yet later steps make up for it, and of those asked for k={k[best]} is worth most"
+    elif " rank worse" in reason:
+        reason += f"; use k={pays_until}"
     return AdvocatePayoff(
         k=k,
         prob_right=right,
@@ -124,7 +144,7 @@ def payoff_of(
         gain_per_dollar=gain / step,
         net_value=net,
         value_of_right=value,
-        best_k=int(k[np.argmax(net)]),
+        best_k=int(k[best]),
         pays_until=pays_until,
         reason=reason,
     )
@@ -134,19 +154,21 @@ def _stop(k: NDArray[np.int64], right: Floats, worth: Floats, step: Floats, erro
     """Return the last k before the first step that does not pay, and why it does not."""
     short = np.flatnonzero(worth < step)
     if short.size == 0:
+        if k.size == 1:
+            return int(k[0]), f"k={k[0]} against a coin is worth its price, and no other k was asked for"
         return int(k[-1]), f"every step up to the last k asked for ({k[-1]}) pays; ask for more"
     i = int(short[0])
     cost = f"is worth ${max(worth[i], 0.0):.4g} and costs ${step[i]:.4g}"
     if i == 0:
         if right[0] < 0.5:
-            return 0, f"the better answer is behind: P(right) is {right[0]:.4f} at k={k[0]}, below a coin's"
+            return 0, f"the better answer is behind at k={k[0]}: P(right) is {right[0]:.4f}, below a coin's"
         return 0, f"already k={k[0]} against a coin {cost}"
     before = int(k[i - 1])
     fallen = right[i] < right[i - 1] - 4 * (float(error[i]) + 1e-15)
     if fallen:
         return before, (
             f"more advocates rank worse: P(right) falls from {right[i - 1]:.4f} at k={before} to "
-            f"{right[i]:.4f} at k={k[i]}; use k={before}"
+            f"{right[i]:.4f} at k={k[i]}"
         )
     return before, f"the step from k={before} to k={k[i]} {cost}"
 

@@ -54,7 +54,8 @@ def graded(cuts: Floats, middle: float) -> Floats:
     if sparse.size == 0:
         return cuts
     more = [np.arange(decades[i] + 1.0, decades[i + 1] - 0.1) for i in sparse]
-    return middle + side * np.unique(np.concatenate([away, 10.0 ** np.concatenate(more)]))
+    added = middle + side * 10.0 ** np.concatenate(more)
+    return side * np.unique(side * np.concatenate([cuts, added]))
 
 
 def least_enough(each: Floats, excess: Callable[[Floats, NDArray[np.int64]], Floats]) -> Floats:

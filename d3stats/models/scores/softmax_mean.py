@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats._check import integer
 from d3stats.models.scores.law import ScoreLaw
 from d3stats.models.scores.maxima import integrate, mean_of_max, require_mean
-from d3stats.models.scores.read import as_law
+from d3stats.models.scores.read import as_count, as_law
 
 __all__ = ["softmax_mean", "temperature_of"]
 
@@ -55,7 +54,7 @@ def softmax_mean(law: Any, k: int, temperature: float) -> float:
     [0.75, 0.7293, 0.5544]
     """
     one = as_law(law)
-    k = integer("k", k, minimum=1)
+    k = as_count(k)
     tau = temperature_of(temperature)
     require_mean("law", one)
     if tau == np.inf or k == 1:

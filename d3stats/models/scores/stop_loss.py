@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from d3stats.models.scores.law import ScoreLaw
+from d3stats.models.scores.maxima import beyond
 from d3stats.models.scores.maximum import MaxLaw
 from d3stats.models.scores.mixture import MixtureLaw
 
@@ -42,6 +43,13 @@ class StopLoss:
     ----------
     middle : float
         A score well inside the law.
+    error : float
+        Bound on the error of an answer, in points: what the two orders differ by, and what is beyond the last cut.
+
+    Raises
+    ------
+    ValueError
+        When the error is more than 1e-6 of the mean distance from the middle: a tail too heavy for the integral.
     """
 
     def __init__(self, law: ScoreLaw) -> None:
@@ -51,8 +59,15 @@ class StopLoss:
         if law.is_discrete:
             self._rungs: Floats = law.atoms[0]
             pieces = law.sf(self._rungs[:-1]) * np.diff(self._rungs)
+            self.error = 0.0
         else:
-            self._rungs, pieces = self._pieces()
+            self._rungs, pieces, self.error = self._pieces()
+            spread = float(np.abs(pieces).sum())
+            if not self.error <= 1e-6 * spread:
+                raise ValueError(
+                    f"law must have excesses that can be computed to six digits; got an error of {self.error:.2g} "
+                    f"against a scale of {spread:.2g} for {law!r}: a tail too heavy"
+                )
         self._over: Floats = np.append(np.cumsum(pieces[::-1])[::-1], 0.0)
 
     def __call__(self, t: ArrayLike) -> Floats:
@@ -89,13 +104,14 @@ class StopLoss:
         values[~low] = self.law.sf(at[~low])
         return np.asarray(values.reshape(x.shape))
 
-    def _pieces(self) -> tuple[Floats, Floats]:
-        """Return rungs and the integral of the signed probability between each two."""
+    def _pieces(self) -> tuple[Floats, Floats, float]:
+        """Return rungs, the integral of the signed probability between each two, and the error of their sum."""
         nodes, rough_weights, weights = _rules()
         cuts = np.unique(np.append(self.law.breakpoints(), self.middle))
         low, high = cuts[:-1], cuts[1:]
         starts: list[Floats] = []
         sums: list[Floats] = []
+        error = float(beyond(self.law, cuts, np.ones(1, dtype=np.int64))[0][0])
         for depth in range(_DEPTH):
             half = 0.5 * (high - low)
             values = self._signed((low + half)[:, None] + half[:, None] * nodes)
@@ -108,13 +124,14 @@ class StopLoss:
                 split[:] = False
             starts.append(low[~split])
             sums.append(exact[~split])
+            error += float(apart[~split].sum())
             if not split.any():
                 break
             between = low[split] + half[split]
             low, high = np.concatenate([low[split], between]), np.concatenate([between, high[split]])
         start, value = np.concatenate(starts), np.concatenate(sums)
         order = np.argsort(start)
-        return np.append(start[order], cuts[-1]), value[order]
+        return np.append(start[order], cuts[-1]), value[order], error
 
 
 def middle(law: ScoreLaw) -> float:

@@ -132,8 +132,9 @@ def lehmann_pairs() -> SearchStrategy[Advocates]:
 def dispersive_pairs() -> SearchStrategy[Advocates]:
     """Return pairs of which the first is larger in the dispersive order, wherever the two lie.
 
-    Tables whose jumps grow, laws that are stretched, an exponential or normal law that is nowhere denser than a
-    uniform one, and the best of several scores with a falling failure rate against one.
+    Tables whose jumps grow, laws that are stretched (mixtures among them), exponential, normal and Beta laws and
+    mixtures of these that are nowhere denser than a uniform one, a uniform law that is nowhere denser than a mixture
+    with another, and the best of several scores with a falling failure rate against one.
     """
     return _advocates(spread.dispersed)
 
@@ -150,7 +151,7 @@ def excess_wealth_pairs() -> SearchStrategy[Advocates]:
 def dfr_pairs() -> SearchStrategy[Advocates]:
     """Return pairs with falling failure rates, E M1 - E M2 >= E G1 - E G2 for every k, and P(G1 >= G2) >= 1/2.
 
-    Exponential and Weibull laws, mixtures of exponentials, and such laws with an atom at 0.
+    Exponential and Weibull laws, mixtures of exponentials, such laws with an atom at 0, and a sure score behind one.
     """
     return _advocates(spread.decreasing_rates)
 

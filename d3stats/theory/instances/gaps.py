@@ -150,7 +150,10 @@ def bound_quantities(debate: GapDebate) -> dict[str, float]:
 
 
 def debates() -> SearchStrategy[GapDebate]:
-    """Return debates of up to 1000 rounds with any prior and tolerance, short ones first."""
+    """Return debates of 1 to 1000 rounds with any prior and tolerance, short ones first.
+
+    A bound on what rounds have shown is not tried on a debate that has had none.
+    """
     from hypothesis import strategies as st
 
     @st.composite

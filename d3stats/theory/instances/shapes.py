@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -121,6 +122,18 @@ class Shape:
     def mean(self) -> float:
         """E Z."""
         return self.at(0.0, 1.0).mean
+
+    @property
+    def peak(self) -> float:
+        """The greatest density of Z, infinite where it has no bound."""
+        if self.singular or (self.kind == "beta" and self.b < 1):
+            return math.inf
+        mode = 0.0
+        if self.kind == "beta" and self.a + self.b > 2:
+            mode = min((self.a - 1) / (self.a + self.b - 2), 1.0)
+        if self.kind == "weibull":
+            mode = (1 - 1 / self.a) ** (1 / self.a)
+        return float(self.at(0.0, 1.0).density(mode))
 
 
 def moved(law: ScoreLaw, start: float, scale: float) -> ScoreLaw:

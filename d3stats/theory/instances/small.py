@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["between", "counts", "positive", "rounds", "shares", "sign"]
 
 
-_ROUNDS = [*range(31), 40, 50, 75, 100, 150, 200, 300, 500, 750, 1000]
+_ROUNDS = [*range(1, 31), 40, 50, 75, 100, 150, 200, 300, 500, 750, 1000]
 
 
 @cache
@@ -36,12 +36,12 @@ def counts() -> SearchStrategy[Fraction]:
     """Return parameters of a posterior: whole numbers up to 1000, then fractions below 1."""
     from hypothesis import strategies as st
 
-    return st.sampled_from([Fraction(n) for n in _ROUNDS[1:]] + _fractions(10))
+    return st.sampled_from([Fraction(n) for n in _ROUNDS] + _fractions(10))
 
 
 @cache
 def rounds() -> SearchStrategy[int]:
-    """Return 0, 1, ..., 30 and then some numbers up to 1000; one list, so that a long debate shrinks to a short one."""
+    """Return 1, ..., 30 and then some numbers up to 1000; one list, so that a long debate shrinks to a short one."""
     from hypothesis import strategies as st
 
     return st.sampled_from(_ROUNDS)

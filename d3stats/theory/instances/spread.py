@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import log
 
 from d3stats.models.scores import MaxLaw, MixtureLaw, ScoreLaw
-from d3stats.theory.instances.dice import Dice, share, some_law, some_shape, table
+from d3stats.theory.instances.dice import Dice, placed, share, some_law, some_shape, table
 from d3stats.theory.instances.dominance import Pair, swapped
 from d3stats.theory.instances.shapes import Shape, moved
 
@@ -23,8 +23,6 @@ __all__ = [
     "wealthier",
     "wealthier_table",
 ]
-
-_ROOT_TWO_PI = 2.5066282746310002
 
 
 def _jumps(dice: Dice) -> tuple[list[int], list[int], int]:
@@ -64,18 +62,36 @@ def wealthier_table(dice: Dice) -> Pair:
 
 
 def _stretched(dice: Dice) -> Pair:
-    law = some_law(dice)
+    law = some_law(dice) if dice.whole(0, 1) == 0 else placed(dice, some_shape(dice, "normal", "beta"))
     return moved(law, 0, dice.part(2, 6, 2)), moved(law, dice.whole(0, 2), 1)
+
+
+def _thin(dice: Dice, width: float) -> ScoreLaw:
+    """Return a law whose density is nowhere above 1 / width."""
+    shape = some_shape(dice, "exponential", "normal", "beta, rising")
+    return shape.at(dice.whole(0, 3), width * dice.part(2, 6, 2) * shape.peak * (1 + 1e-12))
 
 
 def _wider_family(dice: Dice) -> Pair:
     # A density that never exceeds 1/w is more dispersed than the uniform of width w, whose density is 1/w.
     width = dice.part(1, 4, 2)
-    factor = dice.part(2, 6, 2)
-    uniform = Shape("uniform").at(dice.whole(0, 3), width)
-    if dice.whole(0, 1) == 0:
-        return Shape("exponential").at(dice.whole(0, 3), width * factor), uniform
-    return Shape("normal").at(dice.whole(0, 3), width * factor / _ROOT_TWO_PI * (1 + 1e-12)), uniform
+    return _thin(dice, width), Shape("uniform").at(dice.whole(0, 3), width)
+
+
+def _thin_mixture(dice: Dice) -> Pair:
+    # A mixture of densities that never exceed 1/w is one.
+    width, w = dice.part(1, 4, 2), share(dice)
+    parts = [_thin(dice, width), _thin(dice, width)]
+    return MixtureLaw(parts, [w, 1 - w]), Shape("uniform").at(dice.whole(0, 3), width)
+
+
+def _lumpy(dice: Dice) -> Pair:
+    # A share w of the uniform on [0, s] keeps the density of a mixture on [0, s] at w/s or above, so that the
+    # uniform of width s/w, whose density is w/s, is more dispersed.
+    w, s = share(dice), dice.part(1, 4, 2)
+    first = Shape("uniform").at(dice.whole(0, 3), dice.part(2, 4, 2) * s / w * (1 + 1e-12))
+    other = some_shape(dice, "beta, rising").at(0, s)
+    return first, MixtureLaw([Shape("uniform").at(0, s), other], [w, 1 - w])
 
 
 def _best_of_decreasing(dice: Dice) -> Pair:
@@ -85,7 +101,9 @@ def _best_of_decreasing(dice: Dice) -> Pair:
 
 def dispersed(dice: Dice) -> Pair:
     """Return a pair of which the first is larger in the dispersive order."""
-    return dice.pick(_wider_table, _stretched, _wider_family, _best_of_decreasing)(dice)
+    # Mixtures cost most, and are rarer.
+    often = (_wider_table, _stretched, _wider_family, _best_of_decreasing)
+    return dice.pick(*often, _thin_mixture, *often, _lumpy)(dice)
 
 
 def _against_exponential(dice: Dice) -> Pair:
@@ -97,10 +115,8 @@ def _against_exponential(dice: Dice) -> Pair:
         scale = dice.part(1, 4, 2)
         mean = scale * rising.mean * factor * (1 + 1e-12)
         return Shape("exponential").at(start, mean), rising.at(other, scale)
-    falling = some_shape(dice, "weibull, falling")
-    scale = dice.part(1, 4, 2)
-    mean = scale * falling.mean / factor * (1 - 1e-12)
-    return falling.at(0, scale), Shape("exponential").at(other, mean)
+    falling = falling_rate(dice)
+    return falling, Shape("exponential").at(other, falling.mean / factor * (1 - 1e-12))
 
 
 def wealthier(dice: Dice) -> Pair:
@@ -126,8 +142,12 @@ def falling_rate(dice: Dice) -> ScoreLaw:
 
 
 def decreasing_rates(dice: Dice) -> Pair:
-    """Return DFR laws with E M1 - E M2 >= E G1 - E G2 for every k and P(G1 >= G2) >= 1/2."""
-    how = dice.whole(0, 2)
+    """Return DFR laws, or one and a sure score, with E M1 - E M2 >= E G1 - E G2 for all k and P(G1 >= G2) >= 1/2."""
+    how = dice.whole(0, 3)
+    if how == 3:
+        # A sure score is its own maximum, and one up to the median of the other is behind it half of the time.
+        law = falling_rate(dice)
+        return law, table([float(law.quantile(0.5)) * dice.part(0, 6, 6)], [1])
     if how == 0:
         # Stretched from its lower end: larger in the dispersive order, and stochastically.
         law = falling_rate(dice)
