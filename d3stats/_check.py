@@ -6,6 +6,7 @@ the argument, says what it must be, and shows what it was.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from typing import Any
 
@@ -52,7 +53,7 @@ def integer(name: str, value: int, *, minimum: int | None = None) -> int:
     """Return `value` as an int, at least `minimum` when given; 3.0 is taken, 3.5 and True are not."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise TypeError(f"{name} must be an integer; got {name}={value!r}")
-    if not np.isfinite(value) or value != int(value):
+    if not math.isfinite(value) or value != int(value):
         raise ValueError(f"{name} must be an integer; got {name}={value!r}")
     if minimum is not None and value < minimum:
         raise ValueError(f"{name} must be >= {minimum}; got {name}={value!r}")

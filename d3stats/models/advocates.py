@@ -14,13 +14,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats._check import choice, integer, number, probability, whole_numbers
+from d3stats._check import choice, integer, number, probability
 from d3stats.models.scores import ScoreLaw, as_law
 from d3stats.models.scores.best_of_k import chances
 from d3stats.models.scores.correlated import CorrelatedMaxLaw, correlated_max, mean_of_power
 from d3stats.models.scores.intraclass import ScoreCorrelation, score_correlation
 from d3stats.models.scores.maxima import require_mean
 from d3stats.models.scores.payoff import AdvocatePayoff, Ranks, payoff_of
+from d3stats.models.scores.read import as_counts
 from d3stats.models.separation import Separation, separation
 
 __all__ = [
@@ -233,7 +234,7 @@ def _asked(
 ) -> tuple[ScoreLaw, ScoreLaw, NDArray[np.int64], tuple[float, float]]:
     """Return the checked laws, numbers of advocates, and correlations of each side."""
     one, two = as_law(first), as_law(second)
-    counts = whole_numbers("k", np.atleast_1d(np.asarray(k)), minimum=1)
+    counts = as_counts(k)
     if counts.size == 0:
         raise ValueError("k must hold at least one number of advocates; got none")
     pair = np.atleast_1d(np.asarray(rho, dtype=np.float64))

@@ -122,7 +122,7 @@ CLAIMS: tuple[Claim, ...] = (
             "What is missing is nearly the conclusion. For an answer that is ahead by d the new gap is "
             "|d + alpha_1 - alpha_2|, larger than d exactly when alpha_1 > alpha_2, or when the order turns round "
             "by more than d. Of six exchangeable U(0, 1) scores, three a side, the missing assumption holds with "
-            "probability 1/6 and the gap grows with probability 41/144 = .28472 exactly (a figure of .2846 in "
+            "probability 1/6 and the gap grows with probability exactly 41/144, which is .28472 (a figure of .2846 in "
             "circulation is off in its last digit): most gaps shrink. What can be said is about expectations: "
             "theorem-a, theorem-b."
         ),

@@ -312,7 +312,7 @@ def test_three_exchangeable_advocates_widen_the_gap_in_41_of_144_debates() -> No
     assert grows == Fraction(41, 144)
     # .2846, a figure in circulation, is not how this number is rounded.
     assert f"{float(grows):.5f}" == "0.28472"
-    assert "41/144 = .28472 exactly" in claim("advocates-theorem-1").corrected
+    assert "exactly 41/144, which is .28472" in claim("advocates-theorem-1").corrected
     scores = np.random.default_rng(7).random((400_000, 2, 3))
     single, best = (np.diff(x, axis=1)[:, 0] for x in (scores[:, :, 0], scores.max(axis=2)))
     for share, truth in (
