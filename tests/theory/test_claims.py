@@ -143,7 +143,7 @@ def test_the_table_of_claims_cannot_be_changed_from_outside() -> None:
     assert claims()
 
 
-@pytest.mark.parametrize("name", ["sign-agrement", "Sign agreement", "sign_agreement", "agreement"])
+@pytest.mark.parametrize("name", ["sign-agrement", "Sign agreements", "sign_agremeent", "agreement"])
 def test_a_name_that_is_nearly_right_is_answered_with_the_right_one(name: str) -> None:
     with pytest.raises(KeyError, match="did you mean sign-agreement"):
         claim(name)
