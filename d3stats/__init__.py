@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from d3stats import datasets, planning, plotting, simulate, stopping, theory, worlds
+    from d3stats import datasets, inference, planning, plotting, simulate, stopping, theory, worlds
     from d3stats.counts import ConfusionCounts, Counts, RoundCounts, TransitionCounts
     from d3stats.log.importers import import_log
     from d3stats.log.read import read_log
@@ -83,7 +83,7 @@ _HOMES = {
 }
 """Where each public name lives."""
 
-_ROOMS = ("datasets", "planning", "plotting", "simulate", "stopping", "theory", "worlds")
+_ROOMS = ("datasets", "inference", "planning", "plotting", "simulate", "stopping", "theory", "worlds")
 """The rooms that are public as a whole; ``d3stats.simulate`` is the room, and its function lies inside."""
 
 __all__ = [
@@ -114,6 +114,7 @@ __all__ = [
     "fit_rounds",
     "gap_posterior",
     "import_log",
+    "inference",
     "likelihood_ratio_test",
     "martingale_test",
     "plan",

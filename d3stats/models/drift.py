@@ -16,10 +16,10 @@ from d3stats._check import RngLike, as_rng, integer, probability, whole_numbers
 from d3stats.counts import RoundCounts
 from d3stats.models import _functionals as functionals_of
 from d3stats.models._likelihood import Cells
-from d3stats.models._resample import cluster_totals, resampled_totals, swapped_totals
 from d3stats.models.betabinom import CLOSED, BetaBinomialMixture, _latent_component
 from d3stats.models.bootstrap import refit
 from d3stats.models.rounds import SCALES, RoundsFit, Scale, fit_rounds, pmf_ks
+from d3stats.resampling.totals import cluster_totals, resampled_totals, swapped_totals
 
 __all__ = ["Drift", "rounds_drift"]
 

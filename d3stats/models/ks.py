@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, integer, nonnegative, probability, whole_numbers
-from d3stats.models._resample import cluster_totals, resampled_totals, swapped_totals
+from d3stats.resampling.totals import cluster_totals, resampled_totals, swapped_totals
 
 __all__ = ["empirical_ks", "ks_distance", "ks_noise", "paired_bootstrap_ks"]
 

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
-from d3stats.models._resample import cluster_totals, resampled_totals
 from d3stats.models.scores.read import as_counts
+from d3stats.resampling.totals import cluster_totals, resampled_totals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import choice, integer, probability
-from d3stats.models._resample import cluster_totals, resampled_totals
+from d3stats.resampling.totals import cluster_totals, resampled_totals
 
 __all__ = ["BootstrapSettings", "Interval", "Limits", "RatioColumns"]
 

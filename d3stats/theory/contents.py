@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from d3stats.theory._latex import booktabs
+from d3stats._latex import booktabs
 from d3stats.theory.catalogue import claims
 from d3stats.theory.page import standing
 from d3stats.theory.sources import short_name

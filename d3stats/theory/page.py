@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from d3stats.theory._latex import booktabs, escaped
+from d3stats._latex import booktabs, escaped
 from d3stats.theory.catalogue import as_claim, claims
 from d3stats.theory.claim import Claim
 from d3stats.theory.record import recorded

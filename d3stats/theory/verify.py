@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from d3stats._check import RngLike, as_rng, integer
+from d3stats._latex import booktabs
 from d3stats._parallel import run_tasks
-from d3stats.theory._latex import booktabs
 from d3stats.theory.catalogue import as_claim
 from d3stats.theory.catalogue import claim as claim_of
 from d3stats.theory.catalogue import claims as all_claims

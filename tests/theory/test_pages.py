@@ -11,8 +11,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from d3stats._latex import booktabs, escaped
 from d3stats.theory import Claim, claim, claims, page, record, recorded, survive
-from d3stats.theory._latex import booktabs, escaped
 from d3stats.theory.contents import COLUMNS, contents, contents_latex
 from d3stats.theory.page import standing
 from d3stats.theory.sources import HERE, short_name

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from d3stats.models._resample import cluster_totals
+from d3stats.resampling.totals import cluster_totals
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

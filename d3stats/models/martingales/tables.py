@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from d3stats.models._resample import cluster_totals
 from d3stats.models.martingales.clustered import clustered_mean, clustered_slope, joint_zero
 from d3stats.models.martingales.increments import Increments
+from d3stats.resampling.totals import cluster_totals
 
 FEW_CLUSTERS = 10
 POOLED = "pooled"

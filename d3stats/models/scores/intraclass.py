@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, choice, integer, probability
-from d3stats.models._resample import cluster_totals, resampled_totals
+from d3stats.resampling.totals import cluster_totals, resampled_totals
 
 __all__ = ["ScoreCorrelation", "score_correlation"]
 

@@ -1,0 +1,128 @@
+"""One number with its uncertainty, the same shape whatever method made it.
+
+Floor 1. Frequentist and Bayesian results, differences, kappas and rates all report these, so that a table, a
+figure or a file never has to ask where a number came from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pandas as pd
+
+from d3stats._latex import booktabs
+
+__all__ = ["Estimate", "estimates_frame", "estimates_latex"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """An estimate with its interval.
+
+    Attributes
+    ----------
+    name : str
+        What is estimated.
+    value : float
+        The estimate, in the units of what is estimated.
+    se : float or None
+        Standard error, None where the method has none.
+    low, high : float or None
+        Limits; both None where the data carry no interval, and then `note` says why.
+    level : float
+        Coverage aimed at, in (0, 1).
+    kind : str
+        How the interval was made, "cluster t" or "bootstrap BCa" or "equal-tailed posterior" and so on.
+    n : int
+        How many observations (items, pairs, votes) went in.
+    n_clusters : int or None
+        How many clusters they come from; None where observations are taken as independent.
+    p_value : float or None
+        Two-sided, of the null value that the method's documentation names; None where there is no test.
+    note : str
+        What a reader must know, "" when there is nothing.
+
+    Examples
+    --------
+    >>> gain = Estimate(name="B - A", value=0.031, low=0.004, high=0.058, kind="cluster t", n=240, n_clusters=80)
+    >>> print(gain)
+    B - A: 0.031 [0.004, 0.058] (95 % cluster t, n = 240 in 80 clusters)
+    """
+
+    name: str
+    value: float
+    low: float | None
+    high: float | None
+    kind: str
+    n: int
+    se: float | None = None
+    level: float = 0.95
+    n_clusters: int | None = None
+    p_value: float | None = None
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.value):
+            raise ValueError(f"value must be finite; got {self.name} = {self.value!r}")
+        if (self.low is None) != (self.high is None):
+            raise ValueError(f"low and high must come together; got {self.low!r} and {self.high!r}")
+        if self.low is not None and self.high is not None and not self.low <= self.high:
+            raise ValueError(f"low must be <= high; got {self.name} with {self.low!r} and {self.high!r}")
+
+    def __str__(self) -> str:
+        size = f"n = {self.n}" + ("" if self.n_clusters is None else f" in {self.n_clusters} clusters")
+        if self.low is None:
+            return f"{self.name}: {self.value:.3f}, no interval ({self.note or size})"
+        percent = f"{100 * self.level:.6g} % {self.kind}"
+        return f"{self.name}: {self.value:.3f} [{self.low:.3f}, {self.high:.3f}] ({percent}, {size})"
+
+    def excludes(self, value: float) -> bool:
+        """Say whether a value lies outside the interval; without an interval nothing is excluded."""
+        return self.low is not None and self.high is not None and not self.low <= value <= self.high
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes as a dictionary that JSON can hold."""
+        return asdict(self)
+
+
+COLUMNS = tuple(Estimate.__dataclass_fields__)
+"""Columns of a table of estimates, in order."""
+
+
+def estimates_frame(estimates: Iterable[Estimate]) -> pd.DataFrame:
+    """Return one row per estimate, columns as the attributes of :class:`Estimate`; None becomes missing.
+
+    Examples
+    --------
+    >>> rate = Estimate(name="rate", value=0.5, low=0.4, high=0.6, kind="Wilson", n=96)
+    >>> estimates_frame([rate])[["name", "value", "kind"]].values.tolist()
+    [['rate', 0.5, 'Wilson']]
+    """
+    frame = pd.DataFrame([e.to_dict() for e in estimates], columns=list(COLUMNS))
+    numbers = dict.fromkeys(("value", "se", "low", "high", "level", "p_value"), "float64")
+    return frame.astype(numbers).astype({"n_clusters": "Int64"})
+
+
+def estimates_latex(estimates: Iterable[Estimate], *, digits: int = 3) -> str:
+    r"""Return a booktabs tabular of name, estimate, interval, kind and size.
+
+    Examples
+    --------
+    >>> rate = Estimate(name="rate", value=0.5, low=0.4, high=0.6, kind="Wilson", n=96)
+    >>> estimates_latex([rate]).splitlines()[4]
+    'rate & 0.500 & [0.400, 0.600] & 95 \\% Wilson & 96 \\\\'
+    """
+    rows = [
+        (
+            e.name,
+            f"{e.value:.{digits}f}",
+            "-" if e.low is None else f"[{e.low:.{digits}f}, {e.high:.{digits}f}]",
+            f"{100 * e.level:.6g} % {e.kind}",
+            f"{e.n}" if e.n_clusters is None else f"{e.n} in {e.n_clusters}",
+        )
+        for e in estimates
+    ]
+    return booktabs("lrlll", ("", "estimate", "interval", "kind", "n"), rows)
