@@ -7,11 +7,11 @@ exchangeable, so drawing G of G clusters is one multinomial over the distinct ro
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import RngLike, as_rng, integer
+from d3stats._check import RngLike, as_rng, integer, whole_numbers
 
-__all__ = ["cluster_totals", "resampled_totals", "swapped_totals"]
+__all__ = ["cluster_totals", "resampled_counts", "resampled_totals", "swapped_totals"]
 
 MOST_UNITS = 10_000
 """How many distinct clusters are drawn one by one before they are drawn in groups."""
@@ -29,6 +29,42 @@ def cluster_totals(values: NDArray[np.float64], cluster: NDArray[np.int64]) -> N
     for column in range(values.shape[1]):
         total[:, column] = np.bincount(index, weights=values[:, column], minlength=n_clusters)
     return total
+
+
+def resampled_counts(cells: ArrayLike, n_boot: int, rng: RngLike) -> NDArray[np.int64]:
+    """Draw as many observations as there are, with replacement, and count them by cell, `n_boot` times.
+
+    The exact bootstrap of anything that is a function of counts: 0/1 values, paired 0/1 values, confusion tables.
+    Drawing n rows of which `cells` are alike is one multinomial (Efron, 1979), whatever n.
+
+    Parameters
+    ----------
+    cells : array_like of int, shape (q,)
+        How many observations each cell has; flatten a table first.
+    n_boot : int
+        Number of replicates.
+    rng : Generator, int or None
+
+    Returns
+    -------
+    ndarray of int, shape (n_boot, q)
+
+    Raises
+    ------
+    ValueError
+        Cells that are not whole numbers >= 0, or all 0.
+
+    Examples
+    --------
+    >>> resampled_counts([30, 10], n_boot=3, rng=0).sum(axis=1).tolist()
+    [40, 40, 40]
+    """
+    counts = whole_numbers("cells", cells)
+    n_boot = integer("n_boot", n_boot, minimum=1)
+    n = int(counts.sum())
+    if n == 0:
+        raise ValueError(f"cells must hold at least one observation; got {counts.tolist()}")
+    return as_rng(rng).multinomial(n, counts / n, size=n_boot)
 
 
 def resampled_totals(totals: NDArray[np.float64], n_boot: int, rng: RngLike) -> NDArray[np.float64]:

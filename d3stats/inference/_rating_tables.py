@@ -1,0 +1,193 @@
+"""Every source of ratings as one long table: item, rater, vote, cluster and, where known, label."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from d3stats._codes import MISSING
+from d3stats.counts import answer_text
+from d3stats.trajectories import Trajectories
+
+Repeats = Literal["refuse", "separate"]
+
+_LONG = ("item", "rater", "vote")
+_LOG = {"debate", "agent"}
+CORRECTNESS = "votes are only right or wrong here: two wrong ones count as agreement, which is an assumption"
+
+
+def long_table(
+    source: Any, round_number: int | None, repeats: Repeats, by: str
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return texts in the columns item, rater, vote, cluster (and label), one row per item and rater."""
+    notes: list[str] = []
+    if isinstance(source, (str, Path)):
+        source = _read(source)
+    if isinstance(source, Trajectories):
+        table = _of_trajectories(source, round_number, by, notes)
+    elif isinstance(source, pd.DataFrame):
+        table = _of_frame(source, round_number)
+    elif isinstance(source, _Log):
+        table = _of_log(source, round_number, by, notes)
+    else:
+        kinds = "Ratings, Trajectories, a DataFrame or a path"
+        raise TypeError(f"ratings must be {kinds}; got {type(source).__name__}")
+    if table.empty:
+        raise ValueError("ratings must have at least one item and one rater; got none")
+    table = table.reset_index(drop=True)
+    for column in ("item", "rater"):
+        absent = table[column].isna().to_numpy()
+        if absent.any():
+            raise ValueError(f"{column} must be named; got a missing name at row {int(np.argmax(absent))}")
+    text = {name: _texts(table[name]) for name in ("item", "rater", "vote", "label") if name in table.columns}
+    result = pd.DataFrame(text)
+    owner = _texts(table["cluster"]) if "cluster" in table.columns else pd.Series([None] * len(table))
+    result["cluster"] = owner.where(owner.notna(), result["item"])
+    for column in ("cluster", "label"):
+        if column in result.columns:
+            _one_per_item(result, column)
+    return _without_repeats(result, repeats, notes), tuple(notes)
+
+
+class _Log:
+    """Turns and items of a log that was read."""
+
+    def __init__(self, turns: pd.DataFrame, items: pd.DataFrame, coding: str) -> None:
+        self.turns, self.items, self.coding = turns, items, coding
+
+
+def _read(path: str | Path) -> Any:
+    from d3stats.log.read import read_log
+
+    name = str(path).lower()
+    table = None
+    if name.endswith((".csv", ".csv.gz")) and Path(path).exists():
+        table = pd.read_csv(path, dtype=str)
+    elif name.endswith(".parquet") and Path(path).exists():
+        table = pd.read_parquet(path)
+    if table is not None and not set(table.columns) >= _LOG:
+        return table
+    log = read_log(path)
+    return _Log(log.turns, log.items, log.coding)
+
+
+def _of_log(log: _Log, round_number: int | None, by: str, notes: list[str]) -> pd.DataFrame:
+    vote = "vote" if log.coding == "answers" else "correct"
+    if log.coding != "answers":
+        notes.append(CORRECTNESS)
+    turns = log.turns[["debate", "round", "agent", vote]].rename(columns={vote: "vote", "agent": "rater"})
+    items = log.items.set_index("debate")
+    turns = _in_round(turns, "debate", round_number)
+    about = items.loc[turns["debate"]]
+    question, run = (about[column].to_numpy(dtype=object) for column in ("question", "log"))
+    turns["cluster"] = about["cluster"].where(about["cluster"].notna(), about["question"]).to_numpy()
+    turns["item"] = turns["debate"] if by == "debate" else question
+    if log.coding == "answers":
+        turns["label"] = about["label"].to_numpy()
+    else:
+        turns["label"] = 1
+    if by == "question" and about["log"].nunique() > 1:
+        turns["rater"] = [f"{x}: {rater}" for x, rater in zip(run, turns["rater"], strict=True)]
+    return turns
+
+
+def _of_trajectories(t: Trajectories, round_number: int | None, by: str, notes: list[str]) -> pd.DataFrame:
+    if t.coding == "correctness":
+        notes.append(CORRECTNESS)
+    if round_number is not None and not 1 <= round_number <= t.n_rounds:
+        raise ValueError(f"round_number must lie between 1 and {t.n_rounds}; got {round_number}")
+    at = np.maximum(t.depth, 1) - 1 if round_number is None else np.full(t.n_debates, round_number - 1)
+    played = np.arange(t.n_debates)[at < t.depth]
+    cube = t.votes[played, at[played]]
+    debate, seat = np.nonzero(np.arange(cube.shape[1])[None, :] < t.panel[played, None])
+    row = played[debate]
+    answers = np.array([*t.answers, None], dtype=object)
+    cluster = np.asarray(t.cluster_names, dtype=object)[t.cluster[row]]
+    rater = np.asarray(t.seats, dtype=object)[seat]
+    if by == "question" and len(set(t.groups)) > 1:
+        run = np.asarray(t.groups, dtype=object)[row]
+        rater = np.array([f"{x}: {name}" for x, name in zip(run, rater, strict=True)], dtype=object)
+    return pd.DataFrame(
+        {
+            "item": np.asarray(t.debates, dtype=object)[row] if by == "debate" else cluster,
+            "rater": rater,
+            "vote": answers[cube[debate, seat]],
+            "cluster": cluster,
+            "label": answers[np.where(t.label == MISSING, len(t.answers), t.label)[row]],
+        }
+    )
+
+
+def _of_frame(frame: pd.DataFrame, round_number: int | None) -> pd.DataFrame:
+    given = set(map(str, frame.columns))
+    if given >= set(_LONG):
+        kept = [name for name in (*_LONG, "label", "cluster", "round") if name in given]
+        long = frame[kept].copy()
+        if "round" in kept:
+            long = _in_round(long.assign(round=pd.to_numeric(long["round"])), "item", round_number)
+        elif round_number is not None:
+            raise ValueError(f"round_number needs a column 'round'; got {list(frame.columns)}")
+        return long.drop(columns="round", errors="ignore")
+    if {"rater", "vote"} & given:
+        absent = [name for name in _LONG if name not in given]
+        raise ValueError(f"a long table must have the columns {list(_LONG)}; got none named {absent}")
+    if round_number is not None:
+        raise ValueError("round_number needs a log or a long table with a column 'round'; got a wide table")
+    wide = frame if "item" in given else frame.rename_axis(index="item").reset_index()
+    if wide["item"].duplicated().any():
+        twice = wide["item"][wide["item"].duplicated()].iloc[0]
+        raise ValueError(f"a wide table must have one row per item; got {twice!r} twice")
+    keys = [name for name in ("item", "label", "cluster") if name in wide.columns]
+    raters = [name for name in wide.columns if name not in keys]
+    if not raters:
+        raise ValueError(f"a wide table must have a column per rater; got {list(frame.columns)}")
+    return wide.astype(object).melt(id_vars=keys, value_vars=raters, var_name="rater", value_name="vote")
+
+
+def _in_round(table: pd.DataFrame, item: str, round_number: int | None) -> pd.DataFrame:
+    if round_number is not None:
+        known = sorted({int(x) for x in table["round"]})
+        if round_number not in known:
+            raise ValueError(f"round_number must be one of {known}; got {round_number}")
+        return table[table["round"] == round_number].copy()
+    return table[table["round"] == table.groupby(item)["round"].transform("max")].copy()
+
+
+def _texts(column: pd.Series) -> pd.Series:
+    values = column.to_numpy(dtype=object)
+    absent = pd.isna(values)
+    said = [None if gone else answer_text(x) for x, gone in zip(values, absent, strict=True)]
+    if "" in said:
+        raise ValueError(
+            f"{column.name} must not be an empty string; got one at row {said.index('')} (write None for missing)"
+        )
+    return pd.Series(said, dtype=object)
+
+
+def _one_per_item(table: pd.DataFrame, column: str) -> None:
+    # Ties between a known and a missing value: the known one is meant.
+    table[column] = table.groupby("item", sort=False)[column].transform("first")
+    first = table.groupby("item", sort=False)[column].transform("first")
+    differs = table[column].notna() & (table[column] != first)
+    if differs.any():
+        row = int(np.argmax(differs.to_numpy()))
+        raise ValueError(f"{column} must be one per item; got two on item {table['item'].iloc[row]!r}")
+
+
+def _without_repeats(table: pd.DataFrame, repeats: Repeats, notes: list[str]) -> pd.DataFrame:
+    again = table.groupby(["item", "rater"], sort=False).cumcount().to_numpy()
+    if not again.any():
+        return table
+    if repeats == "refuse":
+        row = int(np.argmax(again > 0))
+        item, rater = table["item"].iloc[row], table["rater"].iloc[row]
+        raise ValueError(
+            f"a rater must judge an item once; got {rater!r} on {item!r} twice. "
+            'To count repeats as other raters, ask for it: repeats="separate".'
+        )
+    notes.append(f"repeated votes count as those of other raters: {int((again > 0).sum())} of {len(table)}")
+    name = [r if k == 0 else f"{r} ({k + 1})" for r, k in zip(table["rater"], again, strict=True)]
+    return table.assign(rater=name)
