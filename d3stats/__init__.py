@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from d3stats import datasets, inference, planning, plotting, simulate, stopping, theory, worlds
     from d3stats.counts import ConfusionCounts, Counts, RoundCounts, TransitionCounts
+    from d3stats.inference.compare import compare
     from d3stats.log.importers import import_log
     from d3stats.log.read import read_log
     from d3stats.log.scan import count_log
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "compare": "d3stats.inference.compare",
     "martingale_test": "d3stats.models.martingale",
     "separation": "d3stats.models.separation",
     "signed_gap_posterior": "d3stats.models.signed_gap",
@@ -104,6 +106,7 @@ __all__ = [
     "Unanimity",
     "__version__",
     "calibrate",
+    "compare",
     "count_log",
     "datasets",
     "describe_rounds",

@@ -16,15 +16,19 @@ Floats = NDArray[np.float64]
 
 def column_of(name: str, values: ArrayLike, size: int | None = None) -> Floats:
     """Return a one-dimensional float column, NaN where missing; infinities are refused."""
-    array = np.asarray(pd.array(np.asarray(values, dtype=object)).to_numpy(dtype=object))
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        array = np.asarray(values, dtype=object)
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional; got an array of shape {array.shape}")
     try:
-        column = np.array([np.nan if pd.isna(v) else float(v) for v in array.tolist()], dtype=np.float64)
+        column = np.where(pd.isna(array), np.nan, array).astype(np.float64)
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be numbers or missing; got {array.tolist()[:3]!r}") from None
     if np.isinf(column).any():
-        raise ValueError(f"{name} must be finite or missing; got an infinity at row {np.isinf(column).argmax()}")
+        raise ValueError(
+            f"{name} must be finite or missing; got an infinity at row {np.isinf(column).argmax()}"
+        )
     if size is not None and column.size != size:
         raise ValueError(f"{name} must have one value per item ({size}); got {column.size}")
     return column
@@ -45,13 +49,17 @@ def cluster_codes(columns: Sequence[tuple[str, ArrayLike | None, int]]) -> list[
     everything: list[Any] = []
     for name, values, size in columns:
         if values is None:
-            raise ValueError(f"{name} must be given as well, for items of one question hang together; got None")
+            raise ValueError(
+                f"{name} must be given as well, for items of one question hang together; got None"
+            )
         array = np.asarray(values, dtype=object)
         if array.shape != (size,):
             raise ValueError(f"{name} must have one name per item ({size}); got shape {array.shape}")
         missing = pd.isna(array)
         if missing.any():
-            raise ValueError(f"{name} must name every item's cluster; got a missing name at row {missing.argmax()}")
+            raise ValueError(
+                f"{name} must name every item's cluster; got a missing name at row {missing.argmax()}"
+            )
         everything.extend(array.tolist())
     codes = pd.factorize(np.array(everything, dtype=object))[0].astype(np.int64)
     ends = np.cumsum([size for _, _, size in columns])

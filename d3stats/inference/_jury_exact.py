@@ -10,11 +10,11 @@ from math import comb
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, xlogy
+from scipy.special import bdtrc, gammaln, xlogy
 
 from d3stats._check import integer, probability
 
-__all__ = ["condorcet", "drawn_panels", "independent_plurality", "ways_to_be_right"]
+__all__ = ["compositions", "condorcet", "drawn_panels", "independent_plurality", "ways_to_be_right"]
 
 Floats = NDArray[np.float64]
 MOST_VOTES = 1000
@@ -136,35 +136,46 @@ def ways_to_be_right(mine: int, others: NDArray[np.int64]) -> Floats:
     return total
 
 
-def independent_plurality(size: int, right: Floats, wrong: Floats) -> Floats:
-    """Return the chance that a plurality of `size` independent jurors is right, ties split evenly.
+def independent_plurality(size: int, right: Floats, wrong: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return how right and how decided a plurality of `size` independent jurors is.
 
     Parameters
     ----------
     right : ndarray of float, shape (m,)
         Chance of a right vote.
     wrong : ndarray of float, shape (m, categories - 1)
-        Chances of each wrong one; with one of them this is :func:`condorcet`.
+        Chances of each wrong one.
+
+    Returns
+    -------
+    alone, shared, decided : ndarray of float, shape (m,)
+        As of :func:`drawn_panels`: the right category leads alone; the same with ties split evenly; any leads alone.
     """
     if wrong.shape[1] == 1:
-        return _binomial_majority(size, right)
-    votes = _compositions(size, wrong.shape[1] + 1)
-    top = votes.max(axis=1)
-    votes, top = votes[votes[:, 0] == top], top[votes[:, 0] == top]
-    share = 1.0 / (votes == top[:, None]).sum(axis=1)
-    ways = gammaln(size + 1) - gammaln(votes + 1.0).sum(axis=1)
+        shared, tie = _binomial_majority(size, right), _binomial_tie(size, right)
+        return shared - tie / 2, shared, 1 - tie
+    votes = compositions(size, wrong.shape[1] + 1)
+    at_top = votes == votes.max(axis=1)[:, None]
+    log_ways = gammaln(size + 1) - gammaln(votes + 1.0).sum(axis=1)
     chances = np.concatenate([right[:, None], wrong], axis=1)
-    log_terms = ways + sum(xlogy(votes[None, :, c], chances[:, c, None]) for c in range(chances.shape[1]))
-    result: Floats = np.exp(log_terms) @ share
-    return result
+    log_terms = log_ways + sum(xlogy(votes[None, :, c], chances[:, c, None]) for c in range(chances.shape[1]))
+    terms = np.exp(log_terms)
+    one = at_top.sum(axis=1) == 1
+    shares = np.where(at_top[:, 0], 1.0 / at_top.sum(axis=1), 0.0)
+    return terms @ (shares * one), terms @ shares, terms @ one.astype(float)
 
 
 def _binomial_majority(size: int, p: Floats) -> Floats:
-    # A tie of an even panel adds what the panel of one fewer has: the coin makes 2m jurors worth 2m - 1.
-    from scipy.special import bdtrc
-
+    # With a coin for ties 2m jurors are worth 2m - 1: the last one matters only when it makes the tie.
     odd = size - 1 + size % 2
     result: Floats = bdtrc(odd // 2, odd, p)
+    return result
+
+
+def _binomial_tie(size: int, p: Floats) -> Floats:
+    if size % 2:
+        return np.zeros_like(p)
+    result: Floats = comb(size, size // 2) * (p * (1 - p)) ** (size // 2)
     return result
 
 
@@ -196,7 +207,8 @@ def _label_first(counts: NDArray[np.int64], label: NDArray[np.int64]) -> NDArray
     return others
 
 
-def _compositions(total: int, parts: int) -> NDArray[np.int64]:
+def compositions(total: int, parts: int) -> NDArray[np.int64]:
+    """Return every way to write `total` as an ordered sum of `parts` whole numbers, a row each."""
     rows = np.zeros((1, 0), dtype=np.int64)
     left = np.array([total])
     for _ in range(parts - 1):

@@ -65,7 +65,7 @@ def paired_tests(
     repeated: bool,
     t: tuple[float, float, int] | None,
     why_no_t: str,
-    seed: np.random.Generator,
+    rng: np.random.Generator,
 ) -> tuple[PairTest, ...]:
     """Make every test that the data carry.
 
@@ -86,11 +86,14 @@ def paired_tests(
     if alone and t is not None:
         tests.append(
             PairTest(
-                name="paired t", p_value=t[1], detail=f"t({t[2]}) = {t[0]:.3f}", note="the cluster t of single items"
+                name="paired t",
+                p_value=t[1],
+                detail=f"t({t[2]}) = {t[0]:.3f}",
+                note="the cluster t of single items",
             )
         )
-    tests.append(_sign_flip(change, cluster, seed))
-    return (*tests, *_mcnemar(change, binary, repeated, int(sizes.max())))
+    tests.append(_sign_flip(change, cluster, rng))
+    return (*tests, *_mcnemar(change, binary, repeated, sizes))
 
 
 def _t(name: str, t: tuple[float, float, int] | None, why: str) -> PairTest:
@@ -112,27 +115,32 @@ def _sign_flip(change: Floats, cluster: NDArray[np.int64], rng: np.random.Genera
     return PairTest(name="sign flip", p_value=float(found.p_value), detail=f"{detail}, clusters swapped")
 
 
-def _mcnemar(change: Floats, binary: bool, repeated: bool, largest: int) -> list[PairTest]:
+def _mcnemar(change: Floats, binary: bool, repeated: bool, sizes: NDArray[np.int64]) -> list[PairTest]:
     why = ""
     if repeated:
         why = "items were run several times: their means are no right or wrong"
     elif not binary:
         why = "values are not right or wrong"
+    elif len(sizes) == 1 and len(change) > 1:
+        why = "all items belong to one cluster, and the test takes items as independent"
     lost, gained = int((change < 0).sum()), int((change > 0).sum())
     if not why and lost + gained == 0:
         why = "no discordance: there is no item on which the runs differ"
     if why:
         return [PairTest(name=name, p_value=None, note=why) for name in ("McNemar exact", "McNemar mid-p")]
-    note = ""
+    note, largest = "", int(sizes.max())
     if largest > 1:
         note = (
-            f"takes items as independent, and a cluster holds up to {largest}: for reference only, "
+            f"McNemar takes items as independent, and a cluster holds up to {largest}: for reference only, "
             "it rejects too often where items of a cluster go together"
         )
     detail = f"{gained} gained, {lost} lost"
     return [
         PairTest(
-            name=f"McNemar {method}", p_value=mcnemar(lost, gained, method=method).p_value, detail=detail, note=note
+            name=f"McNemar {method}",
+            p_value=mcnemar(lost, gained, method=method).p_value,
+            detail=detail,
+            note=note,
         )
         for method in ("exact", "mid-p")
     ]

@@ -44,11 +44,12 @@ def long_table(
             raise ValueError(f"{column} must be named; got a missing name at row {int(np.argmax(absent))}")
     text = {name: _texts(table[name]) for name in ("item", "rater", "vote", "label") if name in table.columns}
     result = pd.DataFrame(text)
-    owner = _texts(table["cluster"]) if "cluster" in table.columns else pd.Series([None] * len(table))
-    result["cluster"] = owner.where(owner.notna(), result["item"])
+    absent_everywhere = pd.Series([None] * len(table), dtype=object)
+    result["cluster"] = _texts(table["cluster"]) if "cluster" in table.columns else absent_everywhere
     for column in ("cluster", "label"):
         if column in result.columns:
-            _one_per_item(result, column)
+            result[column] = _one_per_item(result, column)
+    result["cluster"] = result["cluster"].where(result["cluster"].notna(), result["item"])
     return _without_repeats(result, repeats, notes), tuple(notes)
 
 
@@ -167,14 +168,17 @@ def _texts(column: pd.Series) -> pd.Series:
     return pd.Series(said, dtype=object)
 
 
-def _one_per_item(table: pd.DataFrame, column: str) -> None:
-    # Ties between a known and a missing value: the known one is meant.
-    table[column] = table.groupby("item", sort=False)[column].transform("first")
+def _one_per_item(table: pd.DataFrame, column: str) -> pd.Series:
+    """Return what each item's rows say, where some row says it; two different values are refused."""
     first = table.groupby("item", sort=False)[column].transform("first")
-    differs = table[column].notna() & (table[column] != first)
+    differs = (table[column].notna() & (table[column] != first)).to_numpy()
     if differs.any():
-        row = int(np.argmax(differs.to_numpy()))
-        raise ValueError(f"{column} must be one per item; got two on item {table['item'].iloc[row]!r}")
+        row = int(np.argmax(differs))
+        raise ValueError(
+            f"{column} must be one per item; got {first.iloc[row]!r} and {table[column].iloc[row]!r} "
+            f"on item {table['item'].iloc[row]!r}"
+        )
+    return first.astype(object).where(first.notna(), None)
 
 
 def _without_repeats(table: pd.DataFrame, repeats: Repeats, notes: list[str]) -> pd.DataFrame:

@@ -55,7 +55,9 @@ def _clopper_pearson(x: Floats, n: Floats, tail: float) -> Limits:
 def _posterior(prior: float) -> Callable[[Floats, Floats, float], Limits]:
     def formula(x: Floats, n: Floats, tail: float) -> Limits:
         a, b = x + prior, n - x + prior
-        return betaincinv(a, b, tail), betaincinv(a, b, 1 - tail)
+        return np.asarray(betaincinv(a, b, tail), np.float64), np.asarray(
+            betaincinv(a, b, 1 - tail), np.float64
+        )
 
     return formula
 

@@ -9,8 +9,8 @@ cluster sums then. Four methods:
 - ``exact``: the binomial tail, doubled. Never rejects too often, and rejects too seldom with few pairs.
 - ``mid-p``: counts half of what is as extreme as the data. Close to its size, a little above it at times.
 - ``asymptotic``: (b - c)^2 / (b + c) against chi-square of 1 degree of freedom. For 25 pairs and more.
-- ``corrected``: the same with 1 taken from ``|b - c|``. As cautious as the exact test, less precise; for comparison with
-  published values.
+- ``corrected``: the same with 1 taken from ``|b - c|``. As cautious as the exact test, less precise; for
+  comparison with published values.
 
 References
 ----------
@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import choice, integer
 from d3stats.inference._binomial_tail import log_fair_pmf, log_fair_tail
@@ -39,6 +39,8 @@ __all__ = ["McNemar", "Method", "discordant_pairs", "mcnemar"]
 
 Method = Literal["exact", "mid-p", "asymptotic", "corrected"]
 METHODS: tuple[str, ...] = get_args(Method)
+_BLOCK = 1 << 16
+"""Items that are compared at a time: they stay in the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,24 +183,31 @@ def discordant_pairs(first: ArrayLike, second: ArrayLike) -> tuple[int, int]:
     >>> discordant_pairs([1, 1, 0, 1], [1, 0, 1, 0])
     (2, 1)
     """
-    left, right = _zero_one("first", first), _zero_one("second", second)
+    left, right = np.asarray(first), np.asarray(second)
+    for name, array in (("first", left), ("second", right)):
+        if array.ndim != 1:
+            raise ValueError(f"{name} must be one-dimensional; got an array of shape {array.shape}")
     if left.size != right.size:
         raise ValueError(f"second must have one value per item of first ({left.size}); got {right.size}")
-    both = int(np.count_nonzero(left & right))
-    return int(np.count_nonzero(left)) - both, int(np.count_nonzero(right)) - both
+    b = c = 0
+    for start in range(0, left.size, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        mine, theirs = _is_one("first", left[block], start), _is_one("second", right[block], start)
+        both = int(np.count_nonzero(mine & theirs))
+        b += int(np.count_nonzero(mine)) - both
+        c += int(np.count_nonzero(theirs)) - both
+    return b, c
 
 
-def _zero_one(name: str, values: ArrayLike) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional; got an array of shape {array.shape}")
-    if array.dtype == bool:
-        return array
-    ones = array == 1
-    if np.count_nonzero(ones) + np.count_nonzero(array == 0) != array.size:
-        row = int(np.argmin(ones | (array == 0)))
-        raise ValueError(f"{name} must be 0 or 1; got {name}={array[row].item()!r} at row {row}")
-    return np.asarray(ones, dtype=bool)
+def _is_one(name: str, values: NDArray[Any], start: int) -> NDArray[np.bool_]:
+    if values.dtype == bool:
+        return values
+    ones = np.asarray(values == 1, dtype=bool)
+    zeros = np.asarray(values == 0, dtype=bool)
+    if np.count_nonzero(ones) + np.count_nonzero(zeros) != values.size:
+        row = int(np.argmin(ones | zeros))
+        raise ValueError(f"{name} must be 0 or 1; got {name}={values[row]!r} at row {start + row}")
+    return ones
 
 
 def _log_binomial_p(least: int, n: int, *, half: bool) -> float:

@@ -118,7 +118,7 @@ def share(
     >>> print(share(69, 80, name="accuracy"))
     accuracy: 0.863 [0.770, 0.921] (95 % Wilson, n = 80)
     >>> print(share([3, 0, 2, 3, 1], [3, 3, 3, 3, 3], cluster=["q1", "q2", "q3", "q4", "q5"]))
-    share: 0.600 [0.059, 1.000] (95 % cluster t, n = 15 in 5 clusters)
+    share: 0.600 [0.060, 1.000] (95 % cluster t, n = 15 in 5 clusters)
     """
     level = probability("level", level, open_interval=True)
     x, n = (np.atleast_1d(part) for part in _counts(successes, trials, least=0))
@@ -209,7 +209,7 @@ def coverage_table(n: int, *, level: float = 0.95, low: float = 0.01, high: floa
     Examples
     --------
     >>> coverage_table(20).set_index("kind")["mean"].round(3).to_dict()["Wald"]
-    0.845
+    0.861
     """
     low, high = probability("low", low), probability("high", high)
     if low >= high:

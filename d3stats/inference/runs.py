@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from d3stats._check import choice
 from d3stats.inference._pairing import Items, pair
@@ -21,6 +22,7 @@ from d3stats.trajectories import Missing, Trajectories
 
 __all__ = ["ItemMismatch", "Items", "PairedRuns", "Run", "as_run", "pair"]
 
+Floats = NDArray[np.float64]
 UNNAMED = "run"
 """What a run is called that nobody named."""
 
@@ -137,9 +139,9 @@ def _reduced(table: pd.DataFrame, name: str, missing: Missing) -> Run:
     )
 
 
-def _floats(column: pd.Series, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _floats(column: pd.Series, name: str) -> Floats:
     try:
-        values = column.astype("float64").to_numpy()
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError):
         raise TypeError(f"values of a run must be numbers; got dtype {column.dtype} in {name!r}") from None
     if np.isinf(values).any():
@@ -148,9 +150,7 @@ def _floats(column: pd.Series, name: str) -> np.ndarray[Any, np.dtype[np.float64
     return values
 
 
-def _filled(
-    values: np.ndarray[Any, np.dtype[np.float64]], labelled: np.ndarray[Any, Any], missing: Missing, name: str
-) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _filled(values: Floats, labelled: NDArray[Any], missing: Missing, name: str) -> Floats:
     empty = np.isnan(values) & labelled
     if missing == "exclude" or not empty.any():
         return values
@@ -164,9 +164,7 @@ def _filled(
     return np.where(empty, 0.0, values)
 
 
-def _said(
-    labelled: np.ndarray[Any, Any], unlabelled: tuple[str, ...], repeats: np.ndarray[Any, Any]
-) -> tuple[str, ...]:
+def _said(labelled: NDArray[Any], unlabelled: tuple[str, ...], repeats: NDArray[Any]) -> tuple[str, ...]:
     notes = []
     if not labelled.all():
         rows, n = int((~labelled).sum()), len(repeats)
@@ -178,7 +176,7 @@ def _said(
     return tuple(notes)
 
 
-def _clusters(table: pd.DataFrame, codes: np.ndarray[Any, Any], names: Any, name: str) -> tuple[str, ...]:
+def _clusters(table: pd.DataFrame, codes: NDArray[Any], names: Any, name: str) -> tuple[str, ...]:
     """Return each item's cluster; where none is stated, the item itself."""
     items = np.asarray(names, dtype=object)
     if "cluster" not in table:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import choice, integer, probability
-from d3stats.resampling.totals import cluster_totals, resampled_totals
+from d3stats.resampling import cluster_totals, ratios, resampled_totals
+from d3stats.resampling.quantiles import bca_ends, percentile_ends
 
 __all__ = ["BootstrapSettings", "Interval", "Limits", "RatioColumns"]
 
@@ -90,45 +91,22 @@ class RatioColumns:
         that measure and is left out of its quantiles.
         """
         totals = cluster_totals(np.column_stack(self._columns), cluster)
+        measures = ratios(*self._ratios)
         whole = totals.sum(axis=0)
-        drawn = resampled_totals(totals, settings.n_boot, rng)
-        tails = np.array([(1.0 - settings.level) / 2.0, (1.0 + settings.level) / 2.0])
+        drawn = measures(resampled_totals(totals, settings.n_boot, rng))
+        left_out = measures(whole - totals)
+        once = np.ones(len(totals), dtype=np.int64)
         estimate, low, high, sizes = np.full((4, len(self._ratios)), np.nan)
         for i, (above, below) in enumerate(self._ratios):
             sizes[i] = whole[below]
-            replicates = _ratio(drawn[:, above], drawn[:, below])
+            replicates = drawn[:, i]
             replicates = replicates[~np.isnan(replicates)]
             if whole[below] <= 0 or len(replicates) == 0:
                 continue
             estimate[i] = whole[above] / whole[below]
-            probabilities = tails
             if settings.interval == "bca":
-                left_out = _ratio(whole[above] - totals[:, above], whole[below] - totals[:, below])
-                probabilities = _bca_probabilities(estimate[i], replicates, left_out, tails)
-            low[i], high[i] = np.quantile(replicates, probabilities)
+                ends = bca_ends(estimate[i], replicates, left_out[:, i], once, settings.level)
+            else:
+                ends = percentile_ends(replicates, settings.level)
+            low[i], high[i] = ends.low, ends.high
         return Limits(estimate, low, high, sizes)
-
-
-def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
-    result = np.full(above.shape, np.nan)
-    np.divide(above, below, out=result, where=below > 0)
-    return result
-
-
-def _bca_probabilities(
-    estimate: float, replicates: FloatArray, left_out: FloatArray, tails: FloatArray
-) -> FloatArray:
-    """Return which quantiles of the replicates are the BCa limits."""
-    from scipy.special import ndtr, ndtri
-
-    # Ties count half, and a share of 0 or 1 is kept off the boundary, where the correction is infinite.
-    below = np.mean(replicates < estimate) + 0.5 * np.mean(replicates == estimate)
-    edge = 0.5 / len(replicates)
-    bias = ndtri(np.clip(below, edge, 1.0 - edge))
-    jackknife = left_out[~np.isnan(left_out)]
-    spread = jackknife.mean() - jackknife if len(jackknife) else np.zeros(1)
-    scale = float(np.sum(spread**2))
-    acceleration = float(np.sum(spread**3)) / (6.0 * scale**1.5) if scale > 0 else 0.0
-    shifted = bias + ndtri(tails)
-    probabilities: FloatArray = ndtr(bias + shifted / (1.0 - acceleration * shifted))
-    return probabilities

@@ -7,6 +7,7 @@ or writes a file, :func:`save` excepted.
 
 from d3stats.plotting.counts_by_round import plot_counts_by_round
 from d3stats.plotting.excess_wealth import plot_excess_wealth
+from d3stats.plotting.forest import plot_forest
 from d3stats.plotting.frontier import plot_frontier
 from d3stats.plotting.gap_contraction import plot_gap_contraction
 from d3stats.plotting.gap_trajectories import plot_gap_trajectories
@@ -27,6 +28,7 @@ __all__ = [
     "draw_overview",
     "plot_counts_by_round",
     "plot_excess_wealth",
+    "plot_forest",
     "plot_frontier",
     "plot_gap_contraction",
     "plot_gap_trajectories",

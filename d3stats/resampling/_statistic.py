@@ -108,7 +108,7 @@ def evaluate(statistic: Statistic, sums: Floats) -> Floats:
 
 def at_the_data(statistic: Statistic, sums: Floats) -> Floats:
     """Return the statistic (p,) at the data's own sums (q,), where it has to be defined."""
-    value = evaluate(statistic, sums[None])[0]
+    value: Floats = evaluate(statistic, sums[None])[0]
     if not np.isfinite(value).all():
         column = int(np.argmin(np.isfinite(value)))
         raise ValueError(
@@ -134,19 +134,23 @@ def gradient(statistic: Statistic, sums: Floats, scale: Floats, *, fine: bool = 
     stencil = ((1.0, 2 / 3), (2.0, -1 / 12)) if fine else ((1.0, 1 / 2),)
     columns: list[Floats] = []
     for j, width in enumerate(step):
-        slope: Floats | None = None
+        slope: Floats = np.zeros(1)
         for distance, weight in stencil:
             ahead, behind = sums.copy(), sums.copy()
             ahead[:, j] += distance * width
             behind[:, j] -= distance * width
             change = weight * (evaluate(statistic, ahead) - evaluate(statistic, behind))
-            slope = change if slope is None else slope + change
-        assert slope is not None
+            slope = slope + change
         columns.append(slope / width if width > 0 else np.zeros_like(slope))
     return np.stack(columns, axis=1)
 
 
 def column_scale(totals: Floats, times: NDArray[np.int64]) -> Floats:
     """Return how large each column of totals is, all clusters together."""
-    result: Floats = times @ np.abs(totals)
+    return total(np.abs(totals), times)
+
+
+def total(totals: Floats, times: NDArray[np.int64]) -> Floats:
+    """Add up the rows of totals, each as often as it occurs."""
+    result: Floats = times.astype(np.float64) @ totals
     return result

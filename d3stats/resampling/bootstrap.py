@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
-from d3stats.resampling import _quantiles
+from d3stats.resampling import quantiles
 from d3stats.resampling._errors import with_errors
 from d3stats.resampling._statistic import Statistic, at_the_data, checked_totals, evaluate
 from d3stats.resampling.cluster_t import ALIKE, linearised_error
@@ -124,32 +124,32 @@ class Bootstrap:
             note=_note(n_clusters, undefined),
         )
 
-    def _ends(self, j: int, kind: LimitsKind, level: float) -> _quantiles.Ends:
+    def _ends(self, j: int, kind: LimitsKind, level: float) -> quantiles.Ends:
         estimate, column = float(self.estimate[j]), self.replicates[:, j]
         defined = ~np.isnan(column)
         if kind == "studentised":
             assert self.errors is not None
             defined &= ~np.isnan(self.errors[:, j])
         if defined.sum() < max(2, len(column) / 2):
-            return _quantiles.no_ends("most resamples leave the statistic undefined")
+            return quantiles.no_ends("most resamples leave the statistic undefined")
         column = column[defined]
         if np.ptp(column) == 0 or (self.alike[j] == ALIKE and np.ptp(column) <= 1e-9 * np.abs(column).max()):
-            return _quantiles.no_ends(f"every resample gives the same value, {estimate:.6g}")
+            return quantiles.no_ends(f"every resample gives the same value, {estimate:.6g}")
         if kind == "studentised" and self.alike[j]:
-            return _quantiles.no_ends(self.alike[j])
+            return quantiles.no_ends(self.alike[j])
         if kind == "percentile":
-            ends = _quantiles.percentile_ends(column, level)
+            ends = quantiles.percentile_ends(column, level)
         elif kind == "basic":
-            ends = _quantiles.basic_ends(estimate, column, level)
+            ends = quantiles.basic_ends(estimate, column, level)
         elif kind == "bca":
-            ends = _quantiles.bca_ends(estimate, column, self.left_out[:, j], self.times, level)
+            ends = quantiles.bca_ends(estimate, column, self.left_out[:, j], self.times, level)
         else:
             assert self.errors is not None
-            ends = _quantiles.studentised_ends(
+            ends = quantiles.studentised_ends(
                 estimate, float(self.error[j]), column, self.errors[defined, j], level
             )
         if not ends.reason and ends.low >= ends.high:
-            return _quantiles.no_ends("the resamples take too few values: both limits fall on the same one")
+            return quantiles.no_ends("the resamples take too few values: both limits fall on the same one")
         return ends
 
 

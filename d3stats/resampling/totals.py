@@ -17,6 +17,8 @@ MOST_UNITS = 10_000
 """How many distinct clusters are drawn one by one before they are drawn in groups."""
 
 _CHUNK_ELEMENTS = 1 << 22
+_CACHED_ELEMENTS = 1 << 15
+"""How many single draws are made, counted and added up before they leave the processor's cache."""
 _MULTINOMIAL_COST = 12
 """How many uniform draws one binomial draw of a multinomial costs, as measured."""
 
@@ -93,7 +95,7 @@ def resampled_totals(totals: NDArray[np.float64], n_boot: int, rng: RngLike) -> 
     n_clusters = len(totals) if pooled else len(table)
     shares = multiplicity / multiplicity.sum()
     out = np.empty((n_boot, totals.shape[1]))
-    step = max(1, _CHUNK_ELEMENTS // max(len(table), 1))
+    step = max(1, (_CHUNK_ELEMENTS if pooled else _CACHED_ELEMENTS) // max(len(table), 1))
     for low in range(0, n_boot, step):
         size = min(step, n_boot - low)
         if pooled:

@@ -1,0 +1,154 @@
+"""``d3stats compare``: is one run better than another on the same items, and by how much."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from d3stats.cli.options import Boot, Figure, Json, Level, Missing, Seed, paths_of
+from d3stats.cli.output import print_json, print_notes, print_table, working
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+    from d3stats.estimate import Estimate
+    from d3stats.inference import Comparison
+
+LAST = "last"
+
+
+def compare(
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            help="Two or more runs: tables with a column 'item' and 'correct' or 'score' (CSV, Parquet), debate "
+            "logs, or 'slm7'. The first is the reference."
+        ),
+    ],
+    names: Annotated[
+        list[str] | None, typer.Option("--name", help="What a run is called; once per run.")
+    ] = None,
+    items: Annotated[
+        str,
+        typer.Option("--items", help="'same' refuses runs over different items; 'intersection' keeps common ones."),
+    ] = "same",
+    by: Annotated[
+        str, typer.Option("--by", help="What an item is in a log: 'question' (debates averaged) or 'debate'.")
+    ] = "question",
+    value: Annotated[
+        str | None,
+        typer.Option("--value", help="A table's column; of a log 'verdict', 'votes', 'tokens' or 'score:SIDE'."),
+    ] = None,
+    rounds: Annotated[
+        list[str] | None,
+        typer.Option("--round", help="The round of a log, or 'last'; once for all or once per run."),
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option("--baseline", help="Compare all runs with this one (a name), not all pairs.")
+    ] = None,
+    margin: Annotated[
+        float | None,
+        typer.Option("--margin", help="Largest difference that nobody minds: adds non-inferiority, equivalence."),
+    ] = None,
+    kind: Annotated[
+        str,
+        typer.Option("--kind", help="'cluster t', 'percentile', 'basic', 'bca' or 'studentised' (bootstraps)."),
+    ] = "cluster t",
+    test: Annotated[
+        str | None,
+        typer.Option("--test", help="'cluster t', 'sign flip', 'McNemar exact' or 'McNemar mid-p'."),
+    ] = None,
+    family: Annotated[
+        str, typer.Option("--family", help="How p is adjusted over pairs: 'holm', 'bh' or 'bonferroni'.")
+    ] = "holm",
+    missing: Missing = "exclude",
+    level: Level = 0.95,
+    n_boot: Boot = 10_000,
+    seed: Seed = 0,
+    as_json: Json = False,
+    as_latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX (booktabs).")] = False,
+    figure: Figure = None,
+) -> None:
+    """Compare runs over the same items: the difference with its interval first, then the tests."""
+    if as_json and as_latex:
+        raise ValueError("format must be one of --json and --latex; got both")
+    if len(runs) < 2:
+        raise ValueError(f"runs must be at least two; got {runs}")
+    from d3stats.inference import compare as compare_runs
+
+    settings: dict[str, Any] = {"items": items, "by": by, "value": value, "missing": missing, "kind": kind}
+    settings |= {"test": test, "family": family, "baseline": baseline, "margin": margin, "level": level}
+    settings |= {"round_number": _rounds(rounds), "names": names, "n_boot": n_boot, "rng": seed}
+    with working("comparing"):
+        first, second, *more = paths_of(runs)
+        found = compare_runs(first, second, *more, **settings)
+    if figure is not None:
+        _draw(found, figure)
+    if as_json:
+        print_json(found.to_dict())
+    elif as_latex:
+        typer.echo(found.to_latex())
+    else:
+        _show(found)
+
+
+def _rounds(given: list[str] | None) -> int | list[int | None] | None:
+    if not given:
+        return None
+    rounds = [None if word == LAST else _whole(word) for word in given]
+    return rounds[0] if len(rounds) == 1 else rounds
+
+
+def _whole(word: str) -> int:
+    if not word.isdecimal():
+        raise ValueError(f"--round must be a round or 'last'; got {word!r}")
+    return int(word)
+
+
+def _draw(found: Comparison, path: Path) -> None:
+    from d3stats.plotting import save, use_style
+
+    with use_style():
+        save(cast("Drawing", found.plot().get_figure()), path)
+
+
+def _show(found: Comparison) -> None:
+    from d3stats.inference._pair_tests import said_p
+
+    first = found.differences[0].difference
+    level = f"{100 * first.level:.6g} % {first.kind}"
+    size = f"{found.n_items} items in {found.n_clusters} clusters"
+    several = len(found) > 1
+    print_table(
+        f"Differences, second run less first ({level}; {size})",
+        ["difference", "estimate", "gained / lost", "p", *([f"p, {found.family}"] if several else [])],
+        [
+            [d.name, _signed(d.difference), f"{d.gained} / {d.lost}", said_p(d.p_value).removeprefix("p = ")]
+            + ([said_p(p).removeprefix("p = ")] if several else [])
+            for d, p in zip(found.differences, found.adjusted, strict=True)
+        ],
+    )
+    print_table("The runs", ["run", "mean"], [[run.name, _plain(run)] for run in found.runs])
+    rows = [
+        [d.name if k == 0 else "", test.name, said_p(test.p_value), test.detail or test.note]
+        for d in found.differences
+        for k, test in enumerate(d.tests)
+        if test.p_value is not None
+    ]
+    if rows:
+        print_table("Tests that the runs do equally well", ["difference", "test", "p", "how"], rows)
+    if found.margin is not None:
+        results = (*found.noninferior(found.margin), *found.equivalent(found.margin))
+        print_notes([result.conclusion for result in results])
+    print_notes(found.notes)
+
+
+def _signed(effect: Estimate) -> str:
+    limits = "no interval" if effect.low is None else f"[{effect.low:+.3f}, {effect.high:+.3f}]"
+    return f"{effect.value:+.3f} {limits}"
+
+
+def _plain(run: Estimate) -> str:
+    return f"{run.value:.3f}" + ("" if run.low is None else f" [{run.low:.3f}, {run.high:.3f}]")

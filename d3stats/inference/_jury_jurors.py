@@ -1,0 +1,145 @@
+"""The jurors of a jury one by one and two by two: how right, how alike, and whether the best one beats them all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from d3stats.estimate import Estimate
+from d3stats.inference.ratings import Ratings
+from d3stats.resampling import Statistic, cluster_t, cluster_totals, ratios
+
+Floats = NDArray[np.float64]
+MOST_PAIRED = 30
+"""Up to so many jurors are compared pair by pair."""
+
+
+def votes_right(ratings: Ratings, usable: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Return which votes were cast and which of them are right, both (items, jurors) of 0 and 1."""
+    assert ratings.label is not None
+    codes, label = ratings.codes[usable], ratings.label[usable]
+    cast = (codes >= 0).astype(float)
+    return cast, cast * (codes == label[:, None])
+
+
+def jurors_table(ratings: Ratings, cast: Floats, right: Floats, cluster: NDArray[np.int64], level: float) -> pd.DataFrame:
+    """Return one row per juror: votes, accuracy, its clustered interval."""
+    totals = cluster_totals(np.concatenate([right, cast], axis=1), cluster)
+    rows = []
+    for j, name in enumerate(ratings.raters):
+        n = float(cast[:, j].sum())
+        row = {"juror": name, "n": int(n), "accuracy": np.nan, "low": np.nan, "high": np.nan}
+        if n:
+            row["accuracy"] = right[:, j].sum() / n
+            mine = totals[:, [j, cast.shape[1] + j]]
+            mine = mine[mine[:, 1] > 0]
+            if len(mine) > 1:
+                low, high = cluster_t(mine, ratios((0, 1)), level=level).interval()
+                if low is not None and high is not None:
+                    row["low"], row["high"] = max(low, 0.0), min(high, 1.0)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def error_correlation(cast: Floats, right: Floats, cluster: NDArray[np.int64], level: float) -> Estimate | str:
+    """Return the mean correlation of two jurors' being right, over pairs that both vary; or why there is none."""
+    jurors = cast.shape[1]
+    if jurors > MOST_PAIRED:
+        return f"{jurors} jurors are too many to compare two by two (at most {MOST_PAIRED})"
+    one, two = np.triu_indices(jurors, 1)
+    both = cast[:, one] * cast[:, two]
+    x, y = right[:, one] * both, right[:, two] * both
+    rows = np.stack([both, x, y, x * y], axis=2)
+    spread = _correlations(rows.sum(axis=0)[None])[0]
+    kept = np.isfinite(spread)
+    if not kept.any():
+        return "no two jurors with shared items are both sometimes right and sometimes wrong"
+    rows = rows[:, kept]
+    totals = cluster_totals(rows.reshape(len(rows), -1), cluster)
+    pairs = int(kept.sum())
+
+    def mean(sums: Floats) -> Floats:
+        value: Floats = _correlations(sums.reshape(len(sums), pairs, 4)).mean(axis=1)
+        return value
+
+    left_out = "" if kept.all() else f"over {pairs} of {len(one)} pairs: in the others a juror never varies"
+    return estimated("correlation of two jurors' errors", totals, mean, len(cast), level, left_out, (-1.0, 1.0))
+
+
+def _correlations(sums: Floats) -> Floats:
+    n, x, y, xy = np.moveaxis(sums, -1, 0)
+    cov, spread = n * xy - x * y, (n * x - x * x) * (n * y - y * y)
+    return np.divide(cov, np.sqrt(np.abs(spread)), out=np.full(cov.shape, np.nan), where=spread > 0)
+
+
+def best_juror(
+    cast: Floats, right: Floats, jury: Floats, cluster: NDArray[np.int64], level: float
+) -> tuple[Estimate, Estimate]:
+    """Return how right the best juror is and how much more the jury is, on clusters that did not choose the juror.
+
+    Who is best is found on all other clusters (ties share evenly): the same items cannot choose and judge.
+    """
+    jurors = cast.shape[1]
+    joint = np.concatenate([right, cast, jury[:, None] * cast], axis=1)
+    totals = cluster_totals(joint, cluster)
+    rest = totals.sum(axis=0) - totals
+    above, below = rest[:, :jurors], rest[:, jurors : 2 * jurors]
+    rate = np.divide(above, below, out=np.full(above.shape, -1.0), where=below > 0)
+    chosen = (rate >= rate.max(axis=1, keepdims=True) - 1e-12).astype(float)
+    chosen /= chosen.sum(axis=1, keepdims=True)
+    picked = np.stack([(chosen * totals[:, i * jurors : (i + 1) * jurors]).sum(axis=1) for i in range(3)], axis=1)
+    n = round(float(picked[:, 1].sum()))
+
+    def difference(sums: Floats) -> Floats:
+        return np.divide(sums[:, 2] - sums[:, 0], sums[:, 1], out=np.full(len(sums), np.nan), where=sums[:, 1] > 0)
+
+    note = "chosen on the other clusters"
+    best = estimated("best single juror", picked, ratios((0, 1)), n, level, note, (0.0, 1.0))
+    more = estimated("all jurors - best one", picked, difference, n, level, note, (-1.0, 1.0))
+    return best, more
+
+
+def estimated(
+    name: str,
+    totals: Floats,
+    statistic: Statistic,
+    n: int,
+    level: float,
+    note: str = "",
+    bounds: tuple[float, float] = (0.0, 1.0),
+    p: bool = False,
+) -> Estimate:
+    """Return a statistic of sums with its cluster t interval, or without one and why."""
+    if len(totals) < 2:
+        value = float(np.ravel(statistic(totals.sum(axis=0)[None]))[0])
+        why = "a single cluster: nothing says how clusters vary"
+        return Estimate(name=name, value=value, low=None, high=None, kind="cluster t", n=n, level=level,
+                        n_clusters=len(totals), note=why)  # fmt: skip
+    found = cluster_t(totals, statistic, level=level)
+    return of_cluster_t(found, 0, name, n, note, bounds)
+
+
+def of_cluster_t(
+    found: object, at: int, name: str, n: int, note: str = "", bounds: tuple[float, float] = (0.0, 1.0)
+) -> Estimate:
+    """Return one value of a cluster t as an estimate, its limits put within bounds."""
+    from d3stats.resampling import ClusterT
+
+    assert isinstance(found, ClusterT)
+    low, high = found.interval(at)
+    if low is not None and high is not None:
+        low, high = max(low, bounds[0]), min(high, bounds[1])
+    said = "; ".join(part for part in (found.reasons[at], note) if part)
+    return Estimate(
+        name=name,
+        value=float(found.estimate[at]),
+        low=low,
+        high=high,
+        kind="cluster t",
+        n=n,
+        se=None if low is None else float(found.se[at]),
+        level=found.level,
+        n_clusters=found.n_clusters,
+        note=said,
+    )

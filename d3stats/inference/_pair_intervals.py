@@ -1,0 +1,159 @@
+"""Two columns of values by cluster, and every interval of their means and of the mean difference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from d3stats._check import choice
+from d3stats.estimate import Estimate
+from d3stats.resampling import Bootstrap, ClusterT, bootstrap, cluster_t, cluster_totals, ratios
+
+__all__ = ["KINDS", "Kind", "PairData", "checked_kind"]
+
+Floats = NDArray[np.float64]
+Kind = Literal["cluster t", "percentile", "basic", "bca", "studentised"]
+KINDS: tuple[str, ...] = get_args(Kind)
+ONE_CLUSTER = "all items belong to one cluster: nothing says how clusters vary"
+_FIRST, _SECOND, _CHANGE, _ITEMS = range(4)
+_SAID = {"bca": "bootstrap BCa"}
+
+
+def checked_kind(kind: str) -> str:
+    """Return a kind of interval; "BCa" is "bca" too."""
+    return choice("kind", kind.lower() if isinstance(kind, str) else kind, KINDS)
+
+
+@dataclass(frozen=True, eq=False)
+class PairData:
+    """Values of two runs on the same items, and how they are drawn.
+
+    Attributes
+    ----------
+    names : tuple of str
+        First and second run.
+    first, second : ndarray of float, shape (items,)
+    cluster : ndarray of int, shape (items,)
+        Codes from 0.
+    n_boot : int
+    seed : tuple of int
+        What every draw of this pair starts from, so that the order of questions changes no answer.
+    """
+
+    names: tuple[str, str]
+    first: Floats
+    second: Floats
+    cluster: NDArray[np.int64]
+    n_boot: int
+    seed: tuple[int, ...]
+
+    @cached_property
+    def totals(self) -> Floats:
+        """Sums by cluster: first, second, second less first, items."""
+        columns = [self.first, self.second, self.second - self.first, np.ones_like(self.first)]
+        return cluster_totals(np.column_stack(columns), self.cluster)
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self.first)
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return len(self.totals)
+
+    def generator(self, purpose: int) -> np.random.Generator:
+        """Return the draws of one purpose."""
+        return np.random.default_rng([*self.seed, purpose])
+
+    def t(self, level: float, column: int = _CHANGE) -> ClusterT | None:
+        """Return the cluster-robust t of a column's mean; None with a single cluster."""
+        if self.n_clusters < 2:
+            return None
+        return cluster_t(self.totals, ratios((column, _ITEMS)), level=level)
+
+    @cached_property
+    def draws(self) -> Bootstrap:
+        """Replicates of the mean difference, each with its own error."""
+        return bootstrap(
+            self.totals, ratios((_CHANGE, _ITEMS)), n_boot=self.n_boot, rng=self.generator(0), errors=True
+        )
+
+    def why_no_spread(self) -> str:
+        """Say why no interval of the difference can be had; "" when one can."""
+        change = self.totals[:, _CHANGE]
+        if not (self.first != self.second).any():
+            return "the runs gave the same result on every item"
+        if self.n_clusters < 2:
+            return ONE_CLUSTER
+        found = self.t(0.95)
+        assert found is not None
+        if found.reasons[0]:
+            each = change[0] / self.totals[0, _ITEMS]
+            return f"every cluster changed by the same {each:+.4g}: nothing says how clusters vary"
+        return ""
+
+    def own(self, which: int, level: float) -> Estimate:
+        """Return a run's own mean with its cluster t interval, a share's cut at 0 and 1."""
+        found = self.t(level, which)
+        value = float(self.totals[:, which].sum() / self.n_items)
+        reason = ONE_CLUSTER if found is None else found.reasons[0]
+        low, high = (None, None) if found is None else found.interval()
+        values = self.first if which == _FIRST else self.second
+        if low is not None and high is not None and np.isin(values, (0, 1)).all():
+            low, high = max(low, 0.0), min(high, 1.0)
+        return Estimate(
+            name=self.names[which],
+            value=value,
+            low=low,
+            high=high,
+            se=None if found is None or reason else float(found.se[0]),
+            level=level,
+            kind="cluster t",
+            n=self.n_items,
+            n_clusters=self.n_clusters,
+            note=reason,
+        )
+
+    def interval(self, kind: str, level: float, p_value: float | None = None, note: str = "") -> Estimate:
+        """Return the mean difference with an interval of one kind, or with the reason why it has none."""
+        kind = checked_kind(kind)
+        reason = self.why_no_spread()
+        low: float | None = None
+        high: float | None = None
+        se: float | None = None
+        if not reason and kind == "cluster t":
+            found = self.t(level)
+            assert found is not None
+            (low, high), se = found.interval(), float(found.se[0])
+        elif not reason:
+            limits = self.draws.limits(kind, level=level)  # type: ignore[arg-type]  # checked above
+            reason, note = limits.reasons[0], "; ".join(filter(None, (note, limits.note)))
+            low, high = limits.interval()
+            se = float(limits.se[0])
+        return Estimate(
+            name=f"{self.names[1]} - {self.names[0]}",
+            # Zero stays zero, whatever rounding leaves of a sum of equal and opposite changes.
+            value=round(float(self.totals[:, _CHANGE].sum()), 12) / self.n_items + 0.0,
+            low=low,
+            high=high,
+            se=se,
+            level=level,
+            kind=kind if kind == "cluster t" else _SAID.get(kind, f"bootstrap {kind}"),
+            n=self.n_items,
+            n_clusters=self.n_clusters,
+            p_value=p_value,
+            note="; ".join(filter(None, (reason, note))),
+        )
+
+    def correlation(self) -> float | None:
+        """Return Pearson's correlation over items; None where a run gives every item the same value."""
+        if self.n_items < 2 or np.ptp(self.first) == 0 or np.ptp(self.second) == 0:
+            return None
+        value: Any = np.corrcoef(self.first, self.second)[0, 1]
+        return float(value)

@@ -1,0 +1,44 @@
+"""What a reader of a paired difference must know: clusters too few or too unequal, runs that do not differ."""
+
+from __future__ import annotations
+
+from d3stats.inference._pair_intervals import PairData
+from d3stats.inference._pair_tests import PairTest
+
+__all__ = ["FEW_CLUSTERS", "notes_on", "warns"]
+
+FEW_CLUSTERS = 10
+"""Below so many clusters an interval carries a note."""
+
+
+def warns(test: PairTest) -> bool:
+    """Say whether a test's note belongs among those of the pair: once for both kinds of McNemar."""
+    return test.p_value is not None and test.name == "McNemar exact" and bool(test.note)
+
+
+def notes_on(data: PairData) -> list[str]:
+    """Return what the data cannot carry, in words."""
+    notes = []
+    n_clusters = data.n_clusters
+    if not (data.first != data.second).any():
+        notes.append(
+            "the runs gave the same result on every item: a difference of 0 without an interval, and no test; "
+            "more items are needed to bound it"
+        )
+    elif n_clusters == 1:
+        notes.append(
+            "all items belong to one cluster: no interval and no test; the claim needs items of more questions"
+        )
+    elif n_clusters < FEW_CLUSTERS:
+        notes.append(
+            f"only {n_clusters} clusters: the interval rests on {n_clusters - 1} degrees of freedom, and no "
+            f"sign-flip p can be below {2.0 ** (1 - n_clusters):.2g}"
+        )
+    sizes = data.totals[:, -1]
+    equal = float(sizes.sum() ** 2 / (sizes**2).sum())
+    if n_clusters >= FEW_CLUSTERS and equal < n_clusters / 2:
+        notes.append(
+            f"clusters are of very unequal size ({int(sizes.max())} of {data.n_items} items in the largest): "
+            f"they are worth {equal:.0f} equal ones, and the t interval is too narrow"
+        )
+    return notes

@@ -1,0 +1,36 @@
+"""Are the judges biased: by position, by length, towards their own family, by persona.
+
+Who may live here: one module per question, each giving an effect with its interval before any test.
+"""
+
+from __future__ import annotations
+
+from d3stats.inference.bias._audit import Audit, audits_frame, by_judge
+from d3stats.inference.bias.persona import Heterogeneity, PersonaEffect, persona_effect
+from d3stats.inference.bias.position import PositionBias, position_bias, position_frame
+from d3stats.inference.bias.reading import Judgments, as_judgments
+from d3stats.inference.bias.self_preference import SelfPreference, self_preference
+from d3stats.inference.bias.subsets import SpreadCheck, SubsetAccuracy, spread_check, subset_accuracy
+from d3stats.inference.bias.verbosity import LengthBias, length_bias
+
+__all__ = [
+    "Audit",
+    "Heterogeneity",
+    "Judgments",
+    "LengthBias",
+    "PersonaEffect",
+    "PositionBias",
+    "SelfPreference",
+    "SpreadCheck",
+    "SubsetAccuracy",
+    "as_judgments",
+    "audits_frame",
+    "by_judge",
+    "length_bias",
+    "persona_effect",
+    "position_bias",
+    "position_frame",
+    "self_preference",
+    "spread_check",
+    "subset_accuracy",
+]

@@ -1,0 +1,123 @@
+"""What every audit hands back: estimates first, in order; then notes; as text, table, dictionary and LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import pandas as pd
+
+from d3stats.estimate import Estimate, estimates_frame, estimates_latex
+
+__all__ = ["Audit", "audits_frame", "by_judge"]
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """Estimates of one judge and what must be known to read them.
+
+    Attributes
+    ----------
+    judge : str
+    estimates : tuple of Estimate
+        The main effect first.
+    notes : tuple of str
+        What was left out, and what the data cannot tell.
+    """
+
+    judge: str
+    estimates: tuple[Estimate, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def effect(self) -> Estimate:
+        """The main effect."""
+        return self.estimates[0]
+
+    @property
+    def p_value(self) -> float | None:
+        """Two-sided p-value of the main effect, None where there is no test."""
+        return self.effect.p_value
+
+    def find(self, name: str) -> Estimate | None:
+        """Return the estimate of this name, or None where the data do not give it."""
+        return next((e for e in self.estimates if e.name == name), None)
+
+    def __getitem__(self, name: str) -> Estimate:
+        found = self.find(name)
+        if found is None:
+            raise KeyError(f"no estimate {name!r}; there are {[e.name for e in self.estimates]}")
+        return found
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per estimate: ``judge`` and the attributes of :class:`Estimate`."""
+        frame = estimates_frame(self.estimates)
+        frame.insert(0, "judge", self.judge)
+        return frame
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return judge, estimates and notes as JSON can hold them."""
+        return {
+            "judge": self.judge,
+            "estimates": [e.to_dict() for e in self.estimates],
+            "notes": list(self.notes),
+        }
+
+    def to_latex(self) -> str:
+        """Return a booktabs tabular of the estimates."""
+        return estimates_latex(self.estimates)
+
+    def __str__(self) -> str:
+        lines = [f"{self.judge}:"]
+        for e in self.estimates:
+            tested = "" if e.p_value is None else f", p = {e.p_value:.3g}"
+            lines.append(f"  {e}{tested}")
+        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+
+
+A = TypeVar("A", bound=Audit)
+
+
+def by_judge(audit: Callable[..., A], source: Any, *, votes: Any = "answer", **options: Any) -> dict[str, A]:
+    """Run an audit for every judge of a table.
+
+    Parameters
+    ----------
+    audit : callable
+        :func:`position_bias`, :func:`length_bias` or :func:`self_preference`.
+    source : Judgments, DataFrame, Trajectories, str or Path
+    votes : {"answer", "slot"}
+    **options
+        Passed on to the audit.
+
+    Returns
+    -------
+    dict of str to Audit
+        Judges in order of appearance. A judge whose rows do not carry the audit raises; name those that do.
+
+    Examples
+    --------
+    >>> from d3stats.inference.bias import position_bias
+    >>> table = pd.DataFrame({"item": [1, 1, 2, 2], "judge": "J", "order": ["AB", "BA"] * 2, "vote": list("AAAB")})
+    >>> by_judge(position_bias, table)["J"]["swap consistency"].value
+    0.5
+    """
+    from d3stats.inference.bias.reading import as_judgments
+
+    data = as_judgments(source, votes=votes)
+    return {judge: audit(data, judge=judge, **options) for judge in data.judges}
+
+
+def audits_frame(audits: Mapping[str, Audit] | Iterable[Audit]) -> pd.DataFrame:
+    """Return the estimates of several audits, one row each, one under the other.
+
+    Examples
+    --------
+    >>> rate = Estimate(name="rate", value=0.5, low=0.4, high=0.6, kind="Wilson", n=96)
+    >>> audits_frame([Audit("J", (rate,), ()), Audit("K", (rate,), ())])["judge"].tolist()
+    ['J', 'K']
+    """
+    values = audits.values() if isinstance(audits, Mapping) else audits
+    frames: list[pd.DataFrame] = [audit.to_frame() for audit in values]
+    return pd.concat(frames, ignore_index=True)

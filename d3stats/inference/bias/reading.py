@@ -1,0 +1,268 @@
+"""Verdicts of judges on pairs of answers, as every audit of bias reads them.
+
+An item is a pair of answers, A and B. A row is one verdict: who judged, in which order the answers were shown, which
+one won. A vote names the *answer* by default; with ``votes="slot"`` it names the place, A the answer shown first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from d3stats._check import choice
+from d3stats.trajectories import MISSING, Trajectories
+
+__all__ = ["TIE", "Judgments", "Votes", "as_judgments", "one_judge"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Votes = Literal["answer", "slot"]
+TIE = 2
+"""Code of a tie, in votes and in labels."""
+
+_ANSWERS = {"A": 0, "1": 0, "B": 1, "2": 1, "TIE": TIE}
+_ORDERS = {"AB": 0, "12": 0, "1-2": 0, "BA": 1, "21": 1, "2-1": 1}
+_ORDER_IN_NAME = re.compile(r"^(?P<judge>.*?)\s*\(?(?:order )?(?P<order>1-2|2-1)\)?(?P<again> again)*$")
+_ONE_JUDGE = "judge"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Judgments:
+    """Verdicts, one per row.
+
+    Attributes
+    ----------
+    item, judge, cluster : ndarray of int64, shape (rows,)
+        Codes into `items`, `judges` and `clusters`.
+    vote : ndarray of int64, shape (rows,)
+        Which answer won: 0 for A, 1 for B, 2 for a tie, -1 missing.
+    order : ndarray of int64, shape (rows,)
+        Which answer was shown first: 0 for A, 1 for B, -1 unknown.
+    label : ndarray of int64, shape (rows,)
+        The better answer, coded as `vote`; -1 unknown.
+    items, judges, clusters : tuple of str
+    table : DataFrame
+        The rows as read, for the columns that only one audit needs.
+    """
+
+    item: Ints
+    judge: Ints
+    cluster: Ints
+    vote: Ints
+    order: Ints
+    label: Ints
+    items: tuple[str, ...]
+    judges: tuple[str, ...]
+    clusters: tuple[str, ...]
+    table: pd.DataFrame
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+    def __repr__(self) -> str:
+        size = f"{len(self)} verdicts of {len(self.judges)} judges on {len(self.items)} items"
+        return f"Judgments({size} in {len(self.clusters)} clusters)"
+
+    def rows(self, keep: NDArray[np.bool_]) -> Judgments:
+        """Return some rows; names and codes stay."""
+        parts = {
+            name: getattr(self, name)[keep] for name in ("item", "judge", "cluster", "vote", "order", "label")
+        }
+        return replace(self, **parts, table=self.table[keep].reset_index(drop=True))
+
+    def of(self, judge: str) -> Judgments:
+        """Return the rows of one judge."""
+        if judge not in self.judges:
+            raise ValueError(f"judge must be one of {list(self.judges)}; got {judge!r}")
+        return self.rows(self.judge == self.judges.index(judge))
+
+    def toward(self, answer: Ints) -> Floats:
+        """Return 1 where the vote is for the given answer, 1/2 at a tie, 0 for the other; NaN where missing.
+
+        A missing `answer` (-1) gives NaN too.
+        """
+        share = np.where(self.vote == TIE, 0.5, (self.vote == answer).astype(float))
+        return np.where((self.vote == MISSING) | (answer == MISSING), np.nan, share)
+
+    def numbers(self, name: str) -> Floats:
+        """Return a column of finite positive or missing numbers."""
+        self.need(name)
+        values = pd.to_numeric(self.table[name], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+        bad = self.table[name].notna().to_numpy() & ~(np.isfinite(values) & (values > 0))
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise ValueError(
+                f"{name} must be above 0 or missing; got {self.table[name].iloc[row]!r} at row {row}"
+            )
+        return values
+
+    def texts(self, name: str) -> NDArray[np.object_]:
+        """Return a column of names, "" where missing."""
+        self.need(name)
+        found = self.table[name]
+        return np.where(found.isna(), "", found.astype(str)).astype(object)
+
+    def need(self, *names: str) -> None:
+        """Refuse a table without these columns."""
+        absent = [name for name in names if name not in self.table.columns]
+        if absent:
+            raise ValueError(
+                f"the table must have the columns {list(names)} for this audit; it lacks {absent}"
+            )
+
+
+def as_judgments(source: Any, *, votes: Votes = "answer") -> Judgments:
+    """Read verdicts on pairs.
+
+    Parameters
+    ----------
+    source : Judgments, DataFrame, Trajectories, str or Path
+        A table (or a CSV or Parquet file of one) has ``item`` and ``vote`` (A, B, tie, or missing; 1 and 2 are
+        read as A and B) and, as an audit needs them, ``judge``, ``order`` (AB or BA: which was shown first),
+        ``label`` (A, B or tie), ``cluster`` (the question; by default each item is its own), ``length_a,
+        length_b``, ``family_a, family_b, judge_family`` and ``persona``. A debate log is read by its last votes:
+        an item is a debate, a judge is a seat, and a seat whose name ends in (1-2) or (2-1) says the order.
+    votes : {"answer", "slot"}
+        Whether a vote names the answer, or the place where it was shown (A the first).
+
+    Raises
+    ------
+    ValueError
+        When a column is absent, a value cannot be read, or an item changes its label or cluster.
+    TypeError
+        When the source is of another kind.
+
+    Examples
+    --------
+    >>> as_judgments(pd.DataFrame({"item": [1, 1], "order": ["AB", "BA"], "vote": ["A", "B"]}), votes="slot").vote
+    array([0, 0])
+    """
+    choice("votes", votes, ("answer", "slot"))
+    if isinstance(source, Judgments):
+        return source
+    if isinstance(source, (str, Path)):
+        source = _file(Path(source))
+    if isinstance(source, Trajectories):
+        source = _last_votes(source)
+    if not isinstance(source, pd.DataFrame):
+        kinds = "a DataFrame, Trajectories or a path"
+        raise TypeError(f"source must be {kinds}; got {type(source).__name__}")
+    return _coded(source.reset_index(drop=True), votes)
+
+
+def one_judge(data: Judgments, judge: str | None) -> tuple[str, Judgments]:
+    """Return the judge's name and rows; with several judges one has to be named."""
+    if judge is None:
+        if len(data.judges) != 1:
+            raise ValueError(f"judge must be named when a table has several; got {list(data.judges)}")
+        judge = data.judges[0]
+    return judge, data.of(judge)
+
+
+def _file(path: Path) -> pd.DataFrame | Trajectories:
+    if not path.is_file():
+        raise FileNotFoundError(f"no file {path}")
+    if path.name.endswith((".csv", ".csv.gz")):
+        table = pd.read_csv(path, dtype=str)
+    elif path.suffix == ".parquet":
+        import duckdb
+
+        table = duckdb.read_parquet(str(path)).df()
+    else:
+        return Trajectories.from_log(path)
+    return table if {"item", "vote"} <= set(table.columns) else Trajectories.from_log(path)
+
+
+def _last_votes(t: Trajectories) -> pd.DataFrame:
+    if t.coding != "answers" or not {name.upper() for name in t.answers} <= set(_ANSWERS):
+        raise ValueError(
+            f"a log must hold votes for A, B or tie (or 1, 2, tie); got answers {list(t.answers)}"
+        )
+    names = np.array([*t.answers, None], dtype=object)  # MISSING, -1, is the last
+    last = t.votes[np.arange(t.n_debates), np.maximum(t.depth, 1) - 1]
+    debate, seat = np.nonzero(np.arange(last.shape[1]) < t.panel[:, None])
+    found = [_ORDER_IN_NAME.match(name) for name in t.seats]
+    judge = np.array(
+        [m["judge"].strip() or _ONE_JUDGE if m else n for m, n in zip(found, t.seats, strict=True)],
+        dtype=object,
+    )
+    order = np.array([m["order"] if m else None for m in found], dtype=object)
+    return pd.DataFrame(
+        {
+            "item": np.asarray(t.debates, dtype=object)[debate],
+            "judge": judge[seat],
+            "order": order[seat],
+            "vote": names[last[debate, seat]],
+            "label": names[t.label[debate]],
+            "cluster": np.asarray(t.cluster_names, dtype=object)[t.cluster[debate]],
+        }
+    )
+
+
+def _coded(table: pd.DataFrame, votes: Votes) -> Judgments:
+    absent = [name for name in ("item", "vote") if name not in table.columns]
+    if absent:
+        raise ValueError(f"a table of verdicts must have the columns item and vote; it lacks {absent}")
+    if table.empty:
+        raise ValueError("a table of verdicts must have rows; got none")
+    item, items = _names(table, "item")
+    judge, judges = _names(table, "judge") if "judge" in table else (np.zeros_like(item), (_ONE_JUDGE,))
+    cluster, clusters = _names(table, "cluster") if "cluster" in table else (item, items)
+    vote = _codes(table, "vote", _ANSWERS)
+    order = _codes(table, "order", _ORDERS)
+    label = _codes(table, "label", _ANSWERS)
+    if votes == "slot":
+        unknown = (order == MISSING) & (vote != MISSING)
+        if unknown.any():
+            raise ValueError(
+                f'votes="slot" needs the order of every verdict; got none at row {int(np.argmax(unknown))}'
+            )
+        named = (vote == 0) | (vote == 1)
+        vote = np.where(named, vote ^ np.maximum(order, 0), vote)
+    for name, codes in (("cluster", cluster), ("label", label)):
+        _constant(name, codes, item, items)
+    return Judgments(item, judge, cluster, vote, order, label, items, judges, clusters, table)
+
+
+def _names(table: pd.DataFrame, name: str) -> tuple[Ints, tuple[str, ...]]:
+    missing = table[name].isna().to_numpy()
+    if missing.any():
+        raise ValueError(f"{name} must be named; got a missing name at row {int(np.argmax(missing))}")
+    codes, names = pd.factorize(table[name].astype(str))
+    return codes.astype(np.int64), tuple(map(str, names))
+
+
+def _codes(table: pd.DataFrame, name: str, meaning: dict[str, int]) -> Ints:
+    if name not in table:
+        return np.full(len(table), MISSING, dtype=np.int64)
+    column = table[name]
+    text = column.astype(str).str.strip().str.upper().str.removesuffix(".0")
+    codes = text.map(meaning)
+    absent = column.isna() | (text == "")
+    bad = (codes.isna() & ~absent).to_numpy()
+    if bad.any():
+        row = int(np.argmax(bad))
+        wanted: Sequence[str] = ("A", "B", "tie") if meaning is _ANSWERS else ("AB", "BA")
+        raise ValueError(
+            f"{name} must be one of {', '.join(wanted)} or missing; got {column.iloc[row]!r} at row {row}"
+        )
+    result: Ints = codes.where(~absent).fillna(MISSING).to_numpy().astype(np.int64)
+    return result
+
+
+def _constant(name: str, codes: Ints, item: Ints, items: Sequence[str]) -> None:
+    known = codes != MISSING
+    first = np.full(len(items), MISSING, dtype=np.int64)
+    rows = np.flatnonzero(known)[::-1]
+    first[item[rows]] = codes[rows]
+    bad = known & (codes != first[item])
+    if bad.any():
+        where = items[item[int(np.argmax(bad))]]
+        raise ValueError(f"{name} must be the same in all rows of an item; it changes in {where!r}")

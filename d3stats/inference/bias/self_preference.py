@@ -1,0 +1,219 @@
+"""Does the judge prefer answers of its own family?
+
+The rate at which a judge prefers its own answer although the label says otherwise (the self-enhancement rate of
+D3, section 4.3) holds two things: preference and plain error. A judge that errs on 30 % of all items prefers its own
+answer wrongly on 30 % of them, and the other wrongly as often. So three numbers are given, in this order:
+
+- the *gap*: how often the judge wrongly prefers its own, less how often it wrongly prefers the other. An unbiased
+  judge that errs both ways alike has 0.
+- the *difference in differences*: this gap less the same gap of judges of neither family, on the same items. If its
+  answers are such that everybody overrates them, the gap is not about the judge; this takes it off.
+- the raw rate, for comparison with published ones. Alone it cannot tell bias from error.
+
+References
+----------
+Panickssery, Bowman and Feng (2024), arXiv 2404.13076. Zheng et al. (2023), arXiv 2306.05685 (self-enhancement).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from d3stats._check import choice, probability
+from d3stats.estimate import Estimate
+from d3stats.inference.bias._audit import Audit
+from d3stats.inference.bias._rates import clustered_rate, effect, gap_of_rates
+from d3stats.inference.bias.reading import TIE, Judgments, Votes, as_judgments
+from d3stats.resampling import cluster_totals
+from d3stats.trajectories import MISSING
+
+__all__ = ["SelfPreference", "self_preference"]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+GAP = "own preferred wrongly, less other preferred wrongly"
+DID = "the same, less that of the other judges"
+OWN, OTHER = "own preferred although the label says other", "other preferred although the label says own"
+OF_ALL = "self-enhancement rate (of all pairs with an own answer)"
+RAW_ALONE = (
+    "the raw rate alone cannot tell preference from error: read the gap, and the difference to other judges"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class SelfPreference(Audit):
+    """What :func:`self_preference` found; the first estimate is the gap, where labels point both ways.
+
+    Attributes
+    ----------
+    family : str
+    against : tuple of str
+        The other judges.
+    n_pairs : int
+        Verdicts of this judge on pairs with exactly one answer of its family and a label for one of them.
+    """
+
+    family: str
+    against: tuple[str, ...]
+    n_pairs: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return estimates, sizes and notes as JSON can hold them."""
+        more = {"family": self.family, "against": list(self.against), "n_pairs": self.n_pairs}
+        return super().to_dict() | more
+
+
+def self_preference(
+    source: Any,
+    *,
+    judge: str,
+    votes: Votes = "answer",
+    against: Literal["disinterested", "all"] = "disinterested",
+    level: float = 0.95,
+) -> SelfPreference:
+    """Measure how much a judge prefers answers of its own family.
+
+    Parameters
+    ----------
+    source : Judgments, DataFrame, str or Path
+        Verdicts with ``judge``, ``label``, ``family_a``, ``family_b`` and ``judge_family``.
+    judge : str
+    votes : {"answer", "slot"}
+    against : {"disinterested", "all"}
+        Which other judges are the baseline: those whose family is neither of the pair's, or all.
+    level : float
+
+    Returns
+    -------
+    SelfPreference
+
+    Raises
+    ------
+    ValueError
+        When a column is absent, the judge has no or several families, or no pair holds exactly one own answer
+        and a label that decides.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> columns = {"item": range(8), "judge": "J", "judge_family": "x", "family_a": "x", "family_b": "y"}
+    >>> table = pd.DataFrame(columns | {"vote": list("AAAABBBA"), "label": list("BBBBBAAA")})
+    >>> audit = self_preference(table, judge="J")
+    >>> round(audit[OWN].value, 3), round(audit[OTHER].value, 3), round(audit[GAP].value, 3)
+    (0.8, 0.667, 0.133)
+    """
+    level = probability("level", level, open_interval=True)
+    choice("against", against, ("disinterested", "all"))
+    data = as_judgments(source, votes=votes)
+    data.need("family_a", "family_b", "judge_family", "label")
+    mine = data.of(judge)
+    families = sorted(set(mine.texts("judge_family")) - {""})
+    if len(families) != 1:
+        raise ValueError(f"judge_family must be one name for a judge; got {families} for {judge!r}")
+    family = families[0]
+    own = _own(mine, family)
+    voted = mine.vote != MISSING
+    held = voted & (own != MISSING)
+    usable = held & ((mine.label == 0) | (mine.label == 1))
+    if not usable.any():
+        raise ValueError(
+            "pairs must hold exactly one answer of the judge's family and a label for one of them; "
+            f"got none for {judge!r}"
+        )
+    notes = [RAW_ALONE]
+    if (held & ~usable).any():
+        notes.append(f"{int((held & ~usable).sum())} verdicts whose label is a tie or missing were left out")
+    missing = int(((own != MISSING) & ~voted).sum())
+    if missing:
+        notes.append(f"{missing} missing votes were left out")
+    ties = int((usable & (mine.vote == TIE)).sum())
+    if ties:
+        notes.append(f"{ties} of {int(usable.sum())} verdicts are ties: wrong, but for neither side")
+    wrong_own, wrong_other = _wrong(mine, own, usable)
+    found = [_gap(wrong_own, wrong_other, level)]
+    if found[0] is None:
+        side = "other" if len(wrong_own[0]) else "own"
+        notes.append(
+            f"labels always prefer the {side} answer: errors the other way cannot happen, so there is no gap"
+        )
+    others, names = _others(data, mine.item[usable], family, judge, against)
+    if others is None:
+        notes.append("no other judge voted on these pairs: what everybody would prefer cannot be taken off")
+    else:
+        difference = _difference(wrong_own, wrong_other, others, level)
+        if difference is not None:
+            found.append(difference)
+            found.append(_gap(*others, level, name=f"the same, {len(names)} other judges"))
+    for name, (values, cluster) in ((OWN, wrong_own), (OTHER, wrong_other)):
+        if len(values):
+            found.append(clustered_rate(name, values, cluster, level))
+    wrongly = usable & (mine.vote == own) & (mine.label != own)
+    found.append(
+        clustered_rate(OF_ALL, wrongly[usable].astype(float), mine.cluster[usable], level, note=RAW_ALONE)
+    )
+    estimates = tuple(e for e in found if e is not None)
+    return SelfPreference(judge, estimates, tuple(notes), family, names, int(usable.sum()))
+
+
+Side = tuple[Floats, NDArray[np.int64]]
+
+
+def _own(data: Judgments, family: str) -> NDArray[np.int64]:
+    """Return which answer is of the family, -1 where both are or none is."""
+    a, b = data.texts("family_a") == family, data.texts("family_b") == family
+    return np.select([a & ~b, b & ~a], [0, 1], MISSING).astype(np.int64)
+
+
+def _wrong(data: Judgments, own: NDArray[np.int64], usable: Bools) -> tuple[Side, Side]:
+    """Return whether own was preferred where the label says other, and the other way round, with clusters."""
+    against = usable & (data.label != own)
+    for_own = usable & (data.label == own)
+    first = ((data.vote == own)[against].astype(float), data.cluster[against])
+    second = ((data.vote == 1 - own)[for_own].astype(float), data.cluster[for_own])
+    return first, second
+
+
+def _gap(one: Side, other: Side, level: float, name: str = GAP) -> Estimate | None:
+    if len(one[0]) == 0 or len(other[0]) == 0:
+        return None
+    return gap_of_rates(name, one, other, level)
+
+
+def _others(
+    data: Judgments, items: NDArray[np.int64], family: str, judge: str, against: str
+) -> tuple[tuple[Side, Side] | None, tuple[str, ...]]:
+    rows = np.isin(data.item, items) & (data.judge != data.judges.index(judge)) & (data.vote != MISSING)
+    theirs = data.texts("judge_family")
+    rows &= theirs != family
+    if against == "disinterested":
+        rows &= (theirs != data.texts("family_a")) & (theirs != data.texts("family_b"))
+    if not rows.any():
+        return None, ()
+    rest = data.rows(rows)
+    own = _own(rest, family)
+    usable = (own != MISSING) & ((rest.label == 0) | (rest.label == 1))
+    names = tuple(data.judges[code] for code in np.unique(rest.judge))
+    return _wrong(rest, own, usable), names
+
+
+def _difference(one: Side, other: Side, others: tuple[Side, Side], level: float) -> Estimate | None:
+    sides = (one, other, *others)
+    if any(len(values) == 0 for values, _ in sides):
+        return None
+    blocks = []
+    for at, (values, _) in enumerate(sides):
+        block = np.zeros((len(values), 8))
+        block[:, 2 * at], block[:, 2 * at + 1] = values, 1.0
+        blocks.append(block)
+    totals = cluster_totals(np.concatenate(blocks), np.concatenate([cluster for _, cluster in sides]))
+
+    def statistic(sums: Floats) -> Floats:
+        rates = sums[:, ::2] / sums[:, 1::2]
+        return np.asarray(rates @ np.array([1.0, -1.0, -1.0, 1.0]))
+
+    return effect(DID, totals, statistic, len(one[0]) + len(other[0]), level, bounds=(-2.0, 2.0))

@@ -1,0 +1,310 @@
+"""Is a run not worse by more than we would mind, or as good as the same? Non-inferiority and equivalence.
+
+"No significant difference" is not "no difference". Both questions here need a margin, named before the data are seen:
+the largest difference that nobody would mind, in the units of the difference (0.02 is two points of accuracy).
+
+- Non-inferior: the difference is above -margin. One-sided test at `alpha`; the lower end of the 1 - 2 alpha interval is
+  its limit.
+- Equivalent: the difference lies between -margin and margin. Two one-sided tests at `alpha` each (Schuirmann, 1987),
+  which is to say that the 1 - 2 alpha interval lies inside. No correction for the two is needed.
+
+References
+----------
+Schuirmann (1987), Journal of Pharmacokinetics and Biopharmaceutics 15, 657. Piaggio et al. (2012), JAMA 308, 2594.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import pandas as pd
+
+from d3stats._check import choice, number, probability
+from d3stats._latex import booktabs
+from d3stats.estimate import Estimate
+
+if TYPE_CHECKING:
+    from d3stats.inference.paired import PairedDifference
+
+__all__ = ["Better", "MarginTest", "MarginTests", "equivalence", "noninferiority"]
+
+Better = Literal["higher", "lower"]
+"""Whether large values are good (accuracy) or bad (tokens, errors)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarginTest:
+    """What :func:`noninferiority` or :func:`equivalence` found.
+
+    Attributes
+    ----------
+    question : {"non-inferior", "equivalent"}
+    difference : Estimate
+        Second - first, with the two-sided interval of level 1 - 2 alpha that decides.
+    margin : float
+        Units of the difference, above 0.
+    alpha : float
+        Of each one-sided test.
+    better : {"higher", "lower"}
+    p_value : float or None
+        One-sided, or the larger of two; None where the interval is a bootstrap's, which decides alone, or where
+        there is no interval.
+    holds : bool or None
+        Whether the claim is shown; None where the data carry no interval. False is not "the contrary is shown":
+        where that is so, the conclusion says it.
+    conclusion : str
+        The same in words.
+    """
+
+    question: str
+    difference: Estimate
+    margin: float
+    alpha: float
+    better: str
+    p_value: float | None
+    holds: bool | None
+    conclusion: str
+
+    def __str__(self) -> str:
+        p = "" if self.p_value is None else f" (one-sided p = {self.p_value:.3g})"
+        return f"{self.difference}\n{self.conclusion}{p}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes as a dictionary that JSON can hold."""
+        return {
+            "question": self.question,
+            "difference": self.difference.to_dict(),
+            "margin": self.margin,
+            "alpha": self.alpha,
+            "better": self.better,
+            "p_value": self.p_value,
+            "holds": self.holds,
+            "conclusion": self.conclusion,
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row: the difference with its limits, then margin, p-value and conclusion."""
+        return MarginTests((self,)).to_frame()
+
+    def to_latex(self, *, digits: int = 3) -> str:
+        """Return a booktabs tabular of one row."""
+        return MarginTests((self,)).to_latex(digits=digits)
+
+
+@dataclass(frozen=True)
+class MarginTests:
+    """One margin test per pair of a comparison, each decided by itself."""
+
+    results: tuple[MarginTest, ...]
+
+    def __iter__(self) -> Iterator[MarginTest]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __getitem__(self, name: str | int) -> MarginTest:
+        if isinstance(name, int):
+            return self.results[name]
+        found = {result.difference.name: result for result in self.results}
+        return found[choice("name", name, tuple(found))]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the claim is shown of every pair; each at its alpha, which needs no correction for "every"."""
+        return all(result.holds is True for result in self.results)
+
+    def __str__(self) -> str:
+        return "\n".join(str(result) for result in self.results)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all results as a dictionary that JSON can hold."""
+        return {"holds": self.holds, "results": [result.to_dict() for result in self.results]}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per pair; `holds` is missing where the data carry no interval."""
+        rows = []
+        for result in self.results:
+            effect = result.difference
+            row = {"name": effect.name, "value": effect.value, "low": effect.low, "high": effect.high}
+            row |= {"level": effect.level, "kind": effect.kind, "question": result.question}
+            row |= {"margin": result.margin, "alpha": result.alpha, "p_value": result.p_value}
+            rows.append(row | {"holds": result.holds, "conclusion": result.conclusion})
+        numbers = dict.fromkeys(("value", "low", "high", "p_value"), "float64")
+        return pd.DataFrame(rows).astype(numbers).astype({"holds": "boolean"})
+
+    def to_latex(self, *, digits: int = 3) -> str:
+        """Return a booktabs tabular of difference, interval, margin, p and whether the claim is shown."""
+        rows = []
+        for result in self.results:
+            effect = result.difference
+            limits = "-" if effect.low is None else f"[{effect.low:.{digits}f}, {effect.high:.{digits}f}]"
+            p = "-" if result.p_value is None else f"{result.p_value:.3g}"
+            shown = {True: "shown", False: "not shown", None: "cannot be told"}[result.holds]
+            cells = (effect.name, f"{effect.value:.{digits}f}", limits, f"{result.margin:g}", p)
+            rows.append((*cells, f"{result.question}: {shown}"))
+        return booktabs("lrlrrl", ("", "difference", "interval", "margin", "p", "claim"), rows)
+
+
+def noninferiority(
+    pair: PairedDifference, margin: float, *, alpha: float = 0.05, better: Better = "higher"
+) -> MarginTest:
+    """Ask whether the second run is worse than the first by less than a margin.
+
+    Parameters
+    ----------
+    pair : PairedDifference
+        Its kind of interval decides: the cluster t, or a bootstrap.
+    margin : float
+        Above 0, in the units of the difference.
+    alpha : float
+        Chance of saying so wrongly, below 0.5.
+    better : {"higher", "lower"}
+        Whether large values are good.
+
+    Returns
+    -------
+    MarginTest
+
+    Raises
+    ------
+    ValueError
+        When the margin is not above 0 or alpha not between 0 and 0.5.
+
+    Examples
+    --------
+    >>> from d3stats.inference.paired import paired_difference
+    >>> old, new = [1, 0, 1, 1] * 100, [1, 0, 1, 1] * 97 + [1, 1, 0, 1] * 3
+    >>> print(noninferiority(paired_difference(old, new), 0.02).conclusion)
+    non-inferior: B is not worse than A by 0.02 or more (at most 0.010 worse, at one-sided level 95 %)
+    """
+    effect, margin, alpha = _asked(pair, margin, alpha)
+    choice("better", better, ("higher", "lower"))
+    second, first = pair.second.name, pair.first.name
+    if effect.low is None or effect.high is None:
+        return _untold("non-inferior", effect, margin, alpha, better)
+    p_above, p_below = _one_sided(effect, margin)
+    worst = -effect.low if better == "higher" else effect.high
+    holds = worst < margin
+    limit = f"at most {worst:.3f} worse" if worst > 0 else f"at least {-worst:.3f} better"
+    level = f"at one-sided level {100 * (1 - alpha):.6g} %"
+    least_bad = -effect.high if better == "higher" else effect.low
+    if holds:
+        said = f"non-inferior: {second} is not worse than {first} by {margin:g} or more ({limit}, {level})"
+    elif least_bad >= margin:
+        said = f"inferior: {second} is worse than {first} by more than {margin:g} (at least {least_bad:.3f}, {level})"
+    else:
+        said = (
+            f"not shown: {second} may be worse than {first} by {margin:g} or more ({limit}, {level}); "
+            "this does not show that it is"
+        )
+    return MarginTest(
+        question="non-inferior",
+        difference=effect,
+        margin=margin,
+        alpha=alpha,
+        better=better,
+        p_value=p_above if better == "higher" else p_below,
+        holds=holds,
+        conclusion=said,
+    )
+
+
+def equivalence(pair: PairedDifference, margin: float, *, alpha: float = 0.05) -> MarginTest:
+    """Ask whether two runs differ by less than a margin, by two one-sided tests.
+
+    Parameters
+    ----------
+    pair : PairedDifference
+        Its kind of interval decides: the cluster t, or a bootstrap.
+    margin : float
+        Above 0, in the units of the difference.
+    alpha : float
+        Of each of the two tests, below 0.5.
+
+    Returns
+    -------
+    MarginTest
+
+    Raises
+    ------
+    ValueError
+        When the margin is not above 0 or alpha not between 0 and 0.5.
+
+    Examples
+    --------
+    >>> from d3stats.inference.paired import paired_difference
+    >>> old, new = [1, 0, 1, 1] * 100, [1, 0, 1, 1] * 97 + [1, 1, 0, 1] * 3
+    >>> equivalence(paired_difference(old, new), 0.02).holds
+    True
+    """
+    effect, margin, alpha = _asked(pair, margin, alpha)
+    if effect.low is None or effect.high is None:
+        return _untold("equivalent", effect, margin, alpha, "higher")
+    holds = -margin < effect.low and effect.high < margin
+    limits = f"[{effect.low:.3f}, {effect.high:.3f}] at {100 * effect.level:.6g} %"
+    runs = f"{pair.second.name} and {pair.first.name}"
+    if holds:
+        said = f"equivalent: {runs} differ by less than {margin:g} ({limits})"
+    elif effect.low >= margin or effect.high <= -margin:
+        said = f"different: {runs} differ by more than {margin:g} ({limits})"
+    else:
+        said = (
+            f"not shown: {runs} may differ by {margin:g} or more ({limits}); this does not show that they do"
+        )
+    above, below = _one_sided(effect, margin)
+    return MarginTest(
+        question="equivalent",
+        difference=effect,
+        margin=margin,
+        alpha=alpha,
+        better="higher",
+        p_value=None if above is None or below is None else max(above, below),
+        holds=holds,
+        conclusion=said,
+    )
+
+
+def checked_margin(margin: float) -> float:
+    """Return a margin that is above 0."""
+    margin = number("margin", margin)
+    if margin <= 0:
+        raise ValueError(
+            f"margin must be > 0, the largest difference that nobody minds; got margin={margin!r}"
+        )
+    return margin
+
+
+def _asked(pair: PairedDifference, margin: float, alpha: float) -> tuple[Estimate, float, float]:
+    margin = checked_margin(margin)
+    alpha = probability("alpha", alpha, open_interval=True)
+    if alpha >= 0.5:
+        raise ValueError(f"alpha must be < 0.5; got alpha={alpha!r}")
+    return pair.data.interval(pair.kind, 1 - 2 * alpha), margin, alpha
+
+
+def _one_sided(effect: Estimate, margin: float) -> tuple[float | None, float | None]:
+    """Return the p-values of "at most -margin" and of "at least margin"; None of a bootstrap."""
+    from scipy.special import stdtr
+
+    if effect.kind != "cluster t" or not effect.se or effect.n_clusters is None:
+        return None, None
+    df = effect.n_clusters - 1
+    above = float(stdtr(df, -(effect.value + margin) / effect.se))
+    below = float(stdtr(df, (effect.value - margin) / effect.se))
+    return above, below
+
+
+def _untold(question: str, effect: Estimate, margin: float, alpha: float, better: str) -> MarginTest:
+    return MarginTest(
+        question=question,
+        difference=effect,
+        margin=margin,
+        alpha=alpha,
+        better=better,
+        p_value=None,
+        holds=None,
+        conclusion=f"cannot be told: {effect.note}",
+    )
