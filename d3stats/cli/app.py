@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from d3stats.cli import compare, demo, doctor, fit, import_, plan, replay, simulate, theorems
+from d3stats.cli import bias, compare, demo, doctor, fit, import_, plan, power, replay, simulate, theorems
 
 
 class _OneLineErrors(TyperGroup):
@@ -64,7 +64,9 @@ app.command("fit")(fit.fit)
 app.command("replay")(replay.replay)
 app.command("simulate")(simulate.simulate)
 app.command("plan")(plan.plan)
+app.command("power")(power.power)
 app.command("compare")(compare.compare)
+app.command("bias")(bias.bias)
 app.command("theorems")(theorems.theorems)
 app.command("doctor")(doctor.doctor)
 app.command("import")(import_.import_)

@@ -62,7 +62,7 @@ def pair_columns(ratings: Ratings, weights: Floats) -> tuple[Floats, NDArray[np.
     Columns: the weight of the pair, and the category of each rater as indicators.
     """
     codes = ratings.codes
-    both = (codes >= 0).all(axis=1)
+    both: NDArray[np.bool_] = np.all(codes >= 0, axis=1)
     first, second = codes[both, 0], codes[both, 1]
     unit = np.eye(len(ratings.categories))
     return np.column_stack([weights[first, second], unit[first], unit[second]]), both

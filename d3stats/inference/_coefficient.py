@@ -176,7 +176,7 @@ def limits(
     se, low, high, why, note = linear.se, linear.low, linear.high, linear.reasons, ""
     if how.kind == "jackknife t":
         se, low, high = _jackknife_t(totals, first, values, linear.df, how.level)
-    elif how.kind not in ("cluster t", "classical"):
+    elif how.kind != "cluster t" and how.kind != "classical":
         drawn = bootstrap_limits(
             totals, first, kind=how.kind, level=how.level, n_boot=how.n_boot, rng=how.rng
         )

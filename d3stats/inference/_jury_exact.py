@@ -67,7 +67,9 @@ def condorcet(k: int | ArrayLike, p: float | ArrayLike) -> Floats:
         raise ValueError(f"p must be one chance or one per juror; got shape {chance.shape}")
     if max(sizes) > chance.size:
         raise ValueError(f"k must be at most the number of jurors ({chance.size}); got k={max(sizes)}")
-    return _mean_over_panels(chance)[np.array(sizes) - 1].reshape(size.shape)
+    at = np.array(sizes) - 1
+    values_of = _mean_over_panels(chance)
+    return np.asarray(values_of[at].reshape(size.shape))
 
 
 def drawn_panels(counts: NDArray[np.int64], label: NDArray[np.int64], size: int) -> tuple[Floats, Floats]:

@@ -11,6 +11,8 @@ from d3stats.inference.ratings import Ratings
 from d3stats.resampling import Statistic, cluster_t, cluster_totals, ratios
 
 Floats = NDArray[np.float64]
+REGULAR = 0.5
+"""Who voted on less than this share of the busiest juror's items is not compared with the jury."""
 MOST_PAIRED = 30
 """Up to so many jurors are compared pair by pair."""
 
@@ -23,7 +25,21 @@ def votes_right(ratings: Ratings, usable: NDArray[np.bool_]) -> tuple[Floats, Fl
     return cast, cast * (codes == label[:, None])
 
 
-def jurors_table(ratings: Ratings, cast: Floats, right: Floats, cluster: NDArray[np.int64], level: float) -> pd.DataFrame:
+def hits_and_rival(
+    ratings: Ratings, usable: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the votes for the label and for the strongest other answer, both (items,)."""
+    assert ratings.label is not None
+    counts, label = ratings.counts[usable].copy(), ratings.label[usable]
+    rows = np.arange(len(counts))
+    hits = counts[rows, label]
+    counts[rows, label] = 0
+    return hits, counts.max(axis=1)
+
+
+def jurors_table(
+    ratings: Ratings, cast: Floats, right: Floats, cluster: NDArray[np.int64], level: float
+) -> pd.DataFrame:
     """Return one row per juror: votes, accuracy, its clustered interval."""
     totals = cluster_totals(np.concatenate([right, cast], axis=1), cluster)
     rows = []
@@ -42,7 +58,9 @@ def jurors_table(ratings: Ratings, cast: Floats, right: Floats, cluster: NDArray
     return pd.DataFrame(rows)
 
 
-def error_correlation(cast: Floats, right: Floats, cluster: NDArray[np.int64], level: float) -> Estimate | str:
+def error_correlation(
+    cast: Floats, right: Floats, cluster: NDArray[np.int64], level: float
+) -> Estimate | str:
     """Return the mean correlation of two jurors' being right, over pairs that both vary; or why there is none."""
     jurors = cast.shape[1]
     if jurors > MOST_PAIRED:
@@ -64,13 +82,16 @@ def error_correlation(cast: Floats, right: Floats, cluster: NDArray[np.int64], l
         return value
 
     left_out = "" if kept.all() else f"over {pairs} of {len(one)} pairs: in the others a juror never varies"
-    return estimated("correlation of two jurors' errors", totals, mean, len(cast), level, left_out, (-1.0, 1.0))
+    return estimated(
+        "correlation of two jurors' errors", totals, mean, len(cast), level, left_out, (-1.0, 1.0)
+    )
 
 
 def _correlations(sums: Floats) -> Floats:
     n, x, y, xy = np.moveaxis(sums, -1, 0)
     cov, spread = n * xy - x * y, (n * x - x * x) * (n * y - y * y)
-    return np.divide(cov, np.sqrt(np.abs(spread)), out=np.full(cov.shape, np.nan), where=spread > 0)
+    result: Floats = np.divide(cov, np.sqrt(np.abs(spread)), out=np.full(cov.shape, np.nan), where=spread > 0)
+    return result
 
 
 def best_juror(
@@ -78,8 +99,12 @@ def best_juror(
 ) -> tuple[Estimate, Estimate]:
     """Return how right the best juror is and how much more the jury is, on clusters that did not choose the juror.
 
-    Who is best is found on all other clusters (ties share evenly): the same items cannot choose and judge.
+    Who is best is found on all other clusters (ties share evenly): the same items cannot choose and judge. Jurors who
+    voted on less than half as many items as the busiest are no candidates.
     """
+    votes = cast.sum(axis=0)
+    regular = votes >= REGULAR * votes.max()
+    cast, right = cast[:, regular], right[:, regular]
     jurors = cast.shape[1]
     joint = np.concatenate([right, cast, jury[:, None] * cast], axis=1)
     totals = cluster_totals(joint, cluster)
@@ -88,11 +113,15 @@ def best_juror(
     rate = np.divide(above, below, out=np.full(above.shape, -1.0), where=below > 0)
     chosen = (rate >= rate.max(axis=1, keepdims=True) - 1e-12).astype(float)
     chosen /= chosen.sum(axis=1, keepdims=True)
-    picked = np.stack([(chosen * totals[:, i * jurors : (i + 1) * jurors]).sum(axis=1) for i in range(3)], axis=1)
+    picked = np.stack(
+        [(chosen * totals[:, i * jurors : (i + 1) * jurors]).sum(axis=1) for i in range(3)], axis=1
+    )
     n = round(float(picked[:, 1].sum()))
 
     def difference(sums: Floats) -> Floats:
-        return np.divide(sums[:, 2] - sums[:, 0], sums[:, 1], out=np.full(len(sums), np.nan), where=sums[:, 1] > 0)
+        gap = sums[:, 2] - sums[:, 0]
+        result: Floats = np.divide(gap, sums[:, 1], out=np.full(len(sums), np.nan), where=sums[:, 1] > 0)
+        return result
 
     note = "chosen on the other clusters"
     best = estimated("best single juror", picked, ratios((0, 1)), n, level, note, (0.0, 1.0))
@@ -108,7 +137,6 @@ def estimated(
     level: float,
     note: str = "",
     bounds: tuple[float, float] = (0.0, 1.0),
-    p: bool = False,
 ) -> Estimate:
     """Return a statistic of sums with its cluster t interval, or without one and why."""
     if len(totals) < 2:
@@ -117,29 +145,18 @@ def estimated(
         return Estimate(name=name, value=value, low=None, high=None, kind="cluster t", n=n, level=level,
                         n_clusters=len(totals), note=why)  # fmt: skip
     found = cluster_t(totals, statistic, level=level)
-    return of_cluster_t(found, 0, name, n, note, bounds)
-
-
-def of_cluster_t(
-    found: object, at: int, name: str, n: int, note: str = "", bounds: tuple[float, float] = (0.0, 1.0)
-) -> Estimate:
-    """Return one value of a cluster t as an estimate, its limits put within bounds."""
-    from d3stats.resampling import ClusterT
-
-    assert isinstance(found, ClusterT)
-    low, high = found.interval(at)
+    low, high = found.interval()
     if low is not None and high is not None:
         low, high = max(low, bounds[0]), min(high, bounds[1])
-    said = "; ".join(part for part in (found.reasons[at], note) if part)
     return Estimate(
         name=name,
-        value=float(found.estimate[at]),
+        value=float(found.estimate[0]),
         low=low,
         high=high,
         kind="cluster t",
         n=n,
-        se=None if low is None else float(found.se[at]),
-        level=found.level,
+        se=None if low is None else float(found.se[0]),
+        level=level,
         n_clusters=found.n_clusters,
-        note=said,
+        note="; ".join(part for part in (found.reasons[0], note) if part),
     )

@@ -71,11 +71,18 @@ class PairData:
         """Return the draws of one purpose."""
         return np.random.default_rng([*self.seed, purpose])
 
-    def t(self, level: float, column: int = _CHANGE) -> ClusterT | None:
-        """Return the cluster-robust t of a column's mean; None with a single cluster."""
+    def t(self, level: float) -> ClusterT | None:
+        """Return the cluster-robust t of first, second and difference; None with a single cluster."""
         if self.n_clusters < 2:
             return None
-        return cluster_t(self.totals, ratios((column, _ITEMS)), level=level)
+        if level not in self._found:
+            pairs = ((_FIRST, _ITEMS), (_SECOND, _ITEMS), (_CHANGE, _ITEMS))
+            self._found[level] = cluster_t(self.totals, ratios(*pairs), level=level)
+        return self._found[level]
+
+    @cached_property
+    def _found(self) -> dict[float, ClusterT]:
+        return {}
 
     @cached_property
     def draws(self) -> Bootstrap:
@@ -91,19 +98,19 @@ class PairData:
             return "the runs gave the same result on every item"
         if self.n_clusters < 2:
             return ONE_CLUSTER
-        found = self.t(0.95)
+        found = next(iter(self._found.values()), None) or self.t(0.95)
         assert found is not None
-        if found.reasons[0]:
+        if found.reasons[_CHANGE]:
             each = change[0] / self.totals[0, _ITEMS]
             return f"every cluster changed by the same {each:+.4g}: nothing says how clusters vary"
         return ""
 
     def own(self, which: int, level: float) -> Estimate:
         """Return a run's own mean with its cluster t interval, a share's cut at 0 and 1."""
-        found = self.t(level, which)
+        found = self.t(level)
         value = float(self.totals[:, which].sum() / self.n_items)
-        reason = ONE_CLUSTER if found is None else found.reasons[0]
-        low, high = (None, None) if found is None else found.interval()
+        reason = ONE_CLUSTER if found is None else found.reasons[which]
+        low, high = (None, None) if found is None else found.interval(which)
         values = self.first if which == _FIRST else self.second
         if low is not None and high is not None and np.isin(values, (0, 1)).all():
             low, high = max(low, 0.0), min(high, 1.0)
@@ -112,7 +119,7 @@ class PairData:
             value=value,
             low=low,
             high=high,
-            se=None if found is None or reason else float(found.se[0]),
+            se=None if found is None or reason else float(found.se[which]),
             level=level,
             kind="cluster t",
             n=self.n_items,
@@ -130,7 +137,7 @@ class PairData:
         if not reason and kind == "cluster t":
             found = self.t(level)
             assert found is not None
-            (low, high), se = found.interval(), float(found.se[0])
+            (low, high), se = found.interval(_CHANGE), float(found.se[_CHANGE])
         elif not reason:
             limits = self.draws.limits(kind, level=level)  # type: ignore[arg-type]  # checked above
             reason, note = limits.reasons[0], "; ".join(filter(None, (note, limits.note)))

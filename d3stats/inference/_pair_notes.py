@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from d3stats.inference._pair_intervals import PairData
 from d3stats.inference._pair_tests import PairTest
 
-__all__ = ["FEW_CLUSTERS", "notes_on", "warns"]
+__all__ = ["FEW_CLUSTERS", "notes_on"]
 
 FEW_CLUSTERS = 10
 """Below so many clusters an interval carries a note."""
 
 
-def warns(test: PairTest) -> bool:
-    """Say whether a test's note belongs among those of the pair: once for both kinds of McNemar."""
-    return test.p_value is not None and test.name == "McNemar exact" and bool(test.note)
-
-
-def notes_on(data: PairData) -> list[str]:
+def notes_on(data: PairData, tests: Sequence[PairTest], *, repeated: bool) -> list[str]:
     """Return what the data cannot carry, in words."""
     notes = []
     n_clusters = data.n_clusters
@@ -29,10 +26,16 @@ def notes_on(data: PairData) -> list[str]:
         notes.append(
             "all items belong to one cluster: no interval and no test; the claim needs items of more questions"
         )
-    elif n_clusters < FEW_CLUSTERS:
+    elif 1 < n_clusters < FEW_CLUSTERS:
         notes.append(
             f"only {n_clusters} clusters: the interval rests on {n_clusters - 1} degrees of freedom, and no "
             f"sign-flip p can be below {2.0 ** (1 - n_clusters):.2g}"
+        )
+    changed = int((data.totals[:, 2] != 0).sum())
+    if n_clusters >= FEW_CLUSTERS and 0 < changed < FEW_CLUSTERS:
+        notes.append(
+            f"only {changed} of {n_clusters} clusters changed: the interval rests on these and is rough; trust the "
+            "sign flip, which is exact, before the t"
         )
     sizes = data.totals[:, -1]
     equal = float(sizes.sum() ** 2 / (sizes**2).sum())
@@ -41,4 +44,9 @@ def notes_on(data: PairData) -> list[str]:
             f"clusters are of very unequal size ({int(sizes.max())} of {data.n_items} items in the largest): "
             f"they are worth {equal:.0f} equal ones, and the t interval is too narrow"
         )
+    exact = next(test for test in tests if test.name == "McNemar exact")
+    if exact.p_value is not None and exact.note:
+        notes.append(exact.note)
+    elif repeated:
+        notes.append(f"McNemar was not made: {exact.note}")
     return notes

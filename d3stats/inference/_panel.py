@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -45,7 +44,9 @@ def panel_coefficient(
     if single:
         notes.append(f"{single} items with one rater count for the categories and not for the agreement")
     if len(columns) < ratings.n_items:
-        notes.append(f"{ratings.n_items - len(columns)} of {ratings.n_items} items left out: nobody judged them")
+        notes.append(
+            f"{ratings.n_items - len(columns)} of {ratings.n_items} items left out: nobody judged them"
+        )
     return Coefficient(
         estimate=estimate,
         share=share,
@@ -56,5 +57,3 @@ def panel_coefficient(
         weights=name,
         notes=tuple(notes),
     )
-
-

@@ -19,7 +19,7 @@ from d3stats.inference._share_clusters import FEW
 if TYPE_CHECKING:
     from d3stats.inference.runs import PairedRuns
 
-__all__ = ["PilotPlan", "plan_comparison"]
+__all__ = ["PilotPlan", "plan_comparison", "sd_limits"]
 
 Floats = NDArray[np.float64]
 KIND = "chi-square of the variance, kurtosis-adjusted"
@@ -200,7 +200,7 @@ def plan_comparison(
             f"the pilot's questions must differ; got the same difference, {mean:.4g}, in all {n_clusters}: "
             "nothing says how questions vary"
         )
-    sds = _limits(variance, influence, level)
+    sds = sd_limits(variance, influence, level)
     at = n_clusters if n_questions is None else integer("n_questions", n_questions, minimum=2)
     shared: dict[str, Any] = {"kind": KIND, "n": len(diff), "n_clusters": n_clusters, "level": level}
     needed = None
@@ -258,7 +258,7 @@ def _coded(cluster: ArrayLike) -> NDArray[np.int64]:
     return codes.astype(np.int64)
 
 
-def _limits(variance: float, influence: Floats, level: float) -> tuple[float, float, float]:
+def sd_limits(variance: float, influence: Floats, level: float) -> tuple[float, float, float]:
     """Return the lower limit, the estimate and the upper limit of the standard deviation."""
     from scipy.special import chdtri
 

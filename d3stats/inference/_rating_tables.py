@@ -90,7 +90,7 @@ def _of_log(log: _Log, round_number: int | None, by: str, notes: list[str]) -> p
         turns["label"] = about["label"].to_numpy()
     else:
         turns["label"] = 1
-    if by == "question" and about["log"].nunique() > 1:
+    if by == "question" and len(set(about["log"].dropna())) > 1:
         turns["rater"] = [f"{x}: {rater}" for x, rater in zip(run, turns["rater"], strict=True)]
     return turns
 

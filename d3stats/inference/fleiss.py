@@ -78,7 +78,7 @@ def fleiss_kappa(
     >>> import pandas as pd
     >>> votes = pd.DataFrame({"x": list("AABBC"), "y": list("AABCC"), "z": list("ABBBC")})
     >>> print(fleiss_kappa(votes).estimate)
-    Fleiss' kappa: 0.583 [0.077, 1.000] (95 % cluster t, n = 5 in 5 clusters)
+    Fleiss' kappa: 0.595 [-0.117, 1.000] (95 % cluster t, n = 5 in 5 clusters)
     """
     read = as_ratings(ratings, categories=categories)
     need_pairs(read, "Fleiss' kappa")

@@ -48,7 +48,8 @@ def gwet_ac(
     weights : {"identity", "linear", "quadratic"} or array_like of shape (categories, categories)
         "identity" is AC1, anything else AC2; see :func:`cohen_kappa`.
     kind : {"cluster t", "jackknife t", "percentile", "basic", "bca", "studentised", "classical"}
-        "classical" is the error of Gwet (2008), items independent, with t limits.
+        "classical" is the error of Gwet (2008), items independent, with t limits. Where some items have one rater
+        it takes the number of the others as random, as it is; Gwet's own formula takes it as fixed and is larger.
     level, n_boot, rng
         As for :func:`cohen_kappa`.
     categories : sequence, optional
@@ -64,7 +65,7 @@ def gwet_ac(
     >>> import pandas as pd
     >>> votes = pd.DataFrame({"x": ["A"] * 19 + ["B"], "y": ["A"] * 18 + ["B", "A"]})
     >>> print(gwet_ac(votes).estimate)
-    Gwet's AC1: 0.890 [0.734, 1.000] (95 % cluster t, n = 20 in 20 clusters)
+    Gwet's AC1: 0.890 [0.715, 1.000] (95 % cluster t, n = 20 in 20 clusters)
     """
     read = as_ratings(ratings, categories=categories)
     need_pairs(read, "Gwet's coefficient")

@@ -96,13 +96,13 @@ def cohen_kappa(
     how = How(kind=kind, level=level, n_boot=n_boot, rng=rng)
     ratings = _two_raters(a, b, cluster, categories)
     name, table = agreement_weights(weights, ratings.categories)
-    both = (ratings.codes >= 0).all(axis=1)
+    both = np.all(ratings.codes >= 0, axis=1)
     if not both.any():
         raise ValueError(
             f"Cohen's kappa needs items that both raters judged; got none for {ratings.raters[0]!r} and "
             f"{ratings.raters[1]!r}"
         )
-    kept = replace(ratings, **_only(ratings, both))
+    kept = ratings.where(both)
     refuse_constant(kept, "Cohen's kappa")
     columns, _ = pair_columns(kept, table)
     n = len(columns)
@@ -210,7 +210,9 @@ def _two_raters(
 
         first, second = (np.asarray(x, dtype=object) for x in (a, b))
         if first.ndim != 1 or first.shape != second.shape:
-            raise ValueError(f"a and b must be as long as each other; got shapes {first.shape}, {second.shape}")
+            raise ValueError(
+                f"a and b must be as long as each other; got shapes {first.shape}, {second.shape}"
+            )
         wide = pd.DataFrame({"a": first, "b": second})
         if cluster is not None:
             if len(cluster) != len(wide):
@@ -225,9 +227,7 @@ def _two_raters(
     return ratings
 
 
-def _of_confusion(
-    counts: ConfusionCounts, b: Any, cluster: Any, categories: Sequence[Any] | None
-) -> Ratings:
+def _of_confusion(counts: ConfusionCounts, b: Any, cluster: Any, categories: Sequence[Any] | None) -> Ratings:
     if b is not None or cluster is not None:
         raise ValueError("b and cluster must be left out with ConfusionCounts; got one of them")
     whole = counts.matrix.astype(np.int64)
@@ -244,12 +244,3 @@ def _of_confusion(
         cluster_names=tuple(map(str, range(len(codes)))),
     )
     return ratings if categories is None else as_ratings(ratings, categories=categories)
-
-
-def _only(ratings: Ratings, kept: NDArray[np.bool_]) -> dict[str, Any]:
-    return {
-        "items": tuple(np.asarray(ratings.items, dtype=object)[kept]),
-        "codes": ratings.codes[kept],
-        "label": None if ratings.label is None else ratings.label[kept],
-        "cluster": ratings.cluster[kept],
-    }

@@ -10,7 +10,6 @@ References: Krippendorff (1970, 2004); Krippendorff (2011), Computing Krippendor
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -41,7 +40,8 @@ def krippendorff_alpha(
     r"""Return Krippendorff's alpha of all raters, with its interval.
 
     .. math:: \alpha = 1 - (n - 1)
-              \frac{\sum_u \frac{1}{m_u - 1} \sum_{c < k} n_{uc} n_{uk} \delta^2_{ck}}{\sum_{c < k} n_c n_k \delta^2_{ck}}
+              \frac{\sum_u \frac{1}{m_u - 1} \sum_{c < k} n_{uc} n_{uk} \delta^2_{ck}}
+              {\sum_{c < k} n_c n_k \delta^2_{ck}}
 
     over items u with :math:`m_u \ge 2` ratings, n of them in all.
 
@@ -82,12 +82,14 @@ def krippendorff_alpha(
     read = as_ratings(ratings, categories=categories)
     need_pairs(read, "Krippendorff's alpha")
     paired = read.counts.sum(axis=1) > 1
-    kept = read.of(read.raters) if paired.all() else _only(read, paired)
+    kept = read.where(paired)
     refuse_constant(kept, "Krippendorff's alpha")
     columns, statistic = (_ordinal if metric == "ordinal" else _fixed)(kept, metric)
     value, observed, chance = statistic(columns.sum(axis=0, keepdims=True))[0]
     if not np.isfinite(value):
-        raise ValueError(f"Krippendorff's alpha is undefined where all distances are 0; got metric={metric!r}")
+        raise ValueError(
+            f"Krippendorff's alpha is undefined where all distances are 0; got metric={metric!r}"
+        )
     unlimited = ""
     if observed == 1:
         unlimited = f"all {len(columns)} items agree: nothing says how often they do not"
@@ -113,16 +115,6 @@ def krippendorff_alpha(
         categories=read.categories,
         weights=metric,
         notes=tuple(notes),
-    )
-
-
-def _only(ratings: Ratings, kept: NDArray[np.bool_]) -> Ratings:
-    return replace(
-        ratings,
-        items=tuple(np.asarray(ratings.items, dtype=object)[kept]),
-        codes=ratings.codes[kept],
-        label=None if ratings.label is None else ratings.label[kept],
-        cluster=ratings.cluster[kept],
     )
 
 

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
 from d3stats.inference._pair_intervals import KINDS, Kind, PairData, checked_kind
-from d3stats.inference._pair_notes import notes_on, warns
+from d3stats.inference._pair_notes import notes_on
 from d3stats.inference._pair_tests import TESTS, PairTest, Test, paired_tests, said_p
 
 if TYPE_CHECKING:
@@ -122,6 +122,19 @@ class PairedDifference:
         from d3stats.inference.margins import equivalence
 
         return equivalence(self, margin, alpha=alpha)
+
+    def detectable(self, power: float = 0.8, *, alpha: float = 0.05) -> float | None:
+        """Return the smallest true difference that so many clusters, as noisy as these, find with a given power.
+
+        It asks what the data could have found, not what they did; None where nothing says how clusters vary.
+        """
+        from d3stats.inference.power import minimum_detectable_effect
+
+        spread = self.data.interval("cluster t", 0.95).se
+        if not spread:
+            return None
+        n = self.data.n_clusters
+        return minimum_detectable_effect(n, sd=spread * n**0.5, power=power, alpha=alpha).effect
 
     def bayes(self, *, rng: RngLike = None, **settings: Any) -> Any:
         """Fit the Bayesian twin, ``d3stats.models.bayes.fit_paired``; its `difference` is an Estimate.
@@ -271,11 +284,11 @@ def difference_of(
     """Return the paired difference of checked data; settings are checked too."""
     change = data.second - data.first
     binary = bool(np.isin(data.first, (0, 1)).all() and np.isin(data.second, (0, 1)).all())
-    why = data.why_no_spread()
     found = data.t(level)
+    why = data.why_no_spread()
     t = None
     if not why and found is not None:
-        t = (float(found.estimate[0] / found.se[0]), float(found.p_value[0]), found.df)
+        t = (float(found.estimate[2] / found.se[2]), float(found.p_value[2]), found.df)
     tests = paired_tests(
         change,
         data.cluster,
@@ -288,7 +301,7 @@ def difference_of(
     by_name = {made.name: made for made in tests}
     usual = "cluster t" if kind == "cluster t" else _BOOTSTRAP_TEST
     chosen = usual if test is None else test
-    notes = notes_on(data)
+    notes = notes_on(data, tests, repeated=repeated)
     if by_name[chosen].p_value is None and change.any():
         if test is not None and test.startswith("McNemar"):
             raise ValueError(
@@ -311,7 +324,7 @@ def difference_of(
         test=chosen,
         binary=binary,
         kind=kind,
-        notes=tuple(dict.fromkeys([*notes, *(made.note for made in tests if warns(made))])),
+        notes=tuple(notes),
         data=data,
     )
 

@@ -1,4 +1,4 @@
-"""A mean from few labels and many judge scores: unbiased whatever the judge is worth, narrower when it is worth something.
+"""A mean from few labels and many judge scores: unbiased whatever the judge is worth, narrower with a good one.
 
 All items are judged, some are labelled. The judge's mean over the unlabelled items is precise and may be biased; the
 labels say by how much it is:
@@ -31,8 +31,9 @@ from numpy.typing import ArrayLike, NDArray
 from d3stats._check import RngLike, choice, probability
 from d3stats.estimate import Estimate
 from d3stats.inference._judged import cluster_codes, column_of, grouped_error
+from d3stats.inference._powered_sums import best_tuning, bootstrapped, influences, powered_rows, powered_value
 from d3stats.inference._reported import Reported
-from d3stats.resampling import bootstrap_limits, cluster_totals
+from d3stats.resampling import cluster_totals
 
 __all__ = ["PredictionPowered", "prediction_powered_difference", "prediction_powered_mean"]
 
@@ -181,7 +182,7 @@ def _powered(
             "labels must be known for at least three items and unknown for at least one; "
             f"got {int(known.sum())} of {f.size}"
         )
-    rows = _rows(f, y, known)
+    rows = powered_rows(f, y, known)
     totals = cluster_totals(rows, units)
     scarce = totals[:, 0] > 0
     if scarce.sum() < 3:
@@ -191,12 +192,12 @@ def _powered(
     if scarce.sum() < FEW_LABELS:
         what = "items" if codes is None else "clusters"
         notes += (f"only {int(scarce.sum())} {what} are labelled: intervals are rough",)
-    a, b = _influences(totals)
-    own = _best(a, b)
+    a, b = influences(totals)
+    own = best_tuning(a, b)
     used = min(max(own, 0.0), 1.0) if tuning is None else tuning
     if tuning is None and used != own:
         notes += (f"the lambda of least variance is {own:.2f}; {used:g} was used",)
-    value = float(_value(totals.sum(axis=0), used))
+    value = float(powered_value(totals.sum(axis=0), used))
     se, df = grouped_error(a + used * b, scarce, spent=2 if tuning is None and 0 < used < 1 else 1)
     clusters = None if codes is None else len(totals)
 
@@ -221,7 +222,7 @@ def _powered(
 
     mean = estimate(f"prediction-powered {name}", value, se, df, f.size, clusters)
     if kind != "t":
-        mean = _bootstrapped(mean, totals, tuning, kind, n_boot, rng)
+        mean = bootstrapped(mean, totals, tuning, kind, n_boot, rng)
     n_known, n_scarce = int(known.sum()), None if codes is None else int(scarce.sum())
     sums = totals.sum(axis=0)
     alone = estimate(
@@ -296,66 +297,3 @@ def prediction_powered_difference(
     return replace(
         result, notes=(*result.notes, f"{one} items with a label of one system alone count as unlabelled")
     )
-
-
-# Columns of a row: labelled, y, f labelled, unlabelled, f unlabelled, and for tuning anew yf, ff labelled, ff unlabelled.
-def _rows(f: Floats, y: Floats, known: NDArray[np.bool_]) -> Floats:
-    has, truth = known.astype(float), np.where(known, y, 0.0)
-    seen, unseen = f * has, f * (1 - has)
-    return np.column_stack([has, truth, seen, 1 - has, unseen])
-
-
-def _value(sums: Floats, tuning: float | Floats) -> Floats:
-    n, y, f, m, u = sums[..., :5].T
-    result: Floats = tuning * u / m + (y - tuning * f) / n
-    return result
-
-
-def _influences(totals: Floats) -> tuple[Floats, Floats]:
-    """Return what each cluster adds to the mean of labels, and to the judge's unlabelled less labelled mean."""
-    n, y, f, m, u = totals.sum(axis=0)
-    a = (totals[:, 1] - y / n * totals[:, 0]) / n
-    b = (totals[:, 4] - u / m * totals[:, 3]) / m - (totals[:, 2] - f / n * totals[:, 0]) / n
-    return a, b
-
-
-def _best(a: Floats, b: Floats) -> float:
-    spread = float(b @ b)
-    return -float(a @ b) / spread if spread > 0 else 0.0
-
-
-def _bootstrapped(
-    mean: Estimate, totals: Floats, tuning: float | None, kind: str, n_boot: int, rng: RngLike
-) -> Estimate:
-    # What lambda is made of are sums over clusters of products of their totals.
-    left = np.stack([totals[:, 1], totals[:, 0], totals[:, 4], totals[:, 3], totals[:, 2]])
-    pairs = [(i, j) for i in range(5) for j in range(i, 5)]
-    products = np.stack([left[i] * left[j] for i, j in pairs], axis=1)
-
-    def statistic(sums: Floats) -> Floats:
-        if tuning is not None:
-            return _value(sums, tuning)
-        at = {pair: 5 + k for k, pair in enumerate(pairs)}
-
-        def moment(one: Floats, two: Floats) -> Floats:
-            total = np.zeros(len(sums))
-            for i in range(5):
-                for j in range(5):
-                    total += one[i] * two[j] * sums[:, at[min(i, j), max(i, j)]]
-            return total
-
-        count, y, f, rest, u = sums[:, :5].T
-        zero = np.zeros(len(sums))
-        a = np.stack([1 / count, -y / count**2, zero, zero, zero])
-        b = np.stack([zero, f / count**2, 1 / rest, -u / rest**2, -1 / count])
-        below = moment(b, b)
-        best = np.divide(-moment(a, b), below, out=np.zeros(len(sums)), where=below > 0)
-        return _value(sums, np.clip(best, 0.0, 1.0))
-
-    drawn = bootstrap_limits(
-        np.concatenate([totals, products], axis=1), statistic, kind=kind, level=mean.level, n_boot=n_boot, rng=rng  # type: ignore[arg-type]
-    )  # fmt: skip
-    low, high = drawn.interval()
-    name = "bootstrap BCa" if kind == "bca" else f"bootstrap {kind}"
-    se, note = float(drawn.se[0]), drawn.reasons[0] or drawn.note
-    return replace(mean, low=low, high=high, kind=name, se=se, note=note)

@@ -154,6 +154,16 @@ class Ratings:
         codes = np.column_stack(columns) if columns else self.codes[:, :0]
         return replace(self, raters=tuple(raters), codes=codes.astype(np.int64))
 
+    def where(self, items: NDArray[np.bool_]) -> Ratings:
+        """Keep the flagged items; clusters keep their codes."""
+        return replace(
+            self,
+            items=tuple(name for name, kept in zip(self.items, items.tolist(), strict=True) if kept),
+            codes=self.codes[items],
+            label=None if self.label is None else self.label[items],
+            cluster=self.cluster[items],
+        )
+
 
 def as_ratings(
     source: Any,
@@ -256,7 +266,7 @@ def _coded(name: str, column: pd.Series, categories: tuple[str, ...]) -> Codes:
     if strange.any():
         row = int(np.argmax(strange.to_numpy()))
         raise ValueError(f"{name} must be one of {list(categories)}; got {column.iloc[row]!r} at row {row}")
-    return column.map(at).fillna(MISSING).to_numpy(dtype=np.int64)
+    return np.asarray(column.map(at).fillna(MISSING), dtype=np.int64)
 
 
 def _recoded(source: Ratings, categories: Sequence[Any]) -> Ratings:

@@ -82,7 +82,7 @@ def as_run(
         return _again(source, name, missing)
     default: str | None = None
     if isinstance(source, (str, Path)):
-        default = Path(source).name
+        default = Path(source).name.removesuffix(".gz").rsplit(".", 1)[0]
         source = from_path(source)
     if isinstance(source, Trajectories):
         table = from_trajectories(source, value, by, round_number, missing)

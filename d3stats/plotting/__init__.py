@@ -16,6 +16,7 @@ from d3stats.plotting.martingale_drift import plot_martingale_drift
 from d3stats.plotting.overview import draw_overview
 from d3stats.plotting.phase_map import plot_phase_map, plot_separation
 from d3stats.plotting.plan_fan import plot_plan_fan
+from d3stats.plotting.position_bias import plot_position_bias
 from d3stats.plotting.predictive_check import plot_predictive_check
 from d3stats.plotting.regret import plot_regret_map
 from d3stats.plotting.stop_histogram import plot_stop_histogram
@@ -36,6 +37,7 @@ __all__ = [
     "plot_martingale_drift",
     "plot_phase_map",
     "plot_plan_fan",
+    "plot_position_bias",
     "plot_predictive_check",
     "plot_regret_map",
     "plot_separation",

@@ -17,7 +17,7 @@ Statistic = Callable[[Floats], Floats]
 
 
 def ratios(*pairs: tuple[int, int]) -> Statistic:
-    """Return the statistic of ratios of sums: column `above` over column `below`, NaN where below is 0.
+    """Return the statistic of ratios of sums: column `above` over column `below`, NaN where below is not above 0.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def ratios(*pairs: tuple[int, int]) -> Statistic:
     def statistic(sums: Floats) -> Floats:
         bottom = sums[:, below]
         result = np.full(bottom.shape, np.nan)
-        np.divide(sums[:, above], bottom, out=result, where=bottom != 0)
+        np.divide(sums[:, above], bottom, out=result, where=bottom > 0)
         return result
 
     return statistic

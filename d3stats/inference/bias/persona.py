@@ -31,7 +31,7 @@ from d3stats._check import choice, probability
 from d3stats.estimate import Estimate
 from d3stats.inference.bias._audit import Audit
 from d3stats.inference.bias._rates import clustered_rate, effect, ratio
-from d3stats.inference.bias.reading import Judgments, Votes, as_judgments
+from d3stats.inference.bias.reading import ONE_JUDGE, Judgments, Votes, as_judgments, one_judge
 from d3stats.resampling import cluster_totals
 from d3stats.trajectories import MISSING, Missing
 
@@ -99,6 +99,7 @@ def persona_effect(
     *,
     baseline: str = "none",
     personas: list[str] | None = None,
+    judge: str | None = None,
     votes: Votes = "answer",
     missing: Missing = "exclude",
     level: float = 0.95,
@@ -114,6 +115,8 @@ def persona_effect(
         The plain juror. Where it does not occur there is no effect to estimate, and the rest is.
     personas : list of str, optional
         Which personas; by default all.
+    judge : str, optional
+        Whose personas, where the table has the column ``persona`` and several judges.
     votes : {"answer", "slot"}
     missing : {"exclude", "wrong"}
         Whether a missing vote is left out or counts as wrong.
@@ -139,6 +142,9 @@ def persona_effect(
     level = probability("level", level, open_interval=True)
     choice("missing", missing, ("exclude", "wrong"))
     data = as_judgments(source, votes=votes)
+    owner = ""
+    if "persona" in data.table or judge is not None:
+        owner, data = one_judge(data, judge)
     who = (
         data.texts("persona")
         if "persona" in data.table
@@ -194,7 +200,7 @@ def persona_effect(
             "lowest and highest of several pairs lie apart by sampling alone; each interval is for its own pair"
         )
     return PersonaEffect(
-        judge=f"{len(names)} personas",
+        judge=f"{len(names)} personas" + (f" of {owner}" if owner not in ("", ONE_JUDGE) else ""),
         estimates=tuple(estimates),
         notes=tuple(notes),
         heterogeneity=_heterogeneity([table[name] for name in names], cluster),

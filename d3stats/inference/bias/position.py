@@ -194,10 +194,23 @@ def position_frame(audits: Any) -> pd.DataFrame:
 
 def _pairs(data: Judgments) -> tuple[Ints, Ints]:
     """Return rows of the two orders that belong together: same item, same place in the sequence of verdicts."""
-    table = pd.DataFrame({"item": data.item, "order": data.order, "row": np.arange(len(data))})
-    table["turn"] = table.groupby(["item", "order"]).cumcount()
-    both = table[table["order"] == 0].merge(table[table["order"] == 1], on=["item", "turn"])
-    return both["row_x"].to_numpy(dtype=np.int64), both["row_y"].to_numpy(dtype=np.int64)
+    sides = [np.flatnonzero(data.order == order) for order in (0, 1)]
+    named = [data.item[rows] * len(data) + _turn(data.item[rows]) for rows in sides]
+    _, one, other = np.intersect1d(*named, assume_unique=True, return_indices=True)
+    return sides[0][one], sides[1][other]
+
+
+def _turn(item: Ints) -> Ints:
+    """Return how often each row's item occurred before."""
+    by_item = np.argsort(item, kind="stable")
+    ordered = item[by_item]
+    starts = (
+        np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(item) else np.empty(0, dtype=np.int64)
+    )
+    sizes = np.diff(np.r_[starts, len(item)])
+    turn = np.empty(len(item), dtype=np.int64)
+    turn[by_item] = np.arange(len(item)) - np.repeat(starts, sizes)
+    return turn
 
 
 def _mask(n: int, *rows: Ints) -> NDArray[np.bool_]:

@@ -6,7 +6,6 @@ one won. A vote names the *answer* by default; with ``votes="slot"`` it names th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,9 +16,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice
+from d3stats.inference.bias._from_log import from_log, from_trajectories
 from d3stats.trajectories import MISSING, Trajectories
 
-__all__ = ["TIE", "Judgments", "Votes", "as_judgments", "one_judge"]
+__all__ = ["ONE_JUDGE", "TIE", "Judgments", "Votes", "as_judgments", "one_judge"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -29,8 +29,8 @@ TIE = 2
 
 _ANSWERS = {"A": 0, "1": 0, "B": 1, "2": 1, "TIE": TIE}
 _ORDERS = {"AB": 0, "12": 0, "1-2": 0, "BA": 1, "21": 1, "2-1": 1}
-_ORDER_IN_NAME = re.compile(r"^(?P<judge>.*?)\s*\(?(?:order )?(?P<order>1-2|2-1)\)?(?P<again> again)*$")
-_ONE_JUDGE = "judge"
+ONE_JUDGE = "judge"
+"""What the judge of a table without judges is called."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,7 +128,7 @@ def as_judgments(source: Any, *, votes: Votes = "answer") -> Judgments:
         read as A and B) and, as an audit needs them, ``judge``, ``order`` (AB or BA: which was shown first),
         ``label`` (A, B or tie), ``cluster`` (the question; by default each item is its own), ``length_a,
         length_b``, ``family_a, family_b, judge_family`` and ``persona``. A debate log is read by its last votes:
-        an item is a debate, a judge is a seat, and a seat whose name ends in (1-2) or (2-1) says the order.
+        an item is a debate, a judge is an agent, and an agent whose name ends in (1-2) or (2-1) says the order.
     votes : {"answer", "slot"}
         Whether a vote names the answer, or the place where it was shown (A the first).
 
@@ -150,7 +150,7 @@ def as_judgments(source: Any, *, votes: Votes = "answer") -> Judgments:
     if isinstance(source, (str, Path)):
         source = _file(Path(source))
     if isinstance(source, Trajectories):
-        source = _last_votes(source)
+        source = from_trajectories(source, _ANSWERS)
     if not isinstance(source, pd.DataFrame):
         kinds = "a DataFrame, Trajectories or a path"
         raise TypeError(f"source must be {kinds}; got {type(source).__name__}")
@@ -166,7 +166,7 @@ def one_judge(data: Judgments, judge: str | None) -> tuple[str, Judgments]:
     return judge, data.of(judge)
 
 
-def _file(path: Path) -> pd.DataFrame | Trajectories:
+def _file(path: Path) -> pd.DataFrame:
     if not path.is_file():
         raise FileNotFoundError(f"no file {path}")
     if path.name.endswith((".csv", ".csv.gz")):
@@ -176,33 +176,9 @@ def _file(path: Path) -> pd.DataFrame | Trajectories:
 
         table = duckdb.read_parquet(str(path)).df()
     else:
-        return Trajectories.from_log(path)
-    return table if {"item", "vote"} <= set(table.columns) else Trajectories.from_log(path)
-
-
-def _last_votes(t: Trajectories) -> pd.DataFrame:
-    if t.coding != "answers" or not {name.upper() for name in t.answers} <= set(_ANSWERS):
-        raise ValueError(
-            f"a log must hold votes for A, B or tie (or 1, 2, tie); got answers {list(t.answers)}"
-        )
-    names = np.array([*t.answers, None], dtype=object)  # MISSING, -1, is the last
-    last = t.votes[np.arange(t.n_debates), np.maximum(t.depth, 1) - 1]
-    debate, seat = np.nonzero(np.arange(last.shape[1]) < t.panel[:, None])
-    found = [_ORDER_IN_NAME.match(name) for name in t.seats]
-    judge = np.array(
-        [m["judge"].strip() or _ONE_JUDGE if m else n for m, n in zip(found, t.seats, strict=True)],
-        dtype=object,
-    )
-    order = np.array([m["order"] if m else None for m in found], dtype=object)
-    return pd.DataFrame(
-        {
-            "item": np.asarray(t.debates, dtype=object)[debate],
-            "judge": judge[seat],
-            "order": order[seat],
-            "vote": names[last[debate, seat]],
-            "label": names[t.label[debate]],
-            "cluster": np.asarray(t.cluster_names, dtype=object)[t.cluster[debate]],
-        }
+        return from_log(path, _ANSWERS)
+    return (
+        table if {"item", "vote"} <= set(table.columns) or "debate" not in table else from_log(path, _ANSWERS)
     )
 
 
@@ -213,7 +189,7 @@ def _coded(table: pd.DataFrame, votes: Votes) -> Judgments:
     if table.empty:
         raise ValueError("a table of verdicts must have rows; got none")
     item, items = _names(table, "item")
-    judge, judges = _names(table, "judge") if "judge" in table else (np.zeros_like(item), (_ONE_JUDGE,))
+    judge, judges = _names(table, "judge") if "judge" in table else (np.zeros_like(item), (ONE_JUDGE,))
     cluster, clusters = _names(table, "cluster") if "cluster" in table else (item, items)
     vote = _codes(table, "vote", _ANSWERS)
     order = _codes(table, "order", _ORDERS)

@@ -110,7 +110,7 @@ def self_preference(
     level = probability("level", level, open_interval=True)
     choice("against", against, ("disinterested", "all"))
     data = as_judgments(source, votes=votes)
-    data.need("family_a", "family_b", "judge_family", "label")
+    data.need("family_a", "family_b", "judge_family")
     mine = data.of(judge)
     families = sorted(set(mine.texts("judge_family")) - {""})
     if len(families) != 1:

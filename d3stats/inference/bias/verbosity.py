@@ -101,7 +101,7 @@ def length_bias(
     Returns
     -------
     LengthBias
-        Where length (with the other terms) predicts every vote without error the model has no maximum: then
+        Where a combination of terms predicts votes without error the model has no maximum: then
         there is no log-odds, `separation` says so, and the model-free estimates remain.
 
     Raises
@@ -243,6 +243,6 @@ def _said(data: Judgments, doubling: Floats) -> str:
     longer = (doubling > 0) == (data.vote == 0)
     n, hits = int(decided.sum()), int(longer[decided].sum())
     return (
-        f"votes are separated: a combination of the terms predicts every one ({hits} of {n} go to the longer answer), "
-        "so the length effect in log-odds has no finite estimate"
+        f"votes are separated: some combination of the terms predicts votes without error ({hits} of {n} go to the "
+        "longer answer), so the length effect in log-odds has no finite estimate"
     )

@@ -1,14 +1,15 @@
 """Protocols crossed with questions: the law of right answers, with the questions' effects integrated out.
 
-The logit of a right answer is the protocol's effect plus the question's, ``alpha_p + sd_question * z_q`` with z standard
-normal, and optionally ``sd_interaction * w_qp``. Given the protocols' effects, questions are independent, and each
-one's likelihood is an integral over z: a sum over equally spaced nodes, whose error for such smooth integrands
+The logit of a right answer is the protocol's effect plus the question's, ``alpha_p + sd_question * z_q`` with z
+standard normal, and optionally ``sd_interaction * w_qp``. Given the protocols' effects, questions are independent, and
+each one's likelihood is an integral over z: a sum over equally spaced nodes, whose error for such smooth integrands
 falls exponentially in their number. Questions with the same successes and trials are one row with a weight.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -20,20 +21,22 @@ __all__ = [
     "Cells",
     "accuracy_at_hand",
     "cells_of",
+    "collapsed",
     "contrasts",
-    "log_likelihood",
     "nodes",
+    "pattern_log_likelihood",
     "population_accuracy",
+    "value_and_gradient",
 ]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _REACH = 6.0
-_LEAST_NODES = 41
+_LEAST_NODES = 31
 _MOST_NODES = 2001
-_NODES_PER_ROOT_TRIAL = 15.0
-"""Spacing 1.2 standard errors of a logit at sd 3: the sum's relative error is then below 1e-5."""
+_NODES_PER_ROOT_TRIAL = 20.0
+"""Spacing 0.9 standard errors of a logit at sd 3; the relative error of the sum is then below 1e-7."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +62,36 @@ class Cells:
     weight: Ints
     pattern: Ints
 
-    @property
-    def most_trials(self) -> int:
-        """Most trials of one question."""
-        return int(self.trials.sum(axis=1).max())
+    @cached_property
+    def nodes(self) -> tuple[Floats, Floats]:
+        """Points and log weights for the effect of a question."""
+        return nodes(int(self.trials.sum(axis=1).max()))
+
+    @cached_property
+    def cell_nodes(self) -> tuple[Floats, Floats]:
+        """Points and log weights for the effect of one cell."""
+        return nodes(int(self.trials.max()))
+
+    @cached_property
+    def kinds(self) -> tuple[tuple[Ints, Ints, Ints], ...]:
+        """Successes and trials that occur, and which of them each pattern has, for each protocol."""
+        out = []
+        for s, n in zip(self.successes.T, self.trials.T, strict=True):
+            pairs, at = np.unique(np.stack([s, n], axis=1), axis=0, return_inverse=True)
+            out.append((pairs[:, 0], pairs[:, 1], at.ravel().astype(np.int64)))
+        return tuple(out)
+
+    def replicated(
+        self, alpha: Floats, sd_question: float, sd_interaction: float | None, rng: np.random.Generator
+    ) -> Ints:
+        """Draw successes for the same trials from new questions; shape (questions, protocols)."""
+        from scipy.special import expit
+
+        trials = self.trials[self.pattern]
+        logits = alpha + sd_question * rng.standard_normal((self.n_questions, 1))
+        if sd_interaction is not None:
+            logits = logits + sd_interaction * rng.standard_normal(trials.shape)
+        return np.asarray(rng.binomial(trials, expit(logits)), dtype=np.int64)
 
 
 def cells_of(correct: ArrayLike, trials: ArrayLike, question: ArrayLike, protocol: ArrayLike) -> Cells:
@@ -97,10 +126,11 @@ def cells_of(correct: ArrayLike, trials: ArrayLike, question: ArrayLike, protoco
     tables = np.zeros((2, *shape), dtype=np.int64)
     np.add.at(tables[0], (q, p), right[seen])
     np.add.at(tables[1], (q, p), tried[seen])
-    return _collapsed(tables[0], tables[1], tuple(map(str, protocols)))
+    return collapsed(tables[0], tables[1], tuple(map(str, protocols)))
 
 
-def _collapsed(successes: Ints, trials: Ints, protocols: tuple[str, ...]) -> Cells:
+def collapsed(successes: Ints, trials: Ints, protocols: tuple[str, ...]) -> Cells:
+    """Put questions with the same successes and trials together; tables of shape (questions, protocols)."""
     rows, pattern, weight = np.unique(
         np.hstack([successes, trials]), axis=0, return_inverse=True, return_counts=True
     )
@@ -136,37 +166,89 @@ def nodes(most_trials: int) -> tuple[Floats, Floats]:
     return z, log_weight - np.log(np.exp(log_weight).sum())
 
 
-def log_likelihood(cells: Cells, alpha: Floats, sd_question: float, sd_interaction: float = 0.0) -> Floats:
-    """Log-likelihood of one question of each pattern, without binomial coefficients; shape (patterns,).
+def value_and_gradient(
+    cells: Cells, alpha: Floats, sd_question: float, sd_interaction: float | None = None
+) -> tuple[float, Floats]:
+    """Log-likelihood without binomial coefficients, and its gradient in alpha and the standard deviations.
 
-    The plain reference of what the sampler climbs.
+    Returns
+    -------
+    float
+    ndarray of float, shape (protocols + 1,), or (protocols + 2,) with an interaction
     """
-    from scipy.special import logsumexp
+    found = _at_nodes(cells, alpha, sd_question, sd_interaction)
+    top = found.log.max(axis=1, keepdims=True)
+    share = np.exp(found.log - top)
+    total = share.sum(axis=1, keepdims=True)
+    value = float(cells.weight @ (top + np.log(total))[:, 0])
+    share *= cells.weight[:, None] / total
+    z = cells.nodes[0]
+    if sd_interaction is None:
+        in_eta = cells.successes.T @ share - found.chance * (cells.trials.T @ share)
+        return value, np.append(in_eta.sum(axis=1), float((in_eta @ z).sum()))
+    gradient = np.zeros(len(alpha) + 2)
+    for p, (slope, slope_w) in enumerate(found.slopes):
+        at = cells.kinds[p][2]
+        by_kind = np.zeros_like(slope)
+        np.add.at(by_kind, at, share)
+        gradient[p] = (by_kind * slope).sum()
+        gradient[-2] += (by_kind * slope).sum(axis=0) @ z
+        gradient[-1] += (by_kind * slope_w).sum()
+    return value, gradient
 
-    at_node, _ = _at_nodes(cells, alpha, sd_question, sd_interaction)
-    return np.asarray(logsumexp(at_node, axis=1), dtype=np.float64)
+
+def pattern_log_likelihood(
+    cells: Cells, alpha: Floats, sd_question: float, sd_interaction: float | None = None
+) -> Floats:
+    """Log-likelihood of one question of each pattern, without binomial coefficients; shape (patterns,)."""
+    log = _at_nodes(cells, alpha, sd_question, sd_interaction).log
+    top = log.max(axis=1)
+    return np.asarray(top + np.log(np.exp(log - top[:, None]).sum(axis=1)), dtype=np.float64)
 
 
-def _at_nodes(
-    cells: Cells, alpha: Floats, sd_question: float, sd_interaction: float
-) -> tuple[Floats, Floats]:
-    """Log of weight times likelihood by pattern and node, and the logits by protocol and node."""
-    z, log_weight = nodes(cells.most_trials)
+@dataclass(frozen=True, eq=False, slots=True)
+class _AtNodes:
+    """Log of weight times likelihood by pattern and node; chance of a right answer by protocol and node; and with
+    an interaction, by protocol, the slopes of each kind of cell in its logit and in sd_interaction.
+    """
+
+    log: Floats
+    chance: Floats
+    slopes: list[tuple[Floats, Floats]]
+
+
+def _at_nodes(cells: Cells, alpha: Floats, sd_question: float, sd_interaction: float | None) -> _AtNodes:
+    from scipy.special import expit
+
+    z, log_weight = cells.nodes
     eta = alpha[:, None] + sd_question * z
-    if sd_interaction > 0:
-        from scipy.special import logsumexp
+    chance = expit(eta)
+    if sd_interaction is None:
+        failures = cells.trials - cells.successes
+        like = -cells.successes @ np.logaddexp(0, -eta) - failures @ np.logaddexp(0, eta)
+        return _AtNodes(like + log_weight, chance, [])
+    w, log_w = cells.cell_nodes
+    log = np.tile(log_weight, (len(cells.weight), 1))
+    slopes = []
+    for p, (s, n, at) in enumerate(cells.kinds):
+        logits = eta[p][:, None] + sd_interaction * w
+        each = _cell(s, n, logits) + log_w
+        top = each.max(axis=2, keepdims=True)
+        share = np.exp(each - top)
+        total = share.sum(axis=2, keepdims=True)
+        log += (top + np.log(total))[at, :, 0]
+        share /= total
+        right = expit(logits)
+        mean = (share * right).sum(axis=2)
+        slope_w = s[:, None] * (share @ w) - n[:, None] * (share * (right * w)).sum(axis=2)
+        slopes.append((s[:, None] - n[:, None] * mean, slope_w))
+    return _AtNodes(log, chance, slopes)
 
-        w, log_w = nodes(int(cells.trials.max()))
-        by_w = eta[:, :, None] + sd_interaction * w
-        total = np.zeros((len(cells.weight), len(z)))
-        for p in range(len(alpha)):
-            s, f = cells.successes[:, p], cells.trials[:, p] - cells.successes[:, p]
-            each = -s[:, None, None] * np.logaddexp(0, -by_w[p]) - f[:, None, None] * np.logaddexp(0, by_w[p])
-            total += logsumexp(each + log_w, axis=2)
-        return total + log_weight, eta
-    failures = cells.trials - cells.successes
-    like = -cells.successes @ np.logaddexp(0, -eta) - failures @ np.logaddexp(0, eta)
-    return like + log_weight, eta
+
+def _cell(s: Ints, n: Ints, logits: Floats) -> Floats:
+    """Log-likelihood of kinds of cell at logits of shape (nodes, cell nodes)."""
+    out = -s[:, None, None] * np.logaddexp(0, -logits) - (n - s)[:, None, None] * np.logaddexp(0, logits)
+    return np.asarray(out, dtype=np.float64)
 
 
 def population_accuracy(alpha: Floats, sd: Floats) -> Floats:
@@ -198,29 +280,24 @@ def accuracy_at_hand(
     """
     from scipy.special import expit
 
-    z, _ = nodes(cells.most_trials)
+    z = cells.nodes[0]
     out = np.empty_like(alpha)
     for i in range(len(alpha)):
-        extra = 0.0 if sd_interaction is None else float(sd_interaction[i])
-        at_node, eta = _at_nodes(cells, alpha[i], float(sd_question[i]), extra)
-        drawn = rng.multinomial(cells.weight, _normalised(at_node))
-        if extra <= 0:
-            out[i] = expit(eta) @ drawn.sum(axis=0) / cells.n_questions
+        extra = None if sd_interaction is None else float(sd_interaction[i])
+        found = _at_nodes(cells, alpha[i], float(sd_question[i]), extra)
+        drawn = rng.multinomial(cells.weight, _normalised(found.log))
+        if extra is None:
+            out[i] = found.chance @ drawn.sum(axis=0) / cells.n_questions
             continue
-        w, log_w = nodes(int(cells.trials.max()))
-        for p in range(alpha.shape[1]):
-            pairs, inverse = np.unique(
-                np.stack([cells.successes[:, p], cells.trials[:, p]], axis=1), axis=0, return_inverse=True
-            )
-            counts = np.zeros((len(pairs), len(z)), dtype=np.int64)
-            np.add.at(counts, inverse.ravel(), drawn)
-            logits = eta[p][:, None] + extra * w
-            total = 0.0
-            for (s, n), row in zip(pairs.tolist(), counts, strict=True):
-                hit = row > 0
-                at = log_w - s * np.logaddexp(0, -logits[hit]) - (n - s) * np.logaddexp(0, logits[hit])
-                total += float((rng.multinomial(row[hit], _normalised(at)) * expit(logits[hit])).sum())
-            out[i, p] = total / cells.n_questions
+        w, log_w = cells.cell_nodes
+        for p, (s, n, at) in enumerate(cells.kinds):
+            counts = np.zeros((len(s), len(z)), dtype=np.int64)
+            np.add.at(counts, at, drawn)
+            kind, node = np.nonzero(counts)
+            logits = (alpha[i, p] + sd_question[i] * z[node])[:, None] + extra * w
+            like = -s[kind, None] * np.logaddexp(0, -logits) - (n - s)[kind, None] * np.logaddexp(0, logits)
+            by_w = rng.multinomial(counts[kind, node], _normalised(like + log_w))
+            out[i, p] = float((by_w * expit(logits)).sum()) / cells.n_questions
     return out
 
 

@@ -317,7 +317,7 @@ def diagnostics(chains: Floats) -> tuple[float, float, float]:
         return (
             float(module.rhat(chains)),
             float(module.ess(chains, method="bulk")),
-            float(module.ess(chains, method="tail")),
+            float(module.ess(chains, method="tail", prob=(0.05, 0.95))),
         )
 
 

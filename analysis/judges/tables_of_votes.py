@@ -1,0 +1,65 @@
+"""The judgment files as tables of votes: item, rater, vote, label, cluster, and the run where there are several."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+from d3stats.log.importers import load
+from d3stats.log.schema import Item, Turn
+
+COLUMNS = ["item", "rater", "vote", "label", "cluster", "log", "role"]
+
+
+@cache
+def votes(name: str, source: Path) -> pd.DataFrame:
+    """Return every vote of a log as imported, one row each; a vote that could not be read is missing."""
+    found = list(load(name).records(source))
+    items = pd.DataFrame([r.model_dump() for r in found if isinstance(r, Item)]).set_index("debate")
+    turns = pd.DataFrame([r.model_dump() for r in found if isinstance(r, Turn)])
+    turns = turns.join(items[["label", "question", "log"]], on="debate")
+    return turns.rename(columns={"debate": "item", "agent": "rater", "question": "cluster"})
+
+
+def llmbar(folder: Path, *, raw: bool = True) -> pd.DataFrame:
+    """Return LLMBar's votes before any second look: item is the question, run is JUDGE/STRATEGY, rater the order."""
+    source = folder / ("princeton-nlp__LLMBar" if raw else "derived/llmbar_votes.csv.gz")
+    table = votes("llmbar", source)
+    return table[table["round"] == 1].assign(item=lambda t: t["cluster"])[COLUMNS]
+
+
+def pandalm(folder: Path) -> pd.DataFrame:
+    """Return PandaLM's votes; the cluster is the instruction, of which there are 170."""
+    return votes("pandalm", folder / "WeOpenML__PandaLM")[COLUMNS]
+
+
+def prd(folder: Path) -> pd.DataFrame:
+    """Return PRD's votes on the pairs that LLMs reviewed too; the cluster is the question, of which there are 80."""
+    table = votes("prd", folder / "bcdnlp__PRD" / "vicuna80_ratings.tar.gz")
+    return table[table["log"].str.startswith("vicuna80: ")][COLUMNS]
+
+
+def d3_judge(folder: Path) -> pd.DataFrame:
+    """Return the MT-Bench judgments and the arena battles of D3's workbooks; runs tell them apart."""
+    return votes("d3-judge", folder / "abirharrasse__D3-Judge")[COLUMNS]
+
+
+def faireval(folder: Path) -> pd.DataFrame:
+    """Return FairEval's human votes."""
+    return votes("faireval", folder / "i-Eval__FairEval")[COLUMNS]
+
+
+def jury(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the plurality vote of each item's judges, one row per item; missing on a tie."""
+    judges = table[table["role"] == "judge"]
+
+    def plurality(cast: pd.Series) -> str | None:
+        counts = cast.value_counts()
+        tied = len(counts) > 1 and counts.iloc[0] == counts.iloc[1]
+        return None if counts.empty or tied else str(counts.index[0])
+
+    chosen = judges.groupby("item", sort=False)["vote"].agg(plurality).rename("vote")
+    about = judges.drop_duplicates("item").set_index("item")[["label", "cluster", "log"]]
+    return about.join(chosen).reset_index().assign(rater="jury", role="judge")[COLUMNS]

@@ -1,0 +1,156 @@
+"""``d3stats bias``: is a judge biased by position, by length, towards its own family, and what do personas do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from d3stats.cli.options import Figure, Json, Level, Seed
+from d3stats.cli.output import print_json, print_notes, print_table
+
+if TYPE_CHECKING:
+    from d3stats.estimate import Estimate
+    from d3stats.inference.bias import Audit, Judgments
+
+AUDITS = ("position", "verbosity", "self", "persona")
+
+
+def bias(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A table of verdicts on pairs (CSV, Parquet): item, vote (A, B, tie), and as the audit needs them "
+            "judge, order (AB, BA), label, cluster, length_a, length_b, family_a, family_b, judge_family, persona. "
+            "Or a debate log, for position (seats named 'JUDGE (1-2)' and 'JUDGE (2-1)') and persona (a seat each)."
+        ),
+    ],
+    audit: Annotated[
+        str, typer.Option("--audit", help="'position', 'verbosity', 'self' or 'persona'.")
+    ] = "position",
+    judges: Annotated[
+        list[str] | None, typer.Option("--judge", help="Only this judge; repeatable. By default all.")
+    ] = None,
+    votes: Annotated[
+        str,
+        typer.Option(
+            "--votes", help="What a vote names: the 'answer', or the 'slot' (A is what was shown first)."
+        ),
+    ] = "answer",
+    baseline: Annotated[
+        str, typer.Option("--baseline", help="Persona audit: the juror without one.")
+    ] = "none",
+    against: Annotated[
+        str,
+        typer.Option("--against", help="Self audit: other judges, 'disinterested' or 'all'."),
+    ] = "disinterested",
+    use_label: Annotated[
+        bool, typer.Option("--label/--no-label", help="Verbosity audit: hold quality fixed by the label.")
+    ] = True,
+    level: Level = 0.95,
+    seed: Seed = 0,
+    as_json: Json = False,
+    as_latex: Annotated[bool, typer.Option("--latex", help="Print a LaTeX table (booktabs).")] = False,
+    figure: Figure = None,
+) -> None:
+    """Audit judges for bias: the effect with its interval first, then the test."""
+    from d3stats._check import choice
+    from d3stats.inference.bias import as_judgments
+
+    if as_json and as_latex:
+        raise ValueError("format must be one of --json and --latex; got both")
+    choice("audit", audit, AUDITS)
+    if figure is not None and audit != "position":
+        raise ValueError(f"--figure must come with --audit position; got --audit {audit}")
+    data = as_judgments(file, votes=votes)  # type: ignore[arg-type]  # checked by the library, in its words
+    options: dict[str, dict[str, Any]] = {
+        "position": {"rng": seed},
+        "verbosity": {"use_label": use_label},
+        "self": {"against": against},
+        "persona": {"baseline": baseline},
+    }
+    found, refused = _audited(audit, data, judges, options[audit] | {"level": level})
+    if figure is not None:
+        _save(found, figure)
+    if as_json:
+        print_json({"audit": audit, "judges": [a.to_dict() for a in found], "not_audited": refused})
+    elif as_latex:
+        typer.echo(_latex(found))
+    else:
+        for result in found:
+            _show(result)
+        print_notes([f"{name} was not audited: {why}" for name, why in refused.items()])
+
+
+def _audited(
+    audit: str, data: Judgments, judges: Sequence[str] | None, options: dict[str, Any]
+) -> tuple[list[Audit], dict[str, str]]:
+    """Run the audit for each judge; one that cannot be audited is named, unless there is no other."""
+    from d3stats.inference.bias import length_bias, persona_effect, position_bias, self_preference
+
+    if audit == "persona" and "persona" not in data.table:
+        return [persona_effect(data, **options)], {}
+    by_name: dict[str, Callable[..., Audit]] = {
+        "position": position_bias,
+        "verbosity": length_bias,
+        "self": self_preference,
+        "persona": persona_effect,
+    }
+    wanted = list(data.judges) if not judges else list(judges)
+    found: list[Audit] = []
+    refused: dict[str, str] = {}
+    for name in wanted:
+        try:
+            found.append(by_name[audit](data, judge=name, **options))
+        except ValueError as error:
+            if len(wanted) == 1:
+                raise
+            refused[name] = str(error)
+    if not found:
+        raise ValueError(f"no judge could be audited; {next(iter(refused.values()))}")
+    return found, refused
+
+
+def _show(result: Audit) -> None:
+    rows = [_row(e) for e in result.estimates]
+    print_table(result.judge, ("", "estimate", "interval", "kind", "n", "clusters", "p"), rows)
+    notes = [*result.notes]
+    test = getattr(result, "heterogeneity", None)
+    if test is not None:
+        notes.insert(0, str(test))
+    notes += [f"{e.name}: {e.note}" for e in result.estimates if e.note and e.low is None]
+    print_notes(notes)
+
+
+def _row(e: Estimate) -> tuple[str, ...]:
+    limits = "-" if e.low is None else f"[{e.low:.3f}, {e.high:.3f}]"
+    kind = e.kind if e.low is None else f"{100 * e.level:.6g} % {e.kind}"
+    clusters = "" if e.n_clusters is None else f"{e.n_clusters}"
+    tested = "" if e.p_value is None else f"{e.p_value:.3g}"
+    return e.name, f"{e.value:.3f}", limits, kind, f"{e.n}", clusters, tested
+
+
+def _latex(found: Sequence[Audit]) -> str:
+    from dataclasses import replace
+
+    from d3stats.estimate import estimates_latex
+
+    if len(found) == 1:
+        return found[0].to_latex()
+    return estimates_latex([replace(e, name=f"{a.judge}: {e.name}") for a in found for e in a.estimates])
+
+
+def _save(found: Sequence[Audit], path: Path) -> None:
+    import matplotlib as mpl
+
+    from d3stats.inference.bias import position_frame
+    from d3stats.plotting.position_bias import plot_position_bias
+    from d3stats.plotting.style import save, use_style
+
+    with mpl.rc_context({"backend": "agg"}), use_style():
+        ax = plot_position_bias(position_frame(found))
+        drawn = ax.get_figure(root=True)
+        assert drawn is not None
+        save(drawn, path)

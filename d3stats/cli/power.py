@@ -1,0 +1,177 @@
+"""``d3stats power``: how many questions a comparison takes, and what so many can find."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from d3stats.cli.options import Json, Level, Missing, paths_of
+from d3stats.cli.output import print_json, print_notes, print_table, working
+
+if TYPE_CHECKING:
+    from d3stats.inference.power import PilotPlan, PowerPlan
+
+_NOISE = ("sd", "discordance", "accuracy", "correlation", "icc", "repeat_icc")
+
+
+def power(
+    effect: Annotated[
+        float | None,
+        typer.Option(
+            "--effect", help="Difference to find, in the values' units (accuracy: 0.012 is 1.2 points)."
+        ),
+    ] = None,
+    n: Annotated[
+        int | None,
+        typer.Option(
+            "--n", help="Questions: with --effect gives the power, without it the smallest effect found."
+        ),
+    ] = None,
+    pilot: Annotated[
+        tuple[str, str] | None,
+        typer.Option("--pilot", help="Two runs over the same items, whose noise is taken (tables or logs)."),
+    ] = None,
+    discordance: Annotated[
+        float | None,
+        typer.Option("--discordance", help="Share of items that exactly one protocol gets right."),
+    ] = None,
+    sd: Annotated[
+        float | None, typer.Option("--sd", help="Of one paired difference, where items have scores.")
+    ] = None,
+    accuracy: Annotated[
+        float | None, typer.Option("--accuracy", help="Of the first protocol, in place of --discordance.")
+    ] = None,
+    correlation: Annotated[
+        float | None, typer.Option("--correlation", help="With --accuracy: between the two of being right.")
+    ] = None,
+    icc: Annotated[
+        float | None, typer.Option("--icc", help="Correlation of the differences within a question.")
+    ] = None,
+    cluster_size: Annotated[int, typer.Option("--cluster-size", help="Items to a question.")] = 1,
+    repeats: Annotated[int, typer.Option("--repeats", help="Runs of every item by both protocols.")] = 1,
+    repeat_icc: Annotated[
+        float | None,
+        typer.Option("--repeat-icc", help="Correlation of the differences of an item's repeats."),
+    ] = None,
+    goal: Annotated[
+        str, typer.Option("--goal", help="'difference', 'non-inferiority' or 'equivalence'.")
+    ] = "difference",
+    margin: Annotated[
+        float | None, typer.Option("--margin", help="Of non-inferiority or equivalence, above 0.")
+    ] = None,
+    chance: Annotated[float, typer.Option("--power", help="Chance to show it.")] = 0.8,
+    alpha: Annotated[float, typer.Option("--alpha", help="Size of each test.")] = 0.05,
+    one_sided: Annotated[bool, typer.Option("--one-sided", help="Test a difference on one side.")] = False,
+    level: Level = 0.95,
+    items: Annotated[
+        str, typer.Option("--items", help="Of a pilot: 'same', or 'intersection' keeps common items.")
+    ] = "same",
+    by: Annotated[
+        str, typer.Option("--by", help="Of a pilot: what an item is in a log, 'question' or 'debate'.")
+    ] = "question",
+    value: Annotated[str | None, typer.Option("--value", help="Of a pilot: the column of values.")] = None,
+    missing: Missing = "exclude",
+    as_json: Json = False,
+    as_latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX (booktabs).")] = False,
+) -> None:
+    """Plan a paired comparison: questions for an effect, power for so many, or what so many can find."""
+    if as_json and as_latex:
+        raise ValueError("format must be one of --json and --latex; got both")
+    common: dict[str, Any] = {"goal": goal, "alpha": alpha}
+    common["alternative"] = "one-sided" if one_sided else "two-sided"
+    noise: dict[str, Any] = dict(
+        zip(_NOISE, (sd, discordance, accuracy, correlation, icc, repeat_icc), strict=True)
+    )
+    if pilot is not None:
+        given = [name for name, part in noise.items() if part is not None]
+        given += [name for name, part in (("cluster_size", cluster_size), ("repeats", repeats)) if part != 1]
+        if given:
+            listed = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+            raise ValueError(f"the noise must come from --pilot or from options; got --pilot and {listed}")
+        reading = {"items": items, "by": by, "value": value, "missing": missing}
+        plan = _from_pilot(pilot, reading, effect, n, margin, chance, level, common)
+        _show(plan, as_json, as_latex)
+        return
+    noise |= {"cluster_size": cluster_size, "repeats": repeats}
+    _show(_from_noise(effect, n, margin, chance, noise, common), as_json, as_latex)
+
+
+def _from_noise(
+    effect: float | None,
+    n: int | None,
+    margin: float | None,
+    chance: float,
+    noise: dict[str, Any],
+    common: dict[str, Any],
+) -> PowerPlan:
+    from d3stats.inference.power import minimum_detectable_effect, sample_size
+    from d3stats.inference.power import power as power_of
+
+    shows_margin = common["goal"] != "difference"
+    if n is None:
+        if effect is None and not shows_margin:
+            raise ValueError("one of --effect and --n must be given; got neither")
+        return sample_size(effect or 0.0, margin=margin, power=chance, **noise, **common)
+    if (effect is None and not shows_margin) or (margin is None and shows_margin):
+        if margin is not None:
+            raise ValueError(f"--margin must come with --goal non-inferiority or equivalence; got {margin}")
+        return minimum_detectable_effect(n, effect=effect or 0.0, power=chance, **noise, **common)
+    return power_of(effect or 0.0, n, margin=margin, **noise, **common)
+
+
+def _from_pilot(
+    pilot: tuple[str, str],
+    reading: dict[str, Any],
+    effect: float | None,
+    n: int | None,
+    margin: float | None,
+    chance: float,
+    level: float,
+    common: dict[str, Any],
+) -> PilotPlan:
+    from d3stats.inference.power import plan_comparison
+    from d3stats.inference.runs import as_run, pair
+
+    items = reading.pop("items")
+    if margin is not None and effect is None:
+        effect = 0.0
+    with working("reading the pilot"):
+        runs = [as_run(path, **reading) for path in paths_of(list(pilot))]
+        if runs[0].name == runs[1].name:
+            runs = [as_run(run, name=f"{run.name} ({i})") for i, run in enumerate(runs, start=1)]
+        return plan_comparison(
+            pair(runs, items=items), effect, n_questions=n, margin=margin, power=chance, level=level, **common
+        )
+
+
+def _show(plan: PowerPlan | PilotPlan, as_json: bool, as_latex: bool) -> None:
+    if as_json:
+        print_json(plan.to_dict())
+        return
+    if as_latex:
+        typer.echo(plan.to_latex())
+        return
+    answer, *_ = str(plan).splitlines()
+    typer.echo(f"{answer}\n")
+    print_table(*_table(plan))
+    print_notes(plan.notes)
+
+
+def _table(plan: PowerPlan | PilotPlan) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]]:
+    from d3stats.inference.power import PowerPlan
+
+    if isinstance(plan, PowerPlan):
+        return "What it hangs on", ("", plan.asked), [tuple(row) for row in plan.rows()]
+    rows: list[tuple[str, ...]] = []
+    for e in plan.estimates:
+        digits = ".0f" if e.name == "questions" else ".4g"
+        limits = "-" if e.low is None else f"[{e.low:{digits}}, {e.high:{digits}}]"
+        rows.append((e.name, f"{e.value:{digits}}", limits, e.kind))
+    rows.append(("items to a question", f"{plan.items_per_question:.3g}", "", ""))
+    if plan.icc is not None:
+        rows.append(("icc of the differences", f"{plan.icc:.3g}", "", ""))
+    if plan.discordance is not None:
+        rows.append(("discordance", f"{plan.discordance:.3g}", "", ""))
+    size = f"{plan.found.n} items in {plan.found.n_clusters} questions"
+    return f"From a pilot of {size}", ("", "estimate", f"{100 * plan.level:.6g} % limits", "kind"), rows

@@ -1,0 +1,232 @@
+"""A run is read from whatever holds one, and runs are put side by side or refused by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from d3stats import LogWriter, Trajectories
+from d3stats.inference import ItemMismatch, Run, as_run, pair
+from d3stats.log.schema import Item, Turn
+
+
+def table(correct: list[float | None], **columns: list[object]) -> pd.DataFrame:
+    return pd.DataFrame({"item": [f"q{k + 1}" for k in range(len(correct))], "correct": correct, **columns})
+
+
+def trajectories() -> Trajectories:
+    votes = [
+        [["A", "A", "B"], ["A", "B", "B"]],
+        [["B", "A", "B"], ["A", "A", "B"]],
+        [["A", None, None], [None, None, None]],
+    ]
+    return Trajectories.from_arrays(
+        votes, ["A", "A", "A"], cluster=["q1", "q1", "q2"], debates=["d1", "d2", "d3"],
+        tokens=[[10, 20], [10, 30], [5, np.nan]], scores=[[[1, 2], [3, 4]]] * 3, sides=["pro", "con"],
+        depth=[2, 2, 2],
+    )  # fmt: skip
+
+
+def test_a_table_a_series_and_a_file_hold_the_same_run(tmp_path: Path) -> None:
+    frame = table([1, 0, 1], cluster=["c1", "c1", "c2"])
+    frame.to_csv(tmp_path / "run.csv", index=False)
+    series = frame.set_index("item")["correct"]
+    for source in (frame, tmp_path / "run.csv", str(tmp_path / "run.csv")):
+        run = as_run(source)
+        assert (run.items, run.cluster, run.binary) == (("q1", "q2", "q3"), ("c1", "c1", "c2"), True)
+        assert run.value.tolist() == [1, 0, 1]
+    assert as_run(tmp_path / "run.csv").name == "run"
+    assert as_run(series).cluster == ("q1", "q2", "q3")
+    assert not as_run(series).clustered
+    assert as_run(series).name == "correct"
+
+
+def test_a_parquet_table_is_read_as_a_table(tmp_path: Path) -> None:
+    import duckdb
+
+    path = tmp_path / "run.parquet"
+    duckdb.sql(
+        f"COPY (SELECT * FROM (VALUES ('q1', 1, 'c'), ('q2', 0, 'c')) t(item, correct, cluster)) TO '{path}'"
+    )
+    run = as_run(path)
+    assert (run.value.tolist(), run.cluster) == ([1.0, 0.0], ("c", "c"))
+
+
+def test_a_table_of_text_keeps_its_words(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("item,vote,label\n007,None,None\n08,A,B\n9,,A\n")
+    run = as_run(path)
+    assert run.items == ("007", "08", "9")
+    np.testing.assert_array_equal(run.value, [1, 0, np.nan])
+
+
+def test_a_log_is_read_from_its_file_by_question_and_by_debate(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    with LogWriter(path) as log:
+        for k, votes in enumerate(("AAB", "BBA", "AAA")):
+            log.write(Item(debate=f"d{k}", question=f"q{k // 2}", label="A"))
+            for agent, vote in enumerate(votes):
+                log.write(Turn(debate=f"d{k}", round=1, agent=f"a{agent}", vote=vote))
+    by_question = as_run(path)
+    assert (by_question.name, by_question.items, by_question.value.tolist()) == (
+        "log",
+        ("q0", "q1"),
+        [0.5, 1],
+    )
+    assert by_question.repeats.tolist() == [2, 1]
+    by_debate = as_run(path, by="debate")
+    assert (by_debate.items, by_debate.cluster) == (("d0", "d1", "d2"), ("q0", "q0", "q1"))
+    assert by_debate.value.tolist() == [1, 0, 1]
+
+
+def test_the_round_and_the_value_of_a_log_can_be_chosen() -> None:
+    t = trajectories()
+    first = as_run(t, by="debate", round_number=1)
+    assert first.value.tolist() == [1, 0, 1]
+    last = as_run(t, by="debate")
+    np.testing.assert_array_equal(last.value, [0, 1, np.nan])
+    votes = as_run(t, by="debate", value="votes", round_number=1)
+    np.testing.assert_allclose(votes.value, [2 / 3, 1 / 3, 1])
+    wrong = as_run(t, by="debate", value="votes", round_number=1, missing="wrong")
+    np.testing.assert_allclose(wrong.value, [2 / 3, 1 / 3, 1 / 3])
+    np.testing.assert_array_equal(as_run(t, by="debate", value="tokens").value, [30, 40, np.nan])
+    assert as_run(t, by="debate", value="score:con", round_number=1).value.tolist() == [2, 2, 2]
+
+
+def test_what_a_log_lacks_is_said_in_a_line() -> None:
+    bare = Trajectories.from_arrays([[["A", "B"]]], ["A"])
+    for value, line in (
+        ("tokens", "tokens must be logged to be compared; got none"),
+        ("score:pro", "scores must be logged to be compared; got none"),
+        ("speed", "value of a log must be 'verdict', 'votes', 'tokens' or 'score:SIDE'; got 'speed'"),
+    ):
+        with pytest.raises(ValueError, match=line):
+            as_run(bare, value=value)
+    with pytest.raises(ValueError, match=r"the side of a score must be one of \['pro', 'con'\]; got 'judge'"):
+        as_run(trajectories(), value="score:judge")
+    with pytest.raises(ValueError, match="round_number must lie between 1 and 1; got 2"):
+        as_run(bare, round_number=2)
+    with pytest.raises(ValueError, match="needs labels"):
+        as_run(Trajectories.from_arrays([[["A", "B"]]]))
+
+
+def test_a_missing_value_is_missing_or_wrong_as_asked_and_an_unlabelled_item_is_never_wrong() -> None:
+    frame = pd.DataFrame({"item": ["q1", "q2", "q3"], "vote": ["A", None, "B"], "label": ["A", "A", None]})
+    np.testing.assert_array_equal(as_run(frame).value, [1, np.nan, np.nan])
+    wrong = as_run(frame, missing="wrong")
+    np.testing.assert_array_equal(wrong.value, [1, 0, np.nan])
+    assert wrong.unlabelled == ("q3",)
+    np.testing.assert_array_equal(as_run(as_run(frame), missing="wrong").value, [1, 0, np.nan])
+    assert "1 of 3 tries have no label" in wrong.notes[0]
+
+
+def test_a_missing_score_is_never_counted_as_zero() -> None:
+    frame = pd.DataFrame({"item": ["q1", "q2"], "score": [7.0, None]})
+    with pytest.raises(ValueError, match="missing must be 'exclude' where values are not right or wrong"):
+        as_run(frame, missing="wrong")
+
+
+def test_repeats_of_an_item_count_with_their_mean() -> None:
+    frame = pd.DataFrame({"item": ["q1", "q1", "q1", "q2"], "correct": [1, 0, None, 1]})
+    run = as_run(frame)
+    assert (run.value.tolist(), run.repeats.tolist(), run.binary) == ([0.5, 1.0], [2, 1], False)
+    assert "items run several times (2 at most) count with their mean" in run.notes
+
+
+@pytest.mark.parametrize(
+    ("source", "error", "line"),
+    [
+        (pd.DataFrame({"q": [1]}), ValueError, "must have a column 'item'"),
+        (pd.DataFrame({"item": ["q1"]}), ValueError, "'correct', 'score', or 'vote' and 'label'"),
+        (pd.DataFrame({"item": ["q1"], "correct": [2]}), ValueError, "correct must be 0, 1 or missing; got"),
+        (pd.DataFrame({"item": ["q1"], "score": [np.inf]}), ValueError, "infinite one at row 0"),
+        (pd.DataFrame({"item": ["q1"], "score": ["high"]}), TypeError, "must be numbers; got dtype"),
+        (pd.DataFrame({"item": [None], "score": [1.0]}), ValueError, "missing name at row 0"),
+        (pd.DataFrame({"item": [], "score": []}), ValueError, "must have items; got none"),
+        (
+            pd.DataFrame({"item": ["q", "q"], "score": [1, 2], "cluster": ["a", "b"]}),
+            ValueError,
+            "an item must be in one cluster; got 'q' in 'a' and 'b'",
+        ),
+        (pd.DataFrame({"item": ["q"], "vote": ["A"], "label": [None]}), ValueError, "needs labels"),
+        (3, TypeError, "a run must be a Run, Trajectories, DataFrame, Series or a path; got int"),
+    ],
+)  # fmt: skip
+def test_a_source_that_holds_no_run_says_why(source: object, error: type[Exception], line: str) -> None:
+    with pytest.raises(error, match=line):
+        as_run(source)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"nothing\.csv"):
+        as_run(tmp_path / "nothing.csv")
+
+
+def named(values: dict[str, float | None], name: str, clusters: dict[str, str] | None = None) -> Run:
+    frame = pd.DataFrame({"item": list(values), "correct": list(values.values())})
+    if clusters:
+        frame["cluster"] = frame["item"].map(clusters)
+    return as_run(frame, name=name)
+
+
+def test_runs_over_different_items_are_refused_by_name_and_the_intersection_is_offered() -> None:
+    a = named(dict.fromkeys([f"q{k}" for k in range(9)], 1), "A")
+    b = named(dict.fromkeys(["q0", "x"], 0), "B")
+    with pytest.raises(ItemMismatch) as caught:
+        pair([a, b])
+    assert caught.value.only == {"A": tuple(f"q{k}" for k in range(1, 9)), "B": ("x",)}
+    said = str(caught.value)
+    assert "8 only in A ('q1', 'q2', 'q3', 'q4', 'q5' and 3 more); 1 only in B ('x')" in said
+    assert 'on the 1 common items, ask for it: items="intersection"' in said
+    both = pair([a, b], items="intersection")
+    assert (both.items, both.left_out["B"]) == (("q0",), ("x",))
+    assert any("left out: 8 of A, 1 of B" in note for note in both.notes)
+    assert any(note.startswith("WARNING: more than half") and "9 of 10" in note for note in both.notes)
+    with pytest.raises(ItemMismatch, match="no item in common"):
+        pair([a, named({"z": 1}, "C")])
+    with pytest.raises(ValueError, match="items in common; got none"):
+        pair([a, named({"z": 1}, "C")], items="intersection")
+
+
+def test_the_order_of_items_does_not_matter() -> None:
+    both = pair([named({"a": 1, "b": 0, "c": 1}, "A"), named({"c": 0, "a": 1, "b": 0}, "B")])
+    assert both.values.tolist() == [[1, 0, 1], [1, 0, 0]]
+
+
+def test_a_run_that_states_no_clusters_takes_those_of_the_other() -> None:
+    clusters = {"a": "x", "b": "x", "c": "y"}
+    both = pair([named({"a": 1, "b": 0, "c": 1}, "A"), named({"a": 1, "b": 1, "c": 1}, "B", clusters)])
+    assert (both.cluster_names, both.cluster.tolist()) == (("x", "y"), [0, 0, 1])
+    assert "clusters are those of B; none stated by A" in both.notes
+    other = named({"a": 1, "b": 1, "c": 1}, "C", {"a": "y", "b": "x", "c": "y"})
+    with pytest.raises(ValueError, match=r"got 'a' in 'x' \(B\) and 'y' \(C\)"):
+        pair([named({"a": 1, "b": 1, "c": 1}, "B", clusters), other])
+
+
+def test_labels_missing_for_half_the_items_are_counted_and_for_more_loudly() -> None:
+    def judged(n_labelled: int, name: str) -> Run:
+        labels = ["A"] * n_labelled + [None] * (20 - n_labelled)
+        return as_run(pd.DataFrame({"item": range(20), "vote": ["A", "B"] * 10, "label": labels}), name=name)
+
+    half = pair([judged(10, "A"), judged(10, "B")])
+    assert half.n_items == 10
+    assert any("10 of 20 items left out as not scored: 10 by A, 10 by B" in note for note in half.notes)
+    assert any(note.startswith("A: 10 of 20 tries have no label") for note in half.notes)
+    assert not any("WARNING" in note for note in half.notes)
+    less = pair([judged(9, "A"), judged(9, "B")])
+    assert any("WARNING: more than half of the items are left out (11 of 20)" in note for note in less.notes)
+
+
+def test_runs_that_scored_no_item_together_and_runs_of_one_name_are_refused() -> None:
+    a, b = named({"p": 1, "q": None}, "A"), named({"p": None, "q": 1}, "B")
+    with pytest.raises(
+        ValueError, match=r"all of them scored; got none \(1 of 2 not by A, 1 of 2 not by B\)"
+    ):
+        pair([a, b])
+    with pytest.raises(ValueError, match="different names"):
+        pair([a, a])
+    with pytest.raises(ValueError, match="at least two; got 1"):
+        pair([a])
