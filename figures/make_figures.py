@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 import d3stats
 from d3stats.datasets import load_slm7
+from d3stats.inference.bias import position_table
 from d3stats.models.drift import rounds_drift
 from d3stats.models.excess import excess_wealth_table, gain_table
 from d3stats.models.frontier import frontier
@@ -36,6 +37,7 @@ from d3stats.plotting import (
     plot_martingale_drift,
     plot_phase_map,
     plot_plan_fan,
+    plot_position_bias,
     plot_regret_map,
     plot_stop_histogram,
     plot_stop_rounds,
@@ -168,6 +170,14 @@ def draw_martingale_drift() -> Figure:
     return fig
 
 
+def draw_position_bias() -> Figure:
+    """Draw LLMBar's judges with a plain prompt and PRD's reviewers, from the tables of `analysis/judge_bias`."""
+    found = pd.read_csv(HERE.parent / "analysis" / "judge_bias" / "position.csv")
+    plain = found["judge"].str.endswith(", Vanilla") | (found["source"] == "PRD")
+    rows = found[plain].assign(judge=lambda d: d["source"] + ": " + d["judge"].str.removesuffix(", Vanilla"))
+    return plot_position_bias(position_table(rows)).figure
+
+
 def main() -> None:
     """Draw and save."""
     mpl.use("agg")
@@ -191,6 +201,7 @@ def main() -> None:
         save(draw_excess_wealth(), HERE / "excess_wealth")
         save(draw_gap_contraction(), HERE / "gap_contraction")
         save(draw_martingale_drift(), HERE / "martingale_drift")
+        save(draw_position_bias(), HERE / "position_bias")
         headline = HERE.parent / "simulations" / "d3_headline"
         stopped, gaps = (pd.read_csv(headline / f"{x}.csv") for x in ("stop_histogram", "gap_trajectories"))
         save(plot_stop_histogram(stopped).figure, HERE / "d3_stop_histogram")

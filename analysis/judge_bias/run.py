@@ -121,8 +121,9 @@ def _wide(table: pd.DataFrame, names: list[tuple[str, str]]) -> pd.DataFrame:
     for judge, part in table.groupby("judge", sort=False):
         by_name = part.set_index("name")
         line = {"judge": judge} | {name: _cell(by_name, name, sign) for name, sign in names}
-        p = by_name["p_holm"].dropna()
-        lines.append(line | {"p (Holm)": _p(p.iloc[0]) if len(p) else "-"})
+        # Holm's p-value is that of the main effect, and is shown where that is.
+        p = by_name["p_holm"].reindex([name for name, _ in names]).dropna()
+        lines.append(line | ({"p (Holm)": _p(p.iloc[0])} if len(p) else {}))
     return pd.DataFrame(lines)
 
 
@@ -146,8 +147,9 @@ def _strategies(position: pd.DataFrame) -> pd.DataFrame:
     for name in (CONSISTENCY, EXCESS):
         found = bar[bar["name"] == name].set_index(["strategy", "judge"])["value"]
         texts.append(found.map(("{:.3f}" if name == CONSISTENCY else "{:+.3f}").format))
-    both = (texts[0] + " (" + texts[1] + ")").unstack().fillna("-")
-    return both.reset_index()
+    both = (texts[0] + " (" + texts[1] + ")").rename("said").reset_index()
+    table = both.pivot_table(index="strategy", columns="judge", values="said", aggfunc="first")
+    return table.fillna("-").reset_index()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How good are the judges, how far do they agree, and how sure is that: five public sets of judgments, from their files.
+"""How good are the judges, how far do they agree, and how sure is that: five public sets, from their files.
 
 Run: D3STATS_DATA=FOLDER python analysis/judges/run.py [-o FOLDER]
 
@@ -10,7 +10,7 @@ same items).
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from d3stats.estimate import Estimate
-from d3stats.inference.agreement import agreement
+from d3stats.inference.agreement import AgreementTable, agreement
 from d3stats.inference.kappa import cohen_kappa
 from d3stats.inference.mcnemar import mcnemar
 from d3stats.inference.proportion import share
@@ -30,7 +30,8 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "simulations")]
 
 from findings_tables import run_on_data  # noqa: E402  # studies are no package
-from tables_of_votes import d3_judge, faireval, jury, llmbar, pandalm, prd  # noqa: E402
+from shown import shown  # noqa: E402
+from tables_of_votes import d3_judge, faireval, jury, llmbar, pandalm, prd, prd_humans  # noqa: E402
 
 LEVEL = 0.95
 JUDGES_OF_LLMBAR = ("GPT-4", "PaLM2")
@@ -41,7 +42,11 @@ def rate(table: pd.DataFrame, hit: pd.Series, name: str) -> Estimate:
     """Return the share of rows that hit, questions being what varies."""
     codes = pd.factorize(table["cluster"])[0]
     return share(
-        hit.to_numpy(dtype=np.int64), np.ones(len(table), dtype=np.int64), cluster=codes, level=LEVEL, name=name
+        hit.to_numpy(dtype=np.int64),
+        np.ones(len(table), dtype=np.int64),
+        cluster=codes,
+        level=LEVEL,
+        name=name,
     )
 
 
@@ -55,14 +60,17 @@ def against_label(table: pd.DataFrame) -> tuple[Estimate, Estimate]:
 def consistency(table: pd.DataFrame) -> Estimate:
     """Return the share of items with both votes on which the two orders agree."""
     keys = ["item", "cluster"]
-    wide = table.pivot_table(index=keys, columns="rater", values="vote", aggfunc="first").dropna().reset_index()
+    wide = (
+        table.pivot_table(index=keys, columns="rater", values="vote", aggfunc="first").dropna().reset_index()
+    )
     return rate(wide, wide["order 1-2"] == wide["order 2-1"], "order consistency")
 
 
 def repeat_agreement(table: pd.DataFrame) -> Estimate:
     """Return the share of pairs of judgments of one item that agree, all such pairs alike."""
-    counts = table.groupby(["item", "cluster", "vote"]).size().unstack(fill_value=0).to_numpy(dtype=float)
-    cluster = pd.factorize(table.groupby(["item", "cluster"]).size().reset_index()["cluster"])[0]
+    wide = pd.crosstab([table["item"], table["cluster"]], table["vote"])
+    counts = wide.to_numpy(dtype=float)
+    cluster = pd.factorize(wide.index.get_level_values("cluster"))[0]
     n = counts.sum(axis=1)
     alike, pairs = (counts * (counts - 1)).sum(axis=1) / 2, n * (n - 1) / 2
     totals = cluster_totals(np.column_stack([alike, pairs]), cluster)
@@ -97,12 +105,16 @@ def of_llmbar(folder: Path) -> Iterator[dict[str, Any]]:
     table, every = llmbar(folder), llmbar(folder, raw=False)
     yield line("LLMBar", "items", "419", table["item"].nunique())
     yield line("LLMBar", "judges", "6", every["log"].str.partition("/")[0].nunique())
-    for judge, texts in zip(JUDGES_OF_LLMBAR, ((".8449", ".928", ".657"), (".705", ".723", ".374")), strict=True):
+    for judge, texts in zip(
+        JUDGES_OF_LLMBAR, ((".8449", ".928", ".657"), (".705", ".723", ".374")), strict=True
+    ):
         mine = table[table["log"] == f"{judge}/Vanilla"]
         cast = mine.dropna(subset=["vote"])
         _, kappa = against_label(mine[mine["rater"] == "order 1-2"])
         found = (rate(cast, cast["vote"] == cast["label"], "accuracy"), consistency(mine), kappa)
-        for what, text, estimate in zip(("accuracy", "order consistency", "kappa"), texts, found, strict=True):
+        for what, text, estimate in zip(
+            ("accuracy", "order consistency", "kappa"), texts, found, strict=True
+        ):
             yield line("LLMBar", f"{judge} Vanilla, {what}", text, estimate)
     b, c = discordant(every, *pairs_of_llmbar())
     yield line("LLMBar", "right by GPT-4 Vanilla alone", "20", b)
@@ -119,7 +131,9 @@ def of_pandalm(folder: Path) -> Iterator[dict[str, Any]]:
     yield line("PandaLM", "judges", "2", table.loc[table["role"] == "judge", "rater"].nunique())
     ratings = as_ratings(humans)
     for (a, b), text in zip(combinations(HUMANS_OF_PANDALM, 2), (".852", ".879", ".862"), strict=True):
-        yield line("PandaLM", f"kappa, {a} and {b}", text, cohen_kappa(ratings.of([a, b]), level=LEVEL).estimate)
+        yield line(
+            "PandaLM", f"kappa, {a} and {b}", text, cohen_kappa(ratings.of([a, b]), level=LEVEL).estimate
+        )
     (fleiss,) = agreement(humans, measures=["fleiss"], level=LEVEL).panel
     yield line("PandaLM", "Fleiss' kappa of the humans", ".864", fleiss.estimate)
     items = humans.drop_duplicates("item")
@@ -151,15 +165,14 @@ def of_prd(folder: Path) -> Iterator[dict[str, Any]]:
         yield line("PRD", f"{name} against the human plurality, accuracy", texts[0], right)
         yield line("PRD", f"{name} against the human plurality, kappa", texts[1], kappa)
         yield line("PRD", f"{name}, items", texts[2], right.n)
-    yield line("PRD", "Fleiss' kappa of the humans", ".185", human_panel_of_prd(table).panel[0].estimate)
+    yield line(
+        "PRD", "Fleiss' kappa of the humans", ".185", human_panel(prd_humans(folder)).panel[0].estimate
+    )
 
 
-def human_panel_of_prd(table: pd.DataFrame) -> Any:
-    """Return the agreement of the three humans of a pair; they are nobody in particular."""
-    humans = table[table["role"] == "human"]
-    humans = humans.assign(rater=humans["rater"].str.replace(r" \(.*", "", regex=True))
-    three = humans.groupby("item")["rater"].transform("size") == 3
-    return agreement(humans[three], measures=["fleiss", "alpha", "ac1", "share"], level=LEVEL)
+def human_panel(table: pd.DataFrame) -> AgreementTable:
+    """Return the coefficients of a panel of PRD's humans, who are nobody in particular from pair to pair."""
+    return agreement(table, measures=["fleiss", "alpha", "ac1", "share"], level=LEVEL)
 
 
 def line(
@@ -174,6 +187,7 @@ def line(
         "data": data,
         "what": what,
         "known": text,
+        "digits": digits,
         "ours": value,
         "low": None if estimate is None else estimate.low,
         "high": None if estimate is None else estimate.high,
@@ -196,7 +210,11 @@ def right_by(table: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
     rows = rows[rows["rater"].isin([a, b])] if not runs else rows
     name = "log" if runs else "rater"
     rows = rows.assign(right=(rows["vote"] == rows["label"]).astype(float))
-    return rows.pivot_table(index=["item", "cluster"], columns=name, values="right").dropna()[[a, b]].reset_index()
+    return (
+        rows.pivot_table(index=["item", "cluster"], columns=name, values="right")
+        .dropna()[[a, b]]
+        .reset_index()
+    )
 
 
 def discordant(table: pd.DataFrame, a: str, b: str) -> tuple[int, int]:
@@ -277,7 +295,8 @@ def panels(folder: Path) -> Iterator[dict[str, Any]]:
     for name, found in (
         ("LLMBar, judges without strategy", agreement(bar, measures=wanted, level=LEVEL)),
         ("PandaLM, 3 humans", agreement(panda[panda["role"] == "human"], measures=wanted, level=LEVEL)),
-        ("PRD, 3 humans", human_panel_of_prd(table)),
+        ("PRD, 3 humans, as shown", human_panel(prd_humans(folder))),
+        ("PRD, 3 humans, by name", human_panel(prd_humans(folder, shown=False))),
         ("PRD, 5 LLM reviewers", agreement(reviews, measures=wanted, level=LEVEL)),
     ):
         for one in found.panel:
@@ -292,56 +311,6 @@ def study(folder: Path) -> dict[str, pd.DataFrame]:
     """Return the tables."""
     made = {"published": published, "kappas": kappas, "panels": panels, "pairs": paired}
     return {name: pd.DataFrame(list(of(folder))) for name, of in made.items()}
-
-
-def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Return the tables of the findings."""
-
-    def interval(row: Mapping[str, Any], sign: str = "") -> str:
-        return "-" if pd.isna(row["low"]) else f"[{row['low']:{sign}.3f}, {row['high']:{sign}.3f}]"
-
-    def ours(row: Mapping[str, Any]) -> str:
-        text = str(row["known"])
-        digits = len(text.partition(".")[2])
-        return f"{row['ours']:.{digits}f}" if digits else f"{row['ours']:.0f}"
-
-    known = [
-        {
-            "data": row["data"], "number": row["what"], "known": ours(row) if row["same"] else row["known"],
-            "ours": ours(row), "95 % interval": interval(row) + (" of the share" if row["interval_of"] == "the share" else ""),
-            "n": "-" if pd.isna(row["n"]) else f"{row['n']:.0f} in {row['clusters']:.0f}",
-            "same": "yes" if row["same"] else "no",
-        }
-        for row in tables["published"].to_dict("records")
-    ]  # fmt: skip
-    each = [
-        {
-            "kappa": f"{row['group']}: {row['name']}", "value": f"{row['value']:.3f}",
-            "cluster t": interval(row), "BCa": f"[{row['bca_low']:.3f}, {row['bca_high']:.3f}]",
-            "se": f"{row['se']:.4f}", "se, items independent": f"{row['se_independent']:.4f}",
-            "agreement": f"{row['share']:.3f}", "by chance": f"{row['chance']:.3f}",
-            "n": f"{row['n']} in {row['clusters']}",
-        }
-        for row in tables["kappas"].to_dict("records")
-    ]  # fmt: skip
-    together = tables["panels"]
-    cells = together.assign(text=[f"{r['value']:.3f} {interval(r)}" for r in together.to_dict("records")])
-    wide = cells.pivot_table(index=["panel", "raters"], columns="measure", values="text", aggfunc="first", sort=False)
-    two = [
-        {
-            "data": row["data"], "a": row["a"], "b": row["b"], "a alone": row["only_a"], "b alone": row["only_b"],
-            "difference b - a": f"{row['difference']:+.3f} {interval(row, '+')}",
-            "p, cluster t": f"{row['p_cluster']:.3g}", "p, exact McNemar": f"{row['p_mcnemar']:.3g}",
-            "n": f"{row['items']} in {row['clusters']}",
-        }
-        for row in tables["pairs"].to_dict("records")
-    ]  # fmt: skip
-    return {
-        "published": pd.DataFrame(known),
-        "kappas": pd.DataFrame(each),
-        "panels": wide.reset_index(),
-        "pairs": pd.DataFrame(two),
-    }
 
 
 if __name__ == "__main__":

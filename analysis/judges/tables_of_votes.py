@@ -17,8 +17,10 @@ COLUMNS = ["item", "rater", "vote", "label", "cluster", "log", "role"]
 def votes(name: str, source: Path) -> pd.DataFrame:
     """Return every vote of a log as imported, one row each; a vote that could not be read is missing."""
     found = list(load(name).records(source))
-    items = pd.DataFrame([r.model_dump() for r in found if isinstance(r, Item)]).set_index("debate")
-    turns = pd.DataFrame([r.model_dump() for r in found if isinstance(r, Turn)])
+    about = [(r.debate, r.label, r.question, r.log) for r in found if isinstance(r, Item)]
+    said = [(r.debate, r.round, r.agent, r.role, r.vote) for r in found if isinstance(r, Turn)]
+    items = pd.DataFrame(about, columns=["debate", "label", "question", "log"]).set_index("debate")
+    turns = pd.DataFrame(said, columns=["debate", "round", "agent", "role", "vote"])
     turns = turns.join(items[["label", "question", "log"]], on="debate")
     return turns.rename(columns={"debate": "item", "agent": "rater", "question": "cluster"})
 
@@ -39,6 +41,20 @@ def prd(folder: Path) -> pd.DataFrame:
     """Return PRD's votes on the pairs that LLMs reviewed too; the cluster is the question, of which there are 80."""
     table = votes("prd", folder / "bcdnlp__PRD" / "vicuna80_ratings.tar.gz")
     return table[table["log"].str.startswith("vicuna80: ")][COLUMNS]
+
+
+def prd_humans(folder: Path, *, shown: bool = True) -> pd.DataFrame:
+    """Return PRD's humans on the 2,240 pairs with three of them, guanaco's included.
+
+    With `shown`, "1" is the answer that was shown first (all three saw one order), else the first by name.
+    """
+    table = votes("prd", folder / "bcdnlp__PRD" / "vicuna80_ratings.tar.gz")
+    table = table[table["role"] == "human"]
+    table = table[table.groupby("item")["rater"].transform("size") == 3]
+    turned = table["vote"].map({"1": "2", "2": "1", "tie": "tie"})
+    kept = table["rater"].str.endswith("(1-2)") if shown else pd.Series(True, index=table.index)
+    rater = table["rater"].str.replace(r" \(.*", "", regex=True)
+    return table.assign(vote=table["vote"].where(kept, turned), rater=rater)[COLUMNS]
 
 
 def d3_judge(folder: Path) -> pd.DataFrame:

@@ -9,7 +9,20 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from d3stats.cli import bias, compare, demo, doctor, fit, import_, plan, power, replay, simulate, theorems
+from d3stats.cli import (
+    agreement,
+    bias,
+    compare,
+    demo,
+    doctor,
+    fit,
+    import_,
+    plan,
+    power,
+    replay,
+    simulate,
+    theorems,
+)
 
 
 class _OneLineErrors(TyperGroup):
@@ -66,6 +79,7 @@ app.command("simulate")(simulate.simulate)
 app.command("plan")(plan.plan)
 app.command("power")(power.power)
 app.command("compare")(compare.compare)
+app.command("agreement")(agreement.agreement)
 app.command("bias")(bias.bias)
 app.command("theorems")(theorems.theorems)
 app.command("doctor")(doctor.doctor)

@@ -91,7 +91,7 @@ def _audited(
     from d3stats.inference.bias import length_bias, persona_effect, position_bias, self_preference
 
     if audit == "persona" and "persona" not in data.table:
-        return [persona_effect(data, **options)], {}
+        return [persona_effect(data, personas=list(judges) if judges else None, **options)], {}
     by_name: dict[str, Callable[..., Audit]] = {
         "position": position_bias,
         "verbosity": length_bias,

@@ -32,14 +32,18 @@ def compare(
     ] = None,
     items: Annotated[
         str,
-        typer.Option("--items", help="'same' refuses runs over different items; 'intersection' keeps common ones."),
+        typer.Option(
+            "--items", help="'same' refuses runs over different items; 'intersection' keeps common ones."
+        ),
     ] = "same",
     by: Annotated[
         str, typer.Option("--by", help="What an item is in a log: 'question' (debates averaged) or 'debate'.")
     ] = "question",
     value: Annotated[
         str | None,
-        typer.Option("--value", help="A table's column; of a log 'verdict', 'votes', 'tokens' or 'score:SIDE'."),
+        typer.Option(
+            "--value", help="A table's column; of a log 'verdict', 'votes', 'tokens' or 'score:SIDE'."
+        ),
     ] = None,
     rounds: Annotated[
         list[str] | None,
@@ -50,11 +54,15 @@ def compare(
     ] = None,
     margin: Annotated[
         float | None,
-        typer.Option("--margin", help="Largest difference that nobody minds: adds non-inferiority, equivalence."),
+        typer.Option(
+            "--margin", help="Largest difference that nobody minds: adds non-inferiority, equivalence."
+        ),
     ] = None,
     kind: Annotated[
         str,
-        typer.Option("--kind", help="'cluster t', 'percentile', 'basic', 'bca' or 'studentised' (bootstraps)."),
+        typer.Option(
+            "--kind", help="'cluster t', 'percentile', 'basic', 'bca' or 'studentised' (bootstraps)."
+        ),
     ] = "cluster t",
     test: Annotated[
         str | None,

@@ -12,8 +12,8 @@ from d3stats._check import choice
 from d3stats._latex import booktabs
 from d3stats.estimate import Estimate, estimates_frame
 from d3stats.inference._pair_tests import said_p
+from d3stats.inference._paired_result import PairedDifference
 from d3stats.inference.margins import Better, MarginTests, equivalence, noninferiority
-from d3stats.inference.paired import PairedDifference
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -168,19 +168,22 @@ class Comparison:
         }
 
     def to_latex(self, *, digits: int = 3) -> str:
-        """Return a booktabs tabular: difference, interval, gained and lost, p and adjusted p."""
+        """Return a booktabs tabular: difference, interval, gained and lost, p, and adjusted p of several pairs."""
+        several = len(self) > 1
         rows = []
         for d, adjusted in zip(self.differences, self.adjusted, strict=True):
             effect = d.difference
             limits = "-" if effect.low is None else f"[{effect.low:.{digits}f}, {effect.high:.{digits}f}]"
-            p = tuple(
-                "-" if x is None else f"{x:.3f}" if x >= 0.0005 else "< .001"
-                for x in (effect.p_value, adjusted)
+            cells = (
+                effect.name,
+                f"{effect.value:.{digits}f}",
+                limits,
+                f"{d.gained} / {d.lost}",
+                _short(effect.p_value),
             )
-            rows.append((effect.name, f"{effect.value:.{digits}f}", limits, f"{d.gained} / {d.lost}", *p))
-        return booktabs(
-            "lrrrrr", ("", "difference", "interval", "gained / lost", "p", f"p, {self.family}"), rows
-        )
+            rows.append((*cells, _short(adjusted)) if several else cells)
+        head = ("", "difference", "interval", "gained / lost", "p")
+        return booktabs("lrrrr" + "r" * several, (*head, f"p, {self.family}") if several else head, rows)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the differences with their intervals about zero, and the margin where there is one."""
@@ -206,3 +209,7 @@ class Comparison:
             results = (*self.noninferior(self.margin), *self.equivalent(self.margin))
             lines += [result.conclusion for result in results]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes if note not in shown)])
+
+
+def _short(p: float | None) -> str:
+    return "-" if p is None else f"{p:.3f}" if p >= 0.0005 else "< .001"

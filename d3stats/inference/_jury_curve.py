@@ -134,14 +134,15 @@ def worths(
 ) -> tuple[Estimate | None, Estimate | None]:
     """Return the panel's worth in independent jurors by accuracy and by variance; what is undefined goes to `notes`."""
     none = "no number of independent jurors of this competence is as right as the panel"
-    cases: tuple[tuple[str, Statistic, str], ...] = (
-        ("accuracy", sums.worth_by_accuracy, none),
-        ("variance", sums.worth_by_variance, "all votes are right, or all are wrong"),
+    cases: tuple[tuple[str, Statistic, tuple[str, ...], str], ...] = (
+        ("accuracy", sums.worth_by_accuracy, ("items", "coin", "votes", "labels"), none),
+        ("variance", sums.worth_by_variance, ("pairs",), "all votes are right, or all are wrong"),
     )
     found: list[Estimate | None] = []
-    for what, statistic, why in cases:
+    for what, whole, kinds, why in cases:
+        kept, statistic = sums.narrowed(whole, *kinds)
         name = f"worth in independent jurors, by {what}"
-        value = float(statistic(totals.sum(axis=0)[None])[0])
+        value = float(np.ravel(statistic(totals[:, kept].sum(axis=0)[None]))[0])
         if not np.isfinite(value):
             notes.append(f"{name}: {why}")
             found.append(None)
@@ -150,7 +151,7 @@ def worths(
         note = "a single cluster: nothing says how clusters vary"
         if len(totals) > 1:
             drawn = bootstrap_limits(
-                totals, statistic, kind="percentile", level=level, n_boot=n_boot, rng=rng
+                totals[:, kept], statistic, kind="percentile", level=level, n_boot=n_boot, rng=rng
             )
             low, high = drawn.interval()
             note = drawn.reasons[0] or drawn.note

@@ -12,6 +12,7 @@ from scipy.special import betainc
 from d3stats._codes import MISSING
 from d3stats.inference._jury_exact import drawn_panels, independent_plurality
 from d3stats.inference.ratings import Ratings
+from d3stats.resampling import Statistic
 
 Floats = NDArray[np.float64]
 MOST_WAYS = 5000
@@ -80,6 +81,18 @@ class JurySums:
             worlds.append((labels[:, label], (1 - p)[:, None] * split))
         return worlds
 
+    def narrowed(self, statistic: Statistic, *kinds: str) -> tuple[NDArray[np.int64], Statistic]:
+        """Return the columns of some kinds, and the statistic as a function of their sums alone."""
+        at = self.columns
+        kept = np.concatenate([np.arange(at[kind].start, at[kind].stop) for kind in kinds])
+
+        def of_kept(sums: Floats) -> Floats:
+            full = np.ones((len(sums), self.rows.shape[1]))
+            full[:, kept] = sums
+            return statistic(full)
+
+        return kept, of_kept
+
     def icc(self, sums: Floats) -> Floats:
         """Return the correlation of two jurors' being right on an item, over pairs of votes, shape (m,)."""
         right, votes, both, pairs = sums[:, self.columns["pairs"]].T
@@ -98,7 +111,7 @@ class JurySums:
         low, high = np.zeros(len(sums)), np.full(len(sums), MOST_JURORS_WORTH)
         defined = (p > 0.5) & (p < 1) & (target < 1)
         safe = np.where(defined, p, 0.75)
-        for _ in range(60):
+        for _ in range(45):
             # I_p(a, a) with a = (k + 1) / 2 is Condorcet's chance for odd k, and rises between.
             middle = np.sqrt((low + 1) * (high + 1)) - 1
             reached = betainc((middle + 1) / 2, (middle + 1) / 2, safe) >= target
@@ -146,6 +159,8 @@ def _over(above: Floats, below: Floats) -> Floats:
 def _crossing(curve: Floats, target: Floats) -> Floats:
     """Return where a curve over k = 1, 2, ... first reaches a target, in straight lines; NaN where it does not."""
     rising = np.maximum.accumulate(curve, axis=1)
+    # Two jurors are as right as one but for rounding, which must not count as a step.
+    target = target - 1e-9
     n = rising.shape[1]
     at = (rising < target[:, None]).sum(axis=1)
     ahead, behind = np.clip(at, 0, n - 1), np.clip(at - 1, 0, n - 1)

@@ -11,6 +11,7 @@ from d3stats.plotting.forest import plot_forest
 from d3stats.plotting.frontier import plot_frontier
 from d3stats.plotting.gap_contraction import plot_gap_contraction
 from d3stats.plotting.gap_trajectories import plot_gap_trajectories
+from d3stats.plotting.kappa_forest import plot_agreement
 from d3stats.plotting.ks_series import plot_ks_series
 from d3stats.plotting.martingale_drift import plot_martingale_drift
 from d3stats.plotting.overview import draw_overview
@@ -27,6 +28,7 @@ __all__ = [
     "ONE_COLUMN",
     "TWO_COLUMNS",
     "draw_overview",
+    "plot_agreement",
     "plot_counts_by_round",
     "plot_excess_wealth",
     "plot_forest",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,8 +21,10 @@ __all__ = ["plot_forest"]
 COLUMNS = ("label", "difference", "low", "high")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_ROW, _EDGE = 0.24, 0.75
-"""Inches of a row, and of what is above and below all rows."""
+_ROW, _LINE, _EDGE = 0.24, 0.1, 0.75
+"""Inches of a row, of another line of its label, and of what is above and below all rows."""
+_WIDE, _LETTERS = 4.5, 22
+"""From how many inches on numbers have room, and how long a label's line is below that."""
 
 
 def plot_forest(
@@ -29,7 +32,7 @@ def plot_forest(
     *,
     margin: float | None = None,
     xlabel: str = "difference",
-    numbers: bool = True,
+    numbers: bool | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw one row per difference: a point, its interval, a line at zero, and the margin as a band.
@@ -46,8 +49,9 @@ def plot_forest(
         Half the width of the band about zero in which nobody minds a difference; above 0.
     xlabel : str
         What the differences are, with their units.
-    numbers : bool
-        Whether to write each difference and its interval at the right.
+    numbers : bool, optional
+        Whether to write each difference and its interval at the right; by default where the figure is wide enough
+        (4.5 inches). Labels of a narrower figure are wrapped.
     ax : Axes, optional
         Where to draw; by default a new figure of one column, as high as the rows need.
 
@@ -78,7 +82,10 @@ def plot_forest(
     if len(groups) > len(COLOURS):
         raise ValueError(f"frame must have at most {len(COLOURS)} groups to tell apart; got {len(groups)}")
     rows = np.arange(len(checked), dtype=np.float64)
-    ax = one_axes(ax, width=ONE_COLUMN, height=_EDGE + _ROW * len(rows))
+    narrow = ax is None or ax.figure.get_figure(root=True).get_figwidth() < _WIDE
+    labels = [textwrap.fill(label, _LETTERS) if narrow else label for label in checked["label"].astype(str)]
+    lines = sum(label.count("\n") for label in labels)
+    ax = one_axes(ax, width=ONE_COLUMN, height=_EDGE + _ROW * len(rows) + _LINE * lines)
     if margin is not None:
         margin = number("margin", margin)
         if margin <= 0:
@@ -90,12 +97,12 @@ def plot_forest(
             (checked["group"].astype(str) == name).to_numpy() if grouped else np.ones(len(rows), dtype=bool)
         )
         _draw(ax, rows[here], value[here], low[here], high[here], MARKERS[i], COLOURS[i], name)
-    ax.set_yticks(rows, checked["label"].astype(str).tolist())
+    ax.set_yticks(rows, labels)
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel(xlabel)
     _reach(ax, value, low, high, margin)
-    if numbers:
+    if numbers or (numbers is None and not narrow):
         _write(ax, rows, value, low, high)
     if grouped and len(groups) > 1:
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(3, len(groups)))
@@ -160,7 +167,7 @@ def _write(
     """Write the numbers at the right edge, in digits that the widest interval deserves."""
     widths = (high - low)[~np.isnan(low)]
     size = float(np.median(widths)) if len(widths) else float(np.abs(value).max())
-    digits = int(np.clip(2 - np.floor(np.log10(size)), 0, 4)) if size > 0 else 3
+    digits = int(np.clip(1 - np.floor(np.log10(size)), 0, 4)) if size > 0 else 3
     for row, x, down, up in zip(rows, value, low, high, strict=True):
         limits = "" if np.isnan(down) else f" [{down:+.{digits}f}, {up:+.{digits}f}]"
         text = f"{x:+.{digits}f}{limits}".replace("-", "−")

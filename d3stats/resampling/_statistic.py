@@ -15,6 +15,8 @@ Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]
 """Sums of shape (m, q) to values of shape (m, p) or (m,), row by row; NaN where undefined."""
 
+_BLOCK_ELEMENTS = 1 << 16
+
 
 def ratios(*pairs: tuple[int, int]) -> Statistic:
     """Return the statistic of ratios of sums: column `above` over column `below`, NaN where below is not above 0.
@@ -132,17 +134,21 @@ def gradient(statistic: Statistic, sums: Floats, scale: Floats, *, fine: bool = 
     epsilon = np.finfo(np.float64).eps
     step = epsilon ** (1 / 5 if fine else 1 / 3) * scale
     stencil = ((1.0, 2 / 3), (2.0, -1 / 12)) if fine else ((1.0, 1 / 2),)
-    columns: list[Floats] = []
-    for j, width in enumerate(step):
-        slope: Floats = np.zeros(1)
-        for distance, weight in stencil:
-            ahead, behind = sums.copy(), sums.copy()
-            ahead[:, j] += distance * width
-            behind[:, j] -= distance * width
-            change = weight * (evaluate(statistic, ahead) - evaluate(statistic, behind))
-            slope = slope + change
-        columns.append(slope / width if width > 0 else np.zeros_like(slope))
-    return np.stack(columns, axis=1)
+    distance = np.array([sign * far for far, _ in stencil for sign in (1.0, -1.0)])
+    weight = np.array([sign * share for _, share in stencil for sign in (1.0, -1.0)])
+    # One shifted copy of the sums per distance and column, all of a block in one call.
+    n_columns = len(step)
+    shifts = (distance[:, None, None] * np.diag(step)).reshape(-1, 1, n_columns)
+    block = max(1, _BLOCK_ELEMENTS // shifts.size)
+    parts = []
+    for low in range(0, len(sums), block):
+        some = sums[low : low + block]
+        values = evaluate(statistic, (some + shifts).reshape(-1, n_columns))
+        change = np.tensordot(weight, values.reshape(len(distance), n_columns, len(some), -1), axes=1)
+        parts.append(change.transpose(1, 0, 2))
+    slope: Floats = np.concatenate(parts)
+    moved = step[:, None] > 0
+    return np.divide(slope, step[:, None], out=np.zeros_like(slope), where=moved)
 
 
 def column_scale(totals: Floats, times: NDArray[np.int64]) -> Floats:

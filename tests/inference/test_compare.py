@@ -231,6 +231,16 @@ def test_the_bundled_debates_gain_no_accuracy_by_debating() -> None:
 
 
 @pytest.mark.real_data
-def test_two_judges_of_llmbar_give_the_published_discordance(data_dir: Path) -> None:
-    votes = pd.read_csv(next((data_dir / "derived").glob("llmbar_votes.csv*")))
-    print(votes.head())
+def test_two_prompts_of_a_judge_give_the_published_discordance(data_dir: Path) -> None:
+    """LLMBar, GPT-4, answers in one order: 20 against 13 discordant items, exact McNemar p .296."""
+    votes = pd.read_csv(data_dir / "derived" / "llmbar_votes.csv.gz").query("judge == 'GPT-4'")
+
+    def run(strategy: str) -> pd.DataFrame:
+        mine = votes[votes["strategy"] == strategy]
+        items = mine["subset"] + "/" + mine["item"].astype(str)
+        return pd.DataFrame({"item": items, "vote": mine["winner_order_F"], "label": mine["label"]})
+
+    found = compare(run("Vanilla"), run("CoT"), names=("Vanilla", "CoT"))
+    assert (found.n_items, found.only.lost, found.only.gained) == (419, 20, 13)
+    assert found.only.p("McNemar exact") == pytest.approx(0.2962, abs=5e-5)
+    assert found.difference.value == pytest.approx(-7 / 419)

@@ -54,11 +54,19 @@ def test_delta_limits_have_the_error_of_all_three_rates() -> None:
     assert found.se == pytest.approx(np.sqrt(variance), rel=1e-6)
 
 
-@given(st.floats(0.01, 0.99), st.floats(0.2, 1.0), st.floats(1e-4, 1e-2), st.floats(1e-4, 1e-2), st.floats(-0.9, 0.9))
+@given(
+    st.floats(0.01, 0.99),
+    st.floats(0.2, 1.0),
+    st.floats(1e-4, 1e-2),
+    st.floats(1e-4, 1e-2),
+    st.floats(-0.9, 0.9),
+)
 def test_fieller_limits_are_where_the_test_turns(a: float, b: float, aa: float, bb: float, r: float) -> None:
     ab, t = r * np.sqrt(aa * bb), 1.9
     for end in fieller(a, b, aa, ab, bb, t):
-        assert (a - end * b) ** 2 == pytest.approx(t**2 * (aa - 2 * end * ab + end**2 * bb), rel=1e-6, abs=1e-12)
+        assert (a - end * b) ** 2 == pytest.approx(
+            t**2 * (aa - 2 * end * ab + end**2 * bb), rel=1e-6, abs=1e-12
+        )
 
 
 def test_truncation_is_said_and_the_untruncated_share_is_kept() -> None:
@@ -118,7 +126,9 @@ def test_arrays_and_counts_agree_and_missing_verdicts_are_counted() -> None:
 
 def test_items_as_their_own_clusters_give_nearly_the_independent_limits() -> None:
     judge, seen, label = arrays(130, 400, 85, 100, 92, 100)
-    own = correct_rate(judge, seen, label, cluster=np.arange(400), calibration_cluster=np.arange(1000, 1200)).rate
+    own = correct_rate(
+        judge, seen, label, cluster=np.arange(400), calibration_cluster=np.arange(1000, 1200)
+    ).rate
     plain = correct_rate(judge, seen, label, kind="Fieller").rate
     assert own.n_clusters == 600
     assert (own.low, own.high) == pytest.approx((plain.low, plain.high), abs=0.004)
@@ -147,7 +157,12 @@ def test_wrong_arguments_are_refused() -> None:
         correct_rate(judge, seen, label, cluster=np.arange(400))
     with pytest.raises(ValueError, match="kind must not be 'Lang-Reiczigel' with clusters"):
         correct_rate(
-            judge, seen, label, cluster=np.arange(400), calibration_cluster=np.arange(200), kind="Lang-Reiczigel"
+            judge,
+            seen,
+            label,
+            cluster=np.arange(400),
+            calibration_cluster=np.arange(200),
+            kind="Lang-Reiczigel",
         )
     with pytest.raises(ValueError, match=r"calibration_label must have one value per item \(200\); got 3"):
         correct_rate(judge, seen, [1, 0, 1])

@@ -67,7 +67,9 @@ def test_independent_jurors_with_several_mistakes_match_all_outcomes() -> None:
             counts = np.bincount(votes, minlength=3)
             top = np.flatnonzero(counts == counts.max())
             alone = len(top) == 1
-            found += np.prod(chances[list(votes)]) * np.array([alone and top[0] == 0, (0 in top) / len(top), alone])
+            found += np.prod(chances[list(votes)]) * np.array(
+                [alone and top[0] == 0, (0 in top) / len(top), alone]
+            )
         parts = independent_plurality(k, chances[:1], chances[None, 1:])
         assert np.allclose([float(part[0]) for part in parts], found)
 
@@ -79,13 +81,15 @@ def binary(p: np.ndarray, jurors: int, rng: np.random.Generator) -> pd.DataFrame
 
 
 def test_independent_jurors_are_worth_their_number_and_pay_no_price() -> None:
-    found = jury_curve(binary(np.full(4000, 0.65), 7, np.random.default_rng(1)), n_boot=400, n_refits=50, rng=1)
+    found = jury_curve(
+        binary(np.full(1500, 0.65), 7, np.random.default_rng(1)), n_boot=200, n_refits=10, rng=1
+    )
     assert found.worth_by_accuracy is not None
     assert found.worth_by_variance is not None
     assert not found.worth_by_accuracy.excludes(7)
     assert not found.worth_by_variance.excludes(7)
-    assert found.curve["price"].abs().max() < 0.01
-    assert np.allclose(found.curve["mixed"], found.curve["independent"], atol=1e-3)
+    assert found.curve["price"].abs().max() < 0.02
+    assert np.allclose(found.curve["mixed"], found.curve["independent"], atol=2e-3)
     assert found.error_correlation is not None
     assert not found.error_correlation.excludes(0)
 
@@ -93,12 +97,12 @@ def test_independent_jurors_are_worth_their_number_and_pay_no_price() -> None:
 def test_a_mixture_of_easy_and_hopeless_items_has_the_curve_limit_and_worth_of_its_law() -> None:
     law = BetaBinomialMixture([0.7, 0.3], [0.85, 0.3], [0.05, 0.05])
     rng = np.random.default_rng(3)
-    which = rng.random(5000) < 0.3
+    which = rng.random(2000) < 0.3
     mean, precision = np.where(which, 0.3, 0.85), 1 / 0.05 - 1
     table = binary(rng.beta(mean * precision, (1 - mean) * precision), 9, rng)
-    found = jury_curve(table, sizes=[1, 3, 5, 7, 9], n_boot=400, n_refits=100, rng=1)
+    found = jury_curve(table, sizes=[1, 3, 5, 7, 9], n_boot=200, n_refits=40, rng=1)
     for k, low, high in found.curve[["k", "low", "high"]].itertuples(index=False):
-        assert low - 0.005 <= float(law.prob_majority(int(k))) <= high + 0.005
+        assert low - 0.01 <= float(law.prob_majority(int(k))) <= high + 0.01
     assert found.limit is not None
     assert not found.limit.excludes(1 - float(law.latent_cdf(0.5)))
     icc = float(law.spread**2 / (law.mean * (1 - law.mean)))
@@ -191,7 +195,9 @@ def test_a_far_better_juror_beats_the_jury() -> None:
 
 
 def test_the_gain_is_per_juror_and_per_thousand_tokens() -> None:
-    found = jury_curve(small(), sizes=[1, 3, 5], tokens={f"j{i}": 400.0 + i for i in range(5)}, n_refits=10, rng=0)
+    found = jury_curve(
+        small(), sizes=[1, 3, 5], tokens={f"j{i}": 400.0 + i for i in range(5)}, n_refits=10, rng=0
+    )
     curve = found.curve
     assert np.isnan(curve["gain"][0])
     assert curve["gain"][1] == pytest.approx((curve["accuracy"][1] - curve["accuracy"][0]) / 2)

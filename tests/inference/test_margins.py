@@ -120,7 +120,7 @@ def test_results_are_shown_as_tables_json_and_latex() -> None:
     assert [r.holds for r in both] == [True, False]
     assert not both.holds
     assert both.to_frame()["margin"].tolist() == [0.4, 0.1]
-    assert both["new - old"].question == "non-inferior"
+    assert MarginTests((both[0],))["new - old"].question == "non-inferior"
     assert json.loads(json.dumps(both.to_dict(), allow_nan=False))["holds"] is False
     assert "non-inferior: shown" in both.to_latex()
     assert "equivalent: not shown" in both[1].to_latex()
@@ -129,7 +129,7 @@ def test_results_are_shown_as_tables_json_and_latex() -> None:
 
 def test_at_the_margin_itself_equivalence_is_claimed_at_most_as_often_as_alpha_says() -> None:
     rng = np.random.default_rng(3)
-    n, clusters, size = 500, 30, 3
+    n, clusters, size = 300, 12, 3
     cluster = np.repeat(np.arange(clusters), size)
     claimed = []
     for _ in range(n):

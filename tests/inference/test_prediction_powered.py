@@ -18,7 +18,8 @@ UNSEEN = [0.89, 0.59, 0.47, 0.77, 0.03, 0.71, 0.37, 0.09, 0.66, 0.93,
           0.21, 0.63, 0.3, 0.74, 0.72, 0.22, 0.83, 0.66, 0.68, 0.82]  # fmt: skip
 PEER = {0.0: (0.33333333, 0.06661602, 0.60005065), 0.5: (0.42383333, 0.1892493, 0.65841736),
         1.0: (0.51433333, 0.28040487, 0.7482618)}  # fmt: skip
-PEER_TUNED = 0.44632772
+PEER_TUNED = (0.63567106, 0.58373664, 0.68760548)
+PEER_SUM = 740.5734190604
 
 
 def joined() -> tuple[list[float], list[float | None]]:
@@ -38,10 +39,14 @@ def test_the_untuned_mean_is_the_one_of_ppi_python_but_for_its_small_sample_erro
 
 
 def test_the_tuned_mean_is_near_that_of_ppi_python() -> None:
-    found = prediction_powered_mean(*joined())
-    # Both estimate the same lambda, with the variance of the judge's scores pooled there and in parts here.
-    assert found.mean.value == pytest.approx(PEER_TUNED, abs=0.01)
-    assert any("only 12 items are labelled" in note for note in found.notes)
+    rng = np.random.default_rng(11)
+    truth = (rng.random(1200) < 0.6).astype(float)
+    judge = truth + rng.normal(0, 0.5, 1200)
+    found = prediction_powered_mean(judge, np.where(np.arange(1200) < 200, truth, np.nan))
+    assert judge.sum() == pytest.approx(PEER_SUM)
+    # The same lambda but for the judge's variance, which is pooled there and taken in its parts here.
+    assert (found.mean.value, found.mean.low, found.mean.high) == pytest.approx(PEER_TUNED, abs=1.5e-3)
+    assert any("only 12 items are labelled" in note for note in prediction_powered_mean(*joined()).notes)
 
 
 def test_no_lambda_has_a_smaller_error_than_the_tuned_one() -> None:
@@ -50,7 +55,10 @@ def test_no_lambda_has_a_smaller_error_than_the_tuned_one() -> None:
     judge = np.where(rng.random(800) < 0.8, truth, ~truth)
     label = np.where(np.arange(800) < 150, truth, np.nan)
     tuned = prediction_powered_mean(judge, label)
-    ends = prediction_powered_mean(judge, label, tuning=0).mean.se, prediction_powered_mean(judge, label, tuning=1).mean.se
+    ends = (
+        prediction_powered_mean(judge, label, tuning=0).mean.se,
+        prediction_powered_mean(judge, label, tuning=1).mean.se,
+    )
     assert tuned.mean.se is not None
     assert tuned.mean.se < min(x for x in ends if x is not None) + 1e-3
     assert 0 < tuned.tuning < 1
@@ -69,10 +77,14 @@ def test_without_tuning_by_the_judge_it_is_the_mean_of_the_labels() -> None:
 
 def test_a_judge_who_knows_nothing_costs_nothing() -> None:
     rng = np.random.default_rng(5)
-    found = prediction_powered_mean(rng.random(2000), np.where(np.arange(2000) < 200, rng.random(2000), np.nan))
+    found = prediction_powered_mean(
+        rng.random(2000), np.where(np.arange(2000) < 200, rng.random(2000), np.nan)
+    )
     assert found.tuning < 0.15
     assert found.width_ratio == pytest.approx(1, abs=0.02)
-    backwards = prediction_powered_mean(-np.arange(100.0), np.where(np.arange(100) % 2 == 0, np.arange(100.0), np.nan))
+    backwards = prediction_powered_mean(
+        -np.arange(100.0), np.where(np.arange(100) % 2 == 0, np.arange(100.0), np.nan)
+    )
     assert backwards.tuning == 0
     assert any("lambda of least variance is -" in note for note in backwards.notes)
 
@@ -168,7 +180,12 @@ def test_missing_scores_are_left_out_and_counted() -> None:
         ([1, 0, 1, 1], [1, 0, 1, None], {"tuning": 2}, "tuning must lie between 0 and 1"),
         ([1, 0, 1, 1], [1, 0, 1, None], {"cluster": [1, 1, 1, 2]}, "at least three clusters.*got 1"),
         ([1, 0, 1, 1], [1, 0, 1, None], {"kind": "wald"}, "kind must be one of"),
-        ([1, 0, 1, 1], [1, 0, 1, None], {"cluster": [1, 2, 3, None]}, "cluster must name every item's cluster"),
+        (
+            [1, 0, 1, 1],
+            [1, 0, 1, None],
+            {"cluster": [1, 2, 3, None]},
+            "cluster must name every item's cluster",
+        ),
     ],
 )
 def test_bad_input_is_refused_in_words(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from d3stats.inference.bias._audit import Audit, audits_frame, by_judge
 from d3stats.inference.bias.persona import Heterogeneity, PersonaEffect, persona_effect
-from d3stats.inference.bias.position import PositionBias, position_bias, position_frame
+from d3stats.inference.bias.position import PositionBias, position_bias, position_frame, position_table
 from d3stats.inference.bias.reading import Judgments, as_judgments
 from d3stats.inference.bias.self_preference import SelfPreference, self_preference
 from d3stats.inference.bias.subsets import SpreadCheck, SubsetAccuracy, spread_check, subset_accuracy
@@ -30,6 +30,7 @@ __all__ = [
     "persona_effect",
     "position_bias",
     "position_frame",
+    "position_table",
     "self_preference",
     "spread_check",
     "subset_accuracy",

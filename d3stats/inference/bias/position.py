@@ -36,14 +36,14 @@ from numpy.typing import NDArray
 
 from d3stats._check import RngLike, probability
 from d3stats.estimate import Estimate
-from d3stats.inference.bias._audit import Audit
+from d3stats.inference.bias._audit import Audit, audits_frame
 from d3stats.inference.bias._rates import clustered_rate, effect, gap_of_rates, ratio
 from d3stats.inference.bias.reading import TIE, Judgments, Votes, as_judgments, one_judge
 from d3stats.resampling import cluster_totals
 from d3stats.resampling.sign_flip import sign_flip_p
 from d3stats.trajectories import MISSING
 
-__all__ = ["PositionBias", "position_bias", "position_frame"]
+__all__ = ["PositionBias", "position_bias", "position_frame", "position_table"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -173,30 +173,55 @@ def position_frame(audits: Any) -> pd.DataFrame:
     DataFrame
         One row per judge with both orders: ``judge, consistency, consistency_lower, consistency_upper, first,
         first_lower, first_upper, coin``; `first` is the share of verdicts for the first slot, ties as half.
+
+    Raises
+    ------
+    ValueError
+        When no judge was seen in both orders.
+    """
+    return position_table(audits_frame(audits))
+
+
+def position_table(estimates: pd.DataFrame) -> pd.DataFrame:
+    """Return the same from a table of estimates, as :func:`audits_frame` gives and a file may hold.
+
+    Parameters
+    ----------
+    estimates : DataFrame
+        Columns ``judge, name, value, low, high``.
     """
     rows = []
-    for audit in audits.values() if isinstance(audits, dict) else audits:
-        same = audit.find(CONSISTENCY)
-        if same is None:
+    for judge, part in estimates.groupby("judge", sort=False):
+        by_name = part.set_index("name")[["value", "low", "high"]].astype("float64")
+        if CONSISTENCY not in by_name.index:
             continue
-        excess, coin = audit[EXCESS], audit[COIN]
-        missing = float("nan")
-        shifted = [missing if x is None else x + 0.5 for x in (excess.value, excess.low, excess.high)]
-        ends = [missing if x is None else x for x in (same.low, same.high)]
-        keys = ("judge", "consistency", "consistency_lower", "consistency_upper")
-        more = ("first", "first_lower", "first_upper", "coin")
-        values = (audit.judge, same.value, *ends, *shifted, coin.value)
-        rows.append(dict(zip((*keys, *more), values, strict=True)))
+        same = by_name.loc[CONSISTENCY].to_numpy()
+        first = by_name.loc[EXCESS].to_numpy() + 0.5
+        keys = (
+            "consistency",
+            "consistency_lower",
+            "consistency_upper",
+            "first",
+            "first_lower",
+            "first_upper",
+        )
+        rows.append(
+            {
+                "judge": judge,
+                **dict(zip(keys, [*same, *first], strict=True)),
+                "coin": by_name.loc[COIN, "value"],
+            }
+        )
     if not rows:
-        raise ValueError("no judge was seen in both orders; got nothing to draw")
+        raise ValueError("a judge must be seen in both orders to be drawn; got none")
     return pd.DataFrame(rows)
 
 
 def _pairs(data: Judgments) -> tuple[Ints, Ints]:
     """Return rows of the two orders that belong together: same item, same place in the sequence of verdicts."""
     sides = [np.flatnonzero(data.order == order) for order in (0, 1)]
-    named = [data.item[rows] * len(data) + _turn(data.item[rows]) for rows in sides]
-    _, one, other = np.intersect1d(*named, assume_unique=True, return_indices=True)
+    first, second = (data.item[rows] * len(data) + _turn(data.item[rows]) for rows in sides)
+    _, one, other = np.intersect1d(first, second, assume_unique=True, return_indices=True)
     return sides[0][one], sides[1][other]
 
 

@@ -159,6 +159,16 @@ class MixtureDensity:
         value += prior - 0.5 * float((innovations**2).sum()) + float(np.log(steps).sum() - 0.5 * ratio.sum())
         return value, np.concatenate([first, by_innovation.ravel(), by_log_step])
 
+    def compiled(self) -> Callable[[Floats], tuple[float, Floats]]:
+        """Return the same function in machine code, some hundred times faster."""
+        from d3stats.models.bayes._mixture_kernel import log_density
+
+        p, cells = self.priors, self.cells
+        priors = np.array([p.weight, p.gap, p.rho_a, p.rho_b, p.step])
+        fixed = (cells.successes, cells.trials, cells.log_choose, np.ascontiguousarray(self.weights), EDGE)
+        k, spacing = self.n_components, np.asarray(self.spacing, dtype=np.float64)
+        return lambda x: log_density(x, k, spacing, priors, *fixed)
+
     @property
     def _owner(self) -> NDArray[np.int64]:
         """Which of the three step sizes each number of a row belongs to."""

@@ -185,7 +185,7 @@ def density_model(log_density: LogDensity, size: int) -> Any:
     modelling, tensor = pm(), pt()
     with modelling.Model() as model:
         x = modelling.Flat("x", shape=size)
-        modelling.Potential("log_density", _operations()(log_density)(tensor.as_tensor_variable(x)))
+        modelling.Potential("log_density", _operation()(log_density)(tensor.as_tensor_variable(x))[0])
     return model
 
 
@@ -434,7 +434,7 @@ def _equal_tailed(values: Floats, level: float) -> Floats:
 _made: list[Any] = []
 
 
-def _operations() -> Any:
+def _operation() -> Any:
     """Return the class of the operation; it is made once, when PyTensor is first needed."""
     if not _made:
         _made.append(_operation_class())
@@ -448,44 +448,24 @@ def _operation_class() -> Any:
         pt(),
     )
 
-    class Gradient(operation):  # type: ignore[misc, valid-type]  # the base class is known at run time only
+    class Density(operation):  # type: ignore[misc, valid-type]  # the base class is known at run time only
+        """Value and gradient at once; PyTensor merges the two askings into one evaluation."""
+
         def __init__(self, function: LogDensity) -> None:
             self.function = function
 
         def make_node(self, x: Any) -> Any:
-            return apply(self, [tensor.as_tensor_variable(x)], [tensor.dvector()])
+            return apply(self, [tensor.as_tensor_variable(x)], [tensor.dscalar(), tensor.dvector()])
 
         def perform(self, node: Any, inputs: Any, outputs: Any) -> None:
-            outputs[0][0] = self.function(inputs[0])[1]
-
-    class Density(operation):  # type: ignore[misc, valid-type]  # as above
-        def __init__(self, function: LogDensity) -> None:
-            self.function = _remembering(function)
-            self.gradient = Gradient(self.function)
-
-        def make_node(self, x: Any) -> Any:
-            return apply(self, [tensor.as_tensor_variable(x)], [tensor.dscalar()])
-
-        def perform(self, node: Any, inputs: Any, outputs: Any) -> None:
-            outputs[0][0] = np.asarray(self.function(inputs[0])[0], dtype=np.float64)
+            value, gradient = self.function(inputs[0])
+            outputs[0][0] = np.asarray(value, dtype=np.float64)
+            outputs[1][0] = gradient
 
         def L_op(self, inputs: Any, outputs: Any, above: Any) -> Any:
-            return [above[0] * self.gradient(inputs[0])]
+            return [above[0] * outputs[1]]
 
         # PyTensor 3 asks for it under this name.
         pullback = L_op
 
     return Density
-
-
-def _remembering(function: LogDensity) -> LogDensity:
-    """Keep the last answer: value and gradient are asked for at the same point, one after the other."""
-    last: list[Any] = [None, (0.0, None)]
-
-    def call(x: Floats) -> tuple[float, Floats]:
-        if last[0] is None or not np.array_equal(last[0], x):
-            last[0], last[1] = x.copy(), function(x)
-        value: tuple[float, Floats] = last[1]
-        return value
-
-    return call

@@ -287,29 +287,25 @@ def fit_accuracy(
 
 
 class Posterior:
-    """Log posterior density over (mean, contrasts, log spreads), with its gradient."""
+    """Log posterior density over (mean, contrasts, signed spreads), with its gradient.
+
+    A spread and its negative are the same model, so its half-normal law is sampled as a normal one and its sign
+    dropped: the density is smooth at 0, where the logarithm of a spread would have no end.
+    """
 
     def __init__(self, cells: Cells, priors: AccuracyPriors, interaction: bool) -> None:
         self.cells, self.priors, self.interaction = cells, priors, interaction
         self.n = len(cells.protocols)
         self.basis = np.hstack([np.ones((self.n, 1)), contrasts(self.n)])
-        self.scale = np.array([priors.mean_sd] + [priors.protocol_sd] * (self.n - 1))
         spreads = [priors.question_sd] + [priors.interaction_sd] * interaction
-        self.spread_scale = np.array(spreads)
+        self.scale = np.array([priors.mean_sd] + [priors.protocol_sd] * (self.n - 1) + spreads)
 
     def __call__(self, x: Floats) -> tuple[float, Floats]:
-        linear, logs = x[: self.n], x[self.n :]
-        if logs.max() > 6:  # a spread of e^6 logits: nothing but overflow lies there
-            return -math.inf, np.zeros_like(x)
-        sd = np.exp(logs)
         value, gradient = value_and_gradient(
-            self.cells, self.basis @ linear, float(sd[0]), float(sd[1]) if self.interaction else None
+            self.cells, self.basis @ x[: self.n], float(x[self.n]), float(x[-1]) if self.interaction else None
         )
-        value += -0.5 * float(((linear / self.scale) ** 2).sum())
-        value += float((logs - 0.5 * (sd / self.spread_scale) ** 2).sum())
-        in_linear = self.basis.T @ gradient[: self.n] - linear / self.scale**2
-        in_logs = gradient[self.n :] * sd + 1.0 - (sd / self.spread_scale) ** 2
-        return value, np.concatenate([in_linear, in_logs])
+        gradient[: self.n] = self.basis.T @ gradient[: self.n]
+        return value - 0.5 * float(((x / self.scale) ** 2).sum()), gradient - x / self.scale**2
 
     def starts(self, chains: int, rng: np.random.Generator) -> Floats:
         """Return points scattered around the pooled accuracies, shape (chains, size)."""
@@ -318,7 +314,7 @@ class Posterior:
         )
         share = (s + 1) / (n + 2)
         centre = np.linalg.solve(self.basis, np.log(share / (1 - share)))
-        point = np.concatenate([centre, np.log(self.spread_scale / 2)])
+        point = np.concatenate([centre, self.scale[self.n :] / 2])
         return np.asarray(point + 0.2 * rng.standard_normal((chains, len(point))), dtype=np.float64)
 
 
@@ -328,7 +324,7 @@ def _packed(idata: Any, density: Posterior, rng: np.random.Generator) -> tuple[A
     shape = x.shape[:2]
     flat = x.reshape(-1, x.shape[2])
     cells, n = density.cells, density.n
-    alpha, sd = flat[:, :n] @ density.basis.T, np.exp(flat[:, n:])
+    alpha, sd = flat[:, :n] @ density.basis.T, np.abs(flat[:, n:])
     extra = sd[:, 1] if density.interaction else None
     population = population_accuracy(alpha, np.sqrt((sd**2).sum(axis=1)))
     at_hand = accuracy_at_hand(cells, alpha, sd[:, 0], extra, rng)

@@ -1,0 +1,142 @@
+"""Does a jury of real judges beat one of them, how much is the next juror worth, and how many are they really?
+
+Run: D3STATS_DATA=FOLDER python analysis/juries/run.py [-o FOLDER]
+
+Writes ``curves.csv`` (a row per jury and size, with intervals), ``juries.csv`` (a row per jury) and ``jurors.csv``
+(a row per jury and juror).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from d3stats.estimate import Estimate
+from d3stats.inference.jury import JuryCurve, jury_curve
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "simulations")]
+
+from findings_tables import run_on_data  # noqa: E402  # studies are no package
+from juries import juries, kappa_of_decided  # noqa: E402
+
+SEED, N_BOOT, N_REFITS = 1, 2000, 200
+ESTIMATES = {
+    "accuracy": "accuracy",
+    "single": "single",
+    "gain": "gain",
+    "worth_accuracy": "worth_by_accuracy",
+    "worth_variance": "worth_by_variance",
+    "correlation": "error_correlation",
+    "limit": "limit",
+    "next": "next_jurors",
+    "best": "best",
+    "over_best": "over_best",
+}
+
+
+def summary(name: str, found: JuryCurve, ratings: Any) -> dict[str, Any]:
+    """Return one row: what the jury is worth, with intervals."""
+    row: dict[str, Any] = {
+        "jury": name,
+        "jurors": found.size,
+        "items": found.n_items,
+        "clusters": found.n_clusters,
+        **kappa_of_decided(ratings),
+    }
+    if len(ratings.categories) > 3:
+        # Answers are coded question by question: there is no table of answers to agree on.
+        row["kappa"] = np.nan
+    for key, attribute in ESTIMATES.items():
+        estimate: Estimate | None = getattr(found, attribute)
+        values = (None,) * 3 if estimate is None else (estimate.value, estimate.low, estimate.high)
+        row |= dict(zip((key, f"{key}_low", f"{key}_high"), values, strict=True))
+    last = found.curve.iloc[-1]
+    row |= {f"price{end}": last[f"price{end}"] for end in ("", "_low", "_high")}
+    return row
+
+
+def study(folder: Path) -> dict[str, pd.DataFrame]:
+    """Return the tables of every jury."""
+    curves, rows, jurors = [], [], []
+    for name, ratings in juries(folder).items():
+        found = jury_curve(ratings, n_boot=N_BOOT, n_refits=N_REFITS, rng=SEED)
+        limit = found.to_plot_frame()[["ceiling", "ceiling_lower", "ceiling_upper"]]
+        curves.append(found.curve.join(limit).assign(jury=name))
+        rows.append(summary(name, found, ratings))
+        jurors.append(found.jurors.assign(jury=name))
+    return {"curves": pd.concat(curves), "juries": pd.DataFrame(rows), "jurors": pd.concat(jurors)}
+
+
+def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Return the tables of the findings."""
+
+    def cell(row: Mapping[str, Any], key: str, digits: int = 3, sign: str = "") -> str:
+        if pd.isna(row[key]):
+            return "-"
+        value = f"{row[key]:{sign}.{digits}f}"
+        low, high = row[f"{key}_low"], row[f"{key}_high"]
+        return value if pd.isna(low) else f"{value} [{low:{sign}.{digits}f}, {high:{sign}.{digits}f}]"
+
+    rows = tables["juries"].to_dict("records")
+    accuracy = [
+        {
+            "jury": row["jury"],
+            "jurors": row["jurors"],
+            "items": f"{row['items']} in {row['clusters']}",
+            "one juror": cell(row, "single"),
+            "all": cell(row, "accuracy"),
+            "all - one": cell(row, "gain", sign="+"),
+            "all - best one": cell(row, "over_best", sign="+"),
+            "independent - all": cell(row, "price", sign="+"),
+        }
+        for row in rows
+    ]
+    worth = [
+        {
+            "jury": row["jury"],
+            "jurors": row["jurors"],
+            "worth by accuracy": cell(row, "worth_accuracy", 2),
+            "worth by variance": cell(row, "worth_variance", 2),
+            "correlation of errors": cell(row, "correlation", 2),
+            "limit of a large panel": cell(row, "limit"),
+            "gain per juror of two more": cell(row, "next", 4, "+"),
+        }
+        for row in rows
+    ]
+    decided = [
+        {
+            "jury": row["jury"],
+            "decided items": row["decided_items"],
+            "accuracy where decided": f"{row['decided_accuracy']:.3f}",
+            "kappa": "-" if pd.isna(row["kappa"]) else f"{row['kappa']:.3f}",
+        }
+        for row in rows
+    ]
+    curves = tables["curves"]
+    wanted = ("PRD, ten votes", "LLMBar, judges", "LLMBar, GPT-4's prompts", "slm7, round 1")
+    steps = [
+        {
+            "jury": row["jury"],
+            "k": row["k"],
+            "accuracy": cell(row | {"accuracy_low": row["low"], "accuracy_high": row["high"]}, "accuracy"),
+            "gain of the k-th": cell(row, "gain", sign="+"),
+            "independent": f"{row['independent']:.3f}",
+        }
+        for row in curves[curves["jury"].isin(wanted)].to_dict("records")
+    ]
+    return {
+        "accuracy": pd.DataFrame(accuracy),
+        "worth": pd.DataFrame(worth),
+        "decided": pd.DataFrame(decided),
+        "steps": pd.DataFrame(steps),
+    }
+
+
+if __name__ == "__main__":
+    run_on_data(HERE, __doc__ or "", study, shown)

@@ -1,0 +1,191 @@
+"""What a paired difference holds, how it is shown, and what else can be asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from d3stats._check import RngLike, as_rng, choice, probability
+from d3stats.estimate import Estimate, estimates_frame, estimates_latex
+from d3stats.inference._pair_intervals import KINDS, PairData
+from d3stats.inference._pair_tests import PairTest, said_p
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from d3stats.inference.margins import Better, MarginTest
+
+__all__ = ["PairedDifference"]
+
+
+@dataclass(frozen=True, eq=False)
+class PairedDifference:
+    """How much better the second run is than the first, on the same items.
+
+    Attributes
+    ----------
+    difference : Estimate
+        Mean of second - first over items, in the units of the values, with its interval. Its `p_value` is that of
+        `test`.
+    first, second : Estimate
+        The runs' own means, with cluster t intervals.
+    gained, lost, unchanged : int
+        Items on which the second run has the larger value, the smaller one, the same.
+    correlation : float or None
+        Pearson's, over items; None where a run gives every item the same value.
+    tests : tuple of PairTest
+        All tests, made or refused.
+    test : str
+        The one that speaks for this pair in a family.
+    binary : bool
+        Whether all values are 0 or 1.
+    kind : str
+        The kind of interval asked for.
+    notes : tuple of str
+        What a reader must know.
+    """
+
+    difference: Estimate
+    first: Estimate
+    second: Estimate
+    gained: int
+    lost: int
+    unchanged: int
+    correlation: float | None
+    tests: tuple[PairTest, ...]
+    test: str
+    binary: bool
+    kind: str
+    notes: tuple[str, ...]
+    data: PairData = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """Second - first, by their names."""
+        return self.difference.name
+
+    @property
+    def p_value(self) -> float | None:
+        """The p-value of `test`; None where no test can be made."""
+        return self.difference.p_value
+
+    def p(self, test: str) -> float | None:
+        """Return the p-value of a test by its name; None where it was refused."""
+        found = {t.name: t.p_value for t in self.tests}
+        return found[choice("test", test, tuple(found))]
+
+    def interval(self, kind: str = "cluster t", *, level: float | None = None) -> Estimate:
+        """Return the difference with another kind of interval.
+
+        Parameters
+        ----------
+        kind : {"cluster t", "percentile", "basic", "bca", "studentised"}
+            Student's t with clusters - 1 degrees of freedom, or a bootstrap of clusters.
+        level : float, optional
+            By default that of `difference`.
+        """
+        at = self.difference.level if level is None else probability("level", level, open_interval=True)
+        return self.data.interval(kind, at)
+
+    def intervals(self, *, level: float | None = None) -> pd.DataFrame:
+        """Return a table of all kinds of interval, columns as of :class:`~d3stats.estimate.Estimate`."""
+        return estimates_frame([self.interval(kind, level=level) for kind in KINDS])
+
+    def noninferior(self, margin: float, *, alpha: float = 0.05, better: Better = "higher") -> MarginTest:
+        """Ask whether the second run is worse by less than a margin; see :mod:`d3stats.inference.margins`."""
+        from d3stats.inference.margins import noninferiority
+
+        return noninferiority(self, margin, alpha=alpha, better=better)
+
+    def equivalent(self, margin: float, *, alpha: float = 0.05) -> MarginTest:
+        """Ask whether the runs differ by less than a margin; see :mod:`d3stats.inference.margins`."""
+        from d3stats.inference.margins import equivalence
+
+        return equivalence(self, margin, alpha=alpha)
+
+    def detectable(self, power: float = 0.8, *, alpha: float = 0.05) -> float | None:
+        """Return the smallest true difference that so many clusters, as noisy as these, find with a given power.
+
+        It asks what the data could have found, not what they did; None where nothing says how clusters vary.
+        """
+        from d3stats.inference.power import minimum_detectable_effect
+
+        spread = self.data.interval("cluster t", 0.95).se
+        if not spread:
+            return None
+        n = self.data.n_clusters
+        return minimum_detectable_effect(n, sd=spread * n**0.5, power=power, alpha=alpha).effect
+
+    def bayes(self, *, rng: RngLike = None, **settings: Any) -> Any:
+        """Fit the Bayesian twin, ``d3stats.models.bayes.fit_paired``; its `difference` is an Estimate.
+
+        Parameters
+        ----------
+        rng : Generator, int or None
+        **settings
+            Passed on: draws, chains and so on.
+
+        Raises
+        ------
+        ImportError
+            When the extra is not installed.
+        """
+        try:
+            fit = import_module("d3stats.models.bayes").fit_paired
+            return fit(
+                self.data.first, self.data.second, cluster=self.data.cluster, rng=as_rng(rng), **settings
+            )
+        except ImportError as error:
+            raise ImportError(
+                f"bayes() needs PyMC and ArviZ: pip install 'd3stats[bayes]'; got {error}"
+            ) from error
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the difference and both runs' means, one row each."""
+        return estimates_frame([self.difference, self.first, self.second])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as a dictionary that JSON can hold, the effect first."""
+        return {
+            "difference": self.difference.to_dict(),
+            "first": self.first.to_dict(),
+            "second": self.second.to_dict(),
+            "gained": self.gained,
+            "lost": self.lost,
+            "unchanged": self.unchanged,
+            "correlation": self.correlation,
+            "test": self.test,
+            "tests": [test.to_dict() for test in self.tests],
+            "binary": self.binary,
+            "notes": list(self.notes),
+        }
+
+    def to_latex(self, *, digits: int = 3) -> str:
+        """Return a booktabs tabular of the difference and both runs' means."""
+        return estimates_latex([self.difference, self.first, self.second], digits=digits)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw all kinds of interval of the difference about zero."""
+        from d3stats.plotting.forest import plot_forest
+
+        table = self.intervals().rename(columns={"kind": "label", "value": "difference"})
+        return plot_forest(table[["label", "difference", "low", "high"]], xlabel=self.name, ax=ax)
+
+    def __str__(self) -> str:
+        return "\n".join([str(self.difference), *self.details()])
+
+    def details(self, omit: Collection[str] = ()) -> list[str]:
+        """Return what stands below the effect: both runs, what changed, the tests, the notes (less those to omit)."""
+        own = "; ".join(
+            f"{e.name} {e.value:.3f}" + ("" if e.low is None else f" [{e.low:.3f}, {e.high:.3f}]")
+            for e in (self.first, self.second)
+        )
+        related = "" if self.correlation is None else f"; correlation of the runs {self.correlation:.2f}"
+        changed = f"{self.gained} items gained, {self.lost} lost, {self.unchanged} unchanged{related}"
+        made = [f"{t.name} {said_p(t.p_value)}" for t in self.tests if t.p_value is not None]
+        lines = [f"  {own}", f"  {changed}", *([f"  {', '.join(made)}"] if made else [])]
+        return [*lines, *(f"  note: {note}" for note in self.notes if note not in omit)]

@@ -1,0 +1,166 @@
+"""Can two printed accuracies and a paired t come from the same n right-or-wrong answers?
+
+With d the difference of accuracies and q the share of discordant items, the paired t of n pairs is
+``t = d sqrt(n - 1) / sqrt(q - d^2)``. So t and n give q, and q must lie between |d| and what the accuracies leave.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from d3stats._check import integer, number, probability
+from d3stats.inference.mcnemar import mcnemar
+from d3stats.inference.table_audit.finding import Finding
+from d3stats.inference.table_audit.printed import Printed, printed
+from d3stats.inference.table_audit.shares import counts_of_share
+
+__all__ = [
+    "Discordance",
+    "check_gains_and_losses",
+    "check_paired_t",
+    "discordance",
+    "p_range",
+    "paired_counts",
+]
+
+Number = str | float | Printed
+
+
+@dataclass(frozen=True, slots=True)
+class Discordance:
+    """The share of items on which two runs differ: what t implies, and what the accuracies allow."""
+
+    implied: tuple[float, float]
+    allowed: tuple[float, float]
+
+    @property
+    def possible(self) -> bool:
+        """Whether the two ranges meet."""
+        return self.implied[0] <= self.allowed[1] and self.implied[1] >= self.allowed[0]
+
+
+def discordance(old: float, new: float, t: float, n: int) -> Discordance:
+    """Return the discordance that t implies at n items beside the one that two accuracies allow, all taken as exact.
+
+    Parameters
+    ----------
+    old, new : float
+        Accuracies in [0, 1].
+    t : float
+        Paired t, not 0.
+    n : int
+        Number of items.
+
+    Examples
+    --------
+    >>> d = discordance(0.85, 0.94, 3.16, 80)
+    >>> [round(x, 3) for x in (*d.implied, *d.allowed)], d.possible
+    ([0.072, 0.072, 0.09, 0.21], False)
+    """
+    n = integer("n", n, minimum=2)
+    old, new, t = probability("old", old), probability("new", new), abs(number("t", t))
+    if t == 0:
+        raise ValueError("t must not be 0 to imply a discordance; got t=0")
+    d = new - old
+    implied = d * d * (1 + (n - 1) / (t * t))
+    # Lost items are right before and wrong after: at most min(old, 1 - new) of them.
+    return Discordance((implied, implied), (abs(d), 2 * min(old, 1 - new) + d))
+
+
+def paired_counts(old: Number, new: Number, t: Number, n: int) -> tuple[tuple[int, int, int], ...]:
+    """Return every (right before, gained, lost) of n items that prints both accuracies (shares) and this paired t.
+
+    Whole numbers, all enumerated: what rounding allows is in the list and nothing else is.
+
+    Examples
+    --------
+    >>> paired_counts("0.86", "0.95", "3.62", 80), paired_counts("0.80", "0.90", "2.19", 80)
+    ((), ((64, 11, 3),))
+    """
+    n = integer("n", n, minimum=2)
+    stat = printed(t)
+    found = []
+    for i in counts_of_share(old, n, percent=False):
+        for j in counts_of_share(new, n, percent=False):
+            lost = np.arange(max(0, i - j), min(i, n - j) + 1)
+            gained = lost + j - i
+            d, q = (j - i) / n, (lost + gained) / n
+            spread = q - d * d
+            lost, gained, spread = lost[spread > 0], gained[spread > 0], spread[spread > 0]
+            value = d * math.sqrt(n - 1) / np.sqrt(spread)
+            fits = (value >= stat.low - 1e-9) & (value <= stat.high + 1e-9)
+            found += [(i, int(g), int(x)) for g, x in zip(gained[fits], lost[fits], strict=True)]
+    return tuple(found)
+
+
+def check_paired_t(old: Number, new: Number, t: Number, n: int, *, place: str) -> Finding:
+    """Check that a paired t can come from n right-or-wrong answers of two runs."""
+    tables = paired_counts(old, new, t, n)
+    middle = discordance(printed(old).value, printed(new).value, printed(t).value, n)
+    implied = (
+        f"a discordance of {middle.implied[0]:.3f}; the accuracies allow "
+        f"{middle.allowed[0]:.3f} to {middle.allowed[1]:.3f}; {len(tables)} tables of counts print these numbers"
+    )
+    shown = [f"{g} gained and {x} lost" for _, g, x in tables[:2]]
+    return Finding(
+        check=f"paired t of {n} right-or-wrong answers",
+        place=place,
+        printed=f"{printed(old)} -> {printed(new)}, t = {printed(t)}",
+        implied=implied,
+        verdict="conditional" if tables else "inconsistent",
+        needed=" or ".join(shown) if tables else "another number of items, or scores that are not 0 or 1",
+    )
+
+
+def check_gains_and_losses(gained: Number, lost: Number, difference: Number, *, place: str) -> Finding:
+    """Check that gained minus lost items is the difference of accuracies; all in percent.
+
+    Examples
+    --------
+    >>> check_gains_and_losses("28", "4", "1.2", place="5.5").implied
+    '24 (23 to 25)'
+    """
+    up, down, said = printed(gained), printed(lost), printed(difference)
+    low, high = up.low - down.high, up.high - down.low
+    fits = said.covers(low, high)
+    return Finding(
+        check="gained minus lost items",
+        place=place,
+        printed=str(said),
+        implied=f"{up.value - down.value:g} ({low:g} to {high:g})",
+        verdict="consistent" if fits else "inconsistent",
+        needed="" if fits else '"improves" must mean something else than a verdict that becomes right',
+    )
+
+
+def p_range(old: Number, new: Number, n: int, *, percent: bool = True) -> tuple[float, float, float]:
+    """Return the p-value of two independent shares, and the least and largest exact McNemar p, at n items.
+
+    Examples
+    --------
+    >>> [round(p, 2) for p in p_range("85.1", "86.3", 80)]
+    [0.82, 1.0, 1.0]
+    """
+    n = integer("n", n, minimum=1)
+    pairs = [(i, j) for i in _near(old, n, percent) for j in _near(new, n, percent)]
+    i, j = pairs[0]
+    pooled = (i + j) / (2 * n)
+    z = 0.0 if i == j else (j - i) / n / math.sqrt(2 * pooled * (1 - pooled) / n)
+    apart = float(2 * special.ndtr(-abs(z)))
+    exact = [
+        mcnemar(lost, lost + j - i).p_value
+        for i, j in pairs
+        for lost in range(max(0, i - j), min(i, n - j) + 1)
+        if lost + lost + j - i > 0
+    ]
+    return apart, min(exact, default=1.0), max(exact, default=1.0)
+
+
+def _near(share: Number, n: int, percent: bool) -> tuple[int, ...]:
+    counts = counts_of_share(share, n, percent=percent)
+    value = printed(share).value * (0.01 if percent else 1.0)
+    return counts or (round(value * n),)

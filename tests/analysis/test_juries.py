@@ -1,0 +1,100 @@
+"""Juries of real judges: the findings hold the study's tables, and the tables its claims."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "analysis" / "juries"
+
+
+@pytest.fixture(scope="module")
+def module() -> dict[str, Any]:
+    return runpy.run_path(str(FOLDER / "run.py"))
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, pd.DataFrame]:
+    return {path.stem: pd.read_csv(path) for path in FOLDER.glob("*.csv")}
+
+
+@pytest.fixture(scope="module")
+def rows(made: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    return made["juries"].set_index("jury")
+
+
+def test_the_findings_hold_the_tables_that_the_study_wrote(
+    module: dict[str, Any], made: dict[str, pd.DataFrame]
+) -> None:
+    text = (FOLDER / "findings.md").read_text(encoding="utf-8")
+    fill = runpy.run_path(str(ROOT / "simulations" / "findings_tables.py"))["filled"]
+    tables = module["shown"](made)
+    assert fill(text, tables) == text
+    assert text.count("<!-- end -->") == len(tables)
+
+
+def test_the_jury_of_all_reviews_has_the_published_numbers(rows: pd.DataFrame) -> None:
+    found = rows.loc["PRD, all votes"]
+    assert found["decided_items"] == 704
+    assert found["decided_accuracy"] == pytest.approx(0.754, abs=5e-4)
+    assert found["kappa"] == pytest.approx(0.545, abs=5e-4)
+
+
+def test_ten_reviews_beat_one_and_the_best_and_are_worth_a_few_independent_ones(rows: pd.DataFrame) -> None:
+    found = rows.loc["PRD, ten votes"]
+    assert found["gain_low"] > 0.09
+    assert found["over_best_low"] > 0
+    assert found["worth_accuracy_high"] < 5
+    assert found["worth_variance_high"] < 4
+    assert found["price_low"] > 0.1
+    assert abs(found["next"]) < 0.001
+
+
+def test_a_jury_of_misled_judges_loses_to_its_best_member(rows: pd.DataFrame) -> None:
+    found = rows.loc["LLMBar, judges"]
+    assert found["over_best_high"] < -0.2
+    assert found["gain"] < 0
+    prompts = rows.loc["LLMBar, GPT-4's prompts"]
+    assert prompts["worth_accuracy_high"] < 1.5
+    assert prompts["over_best_low"] < 0 < prompts["over_best_high"]
+
+
+def test_talking_costs_independence(rows: pd.DataFrame) -> None:
+    before, after = rows.loc["slm7, round 1"], rows.loc["slm7, round 3"]
+    assert after["single"] > before["single"]
+    assert after["correlation"] > before["correlation"] + 0.1
+    assert after["worth_variance"] < before["worth_variance"]
+
+
+def test_a_jury_that_makes_its_own_label_is_always_right(rows: pd.DataFrame) -> None:
+    assert rows.loc["PandaLM, 3 humans on their majority", "accuracy"] > 0.999
+
+
+def test_without_real_votes_the_study_says_so_and_stops(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("D3STATS_DATA", str(tmp_path / "nowhere"))
+    monkeypatch.setattr("sys.argv", ["run.py", "-o", str(tmp_path)])
+    with pytest.raises(SystemExit, match=r"REAL LOGS NOT READ: no folder .*nowhere"):
+        runpy.run_path(str(FOLDER / "run.py"), run_name="__main__")
+
+
+@pytest.mark.real_data
+def test_the_study_gives_the_written_numbers(
+    module: dict[str, Any], made: dict[str, pd.DataFrame], data_dir: Path
+) -> None:
+    found = module["study"](data_dir)
+    for name, table in found.items():
+        assert len(table) == len(made[name])
+        for column in table.select_dtypes("number").columns:
+            # Ends from refits of a law may differ where rounding does.
+            loose = 0.02 if column.endswith(("low", "high", "lower", "upper")) else 1e-4
+            apart = np.abs(table[column].to_numpy(dtype=float) - made[name][column].to_numpy())
+            bound = loose + 1e-5 * np.nanmax(np.abs(made[name][column].to_numpy(dtype=float)), initial=0.0)
+            assert np.nanmax(apart, initial=0.0) < bound, (name, column)

@@ -1,0 +1,130 @@
+"""``d3stats compare``: a table that leads with the effect, JSON, LaTeX, a figure, and refusals in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from d3stats.cli import app
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, ["compare", *arguments])
+    return result.exit_code, result.output
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> list[str]:
+    hard = np.random.default_rng(0).random(90)
+    paths = []
+    for k, share in enumerate((0.5, 0.6, 0.65)):
+        rng = np.random.default_rng(k + 1)
+        correct = (0.7 * hard + 0.3 * rng.random(90) < share).astype(int)
+        frame = pd.DataFrame(
+            {"item": range(90), "cluster": [f"c{i // 3}" for i in range(90)], "correct": correct}
+        )
+        paths.append(str(tmp_path / f"{'abc'[k]}.csv"))
+        frame.to_csv(paths[-1], index=False)
+    return paths
+
+
+def test_the_table_leads_with_the_effect_and_its_interval(runs: list[str]) -> None:
+    code, text = run(*runs[:2])
+    assert code == 0, text
+    assert text.index("b - a") < text.index("sign flip")
+    head, rest = text.split("The runs")
+    assert "[" in head
+    assert "95 % cluster t" in head
+    assert "holm" not in head
+    assert "McNemar takes items as independent" in " ".join(rest.split())
+
+
+def test_several_runs_are_adjusted_together_or_against_a_baseline(runs: list[str]) -> None:
+    code, text = run(*runs, "--family", "bh")
+    assert code == 0, text
+    assert "p, bh" in text
+    assert all(name in text for name in ("b - a", "c - a", "c - b"))
+    code, text = run(*runs, "--baseline", "b")
+    assert code == 0, text
+    assert "c - a" not in text
+    assert "a - b" in text
+
+
+def test_json_holds_what_the_library_finds(runs: list[str]) -> None:
+    import d3stats
+
+    code, text = run(
+        *runs[:2], "--json", "--seed", "3", "--kind", "bca", "--n-boot", "300", "--margin", "0.1"
+    )
+    assert code == 0, text
+    found = d3stats.compare(runs[0], runs[1], kind="bca", n_boot=300, margin=0.1, rng=3)
+    assert json.loads(text) == json.loads(json.dumps(found.to_dict()))
+
+
+def test_latex_is_a_booktabs_table(runs: list[str]) -> None:
+    code, text = run(*runs, "--latex")
+    assert code == 0
+    assert text.startswith(r"\begin{tabular}")
+    assert text.count(r"\\") == 4
+
+
+def test_a_margin_adds_conclusions_in_words(runs: list[str]) -> None:
+    code, text = run(*runs[:2], "--margin", "0.02")
+    assert code == 0
+    assert any(word in text for word in ("non-inferior:", "not shown:"))
+
+
+def test_rounds_of_one_log_are_runs_of_their_own(tmp_path: Path) -> None:
+    arguments = ["slm7", "slm7", "--by", "debate", "--round", "1", "--round", "last"]
+    code, text = run(*arguments, "--name", "first", "--name", "last", "--figure", str(tmp_path / "forest"))
+    assert code == 0, text
+    assert "last - first" in text
+    assert "2 / 3" in text
+    assert "156 items in 40 clusters" in " ".join(text.split())
+    assert (tmp_path / "forest.pdf").stat().st_size > 1000
+    assert (tmp_path / "forest.png").is_file()
+
+
+def test_identical_runs_are_told_so(runs: list[str]) -> None:
+    code, text = run(runs[0], runs[0])
+    assert code == 0, text
+    assert "no interval" in text
+    assert "the runs gave the same result on every item" in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("extra", "line"),
+    [
+        (["--kind", "wald"], "kind must be one of"),
+        (["--family", "none"], "family must be one of"),
+        (["--items", "union"], "items must be one of"),
+        (["--json", "--latex"], "format must be one of --json and --latex; got both"),
+        (["--round", "first"], "--round must be a round or 'last'; got 'first'"),
+        (["--name", "one"], "names must be one per run (2); got 1"),
+        (["--margin", "0"], "margin must be > 0"),
+        (["--value", "speed"], "must have the column 'speed'"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(runs: list[str], extra: list[str], line: str) -> None:
+    code, text = run(*runs[:2], *extra)
+    assert code == 1
+    assert text.startswith("d3stats: ")
+    assert line in text
+    assert len(text.splitlines()) == 1
+
+
+def test_one_run_or_other_items_are_refused(runs: list[str], tmp_path: Path) -> None:
+    assert run(runs[0])[0] == 1
+    short = tmp_path / "short.csv"
+    pd.read_csv(runs[1]).iloc[:80].to_csv(short, index=False)
+    code, text = run(runs[0], str(short))
+    assert code == 1
+    assert "10 only in a ('80'" in text
+    code, text = run(runs[0], str(short), "--items", "intersection")
+    assert code == 0
+    assert "80 items" in " ".join(text.split())

@@ -1,0 +1,133 @@
+"""Intervals over clusters cover 95 times of 100 and 5 % tests reject 5 times, or it is said where they do not.
+
+The world is that of ``simulations/interval_coverage``: two judges on questions of one to twelve items, with the
+correlation of a Beta-Binomial within a question. The fast layer holds the study's tables to the claims and its code
+to a small run; the slow layer draws the claims anew.
+"""
+
+from __future__ import annotations
+
+import runpy
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "simulations" / "interval_coverage"
+STUDY = runpy.run_path(str(FOLDER / "run.py"))
+CONFIG: dict[str, Any] = tomllib.loads((FOLDER / "config.toml").read_text(encoding="utf-8"))
+VOTES = ["accuracy", "difference", "kappa"]
+ICC = [0.0, 0.1, 0.3]
+
+
+def table(stem: str) -> pd.DataFrame:
+    return pd.read_csv(FOLDER / f"{stem}.csv")
+
+
+def coverage_holds(found: pd.DataFrame) -> None:
+    """BCa and cluster t within [94, 96] %, up to two Monte Carlo errors."""
+    part = found[found["method"].isin(["bca", "cluster t"]) & found["statistic"].isin(VOTES)]
+    assert len(part) >= 6
+    slack = 2 * np.sqrt(0.95 * 0.05 / part["replicates"])
+    bad = part[(part["coverage"] < 0.94 - slack) | (part["coverage"] > 0.96 + slack)]
+    assert bad.empty, bad
+    assert (part["refused"] == 0).all()
+
+
+def size_holds(found: pd.DataFrame) -> None:
+    """No clustered test at 5 % rejects more than 5.5 %, up to two Monte Carlo errors."""
+    part = found[found["test"].isin(["cluster t", "sign flip", "studentised"])]
+    assert len(part) >= 3
+    slack = 2 * np.sqrt(0.055 * 0.945 / part["replicates"])
+    bad = part[part["rejected"] > 0.055 + slack]
+    assert bad.empty, bad
+
+
+def test_bca_and_cluster_t_cover_at_80_clusters() -> None:
+    found = table("coverage").query("clusters == 80")
+    assert sorted(found["icc"].unique()) == ICC
+    assert (found["replicates"] + found["refused"] >= 2000).all()
+    coverage_holds(found)
+
+
+def test_clustered_tests_keep_their_size_at_80_clusters() -> None:
+    found = table("sizes").query("clusters == 80")
+    assert sorted(found["icc"].unique()) == ICC
+    assert (found["replicates"] >= 2000).all()
+    size_holds(found)
+
+
+def test_naive_intervals_fail_on_clustered_data() -> None:
+    """Taking items for independent: all is well without correlation, and far from it with."""
+    naive = table("coverage").query("method == 'naive t' and clusters == 80")
+    naive = naive.set_index(["statistic", "icc"])["coverage"]
+    for statistic in ("accuracy", "score"):
+        assert naive[statistic, 0.0] > 0.935
+        assert naive[statistic, 0.1] < 0.90
+        assert naive[statistic, 0.3] < 0.80
+
+
+def test_naive_tests_reject_far_too_often_on_clustered_data() -> None:
+    found = table("sizes").query("clusters == 80").set_index(["test", "icc"])["rejected"]
+    for test in ("naive t", "naive sign flip"):
+        assert found[test, 0.0] < 0.065
+        assert found[test, 0.1] > 0.07
+        assert found[test, 0.3] > 0.10
+
+
+def test_the_findings_hold_the_tables_that_the_study_wrote() -> None:
+    tables = STUDY["shown"]({"coverage": table("coverage"), "sizes": table("sizes")})
+    text = (FOLDER / "findings.md").read_text(encoding="utf-8")
+    fill = runpy.run_path(str(FOLDER.parent / "findings_tables.py"))["filled"]
+    assert fill(text, tables) == text
+    assert text.count("<!-- end -->") == len(tables)
+
+
+def test_the_true_values_are_those_of_a_large_draw() -> None:
+    accuracy = (0.7, 0.6)
+    for icc in ICC:
+        rng = np.random.default_rng([1, round(1000 * icc)])
+        rows, cluster = STUDY["draw"](CONFIG["world"], accuracy, 20_000, icc, rng)
+        found = STUDY["cluster_t"](STUDY["cluster_totals"](rows, cluster), STUDY["statistics"])
+        away = np.abs(found.estimate - STUDY["truth"](CONFIG["world"], accuracy, icc)) / found.se
+        assert (away < 4.5).all(), (icc, away)
+
+
+def test_the_world_has_the_correlation_that_it_says() -> None:
+    """The correlation of two items of one question: of right answers and of scores."""
+    world = CONFIG["world"] | {"sizes": [2, 2]}
+    for icc in ICC:
+        rng = np.random.default_rng([2, round(1000 * icc)])
+        rows, _ = STUDY["draw"](world, (0.7, 0.6), 100_000, icc, rng)
+        for column in (1, 2, 4):
+            pairs = rows[:, column].reshape(-1, 2)
+            assert np.corrcoef(pairs.T)[0, 1] == pytest.approx(icc, abs=0.02)
+
+
+def test_a_small_run_agrees_with_the_study() -> None:
+    small = CONFIG | {"n_boot": 400}
+    found = STUDY["coverage_cell"](small, 80, 0.3, 120).set_index(["statistic", "method"])
+    full = table("coverage").query("clusters == 80 and icc == 0.3").set_index(["statistic", "method"])
+    away = (found["coverage"] - full["coverage"]).abs()
+    assert (away < 4 * np.sqrt(0.95 * 0.05 / 120) + 0.03).all(), away
+    assert found.loc[("accuracy", "naive t"), "coverage"] < 0.85
+    sizes = STUDY["size_cell"](small, 80, 0.3, 120).set_index("test")["rejected"]
+    assert sizes["cluster t"] < 0.055 + 4 * np.sqrt(0.055 * 0.945 / 120)
+
+
+def test_a_cell_does_not_depend_on_what_else_is_run() -> None:
+    small = CONFIG | {"n_boot": 50}
+    first, again = (STUDY["size_cell"](small, 20, 0.1, 5) for _ in range(2))
+    pd.testing.assert_frame_equal(first, again)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("icc", ICC)
+def test_coverage_and_size_hold_at_other_seeds(icc: float) -> None:
+    """Two thousand new data sets at 80 clusters."""
+    fresh = CONFIG | {"seed": CONFIG["seed"] + 1}
+    coverage_holds(STUDY["coverage_cell"](fresh, 80, icc, 2000))
+    size_holds(STUDY["size_cell"](fresh, 80, icc, 2000))
