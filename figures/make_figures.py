@@ -30,9 +30,11 @@ from d3stats.plotting import (
     draw_overview,
     plot_counts_by_round,
     plot_excess_wealth,
+    plot_forest,
     plot_frontier,
     plot_gap_contraction,
     plot_gap_trajectories,
+    plot_jury_curve,
     plot_ks_series,
     plot_martingale_drift,
     plot_phase_map,
@@ -178,6 +180,37 @@ def draw_position_bias() -> Figure:
     return plot_position_bias(position_table(rows)).figure
 
 
+def draw_forest_debate_or_vote() -> Figure:
+    """Draw what the last vote gains over the first in real logs, from the table of `analysis/debate_or_vote`."""
+    found = pd.read_csv(HERE.parent / "analysis" / "debate_or_vote" / "debate_or_vote.csv")
+    frame = found.rename(columns={"log": "label", "gain": "difference"})
+    frame["group"] = np.where(frame["picked"] == "yes", "picked for a wrong majority", "questions not picked")
+    fig, ax = plt.subplots(figsize=(TWO_COLUMNS, 2.6), layout="constrained")
+    plot_forest(frame, margin=0.05, xlabel="accuracy of the last vote less that of the first", ax=ax)
+    return fig
+
+
+def draw_jury_curve() -> Figure:
+    """Draw three juries beside independent jurors and the limit, from the tables of `analysis/juries`."""
+    found = pd.read_csv(HERE.parent / "analysis" / "juries" / "curves.csv")
+    frame = found.rename(columns={"low": "lower", "high": "upper"})
+    juries = {
+        "PRD, ten reviews": "PRD, ten votes",
+        "seven agents before they talk": "slm7, round 1",
+        "LLMBar, ten prompts of GPT-4": "LLMBar, GPT-4's prompts",
+    }
+    fig, axes = plt.subplots(1, 3, figsize=(TWO_COLUMNS, 2.7), layout="constrained", sharey=True)
+    for ax, (title, jury) in zip(axes, juries.items(), strict=True):
+        plot_jury_curve(frame[frame["jury"] == jury], ax=ax)
+        ax.set_title(title)
+        handles, labels = ax.get_legend_handles_labels()
+        ax.get_legend().remove()
+    for ax in axes[1:]:
+        ax.set_ylabel("")
+    fig.legend(handles, labels, loc="outside lower center", ncols=3)
+    return fig
+
+
 def main() -> None:
     """Draw and save."""
     mpl.use("agg")
@@ -201,6 +234,8 @@ def main() -> None:
         save(draw_excess_wealth(), HERE / "excess_wealth")
         save(draw_gap_contraction(), HERE / "gap_contraction")
         save(draw_martingale_drift(), HERE / "martingale_drift")
+        save(draw_jury_curve(), HERE / "jury_curve")
+        save(draw_forest_debate_or_vote(), HERE / "forest_debate_or_vote")
         save(draw_position_bias(), HERE / "position_bias")
         headline = HERE.parent / "simulations" / "d3_headline"
         stopped, gaps = (pd.read_csv(headline / f"{x}.csv") for x in ("stop_histogram", "gap_trajectories"))

@@ -83,6 +83,9 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
         low, high = row[f"{key}_low"], row[f"{key}_high"]
         return value if pd.isna(low) else f"{value} [{low:{sign}.{digits}f}, {high:{sign}.{digits}f}]"
 
+    def alike(row: Mapping[str, Any]) -> dict[str, Any]:
+        return {**row, "accuracy_low": row["low"], "accuracy_high": row["high"]}
+
     rows = tables["juries"].to_dict("records")
     accuracy = [
         {
@@ -118,13 +121,23 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
         }
         for row in rows
     ]
+    one_by_one = [
+        {
+            "jury": row["jury"],
+            "juror": row["juror"],
+            "items": row["n"],
+            "accuracy": cell(alike(row), "accuracy"),
+        }
+        for row in tables["jurors"].to_dict("records")
+        if row["jury"] in ("PRD, ten votes", "PandaLM, 2 humans on the third", "LLMBar, judges")
+    ]
     curves = tables["curves"]
     wanted = ("PRD, ten votes", "LLMBar, judges", "LLMBar, GPT-4's prompts", "slm7, round 1")
     steps = [
         {
             "jury": row["jury"],
             "k": row["k"],
-            "accuracy": cell(row | {"accuracy_low": row["low"], "accuracy_high": row["high"]}, "accuracy"),
+            "accuracy": cell(alike(row), "accuracy"),
             "gain of the k-th": cell(row, "gain", sign="+"),
             "independent": f"{row['independent']:.3f}",
         }
@@ -134,6 +147,7 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
         "accuracy": pd.DataFrame(accuracy),
         "worth": pd.DataFrame(worth),
         "decided": pd.DataFrame(decided),
+        "jurors": pd.DataFrame(one_by_one),
         "steps": pd.DataFrame(steps),
     }
 

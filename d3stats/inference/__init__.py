@@ -9,45 +9,85 @@ from __future__ import annotations
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
 from d3stats.inference.agreement import AgreementTable, agreement
 from d3stats.inference.compare import Comparison, compare
+from d3stats.inference.correction import CorrectedRate, correct_counts, correct_rate
 from d3stats.inference.correlation import Correlation, correlation, kendall, spearman
 from d3stats.inference.fleiss import fleiss_kappa, percent_agreement
 from d3stats.inference.gwet import gwet_ac
+from d3stats.inference.jury import JuryCurve, condorcet, jury_curve
 from d3stats.inference.kappa import cohen_kappa
 from d3stats.inference.krippendorff import krippendorff_alpha
 from d3stats.inference.margins import MarginTest, MarginTests, equivalence, noninferiority
+from d3stats.inference.mcnemar import McNemar, discordant_pairs
+from d3stats.inference.multiplicity import adjust
 from d3stats.inference.paired import PairedDifference, PairTest, paired_difference
+from d3stats.inference.power import (
+    PilotPlan,
+    PowerPlan,
+    minimum_detectable_effect,
+    plan_comparison,
+    sample_size,
+)
+from d3stats.inference.prediction_powered import (
+    PredictionPowered,
+    prediction_powered_difference,
+    prediction_powered_mean,
+)
+from d3stats.inference.proportion import exact_coverage, proportion_interval, share
 from d3stats.inference.ratings import Ratings, as_ratings
 from d3stats.inference.runs import ItemMismatch, PairedRuns, Run, as_run, pair
+from d3stats.inference.share_correction import CorrectedShares, correct_shares
 
 __all__ = [
     "AgreementTable",
     "Comparison",
+    "CorrectedRate",
+    "CorrectedShares",
     "Correlation",
     "Estimate",
     "ItemMismatch",
+    "JuryCurve",
     "MarginTest",
     "MarginTests",
+    "McNemar",
     "PairTest",
     "PairedDifference",
     "PairedRuns",
+    "PilotPlan",
+    "PowerPlan",
+    "PredictionPowered",
     "Ratings",
     "Run",
+    "adjust",
     "agreement",
     "as_ratings",
     "as_run",
     "cohen_kappa",
     "compare",
+    "condorcet",
+    "correct_counts",
+    "correct_rate",
+    "correct_shares",
     "correlation",
+    "discordant_pairs",
     "equivalence",
     "estimates_frame",
     "estimates_latex",
+    "exact_coverage",
     "fleiss_kappa",
     "gwet_ac",
+    "jury_curve",
     "kendall",
     "krippendorff_alpha",
+    "minimum_detectable_effect",
     "noninferiority",
     "pair",
     "paired_difference",
     "percent_agreement",
+    "plan_comparison",
+    "prediction_powered_difference",
+    "prediction_powered_mean",
+    "proportion_interval",
+    "sample_size",
+    "share",
     "spearman",
 ]

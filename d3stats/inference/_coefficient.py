@@ -193,8 +193,8 @@ def limits(
             Estimate(
                 name=name,
                 value=float(values[j]),
-                # No coefficient is above 1 and no share below 0, whatever limits on the line say.
-                low=float(low[j] if j == 0 else max(low[j], 0.0)) if some else None,
+                # Limits on the line may leave the range of a coefficient or of a share.
+                low=float(max(low[j], min(-1.0, values[j]) if j == 0 else 0.0)) if some else None,
                 high=float(min(high[j], 1.0)) if some else None,
                 se=float(se[j]) if some and np.isfinite(se[j]) else None,
                 p_value=float(linear.p_value[j]) if some and j == 0 else None,
@@ -222,7 +222,7 @@ def normal_limits(made: Estimate, se: float, level: float, kind: str) -> Estimat
     from scipy import special
 
     half = float(special.ndtri((1 + level) / 2)) * se
-    low, high = made.value - half, min(made.value + half, 1.0)
+    low, high = max(made.value - half, -1.0), min(made.value + half, 1.0)
     return replace(made, se=se, low=low, high=high, kind=kind)
 
 

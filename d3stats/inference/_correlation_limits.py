@@ -25,6 +25,7 @@ _WORDS = {
     "basic": "bootstrap basic",
     "bca": "bootstrap BCa",
 }
+_ONE = 1 - 1e-12
 _PERFECT = "perfect: nothing says how far it is from 1"
 MOST_CELLS = 40_000_000
 """Clusters times distinct pairs of scores that are held at once."""
@@ -35,7 +36,7 @@ def fisher(name: str, value: float, n: int, method: str, level: float) -> Estima
     from scipy import special
 
     shape: dict[str, Any] = {"name": name, "value": value, "n": n, "level": level, "kind": "Fisher z"}
-    if abs(value) == 1:
+    if abs(value) > _ONE:
         return Estimate(low=None, high=None, note=_PERFECT, **shape)
     if n < 5:
         return Estimate(low=None, high=None, note=f"Fisher's z needs 5 pairs; got {n}", **shape)
@@ -77,7 +78,7 @@ def over_clusters(
     }  # fmt: skip
     if n_clusters < 2:
         return Estimate(low=None, high=None, note=ONE_CLUSTER, **shape)
-    if abs(value) == 1:
+    if abs(value) > _ONE:
         return Estimate(low=None, high=None, note=_PERFECT, **shape)
     made = _resampled(cells.totals(codes), rank_statistic(cells, method), kind, level, n_boot, rng, on_z=True)
     return Estimate(**shape, **made)

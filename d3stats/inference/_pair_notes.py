@@ -34,7 +34,7 @@ def notes_on(data: PairData, tests: Sequence[PairTest], *, repeated: bool) -> li
     changed = int((data.totals[:, 2] != 0).sum())
     if n_clusters >= FEW_CLUSTERS and 0 < changed < FEW_CLUSTERS:
         notes.append(
-            f"only {changed} of {n_clusters} clusters changed: the interval rests on these and is rough; trust the "
+            f"the sums of only {changed} of {n_clusters} clusters changed: the interval rests on these and is rough; trust the "
             "sign flip, which is exact, before the t"
         )
     sizes = data.totals[:, -1]

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import integer, number, probability
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
+from d3stats.inference._pilot_spread import intraclass, sd_limits
 from d3stats.inference._power_laws import rising_root
 from d3stats.inference._power_plan import Alternative, Goal, Target, target
 from d3stats.inference._share_clusters import FEW
@@ -19,7 +20,7 @@ from d3stats.inference._share_clusters import FEW
 if TYPE_CHECKING:
     from d3stats.inference.runs import PairedRuns
 
-__all__ = ["PilotPlan", "plan_comparison", "sd_limits"]
+__all__ = ["PilotPlan", "plan_comparison"]
 
 Floats = NDArray[np.float64]
 KIND = "chi-square of the variance, kurtosis-adjusted"
@@ -218,7 +219,7 @@ def plan_comparison(
         margin=margin,
         n_questions=at,
         items_per_question=len(diff) / n_clusters,
-        icc=_icc(diff, codes, size),
+        icc=intraclass(diff, codes, size),
         discordance=float(np.mean(diff != 0)) if binary else None,
         goal=goal,
         alternative=alternative,
@@ -258,21 +259,6 @@ def _coded(cluster: ArrayLike) -> NDArray[np.int64]:
     return codes.astype(np.int64)
 
 
-def sd_limits(variance: float, influence: Floats, level: float) -> tuple[float, float, float]:
-    """Return the lower limit, the estimate and the upper limit of the standard deviation."""
-    from scipy.special import chdtri
-
-    n = len(influence)
-    kurtosis = float(np.mean(influence**4) / np.mean(influence**2) ** 2)
-    df = min(2 * n / (kurtosis - (n - 3) / (n - 1)), n - 1.0)
-    tail = (1 - level) / 2
-    return (
-        math.sqrt(variance * df / float(chdtri(df, tail))),
-        math.sqrt(variance),
-        math.sqrt(variance * df / float(chdtri(df, 1 - tail))),
-    )
-
-
 def _needed(effect: float, sd: float, wanted: Target, chance: float) -> float:
     found = rising_root(lambda n: wanted.t_power(effect, sd, n), chance, 2.0, None)
     if found is None:
@@ -309,18 +295,6 @@ def _found(diff: Floats, codes: NDArray[np.int64], level: float) -> Estimate:
         level=level,
         note=t.reasons[0],
     )
-
-
-def _icc(diff: Floats, codes: NDArray[np.int64], size: NDArray[np.int64]) -> float | None:
-    """Return the intraclass correlation by analysis of variance; it can be negative."""
-    n, groups = len(diff), len(size)
-    if n == groups:
-        return None
-    means = np.bincount(codes, weights=diff) / size
-    between = float(size @ (means - diff.mean()) ** 2) / (groups - 1)
-    within = float(np.sum((diff - means[codes]) ** 2)) / (n - groups)
-    typical = (n - float(size @ size) / n) / (groups - 1)
-    return (between - within) / (between + (typical - 1) * within)
 
 
 def _notes(n_clusters: int, diff: Floats, binary: bool, first: str) -> tuple[str, ...]:

@@ -56,6 +56,8 @@ class MarginTest:
         where that is so, the conclusion says it.
     conclusion : str
         The same in words.
+    notes : tuple of str
+        What to know of the pair: clusters too few, or too few that changed, make the interval rough.
     """
 
     question: str
@@ -66,10 +68,13 @@ class MarginTest:
     p_value: float | None
     holds: bool | None
     conclusion: str
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         p = "" if self.p_value is None else f" (one-sided p = {self.p_value:.3g})"
-        return f"{self.difference}\n{self.conclusion}{p}"
+        return "\n".join(
+            [f"{self.difference}\n{self.conclusion}{p}", *(f"  note: {note}" for note in self.notes)]
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attributes as a dictionary that JSON can hold."""
@@ -82,6 +87,7 @@ class MarginTest:
             "p_value": self.p_value,
             "holds": self.holds,
             "conclusion": self.conclusion,
+            "notes": list(self.notes),
         }
 
     def to_frame(self) -> pd.DataFrame:
@@ -209,6 +215,7 @@ def noninferiority(
         p_value=p_above if better == "higher" else p_below,
         holds=holds,
         conclusion=said,
+        notes=pair.notes,
     )
 
 
@@ -264,6 +271,7 @@ def equivalence(pair: PairedDifference, margin: float, *, alpha: float = 0.05) -
         p_value=None if above is None or below is None else max(above, below),
         holds=holds,
         conclusion=said,
+        notes=pair.notes,
     )
 
 

@@ -11,6 +11,8 @@ from d3stats.plotting.forest import plot_forest
 from d3stats.plotting.frontier import plot_frontier
 from d3stats.plotting.gap_contraction import plot_gap_contraction
 from d3stats.plotting.gap_trajectories import plot_gap_trajectories
+from d3stats.plotting.interval_coverage import plot_interval_coverage
+from d3stats.plotting.jury_curve import plot_jury_curve
 from d3stats.plotting.kappa_forest import plot_agreement
 from d3stats.plotting.ks_series import plot_ks_series
 from d3stats.plotting.martingale_drift import plot_martingale_drift
@@ -35,6 +37,8 @@ __all__ = [
     "plot_frontier",
     "plot_gap_contraction",
     "plot_gap_trajectories",
+    "plot_interval_coverage",
+    "plot_jury_curve",
     "plot_ks_series",
     "plot_martingale_drift",
     "plot_phase_map",

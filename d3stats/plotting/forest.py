@@ -104,7 +104,7 @@ def plot_forest(
     _reach(ax, value, low, high, margin)
     if numbers or (numbers is None and not narrow):
         _write(ax, rows, value, low, high)
-    if grouped and len(groups) > 1:
+    if len(groups) > 1 or margin is not None:
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(3, len(groups)))
     return ax
 

@@ -183,13 +183,10 @@ def study(config: Config, workers: int = 1) -> dict[str, pd.DataFrame]:
     """Return coverage and sizes over the whole grid; each cell has its own seeds, so workers change nothing."""
     from joblib import Parallel, delayed
 
-    grid = [(g, icc) for g in config["clusters"] for icc in config["icc"]]
+    sizes = zip(config["clusters"], config["replicates"], strict=True)
+    grid = [(g, icc, replicates) for g, replicates in sizes for icc in config["icc"]]
     run = Parallel(n_jobs=workers)
-    jobs = [
-        delayed(cell)(config, g, icc, config["replicates"])
-        for cell in (coverage_cell, size_cell)
-        for g, icc in grid
-    ]
+    jobs = [delayed(cell)(config, *point) for cell in (coverage_cell, size_cell) for point in grid]
     parts = run(jobs)
     half = len(grid)
     return {"coverage": pd.concat(parts[:half]), "sizes": pd.concat(parts[half:])}

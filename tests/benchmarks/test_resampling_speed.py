@@ -2,7 +2,9 @@
 
 The target is for a free core; D3STATS_BENCH_SLACK says how many times longer a run may take elsewhere, or beside
 other work, and without it five times. The comparison with scipy is of two runs on the same machine, one after the
-other, and takes no slack. Measured on a busy machine: see ``docs/methods/resampling.md``.
+other, and takes no slack. Measured on a busy machine: .06 s of processor time for 10,000 clusters of one item and
+.13 s for 1,000 clusters of ten (.27 and .49 s by the clock beside nine other jobs on two cores), 600 times faster
+than scipy.
 """
 
 from __future__ import annotations
@@ -25,13 +27,13 @@ REPLICATES = 10_000
 pytestmark = pytest.mark.slow
 
 
-def best(work: Callable[[], object], times: int = 5) -> float:
+def best(work: Callable[[], object], times: int = 5, clock: Callable[[], float] = time.perf_counter) -> float:
     """Return the seconds of the quickest of several runs."""
     seconds = []
     for _ in range(times):
-        began = time.perf_counter()
+        began = clock()
         work()
-        seconds.append(time.perf_counter() - began)
+        seconds.append(clock() - began)
     return min(seconds)
 
 
@@ -57,9 +59,11 @@ def test_three_statistics_take_a_fifth_of_a_second(per_cluster: int) -> None:
         assert limits.replicates.shape == (REPLICATES, 3)
         assert not any(limits.reasons)
 
-    seconds = best(work)
-    print(f"{ITEMS // per_cluster} clusters: {seconds:.3f} s")
+    seconds, worked = best(work), best(work, clock=time.process_time)
+    print(f"{ITEMS // per_cluster} clusters: {seconds:.3f} s, {worked:.3f} s of processor time")
     assert seconds < 0.2 * SLACK
+    # waiting for a core does not count here, a crowded memory still does
+    assert worked < 0.4
 
 
 def test_counts_are_a_hundred_times_faster_than_rows() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from d3stats.inference._correction_limits import Rates, fieller
 from d3stats.inference.correction import correct_counts, correct_rate
 from d3stats.inference.proportion import proportion_interval
+from d3stats.inference.share_correction import correct_shares
 
 
 def arrays(x: int, n: int, tp: int, n1: int, tn: int, n0: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -175,3 +176,53 @@ def test_a_result_shows_itself_with_the_effect_first() -> None:
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["untruncated"] < 0
     assert "bottomrule" in found.to_latex()
     assert Rates(18, 300, 80, 100, 93, 100).corrected == pytest.approx(found.untruncated)
+
+
+def test_two_categories_are_corrected_as_by_sensitivity_and_specificity() -> None:
+    many = correct_shares([130, 270], [[85, 15], [8, 92]])
+    two = correct_counts(130, 400, 85, 100, 92, 100, kind="delta")
+    assert many.untruncated[0] == pytest.approx(two.untruncated)
+    assert many.shares[0].se == pytest.approx(two.rate.se)
+    assert (many.shares[0].low, many.shares[0].high) == pytest.approx((two.rate.low, two.rate.high))
+    with pytest.raises(ValueError, match="must be known to tell the labels apart"):
+        correct_shares([30, 70], [[52, 48], [50, 50]])
+
+
+def test_three_corrected_shares_cover_and_the_judges_do_not() -> None:
+    rng = np.random.default_rng(9)
+    theta = np.array([0.5, 0.35, 0.15])
+    said = np.array([[0.85, 0.1, 0.05], [0.15, 0.8, 0.05], [0.3, 0.2, 0.5]])
+    replicates, hits, naive = 1000, np.zeros(3), np.zeros(3)
+    for _ in range(replicates):
+        confusion = np.array([rng.multinomial(150, row) for row in said])
+        found = correct_shares(rng.multinomial(800, theta @ said), confusion)
+        hits += [not share.excludes(x) for share, x in zip(found.shares, theta, strict=True)]
+        naive += [not share.excludes(x) for share, x in zip(found.naive, theta, strict=True)]
+        assert sum(found.untruncated) == pytest.approx(1)
+    band = 2 * np.sqrt(0.95 * 0.05 / replicates)
+    assert (np.abs(hits / replicates - 0.95) < 0.01 + band).all()
+    assert naive.min() / replicates < 0.5
+
+
+@pytest.mark.parametrize(
+    ("judged", "confusion", "message"),
+    [
+        ([1, 2], [[1, 2, 3]], r"confusion must have shape \(2, 2\)"),
+        ([10, 20], [[9, 1], [0, 0]], "calibration items of every label; got none of '2'"),
+        ([0, 0], [[90, 10], [10, 90]], "judged must hold an item"),
+        ([1, -2], [[9, 1], [1, 9]], "judged must be >= 0"),
+    ],
+)
+def test_a_wrong_table_of_confusions_is_refused(
+    judged: list[int], confusion: list[list[int]], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        correct_shares(judged, confusion)
+
+
+def test_shares_outside_are_truncated_in_words() -> None:
+    found = correct_shares([90, 10, 1], [[90, 10, 0], [10, 80, 10], [2, 8, 90]], categories=["A", "B", "tie"])
+    assert min(found.untruncated) < 0
+    assert any("truncated to 0" in note for note in found.notes)
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["covariance"]
+    assert found.to_frame()["name"][0] == "corrected share of A"

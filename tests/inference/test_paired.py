@@ -234,7 +234,7 @@ def test_an_interval_that_rests_on_a_handful_of_changes_says_so() -> None:
     assert found.difference.low is not None
     assert found.difference.low > 0
     assert found.p("sign flip") == 0.0625
-    assert any("only 5 of 100 clusters changed" in note for note in found.notes)
+    assert any("the sums of only 5 of 100 clusters changed" in note for note in found.notes)
 
 
 def test_a_judge_that_always_says_the_same_can_be_compared() -> None:

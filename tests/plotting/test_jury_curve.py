@@ -48,7 +48,7 @@ def test_the_limit_is_a_line_with_a_band_and_left_out_where_missing() -> None:
     with_limit = frame().assign(ceiling=0.79, ceiling_lower=0.75, ceiling_upper=0.83)
     ax = plot_jury_curve(with_limit)
     assert len(ax.lines) == 3
-    assert [t.get_text() for t in ax.get_legend().get_texts()][0] == "limit of a large panel"
+    assert next(t.get_text() for t in ax.get_legend().get_texts()) == "limit of a large panel"
     assert len(plot_jury_curve(with_limit.assign(ceiling=np.nan)).lines) == 2
 
 

@@ -35,25 +35,50 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import RngLike, probability
-from d3stats.estimate import Estimate
 from d3stats.inference.bias._audit import Audit, audits_frame
+from d3stats.inference.bias._position_parts import (
+    AGAINST_LABEL,
+    COIN,
+    CONSISTENCY,
+    EXCESS,
+    FAVOURS,
+    LOG_ODDS,
+    RIGHT_FIRST,
+    RIGHT_GAP,
+    RIGHT_SECOND,
+    accuracy_by_place,
+    changed,
+    coin,
+    exact_excess,
+    log_odds,
+    pairs_of,
+    toward_first,
+)
 from d3stats.inference.bias._rates import clustered_rate, effect, gap_of_rates, ratio
-from d3stats.inference.bias.reading import TIE, Judgments, Votes, as_judgments, one_judge
+from d3stats.inference.bias.reading import Judgments, Votes, as_judgments, one_judge
 from d3stats.resampling import cluster_totals
 from d3stats.resampling.sign_flip import sign_flip_p
 from d3stats.trajectories import MISSING
 
-__all__ = ["PositionBias", "position_bias", "position_frame", "position_table"]
+__all__ = [
+    "AGAINST_LABEL",
+    "COIN",
+    "CONSISTENCY",
+    "EXCESS",
+    "FAVOURS",
+    "LOG_ODDS",
+    "RIGHT_FIRST",
+    "RIGHT_GAP",
+    "RIGHT_SECOND",
+    "PositionBias",
+    "position_bias",
+    "position_frame",
+    "position_table",
+]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-EXCESS, CONSISTENCY = "first-slot excess", "swap consistency"
-FAVOURS, LOG_ODDS = "inconsistent pairs that favour the first slot", "log-odds of first against second"
-COIN = "consistency of a judge that ignores the answers"
-RIGHT_FIRST, RIGHT_SECOND = "accuracy, right answer shown first", "accuracy, right answer shown second"
-RIGHT_GAP = "accuracy, first less second"
-AGAINST_LABEL = "first-slot excess against the label"
 _FEW = 10
 
 
@@ -150,7 +175,7 @@ def position_bias(
     data = data.rows(cast)
     if len(data) == 0:
         raise ValueError(f"a position audit needs verdicts with their order; got none of {name!r}")
-    one, other = _pairs(data)
+    one, other = pairs_of(data)
     if len(one) == 0:
         return _against_label(name, data, level, notes)
     if 2 * len(one) < len(data):
@@ -217,27 +242,6 @@ def position_table(estimates: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _pairs(data: Judgments) -> tuple[Ints, Ints]:
-    """Return rows of the two orders that belong together: same item, same place in the sequence of verdicts."""
-    sides = [np.flatnonzero(data.order == order) for order in (0, 1)]
-    first, second = (data.item[rows] * len(data) + _turn(data.item[rows]) for rows in sides)
-    _, one, other = np.intersect1d(first, second, assume_unique=True, return_indices=True)
-    return sides[0][one], sides[1][other]
-
-
-def _turn(item: Ints) -> Ints:
-    """Return how often each row's item occurred before."""
-    by_item = np.argsort(item, kind="stable")
-    ordered = item[by_item]
-    starts = (
-        np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(item) else np.empty(0, dtype=np.int64)
-    )
-    sizes = np.diff(np.r_[starts, len(item)])
-    turn = np.empty(len(item), dtype=np.int64)
-    turn[by_item] = np.arange(len(item)) - np.repeat(starts, sizes)
-    return turn
-
-
 def _mask(n: int, *rows: Ints) -> NDArray[np.bool_]:
     mask = np.zeros(n, dtype=bool)
     for part in rows:
@@ -258,7 +262,7 @@ def _from_pairs(
     ab, ba = data.vote[one], data.vote[other]
     cluster = data.cluster[one]
     # Towards the first slot: A when A is first, B when B is.
-    slots = np.stack([_slot(ab, 0), _slot(ba, 1)])
+    slots = np.stack([toward_first(ab, 0), toward_first(ba, 1)])
     lean = slots.sum(axis=0)
     same = (ab == ba).astype(float)
     outright = np.abs(lean) == 2
@@ -267,15 +271,15 @@ def _from_pairs(
     totals = cluster_totals(np.stack([lean / 4, np.ones(len(lean))], axis=1), cluster)
     excess = effect(EXCESS, totals, ratio, len(lean), level, bounds=(-0.5, 0.5))
     if excess.low is None and len(totals) > 1:
-        excess = _exact_excess(excess, lean, cluster, len(totals), level)
+        excess = exact_excess(excess, lean, cluster, len(totals), level)
     flipped = sign_flip_p(cluster_totals(lean[:, None].astype(float), cluster)[:, 0], rng=rng)
     if len(totals) > 1:
-        excess = _with(excess, p_value=flipped.p_value)
+        excess = changed(excess, p_value=flipped.p_value)
     found = [excess, clustered_rate(CONSISTENCY, same, cluster, level)]
     if outright.any():
         share = clustered_rate(FAVOURS, (lean[outright] == 2).astype(float), cluster[outright], level)
         found.append(share)
-        odds, said = _log_odds(share)
+        odds, said = log_odds(share)
         found += [odds] if odds is not None else []
         notes += [said] if said else []
         if first + second < _FEW:
@@ -289,8 +293,8 @@ def _from_pairs(
     if through_tie:
         notes.append(f"{through_tie} pairs are inconsistent through a tie: half a leaning each")
     rates = [float((slots == where).mean()) for where in (1, -1, 0)]
-    found.append(_coin(2 * rates[0] * rates[1] + rates[2] ** 2, len(lean), level))
-    found += _by_place(kept, level, notes)
+    found.append(coin(2 * rates[0] * rates[1] + rates[2] ** 2, len(lean), level))
+    found += accuracy_by_place(kept, level, notes)
     method = "exact sign flip over clusters" if flipped.exact else f"sign flip, {flipped.n_draws} draws"
     return PositionBias(
         judge=name,
@@ -302,92 +306,6 @@ def _from_pairs(
         through_tie=through_tie,
         method=method,
     )
-
-
-def _slot(vote: Ints, order: int | Ints) -> Ints:
-    """Return 1 for a vote for the first slot, -1 for the second, 0 for a tie."""
-    return np.where(vote == TIE, 0, np.where(vote == order, 1, -1))
-
-
-def _exact_excess(estimate: Estimate, lean: Ints, cluster: Ints, n_clusters: int, level: float) -> Estimate:
-    """Bound the excess where all clusters lean alike, from how many could have leant otherwise.
-
-    |excess| is at most half the share of inconsistent pairs; and where all pairs are inconsistent one way, it is
-    the share of such pairs less one half.
-    """
-    if abs(estimate.value) == 0.5:
-        share = clustered_rate("", (lean == 2).astype(float), cluster, level)
-        assert share.low is not None
-        assert share.high is not None
-        return _with(estimate, low=share.low - 0.5, high=share.high - 0.5, kind=share.kind, note="")
-    if (lean != 0).any():
-        return estimate
-    rate = clustered_rate("", np.zeros(n_clusters), np.arange(n_clusters), level)
-    assert rate.high is not None
-    return _with(
-        estimate,
-        low=-rate.high / 2,
-        high=rate.high / 2,
-        kind=rate.kind,
-        note="no pair is inconsistent: limits are half the share that could have been",
-    )
-
-
-def _with(estimate: Estimate, **changes: Any) -> Estimate:
-    return Estimate(**(estimate.to_dict() | changes))
-
-
-def _log_odds(share: Estimate) -> tuple[Estimate | None, str]:
-    """Return log(b/c) from the share b/(b+c), whose limits it takes over."""
-    from scipy.special import logit
-
-    if share.low is None or share.high is None:
-        return None, ""
-    if share.value in (0.0, 1.0):
-        side, end, sign = ("first", share.low, 1) if share.value else ("second", share.high, -1)
-        bound = "at least" if sign > 0 else "at most"
-        return None, (
-            f"every inconsistent pair favours the {side} slot: the log-odds have no bound, and are "
-            f"{bound} {float(logit(end)):.2f}"
-        )
-    low, value, high = (float(logit(x)) for x in (share.low, share.value, share.high))
-    if not np.isfinite([low, high]).all():
-        note = (
-            f"from the limits {share.low:.3f} and {share.high:.3f} of the share, one of which has no log-odds"
-        )
-        return _with(
-            share, name=LOG_ODDS, value=value, se=None, low=None, high=None, kind="none", note=note
-        ), ""
-    se = None if share.se is None else share.se / (share.value * (1 - share.value))
-    return _with(share, name=LOG_ODDS, value=value, se=se, low=low, high=high), ""
-
-
-def _coin(value: float, n: int, level: float) -> Estimate:
-    note = "a reference, from this judge's own shares of first, second and tie"
-    return Estimate(
-        name=COIN, value=value, low=None, high=None, kind="reference", n=n, level=level, note=note
-    )
-
-
-def _by_place(data: Judgments, level: float, notes: list[str]) -> list[Estimate]:
-    """Return accuracy by where the right answer was shown, and the difference."""
-    decided = (data.label == 0) | (data.label == 1)
-    if not decided.any():
-        return []
-    if not decided.all():
-        notes.append(
-            f"accuracy: {int((~decided).sum())} verdicts whose label is a tie or missing were left out"
-        )
-    right = (data.vote == data.label).astype(float)
-    at_first = data.order == data.label
-    masks = (decided & at_first, decided & ~at_first)
-    if not all(mask.any() for mask in masks):
-        return []
-    sides = [(right[mask], data.cluster[mask]) for mask in masks]
-    rates = [
-        clustered_rate(n, *side, level) for n, side in zip((RIGHT_FIRST, RIGHT_SECOND), sides, strict=True)
-    ]
-    return [*rates, gap_of_rates(RIGHT_GAP, sides[0], sides[1], level)]
 
 
 def _against_label(name: str, data: Judgments, level: float, notes: list[str]) -> PositionBias:
@@ -409,7 +327,7 @@ def _against_label(name: str, data: Judgments, level: float, notes: list[str]) -
         notes.append(f"{int((~decided).sum())} verdicts whose label is a tie or missing were left out")
     notes.append("each item was shown in one order only: swap consistency cannot be known")
     notes.append("the effect takes an unbiased judge's errors as equally likely towards either place")
-    estimates = (pull, *_by_place(data.rows(decided), level, []))
+    estimates = (pull, *accuracy_by_place(data.rows(decided), level, []))
     return PositionBias(
         judge=name,
         estimates=estimates,

@@ -1,0 +1,125 @@
+"""``d3stats bias``: tables for people, JSON, LaTeX, a figure, and how it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from d3stats.cli import app
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, ["bias", *arguments])
+    return result.exit_code, result.output
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Two judges on 60 items in both orders, with everything that any audit needs."""
+    rng = np.random.default_rng(1)
+    n = 60
+    rows = []
+    label, lengths = rng.choice(["A", "B"], n), rng.integers(50, 500, (n, 2))
+    for judge, first in (("J", 0.9), ("K", 0.5)):
+        for i in range(n):
+            for order in ("AB", "BA"):
+                vote = label[i] if rng.random() < 0.6 else order[0] if rng.random() < first else order[1]
+                family = {"family_a": "x", "family_b": "y", "judge_family": "x" if judge == "J" else "z"}
+                shown = {"item": i, "cluster": i // 2, "judge": judge, "order": order, "vote": vote}
+                length = {"length_a": lengths[i, 0], "length_b": lengths[i, 1]}
+                persona = {"persona": "none" if order == "AB" else "ethics", "label": label[i]}
+                rows.append(shown | family | length | persona)
+    path = tmp_path_factory.mktemp("bias") / "verdicts.csv"
+    pd.DataFrame(rows).to_csv(path, index=False)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("audit", "first"),
+    [
+        ("position", "first-slot excess"),
+        ("verbosity", "log-odds per doubling"),
+        ("persona", "accuracy with personas"),
+    ],
+)
+def test_every_audit_prints_its_effect_first_and_names_each_judge(table: str, audit: str, first: str) -> None:
+    code, text = run(table, "--audit", audit)
+    assert code == 0, text
+    lines = text.splitlines()
+    assert any("J" in line for line in lines)
+    rows = [line for line in lines if "[" in line]
+    assert rows[0].strip().startswith(first)
+
+
+def test_a_judge_that_cannot_be_audited_is_named_and_the_others_are_shown(table: str) -> None:
+    code, text = run(table, "--audit", "self")
+    assert code == 0, text
+    assert "own preferred wrongly" in text
+    assert "K was not audited" in text
+    code, text = run(table, "--audit", "self", "--judge", "K")
+    assert code == 1
+    assert "exactly one answer of the judge's family" in text
+
+
+def test_json_holds_estimates_with_limits_and_no_nan(table: str) -> None:
+    code, text = run(table, "--json", "--judge", "J")
+    assert code == 0, text
+    (judge,) = json.loads(text)["judges"]
+    assert judge["judge"] == "J"
+    assert judge["estimates"][0]["low"] > 0
+    assert judge["pairs"]["n_pairs"] == 60
+    assert "NaN" not in text
+
+
+def test_latex_is_a_booktabs_table_with_the_judges_names(table: str) -> None:
+    code, text = run(table, "--latex")
+    assert code == 0, text
+    assert text.startswith("\\begin{tabular}")
+    assert "J: first-slot excess" in text
+    assert "K: swap consistency" in text
+
+
+def test_the_figure_is_written_twice_and_only_for_position(table: str, tmp_path: Path) -> None:
+    code, text = run(table, "--figure", str(tmp_path / "bias"))
+    assert code == 0, text
+    assert {p.name for p in tmp_path.iterdir()} == {"bias.pdf", "bias.png"}
+    code, text = run(table, "--audit", "persona", "--figure", str(tmp_path / "other"))
+    assert code == 1
+    assert "--figure must come with --audit position" in text
+
+
+def test_a_debate_log_with_orders_in_its_agents_names_is_audited(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    lines = [{"type": "log", "schema_version": 1, "writer": "test"}]
+    for i in range(6):
+        lines.append({"type": "item", "debate": f"d{i}", "question": f"q{i}", "answers": ["1", "2", "tie"]})
+        for order, vote in (("1-2", "1"), ("2-1", "2" if i < 4 else "1")):
+            turn = {"type": "turn", "debate": f"d{i}", "round": 1, "agent": f"J ({order})", "vote": vote}
+            lines.append(turn | {"role": "judge"})
+    path.write_text("\n".join(map(json.dumps, lines)))
+    code, text = run(str(path), "--json")
+    assert code == 0, text
+    assert json.loads(text)["judges"][0]["pairs"]["first"] == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--audit", "height"), "audit must be one of"),
+        (("--json", "--latex"), "format must be one of"),
+        (("--judge", "L"), "judge must be one of"),
+        (("--votes", "place"), "votes must be one of"),
+    ],
+)
+def test_what_is_asked_wrongly_is_one_clear_line(
+    table: str, arguments: tuple[str, ...], message: str
+) -> None:
+    code, text = run(table, *arguments)
+    assert code == 1
+    assert message in text
+    assert len(text.strip().splitlines()) == 1

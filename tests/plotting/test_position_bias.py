@@ -1,0 +1,72 @@
+"""The position figure draws what its frame says, and refuses what is unclear."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from d3stats.inference.bias import position_bias
+from d3stats.plotting import ONE_COLUMN, plot_position_bias, use_style
+
+
+@pytest.fixture(autouse=True)
+def _style() -> Iterator[None]:
+    with mpl.rc_context({"backend": "agg"}), use_style():
+        yield
+    plt.close("all")
+
+
+def frame(n: int = 3) -> pd.DataFrame:
+    same, first = np.linspace(0.4, 0.9, n), np.linspace(0.3, 0.8, n)
+    ends = {"consistency_lower": same - 0.1, "consistency_upper": same + 0.05}
+    more = {"first_lower": first - 0.02, "first_upper": first + 0.03, "coin": 0.5}
+    return pd.DataFrame(
+        {"judge": [f"J{i}" for i in range(n)], "consistency": same, "first": first} | ends | more
+    )
+
+
+def test_each_judge_has_both_shares_with_intervals_from_the_top_down() -> None:
+    table = frame()
+    ax = plot_position_bias(table)
+    for container, name in zip(ax.containers, ("consistency", "first"), strict=True):
+        point, _, (bars,) = container.lines
+        np.testing.assert_allclose(point.get_xdata(), table[name])
+        for segment, row in zip(bars.get_segments(), table.to_dict("records"), strict=True):
+            np.testing.assert_allclose(segment[:, 0], [row[f"{name}_lower"], row[f"{name}_upper"]])
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["J0", "J1", "J2"]
+    assert ax.yaxis_inverted()
+    assert ax.figure.get_size_inches()[0] == pytest.approx(ONE_COLUMN)
+    assert any(list(line.get_xdata()) == [0.5, 0.5] for line in ax.lines)
+
+
+def test_a_share_without_an_interval_is_a_point() -> None:
+    table = frame()
+    table.loc[1, ["first_lower", "first_upper"]] = np.nan
+    bars = plot_position_bias(table).containers[1].lines[2][0]
+    assert np.ptp(bars.get_segments()[1][:, 0]) == 0
+
+
+def test_an_audit_draws_itself_on_given_axes() -> None:
+    table = pd.DataFrame({"item": [1, 1, 2, 2, 3, 3], "order": ["AB", "BA"] * 3, "vote": list("AAABBB")})
+    _, ax = plt.subplots()
+    assert position_bias(table).plot(ax) is ax
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"consistency": 1.2}, "consistency must lie between 0 and 1"),
+        ({"first_lower": 0.95}, "first must lie within its limits"),
+        ({"coin": "x"}, "coin must be finite"),
+    ],
+)
+def test_an_unclear_frame_is_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        plot_position_bias(frame().assign(**changes))
+    with pytest.raises(ValueError, match="must have the columns"):
+        plot_position_bias(frame().drop(columns="coin"))
