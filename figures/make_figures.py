@@ -28,12 +28,14 @@ from d3stats.planning.plan import plan
 from d3stats.plotting import (
     TWO_COLUMNS,
     draw_overview,
+    plot_agreement,
     plot_counts_by_round,
     plot_excess_wealth,
     plot_forest,
     plot_frontier,
     plot_gap_contraction,
     plot_gap_trajectories,
+    plot_interval_coverage,
     plot_jury_curve,
     plot_ks_series,
     plot_martingale_drift,
@@ -211,6 +213,29 @@ def draw_jury_curve() -> Figure:
     return fig
 
 
+def draw_judge_agreement() -> Figure:
+    """Draw the kappas of judges and of humans on three sets of judgments, from the tables of `analysis/judges`."""
+    found = pd.read_csv(HERE.parent / "analysis" / "judges" / "kappas.csv")
+    ax = plot_agreement(found[["name", "value", "low", "high", "group"]])
+    ax.figure.set_size_inches(TWO_COLUMNS * 0.75, 0.7 + 0.19 * len(found))
+    return ax.figure
+
+
+def draw_interval_coverage() -> Figure:
+    """Draw how often 95 % intervals of clustered data cover, from the tables of `simulations/interval_coverage`."""
+    found = pd.read_csv(HERE.parent / "simulations" / "interval_coverage" / "coverage.csv")
+    found = found[found["clusters"] == found["clusters"].max()]
+    fig, axes = plt.subplots(1, 4, figsize=(TWO_COLUMNS, 2.5), layout="constrained", sharex=True, sharey=True)
+    for ax, (name, part) in zip(axes, found.groupby("statistic", sort=False), strict=True):
+        plot_interval_coverage(part, ax=ax)
+        ax.set_title(str(name))
+        ax.set_xlabel("coverage")
+        handles, labels = ax.get_legend_handles_labels()
+        ax.get_legend().remove()
+    fig.legend(handles, labels, loc="outside lower center", ncols=3)
+    return fig
+
+
 def main() -> None:
     """Draw and save."""
     mpl.use("agg")
@@ -234,6 +259,8 @@ def main() -> None:
         save(draw_excess_wealth(), HERE / "excess_wealth")
         save(draw_gap_contraction(), HERE / "gap_contraction")
         save(draw_martingale_drift(), HERE / "martingale_drift")
+        save(draw_interval_coverage(), HERE / "interval_coverage")
+        save(draw_judge_agreement(), HERE / "judge_agreement")
         save(draw_jury_curve(), HERE / "jury_curve")
         save(draw_forest_debate_or_vote(), HERE / "forest_debate_or_vote")
         save(draw_position_bias(), HERE / "position_bias")

@@ -8,6 +8,16 @@ from __future__ import annotations
 
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
 from d3stats.inference.agreement import AgreementTable, agreement
+from d3stats.inference.bias import (
+    LengthBias,
+    PersonaEffect,
+    PositionBias,
+    SelfPreference,
+    length_bias,
+    persona_effect,
+    position_bias,
+    self_preference,
+)
 from d3stats.inference.compare import Comparison, compare
 from d3stats.inference.correction import CorrectedRate, correct_counts, correct_rate
 from d3stats.inference.correlation import Correlation, correlation, kendall, spearman
@@ -46,17 +56,21 @@ __all__ = [
     "Estimate",
     "ItemMismatch",
     "JuryCurve",
+    "LengthBias",
     "MarginTest",
     "MarginTests",
     "McNemar",
     "PairTest",
     "PairedDifference",
     "PairedRuns",
+    "PersonaEffect",
     "PilotPlan",
+    "PositionBias",
     "PowerPlan",
     "PredictionPowered",
     "Ratings",
     "Run",
+    "SelfPreference",
     "adjust",
     "agreement",
     "as_ratings",
@@ -78,16 +92,20 @@ __all__ = [
     "jury_curve",
     "kendall",
     "krippendorff_alpha",
+    "length_bias",
     "minimum_detectable_effect",
     "noninferiority",
     "pair",
     "paired_difference",
     "percent_agreement",
+    "persona_effect",
     "plan_comparison",
+    "position_bias",
     "prediction_powered_difference",
     "prediction_powered_mean",
     "proportion_interval",
     "sample_size",
+    "self_preference",
     "share",
     "spearman",
 ]

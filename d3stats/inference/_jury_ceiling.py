@@ -13,6 +13,8 @@ from d3stats.resampling import cluster_totals, resampled_totals
 
 Floats = NDArray[np.float64]
 KIND = "bootstrap percentile"
+FLAT = 1e-6
+"""Below, refits differ by rounding alone."""
 
 
 def beyond(
@@ -54,6 +56,9 @@ def beyond(
         tails = [(1 - level) / 2, (1 + level) / 2]
         for i in range(2):
             low, high = np.quantile(drawn[:, i], tails)
+            if high - low < FLAT:
+                # Two equal limits are not an interval.
+                continue
             # The fit to the data sits on a boundary that few resamples reach: the interval is made to hold it.
             ends[i] = min(float(low), float(point[i])), max(float(high), float(point[i]))
             errors[i] = float(drawn[:, i].std(ddof=1))
@@ -61,7 +66,8 @@ def beyond(
     names = ("limit of a large panel", "gain per juror of two more")
     found = [
         Estimate(name=name, value=float(point[i]), low=ends[i][0], high=ends[i][1], kind=KIND, n=len(right),
-                 se=errors[i], level=level, n_clusters=len(totals), note=why)
+                 se=errors[i], level=level, n_clusters=len(totals),
+                 note=why if ends[i][0] is not None or len(totals) < 2 else f"every refit gives the same; {why}")
         for i, name in enumerate(names)
     ]  # fmt: skip
     return found[0], found[1]

@@ -34,8 +34,8 @@ def notes_on(data: PairData, tests: Sequence[PairTest], *, repeated: bool) -> li
     changed = int((data.totals[:, 2] != 0).sum())
     if n_clusters >= FEW_CLUSTERS and 0 < changed < FEW_CLUSTERS:
         notes.append(
-            f"the sums of only {changed} of {n_clusters} clusters changed: the interval rests on these and is rough; trust the "
-            "sign flip, which is exact, before the t"
+            f"the sums of only {changed} of {n_clusters} clusters changed: the interval rests on these and is rough; "
+            "trust the sign flip, which is exact, before the t"
         )
     sizes = data.totals[:, -1]
     equal = float(sizes.sum() ** 2 / (sizes**2).sum())

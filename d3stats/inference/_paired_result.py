@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from d3stats.inference.margins import Better, MarginTest
+    from d3stats.models.bayes.paired import PairedFit
 
 __all__ = ["PairedDifference"]
 
@@ -120,14 +120,14 @@ class PairedDifference:
         n = self.data.n_clusters
         return minimum_detectable_effect(n, sd=spread * n**0.5, power=power, alpha=alpha).effect
 
-    def bayes(self, *, rng: RngLike = None, **settings: Any) -> Any:
-        """Fit the Bayesian twin, ``d3stats.models.bayes.fit_paired``; its `difference` is an Estimate.
+    def bayes(self, *, rng: RngLike = None, **settings: Any) -> PairedFit:
+        """Fit the Bayesian twin, :func:`d3stats.models.bayes.paired.fit_paired`; its `difference` is an Estimate.
 
         Parameters
         ----------
         rng : Generator, int or None
         **settings
-            Passed on: draws, chains and so on.
+            Passed on: prior, draws, chains and so on.
 
         Raises
         ------
@@ -135,9 +135,15 @@ class PairedDifference:
             When the extra is not installed.
         """
         try:
-            fit = import_module("d3stats.models.bayes").fit_paired
-            return fit(
-                self.data.first, self.data.second, cluster=self.data.cluster, rng=as_rng(rng), **settings
+            from d3stats.models.bayes.paired import fit_paired
+
+            return fit_paired(
+                self.data.first,
+                self.data.second,
+                cluster=self.data.cluster,
+                names=self.data.names,
+                rng=as_rng(rng),
+                **settings,
             )
         except ImportError as error:
             raise ImportError(

@@ -75,7 +75,7 @@ def krippendorff_alpha(
     >>> import pandas as pd
     >>> votes = pd.DataFrame({"x": [1, 2, 3, 3, None], "y": [1, 2, 3, 4, 2], "z": [None, 2, 3, 3, 2]})
     >>> print(krippendorff_alpha(votes, metric="interval").estimate)
-    Krippendorff's alpha (interval): 0.818 [0.462, 1.000] (95 % cluster t, n = 5 in 5 clusters)
+    Krippendorff's alpha (interval): 0.898 [0.654, 1.000] (95 % cluster t, n = 5 in 5 clusters)
     """
     choice("metric", metric, _METRICS)
     how = How(kind, level, n_boot, rng)

@@ -65,8 +65,8 @@ def as_run(
     Raises
     ------
     ValueError
-        When a column is absent, no item has a label, a value is infinite, an item changes its cluster, or
-        `missing` is "wrong" and the values are not right or wrong.
+        When a column is absent, no item has a label, a value is infinite, an item changes its cluster, `missing`
+        is "wrong" and the values are not right or wrong, or a table is asked for a round.
     TypeError
         When the source is of another kind.
 
@@ -78,12 +78,18 @@ def as_run(
     """
     choice("missing", missing, ("exclude", "wrong"))
     choice("by", by, ("question", "debate"))
-    if isinstance(source, Run):
-        return _again(source, name, missing)
     default: str | None = None
     if isinstance(source, (str, Path)):
         default = Path(source).name.removesuffix(".gz").rsplit(".", 1)[0]
         source = from_path(source)
+    if round_number is not None and isinstance(source, (Run, pd.Series, pd.DataFrame)):
+        raise ValueError(
+            f"round_number must be left out where a run has no rounds; got {round_number} for a table"
+        )
+    if value is not None and isinstance(source, (Run, pd.Series)):
+        raise ValueError(f"value must be left out where a run has one column; got {value!r}")
+    if isinstance(source, Run):
+        return _again(source, name, missing)
     if isinstance(source, Trajectories):
         table = from_trajectories(source, value, by, round_number, missing)
     elif isinstance(source, pd.Series):

@@ -1,7 +1,7 @@
 """McNemar's exact test of a million items within ten milliseconds, from counts and from the runs themselves.
 
 The target is for a free core; D3STATS_BENCH_SLACK says how many times longer a run may take elsewhere, and without it
-five times. The best of twenty runs counts. Measured on a busy machine: 0.02 ms from counts of 10^5 each, 0.8 ms from
+five times. The best of twenty runs counts. Measured on a busy machine: 0.02 ms from counts of 10^5 each, 0.6 ms from
 bool arrays, 3.7 ms from integers and 3.3 ms from floats.
 """
 

@@ -143,7 +143,7 @@ def coverage(icc: float, replicates: int, seed: int, **settings: Any) -> float:
             for _ in range(2)
         )
         chosen = settings | ({"cluster": cluster} if settings["kind"] != "fisher" else {})
-        e = spearman(np.round(2 * x), np.round(2 * y), **chosen).estimate
+        e = spearman(np.round(x), np.round(y), **chosen).estimate
         assert e.low is not None
         hits += e.low <= 0 <= e.high
     return hits / replicates

@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom
+from scipy.optimize import brentq
+from scipy.special import betainc
+from scipy.stats import beta, betabinom, binom
 
 from d3stats.inference._jury_exact import drawn_panels, independent_plurality
 from d3stats.inference._jury_jurors import best_juror
@@ -134,6 +136,10 @@ def test_all_jurors_alike_are_worth_one() -> None:
     assert found.worth_by_variance.value == pytest.approx(1)
     assert found.worth_by_accuracy is not None
     assert found.worth_by_accuracy.value == pytest.approx(1, abs=1e-6)
+    perfect = jury_curve(table.assign(x="A", y="A", z="A"), n_boot=50, n_refits=10, rng=0)
+    assert perfect.limit is not None
+    assert perfect.limit.low is None
+    assert "every refit gives the same" in perfect.limit.note
 
 
 def small() -> pd.DataFrame:
@@ -255,3 +261,21 @@ def test_a_jury_without_labels_or_jurors_is_refused() -> None:
         condorcet(3, [0.5, 0.6])
     with pytest.raises(ValueError, match="p must lie between 0 and 1"):
         condorcet(3, 1.2)
+
+
+@pytest.mark.slow
+def test_intervals_of_a_jurys_worth_and_limit_cover() -> None:
+    a, b, jurors, items, replicates = 3.5, 1.5, 7, 150, 250
+    p, icc = a / (a + b), 1 / (a + b + 1)
+    accuracy = float(betabinom.sf(jurors // 2, jurors, a, b))
+    worth = brentq(lambda k: betainc((k + 1) / 2, (k + 1) / 2, p) - accuracy, 0.01, 100)
+    truth = (accuracy, accuracy - p, worth, jurors / (1 + (jurors - 1) * icc), float(beta.sf(0.5, a, b)))
+    rng = np.random.default_rng(0)
+    hits = np.zeros(5)
+    for _ in range(replicates):
+        table = binary(rng.beta(a, b, items), jurors, rng)
+        found = jury_curve(table, sizes=[1, 7], n_boot=300, n_refits=100, rng=rng)
+        shown = (found.accuracy, found.gain, found.worth_by_accuracy, found.worth_by_variance, found.limit)
+        hits += [one is not None and not one.excludes(x) for one, x in zip(shown, truth, strict=True)]
+    print(hits / replicates)
+    assert (np.abs(hits / replicates - 0.95) <= 0.01 + 2 * np.sqrt(0.95 * 0.05 / replicates)).all()

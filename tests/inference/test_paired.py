@@ -337,6 +337,18 @@ def test_the_bayesian_twin_needs_its_extra_and_says_so() -> None:
     assert "bayes() needs PyMC and ArviZ: pip install 'd3stats[bayes]'" in ran.stdout
 
 
+@pytest.mark.slow
+def test_the_bayesian_twin_finds_a_difference_close_to_the_clustered_one() -> None:
+    pytest.importorskip("pymc")
+    rng = np.random.default_rng(12)
+    a, b = (rng.random((2, 300)) < [[0.6], [0.7]]).astype(float)
+    found = paired_difference(a, b, names=("old", "new"))
+    twin = found.bayes(rng=1, draws=200, tune=200, chains=2).difference
+    assert twin.name == "new - old"
+    assert twin.value == pytest.approx(found.difference.value, abs=0.01)
+    assert (twin.low, twin.high) == pytest.approx((found.difference.low, found.difference.high), abs=0.02)
+
+
 # ------------------------------------------------------------------ coverage and size
 
 
@@ -360,8 +372,8 @@ def rates(
 
 
 def test_on_clustered_items_the_naive_tests_reject_too_often_and_the_clustered_do_not() -> None:
-    found = rates(300, 0.3, seed=20)
-    error = 3 * math.sqrt(0.05 * 0.95 / 300)
+    found = rates(200, 0.3, seed=20)
+    error = 3 * math.sqrt(0.05 * 0.95 / 200)
     assert found["covers, cluster t"] == pytest.approx(0.95, abs=0.01 + error)
     assert found["rejects, sign flip"] <= 0.055 + error
     assert found["rejects, cluster t"] <= 0.055 + error

@@ -160,6 +160,17 @@ def test_a_source_that_holds_no_run_says_why(source: object, error: type[Excepti
         as_run(source)
 
 
+def test_a_setting_that_a_source_cannot_heed_is_refused_and_not_ignored() -> None:
+    frame = table([1, 0])
+    for source in (frame, frame.set_index("item")["correct"], as_run(frame)):
+        with pytest.raises(
+            ValueError, match="round_number must be left out where a run has no rounds; got 2"
+        ):
+            as_run(source, round_number=2)
+    with pytest.raises(ValueError, match="value must be left out where a run has one column; got 'score'"):
+        as_run(frame.set_index("item")["correct"], value="score")
+
+
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"nothing\.csv"):
         as_run(tmp_path / "nothing.csv")

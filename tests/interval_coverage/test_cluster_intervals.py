@@ -90,7 +90,7 @@ def test_the_true_values_are_those_of_a_large_draw() -> None:
     accuracy = (0.7, 0.6)
     for icc in ICC:
         rng = np.random.default_rng([1, round(1000 * icc)])
-        rows, cluster = STUDY["draw"](CONFIG["world"], accuracy, 20_000, icc, rng)
+        rows, cluster = STUDY["draw"](CONFIG["world"], accuracy, 5_000, icc, rng)
         found = STUDY["cluster_t"](STUDY["cluster_totals"](rows, cluster), STUDY["statistics"])
         away = np.abs(found.estimate - STUDY["truth"](CONFIG["world"], accuracy, icc)) / found.se
         assert (away < 4.5).all(), (icc, away)

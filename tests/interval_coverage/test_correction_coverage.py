@@ -15,7 +15,7 @@ import pytest
 from d3stats.inference.correction import correct_counts, correct_rate
 from d3stats.inference.prediction_powered import prediction_powered_difference, prediction_powered_mean
 
-FULL, QUICK = 2000, 250
+FULL, QUICK = 2000, 120
 
 
 def band(replicates: int) -> float:

@@ -81,7 +81,7 @@ def test_custom_weights_are_statsmodels_turned_from_disagreement_to_agreement() 
 
 
 def test_fleiss_on_thirty_patients_is_the_printed_kappa_and_z() -> None:
-    table = pd.DataFrame([list(row) for row in DIAGNOSES])
+    table = pd.DataFrame([list(row) for row in DIAGNOSES.split()])
     made = fleiss_kappa(table)
     assert table.shape == (30, 6)
     assert made.estimate.value == pytest.approx(0.4302445, abs=5e-8)
@@ -128,8 +128,7 @@ def test_gwet_and_fleiss_with_missing_ratings_are_those_of_irrcac(measure: str, 
         assert made.se == pytest.approx(se, rel=1e-7)
 
 
-def test_the_errors_of_fleiss_cohen_and_everitts_own_example() -> None:
-    # Fleiss, Cohen and Everitt (1969), section 5: 200 patients, three diagnoses, weights 0, 1, 3 of disagreement.
+def test_the_errors_on_two_hundred_patients_with_three_diagnoses() -> None:
     p = np.array([[0.53, 0.05, 0.02], [0.11, 0.14, 0.05], [0.01, 0.06, 0.03]])
     plain = cohen_kappa(ConfusionCounts(("1", "2", "3"), np.round(200 * p)), kind="classical").estimate
     assert plain.value == pytest.approx(0.429, abs=5e-4)

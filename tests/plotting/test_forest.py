@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -14,7 +13,7 @@ import pytest
 from matplotlib.collections import LineCollection
 
 from d3stats.inference import compare, paired_difference
-from d3stats.plotting import ONE_COLUMN, TWO_COLUMNS, plot_forest, save, use_style
+from d3stats.plotting import ONE_COLUMN, TWO_COLUMNS, plot_forest, use_style
 
 
 @pytest.fixture(autouse=True)
@@ -81,7 +80,7 @@ def test_the_numbers_are_written_beside_the_rows_or_not() -> None:
 
 
 @pytest.mark.parametrize("width", [ONE_COLUMN, TWO_COLUMNS])
-def test_nothing_is_cut_off_and_no_label_covers_another_at_either_width(width: float, tmp_path: Path) -> None:
+def test_nothing_is_cut_off_and_no_label_covers_another_at_either_width(width: float) -> None:
     frame = forest_frame(7).assign(label=lambda f: "GSM8K, 3 seats, two " + f["label"])
     fig, ax = plt.subplots(figsize=(width, 3.4), layout="constrained")
     plot_forest(frame, margin=0.02, xlabel="accuracy gained", ax=ax)
@@ -92,9 +91,6 @@ def test_nothing_is_cut_off_and_no_label_covers_another_at_either_width(width: f
     rows = [t.get_window_extent() for t in ax.get_yticklabels()]
     assert all(above.y0 >= below.y1 for above, below in pairwise(rows))
     assert ax.get_window_extent().width > 0.3 * whole.width
-    pdf, png = save(fig, tmp_path / "forest")
-    assert pdf.stat().st_size > 1000
-    assert png.stat().st_size > 1000
 
 
 def test_groups_are_told_apart_by_colour_and_marker() -> None:

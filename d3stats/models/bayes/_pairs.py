@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,8 +57,7 @@ class Discordance:
         """Posterior probability that the difference is at most `value`."""
         from scipy.special import betainc
 
-        # The law of S by Gauss-Legendre over its middle; what lies outside is below 1e-14.
-        s, weight = self._law_of_s()
+        s, weight = _law_of_discordance(self.only_a + self.only_b, self.same)
         return float(weight @ betainc(self.only_b, self.only_a, np.clip((value / s + 1) / 2, 0, 1)))
 
     def quantile(self, probability: float) -> float:
@@ -70,16 +70,23 @@ class Discordance:
     def _total(self) -> float:
         return self.only_a + self.only_b + self.same
 
-    def _law_of_s(self) -> tuple[Floats, Floats]:
-        from scipy.special import betaincinv, betaln
 
-        a, b = self.only_a + self.only_b, self.same
-        low, high = betaincinv(a, b, 1e-15), 1 - betaincinv(b, a, 1e-15)
-        x, w = np.polynomial.legendre.leggauss(400)
-        s = low + (high - low) * (x + 1) / 2
-        log = (a - 1) * np.log(s) + (b - 1) * np.log1p(-s) - betaln(a, b)
-        weight = w * np.exp(log)
-        return s, weight / weight.sum()
+@lru_cache(maxsize=64)
+def _law_of_discordance(a: float, b: float) -> tuple[Floats, Floats]:
+    """Points and weights of Beta(a, b) by Gauss-Legendre over its middle; what lies outside is below 1e-14."""
+    from scipy.special import betaincinv, betaln
+
+    low, high = betaincinv(a, b, 1e-15), 1 - betaincinv(b, a, 1e-15)
+    x, w = _gauss_legendre()
+    s = low + (high - low) * (x + 1) / 2
+    weight = w * np.exp((a - 1) * np.log(s) + (b - 1) * np.log1p(-s) - betaln(a, b))
+    return s, weight / weight.sum()
+
+
+@lru_cache(maxsize=1)
+def _gauss_legendre() -> tuple[Floats, Floats]:
+    x, w = np.polynomial.legendre.leggauss(400)
+    return x, w
 
 
 def table_log_likelihood(tables: Ints, x: Floats) -> Floats:
@@ -94,8 +101,7 @@ def table_log_likelihood(tables: Ints, x: Floats) -> Floats:
     """
     from scipy.special import gammaln
 
-    _, direction, right, spread, spread_same = _natural(x)
-    discordant = _natural(x)[0]
+    discordant, direction, right, spread, spread_same = _natural(x)
     a, b, both, wrong = tables.T
     same, total = both + wrong, tables.sum(axis=1)
     most = int(total.max()) + 1

@@ -328,7 +328,7 @@ def _packed(idata: Any, density: Posterior, rng: np.random.Generator) -> tuple[A
     extra = sd[:, 1] if density.interaction else None
     population = population_accuracy(alpha, np.sqrt((sd**2).sum(axis=1)))
     at_hand = accuracy_at_hand(cells, alpha, sd[:, 0], extra, rng)
-    named = {}
+    named: dict[str, Floats] = {}
     for stem, values in (("effect", alpha), ("accuracy", population), ("accuracy_at_hand", at_hand)):
         named |= {f"{stem}[{name}]": values[:, p] for p, name in enumerate(cells.protocols)}
     named["sd_question"] = sd[:, 0]

@@ -171,9 +171,9 @@ def fit_paired(
     >>> b = [1] * 20 + [1] * 9 + [0] * 2 + [0] * 9
     >>> fit = fit_paired(a, b, rng=1)
     >>> print(fit.difference)
-    B - A: 0.159 [0.006, 0.309] (95 % equal-tailed posterior, n = 40)
+    B - A: 0.159 [0.009, 0.314] (95 % equal-tailed posterior, n = 40)
     >>> round(fit.probability_above(), 3), round(fit.probability_within(0.05), 3)
-    (0.981, 0.076)
+    (0.981, 0.072)
     """
     one, other = _values("a", a), _values("b", b)
     if len(one) != len(other):
@@ -205,7 +205,8 @@ def _values(label: str, values: ArrayLike) -> Floats:
     if not np.isfinite(array).all():
         row = int(np.argmin(np.isfinite(array)))
         raise ValueError(
-            f"{label} must be finite (leave out items that a run could not score); got {array[row]} at row {row}"
+            f"{label} must be finite (leave out items that a run could not score); "
+            f"got {array[row]} at row {row}"
         )
     return array
 

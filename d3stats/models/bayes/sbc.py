@@ -78,6 +78,12 @@ class SimulationRanks:
         head = f"{self.n_fits} fits, {self.n_draws} draws each: ranks {said} (smallest p, Holm: {self.p_holm:.3g})"
         return f"{head}\n{table.to_string(index=False, float_format=lambda v: f'{v:.3f}')}"
 
+    def __add__(self, other: SimulationRanks) -> SimulationRanks:
+        """Put the fits of two runs together: parts of a long run, made in different places."""
+        if (self.names, self.n_draws) != (other.names, other.n_draws):
+            raise ValueError(f"runs must rank the same with as many draws; got {self!r} and {other!r}")
+        return SimulationRanks(self.names, np.vstack([self.ranks, other.ranks]), self.n_draws)
+
     @property
     def n_fits(self) -> int:
         """Number of fits."""
@@ -172,9 +178,10 @@ class SimulationRanks:
 
     def to_latex(self, *, digits: int = 3) -> str:
         """Return a booktabs table of coverage, mean rank and p-values."""
+        shown = ("quantity", "mean_rank", "coverage_90", "p_value", "p_holm")
         rows = [
-            (r.quantity, *(f"{v:.{digits}f}" for v in (r.mean_rank, r.coverage_90, r.p_value, r.p_holm)))
-            for r in self.to_frame().itertuples()
+            (str(name), *(f"{value:.{digits}f}" for value in values))
+            for name, *values in self.to_frame()[list(shown)].itertuples(index=False)
         ]
         return booktabs("lrrrr", ("", "mean rank", "coverage at 90 %", "p", "p (Holm)"), rows)
 
@@ -187,6 +194,7 @@ def simulation_ranks(
     n_fits: int,
     n_draws: int = 99,
     quantities: Callable[[Values, Data], Values] | None = None,
+    first: int = 0,
     rng: RngLike = None,
 ) -> SimulationRanks:
     """Rank true values among posterior draws, over data simulated from the prior.
@@ -209,6 +217,8 @@ def simulation_ranks(
     quantities : callable, optional
         ``quantities(parameters, data)`` gives further numbers by name, ranked as the parameters are; it is called
         with the true values and with every kept draw.
+    first : int
+        How many fits are passed over, to make a long run in parts: with one seed, the parts add up to the whole.
     rng : Generator, int or None
 
     Returns
@@ -239,7 +249,8 @@ def simulation_ranks(
     n_draws = integer("n_draws", n_draws, minimum=1)
     names: tuple[str, ...] = ()
     rows: list[Ints] = []
-    for number, child in enumerate(as_rng(rng).spawn(n_fits)):
+    first = integer("first", first, minimum=0)
+    for number, child in enumerate(as_rng(rng).spawn(first + n_fits)[first:], start=first):
         truth = draw_prior(child)
         data = simulate(truth, child)
         kept = _thinned(fit(data, child), n_draws, number)

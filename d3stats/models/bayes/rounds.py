@@ -1,0 +1,283 @@
+"""How did the kinds of debate move from round to round? A mixture that walks.
+
+The mixture of :mod:`d3stats.models.bayes.mixture` in every round, each a step away from the one before: log-ratios
+of the weights, log-ratios of the gaps between ordered means (for one component: the logit of the mean) and log
+precisions take normal steps whose three sizes are learned. Rounds with few votes lean on their neighbours as much
+as the data say that rounds are alike. With steps forced to 0 all rounds are one mixture; with wide steps and many
+debates every round has its own maximum-likelihood fit.
+
+Rounds are linked through the walk alone. That the same debates are seen in each round is left out: bands of one
+round's law are sound for independent debates, differences between rounds are as uncertain as those of different
+debates would be, which is more than the truth when debates keep their side.
+
+References
+----------
+Hu et al. (2025), arXiv 2510.12697 (a mixture per round). West and Harrison (1997), Bayesian Forecasting and
+Dynamic Models, ch. 2 (the walk). Betancourt and Girolami (2015), arXiv 1312.0906 (non-centred steps).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from d3stats._check import RngLike, as_rng, integer, probability
+from d3stats.counts import RoundCounts
+from d3stats.estimate import Estimate
+from d3stats.models._likelihood import Cells
+from d3stats.models.bayes import _stack
+from d3stats.models.bayes._mixture_checks import (
+    REPLICATES,
+    observed_statistics,
+    panel_of,
+    replicated_statistics,
+)
+from d3stats.models.bayes._mixture_density import Floats, MixtureDensity, MixturePriors
+from d3stats.models.bayes._mixture_draws import (
+    flat,
+    law_of,
+    law_quantities,
+    log_likelihood,
+    pmf_bands,
+    posterior_points,
+)
+from d3stats.models.bayes.result import BayesFit, BayesSettings, posterior_estimate
+from d3stats.models.betabinom import BetaBinomialMixture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["RoundsPosterior", "fit_rounds"]
+
+T = TypeVar("T")
+_LAW = ("weight", "mean", "rho")
+_BY_ROUND = ("accuracy", "spread", "majority")
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class RoundsPosterior(BayesFit):
+    """Posterior of a mixture per round; all that :class:`~d3stats.models.bayes.result.BayesFit` has, and rounds.
+
+    `params` has ``accuracy[i]``, ``spread[i]`` and ``majority[i]`` of the i-th of `rounds`, and ``step[j]``: the
+    step sizes of weights (not with one component), means and log precisions.
+
+    Attributes
+    ----------
+    counts : RoundCounts
+        The data; debates without a vote in a round are not in it.
+    rounds : tuple of int
+        Rounds with votes.
+    panel : int
+        Votes of a full panel: the most frequent number over all rounds.
+    """
+
+    counts: RoundCounts = field(default_factory=RoundCounts.empty)
+    rounds: tuple[int, ...] = ()
+    panel: int = 1
+
+    def __getitem__(self, round_number: int) -> BetaBinomialMixture:
+        """Return a round's laws, a batch of shape (draws, K)."""
+        if round_number not in self.rounds:
+            raise KeyError(f"round must be one of {list(self.rounds)}; got {round_number!r}")
+        at = self.rounds.index(round_number)
+        return law_of(flat({name: _stack.draws_of(self.idata, name)[:, :, at] for name in _LAW}))
+
+    def bands(self, level: float = 0.95, kind: str = "equal-tailed") -> pd.DataFrame:
+        """Return one row per round, quantity and component.
+
+        Columns: ``round, quantity`` (accuracy, spread, majority; weight, mean, rho), ``component`` (from 1; missing
+        for what belongs to the law), ``mean, low, high, level``.
+        """
+        level = probability("level", level, open_interval=True)
+        rows = []
+        for name in (*_BY_ROUND, *_LAW):
+            values = _stack.draws_of(self.idata, name)
+            values = values.reshape(-1, *values.shape[2:])
+            values = values[:, :, None] if values.ndim == 2 else values
+            for i, r in enumerate(self.rounds):
+                low, high = _stack.interval(values[:, i], level, kind)
+                for j in range(values.shape[2]):
+                    rows.append(
+                        {
+                            "round": r,
+                            "quantity": name,
+                            "component": None if name in _BY_ROUND else j + 1,
+                            "mean": float(values[:, i, j].mean()),
+                            "low": float(low[j]),
+                            "high": float(high[j]),
+                            "level": level,
+                        }
+                    )
+        return pd.DataFrame(rows).astype({"component": "Int64"})
+
+    def change(self, first: int, last: int, *, quantity: str = "accuracy", level: float = 0.95) -> Estimate:
+        """Return the change of ``accuracy``, ``spread`` or ``majority`` from one round to another."""
+        if quantity not in _BY_ROUND:
+            raise ValueError(f"quantity must be one of {list(_BY_ROUND)}; got {quantity!r}")
+        for r in (first, last):
+            if r not in self.rounds:
+                raise KeyError(f"round must be one of {list(self.rounds)}; got {r!r}")
+        values = _stack.draws_of(self.idata, quantity)
+        gap = values[..., self.rounds.index(last)] - values[..., self.rounds.index(first)]
+        name = f"{quantity}, round {last} - round {first}"
+        note = f"P(increase) = {float((gap > 0).mean()):.3f}"
+        return posterior_estimate(name, gap, n=self.n_obs, level=level, note=note)
+
+    def count_shares(self, level: float = 0.95, kind: str = "equal-tailed") -> pd.DataFrame:
+        """Return ``round, successes, observed, predicted, low, high, level, kind`` of full panels."""
+        parts = []
+        for r in self.rounds:
+            frame = pmf_bands(self[r], self.panel, level, kind)
+            counts = self.counts[r]
+            here = counts.trials == self.panel
+            if not here.any():
+                continue
+            observed = np.zeros(self.panel + 1)
+            observed[counts.successes[here]] = counts.weights[here] / counts.weights[here].sum()
+            parts.append(frame.assign(round=r, observed=observed))
+        return pd.concat(parts, ignore_index=True)
+
+    def plot(self, ax: Axes | None = None, *, level: float = 0.95) -> Axes:
+        """Draw accuracy and the chance of a right majority over rounds, with their bands."""
+        from d3stats.plotting.mixture_posterior import plot_round_bands
+
+        frame = self.bands(level)
+        return plot_round_bands(frame[frame["quantity"].isin(["accuracy", "majority"])], ax=ax)
+
+
+def fit_rounds(
+    rounds: RoundCounts,
+    *,
+    n_components: int = 2,
+    priors: MixturePriors | None = None,
+    draws: int = 1000,
+    tune: int = 1000,
+    chains: int = 4,
+    target_accept: float = 0.9,
+    rng: RngLike = None,
+) -> RoundsPosterior:
+    """Draw from the posterior of a mixture per round, linked by a random walk.
+
+    Parameters
+    ----------
+    rounds : RoundCounts
+        Counts per round, missing votes and all; of a log, ``log.counts()``.
+    n_components : int
+        K >= 1.
+    priors : MixturePriors, optional
+        Of the first round, and of the step sizes. A step is of one round; across a gap of g rounds without votes
+        it is sqrt(g) times as large.
+    draws, tune, chains : int
+        Of NUTS; chains run one after another.
+    target_accept : float
+        When transitions diverge, the fit is drawn once more at .99 and says so.
+    rng : Generator, int or None
+        The same seed gives the same draws.
+
+    Returns
+    -------
+    RoundsPosterior
+
+    Raises
+    ------
+    ValueError
+        With fewer than two rounds that have votes.
+    ImportError
+        Without the extra ``bayes``.
+
+    Examples
+    --------
+    >>> counts = RoundCounts.from_columns([1, 1, 2, 2], [1, 3, 0, 3], [3, 3, 3, 3], weights=[20, 10, 5, 25])
+    >>> fit = fit_rounds(counts, n_components=1, draws=200, tune=200, chains=2, rng=1)
+    >>> fit.rounds, fit.change(1, 2).value > 0
+    ((1, 2), True)
+    """
+    k = integer("n_components", n_components, minimum=1)
+    if not isinstance(rounds, RoundCounts):
+        raise TypeError(f"rounds must be RoundCounts (of a log: log.counts()); got {type(rounds).__name__}")
+    believed = MixturePriors() if priors is None else priors
+    if not isinstance(believed, MixturePriors):
+        raise TypeError(f"priors must be MixturePriors; got {type(believed).__name__}")
+    cast = rounds.keys[:, 2] > 0
+    counts = RoundCounts.from_columns(*rounds.keys[cast].T, weights=rounds.weights[cast])
+    if len(counts.rounds) < 2:
+        raise ValueError(
+            f"rounds must hold at least two rounds with votes; got {list(counts.rounds)} (one: fit_mixture)"
+        )
+    generator = as_rng(rng)
+    density = _density(counts, k, believed)
+    panel = panel_of(counts.pooled())
+    natural, stats, used, notes = posterior_points(density, draws, tune, chains, target_accept, generator)
+    law = {name: natural[name] for name in _LAW}
+    step = natural["step"] if k > 1 else natural["step"][..., 1:]
+    by_round = [{name: v[:, :, i] for name, v in law.items()} for i in range(len(counts.rounds))]
+    prior = _walks_from_prior(density, generator)
+    parts = [counts[r] for r in counts.rounds]
+    observed: dict[str, float] = {}
+    replicated: dict[str, Floats] = {}
+    prior_replicated: dict[str, Floats] = {}
+    for i, (r, part) in enumerate(zip(counts.rounds, parts, strict=True)):
+        observed |= _in_round(r, observed_statistics(part))
+        replicated |= _in_round(r, replicated_statistics(flat(by_round[i]), part, generator))
+        walked = {name: prior[name][:, i] for name in _LAW}
+        prior_replicated |= _in_round(r, replicated_statistics(walked, part, generator))
+    return RoundsPosterior(
+        model=f"mixture of {k} Beta-Binomials over {len(parts)} rounds",
+        names=(*_BY_ROUND, "step"),
+        n_obs=counts.n_obs,
+        settings=BayesSettings(draws, tune, chains, used, believed.to_dict()),
+        idata=_stack.from_draws(
+            law | law_quantities(law, panel) | {"step": step},
+            sample_stats=stats,
+            log_likelihood={
+                "votes": np.concatenate(
+                    [log_likelihood(values, part) for values, part in zip(by_round, parts, strict=True)],
+                    axis=-1,
+                )
+            },
+            prior={name: values[None] for name, values in prior.items()},
+        ),
+        notes=notes,
+        weights=np.concatenate([part.weights for part in parts]),
+        observed=observed,
+        replicated=replicated,
+        prior_replicated=prior_replicated,
+        counts=counts,
+        rounds=counts.rounds,
+        panel=panel,
+    )
+
+
+def _density(counts: RoundCounts, k: int, priors: MixturePriors) -> MixtureDensity:
+    pairs, at = np.unique(counts.keys[:, 1:], axis=0, return_inverse=True)
+    weights = np.zeros((len(counts.rounds), len(pairs)))
+    row = np.searchsorted(counts.rounds, counts.keys[:, 0])
+    weights[row, at.ravel()] = counts.weights
+    spacing = np.sqrt(np.diff(counts.rounds).astype(np.float64))
+    cells = Cells.of(np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]))
+    return MixtureDensity(cells, weights, k, priors, spacing)
+
+
+def _in_round(round_number: int, values: Mapping[str, T]) -> dict[str, T]:
+    return {f"{name}, round {round_number}": value for name, value in values.items()}
+
+
+def _walks_from_prior(density: MixtureDensity, rng: np.random.Generator) -> dict[str, Floats]:
+    """Draw whole walks from the prior, ``weight, mean, rho`` of shape (draws, rounds, K)."""
+    size, k, p = REPLICATES, density.n_components, density.priors
+    first = p.draw(k, size, rng)
+    points: Floats = np.empty((size, density.size))
+    gaps = np.diff(first["mean"], axis=1, prepend=0.0, append=1.0)
+    tiny = 1e-300
+    log_weight, log_gap = np.log(np.maximum(first["weight"], tiny)), np.log(np.maximum(gaps, tiny))
+    points[:, : k - 1] = log_weight[:, :-1] - log_weight[:, -1:]
+    points[:, k - 1 : 2 * k - 1] = log_gap[:, :-1] - log_gap[:, -1:]
+    rho = np.maximum(first["rho"], tiny)
+    points[:, 2 * k - 1 : density.width] = np.log(rho) - np.log1p(-rho)
+    points[:, density.width : -3] = rng.normal(size=(size, density.size - 3 - density.width))
+    points[:, -3:] = np.log(np.abs(rng.normal(0.0, p.step, (size, 3))))
+    return {name: values for name, values in density.natural(points).items() if name in _LAW}

@@ -1,0 +1,305 @@
+"""The mixture's posterior: the density, what it finds, what it says."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from scipy.special import logsumexp
+
+pytest.importorskip("pymc")
+
+from d3stats.counts import Counts
+from d3stats.models._likelihood import Cells
+from d3stats.models.bayes import _stack
+from d3stats.models.bayes._mixture_density import MixtureDensity, MixturePriors
+from d3stats.models.bayes.mixture import fit_mixture
+from d3stats.models.betabinom import BetaBinomialMixture
+from d3stats.models.mixture import fit_beta_binomial_mixture
+
+SLM7_FIRST = [14, 15, 9, 7, 14, 11, 10, 80]
+
+
+def density_of(weights, k, priors=MixturePriors(), panel=7):
+    table = np.atleast_2d(np.asarray(weights, dtype=float))
+    spacing = np.sqrt(np.arange(1.0, len(table)))
+    return MixtureDensity(Cells.all_of(panel), table, k, priors, spacing)
+
+
+SHAPES = [(1, 1), (1, 2), (1, 3), (2, 1), (3, 2)]
+
+
+@pytest.mark.parametrize(("rounds", "k"), SHAPES)
+def test_the_gradient_is_that_of_the_density(rounds, k):
+    rng = np.random.default_rng(rounds + 10 * k)
+    density = density_of(rng.integers(0, 40, (rounds, 8)), k, MixturePriors(2.0, 0.7, 1.5, 3.0, 0.4))
+    for scale in (0.3, 1.0, 3.0):
+        x = rng.normal(0, scale, density.size)
+        steps = 1e-6 * np.eye(density.size)
+        numeric = [(density(x + h)[0] - density(x - h)[0]) / 2e-6 for h in steps]
+        np.testing.assert_allclose(density(x)[1], numeric, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize(("rounds", "k"), SHAPES)
+def test_the_compiled_density_is_the_numpy_density(rounds, k):
+    rng = np.random.default_rng(rounds + 10 * k)
+    density = density_of(rng.integers(0, 40, (rounds, 8)), k)
+    compiled = density.compiled()
+    for scale in (0.1, 1.0, 5.0, 30.0):
+        x = rng.normal(0, scale, density.size)
+        (value, gradient), (other, slope) = density(x), compiled(x)
+        assert np.isfinite(value)
+        assert other == pytest.approx(value, rel=1e-9)
+        np.testing.assert_allclose(slope, gradient, rtol=1e-7, atol=1e-7 * (1 + np.abs(gradient).max()))
+
+
+def test_the_density_is_prior_times_likelihood_times_jacobian():
+    priors = MixturePriors(weight=1.5, gap=2.0, rho_a=2.0, rho_b=4.0)
+    counts = np.array([3.0, 1, 0, 4, 2, 2, 1, 9])
+    density = density_of(counts, 2, priors)
+
+    def directly(x):
+        v = {name: value[0] for name, value in density.natural(x).items()}
+        gaps = np.diff(v["mean"], prepend=0.0, append=1.0)
+        prior = (
+            stats.dirichlet.logpdf(v["weight"] / v["weight"].sum(), [1.5] * 2)
+            + stats.dirichlet.logpdf(gaps / gaps.sum(), [2.0] * 3)
+            + stats.beta.logpdf(v["rho"], 2.0, 4.0).sum()
+        )
+        jacobian = np.log(v["weight"]).sum() + np.log(gaps).sum() + np.log(v["rho"] * (1 - v["rho"])).sum()
+        precision = 1 / v["rho"] - 1
+        log_f = [
+            stats.betabinom.logpmf(np.arange(8), 7, m * c, (1 - m) * c)
+            for m, c in zip(v["mean"], precision, strict=True)
+        ]
+        return prior + jacobian + counts @ logsumexp(log_f + np.log(v["weight"])[:, None], axis=0)
+
+    rng = np.random.default_rng(1)
+    points = rng.normal(size=(5, density.size))
+    gaps = [density(x)[0] - directly(x) for x in points]
+    np.testing.assert_allclose(gaps, gaps[0], atol=1e-8)
+
+
+def test_means_are_in_order_whatever_the_point():
+    density = density_of(SLM7_FIRST, 3)
+    means = density.natural(np.random.default_rng(1).normal(0, 10, (1000, density.size)))["mean"]
+    assert (np.diff(means[:, 0], axis=-1) >= 0).all()
+    drawn = MixturePriors().draw(3, 1000, np.random.default_rng(1))["mean"]
+    assert (np.diff(drawn, axis=1) > 0).all()
+
+
+def test_the_prior_of_precisions_is_what_its_documentation_says():
+    precision = 1 / stats.beta(1, 3).ppf([0.95, 0.5, 0.05]) - 1
+    np.testing.assert_allclose(precision, [0.58, 3.85, 58.0], rtol=0.02)
+    rho = MixturePriors().draw(2, 20_000, np.random.default_rng(1))["rho"]
+    assert (rho < 0.2063).mean() == pytest.approx(0.5, abs=0.01)
+
+
+@pytest.fixture(scope="module")
+def one():
+    """One component and 100 debates of 7 votes."""
+    weights = [5, 6, 8, 10, 12, 16, 18, 25]
+    return fit_mixture(range(8), 7, weights, n_components=1, draws=1000, tune=300, chains=2, rng=3)
+
+
+def test_one_component_has_the_posterior_of_a_grid(one):
+    mu, rho = np.meshgrid(np.linspace(0.005, 0.995, 199), np.linspace(0.0025, 0.9975, 200), indexing="ij")
+    cells = Cells.all_of(7)
+    from d3stats.models._likelihood import log_pmf
+
+    logp = log_pmf(mu, rho, cells) @ one.counts.weights + stats.beta.logpdf(rho, 1, 3)
+    p = np.exp(logp - logp.max())
+    p /= p.sum()
+    rows = one.to_frame().set_index("parameter")
+    for name, values in (("mean[0]", mu), ("rho[0]", rho)):
+        mean = float((p * values).sum())
+        sd = float(np.sqrt((p * values**2).sum() - mean**2))
+        error = sd / np.sqrt(rows.loc[name, "ess_bulk"])
+        assert rows.loc[name, "mean"] == pytest.approx(mean, abs=4 * error), name
+        assert rows.loc[name, "sd"] == pytest.approx(sd, rel=0.12), name
+
+
+def test_a_fit_reads_like_any_other(one):
+    assert list(one.params.index) == ["weight[0]", "mean[0]", "rho[0]", "accuracy", "spread", "majority"]
+    assert one.params["accuracy"] == pytest.approx(one.params["mean[0]"])
+    assert one.bse["accuracy"] > 0
+    narrow, wide = one.conf_int(0.5), one.conf_int(0.95)
+    assert (wide["low"] <= narrow["low"]).all()
+    assert (wide["high"] >= narrow["high"]).all()
+    shortest = one.conf_int(0.95, "hdi")
+    assert (shortest.diff(axis=1)["high"] <= wide.diff(axis=1)["high"] + 1e-12).all()
+    frame = one.to_frame(0.9, "hdi")
+    assert set(frame["kind"]) == {"highest-density posterior"}
+    assert set(frame["level"]) == {0.9}
+    assert {e.kind for e in one.estimates} == {"equal-tailed posterior"}
+    assert json.loads(json.dumps(one.to_dict()))["n_obs"] == 100
+    assert one.to_latex().startswith(r"\begin{tabular}")
+    assert "100 observations" in str(one)
+
+
+def test_the_law_of_the_draws_is_a_batch(one):
+    law = one.distribution
+    assert isinstance(law, BetaBinomialMixture)
+    assert law.weight.shape == (2000, 1)
+    bands = one.pmf(5)
+    assert bands["predicted"].sum() == pytest.approx(1.0)
+    assert (bands["low"] < bands["predicted"]).all()
+    assert one.prob_majority().value == pytest.approx(one.params["majority"])
+    assert str(one.prob_majority(5)).startswith("P(S > 5/2)")
+
+
+def test_predictive_checks_hold_for_data_of_the_model_and_fail_for_data_that_are_not(one):
+    assert one.posterior_check(0.99)["inside"].all()
+    # Half of all panels are unanimously wrong, the others split 4 to 3: no Beta-Binomial does that.
+    odd = fit_mixture([0, 4], 7, [100, 100], n_components=1, draws=200, tune=200, chains=1, rng=1)
+    checked = odd.posterior_check().set_index("statistic")
+    assert not checked.loc["debates all right", "inside"]
+    assert checked.loc["debates all right", "p_value"] < 0.02
+    assert odd.loo().elpd < 200 * np.log(0.5)
+
+
+def test_the_prior_predicts_anything(one):
+    checked = one.prior_check().set_index("statistic")
+    assert checked.loc["share of votes right", "low"] < 0.1
+    assert checked.loc["share of votes right", "high"] > 0.9
+
+
+def test_leaving_one_debate_out_costs_about_a_parameter_each(one):
+    found = one.loo()
+    fit = fit_beta_binomial_mixture(one.counts, n_components=1)
+    assert found.n_obs == 100
+    assert found.n_bad == 0
+    assert 0.5 < found.p_loo < 4
+    assert fit.llf - 5 < found.elpd < fit.llf
+
+
+def test_short_chains_are_said_to_be_short():
+    fit = fit_mixture(range(8), 7, SLM7_FIRST, n_components=1, draws=50, tune=50, chains=2, rng=1)
+    assert not fit.converged
+    assert any("effective draws must be > 400" in text for text in fit.problems)
+    assert "problem: " in fit.summary()
+    assert all(e.note == "the sampler did not converge" for e in fit.estimates)
+
+
+def test_weighted_cells_are_repeated_debates_and_a_seed_is_a_seed():
+    settings = {"n_components": 1, "draws": 20, "tune": 20, "chains": 1}
+    cells = fit_mixture([0, 2, 3], [3, 3, 3], [2, 1, 3], rng=5, **settings)
+    rows = fit_mixture([0, 0, 2, 3, 3, 3], 3, rng=5, **settings)
+    counts = fit_mixture(Counts.from_columns([0, 0, 2, 3, 3, 3], [3] * 6), rng=5, **settings)
+    other = fit_mixture([0, 2, 3], 3, [2, 1, 3], rng=6, **settings)
+    pd.testing.assert_series_equal(cells.params, rows.params)
+    pd.testing.assert_series_equal(cells.params, counts.params)
+    assert (cells.params["mean[0]"]) != other.params["mean[0]"]
+
+
+def test_missing_votes_are_missing_and_not_wrong():
+    """All votes that were cast are right: the mean says so, however few were cast."""
+    fit = fit_mixture([1, 2, 3], [1, 2, 3], [20, 20, 20], n_components=1, draws=200, tune=200, chains=1, rng=1)
+    assert fit.params["mean[0]"] > 0.9
+    assert fit.panel == 3
+
+
+@pytest.fixture(scope="module")
+def many():
+    """A million debates of two well-separated kinds."""
+    truth = BetaBinomialMixture(np.array([0.35, 0.65]), np.array([0.15, 0.85]), np.array([0.05, 0.1]))
+    weights = np.random.default_rng(4).multinomial(1_000_000, truth.pmf(9))
+    fit = fit_mixture(range(10), 9, weights, draws=150, tune=250, chains=2, rng=2)
+    return truth, weights, fit
+
+
+def test_a_million_debates_give_the_maximum_likelihood_fit(many):
+    _, weights, fit = many
+    best = fit_beta_binomial_mixture(range(10), 9, weights)
+    rows = fit.to_frame().set_index("parameter")
+    law = best.distribution
+    for name, values in (("weight", law.weight), ("mean", law.mu), ("rho", law.rho)):
+        for j, value in enumerate(values):
+            row = rows.loc[f"{name}[{j}]"]
+            assert row["mean"] == pytest.approx(value, abs=row["sd"]), (name, j)
+    np.testing.assert_allclose(fit.pmf(9)["predicted"], law.pmf(9), atol=2e-4)
+
+
+def test_two_kinds_are_recovered(many):
+    truth, _, fit = many
+    rows = fit.to_frame().set_index("parameter")
+    for name, values in (("weight", truth.weight), ("mean", truth.mu), ("rho", truth.rho)):
+        for j, value in enumerate(values):
+            row = rows.loc[f"{name}[{j}]"]
+            assert abs(row["mean"] - value) < 4 * row["sd"], (name, j)
+            assert row["sd"] < 0.01
+    table = fit.components()
+    assert list(table["quantity"].unique()) == ["weight", "mean", "rho", "precision"]
+    assert table.query("component == 2 and quantity == 'precision'")["median"].item() == pytest.approx(9, rel=0.1)
+
+
+def test_the_figure_shows_observed_shares_and_components(many):
+    _, weights, fit = many
+    frame = fit.count_shares()
+    np.testing.assert_allclose(frame["observed"], weights / weights.sum())
+    ax = fit.plot()
+    assert [text.get_text() for text in ax.get_legend().get_texts()][:1] == ["mean of component 1"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "settings", "error", "message"),
+    [
+        (([3], 2), {}, ValueError, "trials must be >= successes"),
+        (([0], 0), {}, ValueError, "counts must hold at least one debate with a vote"),
+        (([1], 2), {"n_components": 0}, ValueError, "n_components must be >= 1"),
+        (([1], 2), {"priors": {"rho": 1}}, TypeError, "priors must be MixturePriors; got dict"),
+        (([1], 2), {"chains": 0}, ValueError, "chains must be >= 1"),
+        (([1], 2), {"draws": 1}, ValueError, "draws must be >= 4"),
+        (([1], 2), {"target_accept": 1.0}, ValueError, "target_accept must lie strictly between"),
+        (([1],), {}, TypeError, "trials must be given"),
+    ],
+)
+def test_bad_input_is_refused_by_name(arguments, settings, error, message):
+    with pytest.raises(error, match=message):
+        fit_mixture(*arguments, **settings)
+
+
+@pytest.mark.parametrize("name", ["weight", "gap", "rho_a", "rho_b", "step"])
+def test_priors_must_be_positive(name):
+    with pytest.raises(ValueError, match=f"{name} must be > 0; got {name}=0"):
+        MixturePriors(**{name: 0})
+
+
+@pytest.mark.slow
+def test_the_same_model_in_pymc_has_the_same_density():
+    pm, pt = _stack.pm(), _stack.pt()
+    density = density_of(SLM7_FIRST, 2)
+    cells = density.cells
+    i = np.arange(7)
+    with _stack.quiet(), pm.Model() as model:
+        gaps = pm.Dirichlet("gaps", np.ones(3))
+        mean = pt.cumsum(gaps[:-1])
+        rho = pm.Beta("rho", 1, 3, shape=2)
+        weight = pm.Dirichlet("weight", np.ones(2))
+        up = pt.log((mean * (1 - rho))[:, None] + rho[:, None] * i)
+        down = pt.log(((1 - mean) * (1 - rho))[:, None] + rho[:, None] * i)
+        norm = pt.log((1 - rho)[:, None] + rho[:, None] * i)
+        log_f = (
+            up @ cells.below_successes + down @ cells.below_failures - norm @ cells.below_trials + cells.log_choose
+        )
+        joint = pt.log(pt.sum(pt.exp(log_f) * weight[:, None], axis=0))
+        pm.Potential("votes", pt.dot(np.asarray(SLM7_FIRST, dtype=float), joint))
+        value = model.compile_logp(jacobian=False, mode="FAST_COMPILE")
+    names = {v.name: v for v in model.value_vars}
+    gaps_between = []
+    for x in np.random.default_rng(2).normal(size=(4, density.size)):
+        v = {name: values[0] for name, values in density.natural(x).items()}
+        cut = np.diff(v["mean"], prepend=0.0, append=1.0)
+        forward = {"gaps": cut, "rho": v["rho"], "weight": v["weight"]}
+        point = {}
+        for name, rv in (("gaps", gaps), ("rho", rho), ("weight", weight)):
+            transform = model.rvs_to_transforms[rv]
+            held = transform.forward(pt.as_tensor_variable(forward[name]), *rv.owner.inputs).eval()
+            point[model.rvs_to_values[rv].name] = held
+        assert set(point) == set(names)
+        jacobian = np.log(v["weight"]).sum() + np.log(cut).sum() + np.log(v["rho"] * (1 - v["rho"])).sum()
+        gaps_between.append(density(x)[0] - jacobian - float(value(point)))
+    np.testing.assert_allclose(gaps_between, gaps_between[0], atol=1e-8)
