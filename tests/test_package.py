@@ -55,9 +55,17 @@ def test_the_version_is_that_of_the_project_file() -> None:
 
 def test_the_constraints_pin_by_name_and_version_only() -> None:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
-    assert all(re.fullmatch(r"[a-z0-9][a-z0-9._-]*==[0-9][0-9a-z.!+]*", line) for line in lines)
+    pin = r"([a-z0-9][a-z0-9._-]*==[0-9][0-9a-z.!+]*)( ; python_version (?:<|>=) \"3\.12\")?"
+    found = [re.fullmatch(pin, line) for line in lines]
+    assert all(found)
     names = [line.split("==")[0] for line in lines]
-    assert names == sorted(set(names))
+    assert names == sorted(names)
+    # A package is pinned once, or once for each side of 3.12.
+    keys = [(line.split("==")[0], match[2]) for line, match in zip(lines, found, strict=True) if match]
+    for name in set(names):
+        markers = {marker for key, marker in keys if key == name}
+        assert names.count(name) == len(markers), name
+        assert len(markers) == 1 or None not in markers, name
 
 
 def test_every_dependency_of_running_and_developing_is_pinned() -> None:

@@ -123,7 +123,7 @@ def _draw(found: Comparison, path: Path) -> None:
 
 
 def _show(found: Comparison) -> None:
-    from d3stats.inference._pair_tests import said_p
+    from d3stats.inference.comparing.pair_tests import said_p
 
     first = found.differences[0].difference
     level = f"{100 * first.level:.6g} % {first.kind}"

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from d3stats._check import RngLike, as_rng, choice
 from d3stats._codes import MISSING
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
-from d3stats.inference._coefficient import Coefficient, How, Kind
-from d3stats.inference._rating_tables import Repeats
+from d3stats.inference.agreeing.coefficient import Coefficient, How, Kind
+from d3stats.inference.agreeing.rating_tables import Repeats
 from d3stats.inference.fleiss import fleiss_kappa, percent_agreement
 from d3stats.inference.gwet import gwet_ac
 from d3stats.inference.kappa import cohen_kappa

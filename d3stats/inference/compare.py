@@ -14,9 +14,9 @@ from string import ascii_uppercase
 from typing import Any, Literal
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
-from d3stats.inference._comparison import Comparison
-from d3stats.inference._pair_intervals import Kind, PairData, checked_kind
-from d3stats.inference._pair_tests import TESTS, Test
+from d3stats.inference.comparing.comparison import Comparison
+from d3stats.inference.comparing.pair_intervals import Kind, PairData, checked_kind
+from d3stats.inference.comparing.pair_tests import TESTS, Test
 from d3stats.inference.margins import checked_margin
 from d3stats.inference.multiplicity import FAMILIES, Family, adjust
 from d3stats.inference.paired import difference_of

@@ -30,10 +30,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from d3stats._check import RngLike, choice, integer, probability
-from d3stats.inference._correction_clusters import clustered_rate, judged_rows, normal_quantile
-from d3stats.inference._correction_limits import Rates, covariance, delta_error, fieller, lang_reiczigel
-from d3stats.inference._correction_result import CorrectedRate, refuse_blind, refuse_empty, reported
-from d3stats.inference._judged import cluster_codes, column_of, refuse_scores
+from d3stats.inference.corrections.clusters import clustered_rate, judged_rows, normal_quantile
+from d3stats.inference.corrections.judged import cluster_codes, column_of, refuse_scores
+from d3stats.inference.corrections.limits import Rates, covariance, delta_error, fieller, lang_reiczigel
+from d3stats.inference.corrections.result import CorrectedRate, refuse_blind, refuse_empty, reported
 
 __all__ = ["CorrectedRate", "correct_counts", "correct_rate"]
 

@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, choice, integer, probability
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
-from d3stats.inference._correlation_limits import KINDS, fisher, over_clusters, over_groups
-from d3stats.inference._rank_sums import Cells, rank_statistic
+from d3stats.inference.agreeing.correlation_limits import KINDS, fisher, over_clusters, over_groups
+from d3stats.inference.agreeing.rank_sums import Cells, rank_statistic
 
 __all__ = ["Correlation", "correlation", "kendall", "spearman"]
 

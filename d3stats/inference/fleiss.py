@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike
-from d3stats.inference._chance import (
+from d3stats.inference.agreeing.chance import (
     agreement_weights,
     fleiss_statistic,
     need_pairs,
@@ -27,8 +27,8 @@ from d3stats.inference._chance import (
     panel_columns,
     refuse_constant,
 )
-from d3stats.inference._coefficient import Coefficient, How, Kind, limits, two_sided
-from d3stats.inference._panel import panel_coefficient
+from d3stats.inference.agreeing.coefficient import Coefficient, How, Kind, limits, two_sided
+from d3stats.inference.juries.panel import panel_coefficient
 from d3stats.inference.ratings import as_ratings
 
 __all__ = ["fleiss_kappa", "percent_agreement"]

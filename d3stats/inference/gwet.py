@@ -16,9 +16,9 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from d3stats._check import RngLike
-from d3stats.inference._chance import gwet_statistic, need_pairs
-from d3stats.inference._coefficient import Coefficient, How, Kind
-from d3stats.inference._panel import panel_coefficient
+from d3stats.inference.agreeing.chance import gwet_statistic, need_pairs
+from d3stats.inference.agreeing.coefficient import Coefficient, How, Kind
+from d3stats.inference.juries.panel import panel_coefficient
 from d3stats.inference.ratings import as_ratings
 
 __all__ = ["gwet_ac"]

@@ -32,8 +32,9 @@ import pandas as pd
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats.estimate import Estimate
-from d3stats.inference._jury_ceiling import beyond
-from d3stats.inference._jury_curve import (
+from d3stats.inference._reported import Reported
+from d3stats.inference.juries.ceiling import beyond
+from d3stats.inference.juries.curve import (
     checked_sizes,
     curve_table,
     headline,
@@ -41,16 +42,15 @@ from d3stats.inference._jury_curve import (
     tokens_per_juror,
     worths,
 )
-from d3stats.inference._jury_exact import condorcet
-from d3stats.inference._jury_jurors import (
+from d3stats.inference.juries.exact import condorcet
+from d3stats.inference.juries.jurors import (
     best_juror,
     error_correlation,
     hits_and_rival,
     jurors_table,
     votes_right,
 )
-from d3stats.inference._jury_sums import jury_sums
-from d3stats.inference._reported import Reported
+from d3stats.inference.juries.sums import jury_sums
 from d3stats.inference.ratings import as_ratings
 from d3stats.resampling import cluster_totals
 

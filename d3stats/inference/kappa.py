@@ -17,14 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike
 from d3stats.counts import ConfusionCounts
-from d3stats.inference._chance import (
+from d3stats.inference.agreeing.chance import (
     agreement_weights,
     ordering_note,
     pair_columns,
     pair_statistic,
     refuse_constant,
 )
-from d3stats.inference._coefficient import Coefficient, How, Kind, limits, normal_limits, two_sided
+from d3stats.inference.agreeing.coefficient import Coefficient, How, Kind, limits, normal_limits, two_sided
 from d3stats.inference.ratings import Ratings, as_ratings
 
 __all__ = ["cohen_kappa", "fleiss_cohen_everitt"]

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import RngLike, choice
-from d3stats.inference._chance import need_pairs, refuse_constant
-from d3stats.inference._coefficient import Coefficient, How, Kind, Statistic, limits
+from d3stats.inference.agreeing.chance import need_pairs, refuse_constant
+from d3stats.inference.agreeing.coefficient import Coefficient, How, Kind, Statistic, limits
 from d3stats.inference.ratings import Ratings, as_ratings
 
 __all__ = ["krippendorff_alpha"]

@@ -26,7 +26,7 @@ from d3stats._latex import booktabs
 from d3stats.estimate import Estimate
 
 if TYPE_CHECKING:
-    from d3stats.inference._paired_result import PairedDifference
+    from d3stats.inference.comparing.paired_result import PairedDifference
 
 __all__ = ["Better", "MarginTest", "MarginTests", "equivalence", "noninferiority"]
 

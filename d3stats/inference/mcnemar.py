@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import choice, integer
-from d3stats.inference._binomial_tail import log_fair_pmf, log_fair_tail
+from d3stats.inference.shares.binomial_tail import log_fair_pmf, log_fair_tail
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,10 +18,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
-from d3stats.inference._pair_intervals import Kind, PairData, checked_kind
-from d3stats.inference._pair_notes import notes_on
-from d3stats.inference._pair_tests import TESTS, PairTest, Test, paired_tests
-from d3stats.inference._paired_result import PairedDifference
+from d3stats.inference.comparing.pair_intervals import Kind, PairData, checked_kind
+from d3stats.inference.comparing.pair_notes import notes_on
+from d3stats.inference.comparing.pair_tests import TESTS, PairTest, Test, paired_tests
+from d3stats.inference.comparing.paired_result import PairedDifference
 
 __all__ = ["Kind", "PairTest", "PairedDifference", "Test", "paired_difference"]
 

@@ -27,12 +27,12 @@ from __future__ import annotations
 import math
 
 from d3stats._check import integer, number, probability
-from d3stats.inference._power_design import Design, design
-from d3stats.inference._power_exact import mcnemar_power
-from d3stats.inference._power_laws import connor_size, rising_root
-from d3stats.inference._power_pilot import PilotPlan, plan_comparison
-from d3stats.inference._power_plan import Alternative, Goal, PowerPlan, planned, target
-from d3stats.inference._power_plan import Target as _Target
+from d3stats.inference.design.design import Design, design
+from d3stats.inference.design.exact import mcnemar_power
+from d3stats.inference.design.laws import connor_size, rising_root
+from d3stats.inference.design.pilot import PilotPlan, plan_comparison
+from d3stats.inference.design.plan import Alternative, Goal, PowerPlan, planned, target
+from d3stats.inference.design.plan import Target as _Target
 
 __all__ = [
     "Design",

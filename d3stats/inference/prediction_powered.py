@@ -30,9 +30,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, choice, probability
 from d3stats.estimate import Estimate
-from d3stats.inference._judged import cluster_codes, column_of, grouped_error
-from d3stats.inference._powered_sums import best_tuning, bootstrapped, influences, powered_rows, powered_value
 from d3stats.inference._reported import Reported
+from d3stats.inference.corrections.judged import cluster_codes, column_of, grouped_error
+from d3stats.inference.corrections.powered_sums import (
+    best_tuning,
+    bootstrapped,
+    influences,
+    powered_rows,
+    powered_value,
+)
 from d3stats.resampling import cluster_totals
 
 __all__ = ["PredictionPowered", "prediction_powered_difference", "prediction_powered_mean"]

@@ -28,8 +28,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, choice, integer, probability, whole_numbers
 from d3stats.estimate import Estimate
-from d3stats.inference._share_clusters import CLUSTER_KINDS, ClusterKind, clustered_share
-from d3stats.inference._share_limits import KINDS, Kind, limits
+from d3stats.inference.shares.clusters import CLUSTER_KINDS, ClusterKind, clustered_share
+from d3stats.inference.shares.limits import KINDS, Kind, limits
 
 __all__ = ["Kind", "coverage_table", "exact_coverage", "proportion_interval", "share"]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from d3stats._check import choice
 from d3stats._codes import MISSING
 from d3stats.counts import answer_text
-from d3stats.inference._rating_tables import Repeats, long_table
+from d3stats.inference.agreeing.rating_tables import Repeats, long_table
 
 __all__ = ["Ratings", "as_ratings"]
 

@@ -15,9 +15,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice
-from d3stats.inference._pairing import Items, pair
-from d3stats.inference._run_tables import from_frame, from_path, from_trajectories, is_missing
-from d3stats.inference._run_types import ItemMismatch, PairedRuns, Run
+from d3stats.inference.comparing.pairing import Items, pair
+from d3stats.inference.comparing.run_tables import from_frame, from_path, from_trajectories, is_missing
+from d3stats.inference.comparing.run_types import ItemMismatch, PairedRuns, Run
 from d3stats.trajectories import Missing, Trajectories
 
 __all__ = ["ItemMismatch", "Items", "PairedRuns", "Run", "as_run", "pair"]

@@ -145,7 +145,9 @@ def plot_round_bands(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     for j, name in enumerate(names):
         part = checked[checked["quantity"].astype(str) == name].sort_values("round")
         x = column(part["round"])
-        ax.fill_between(x, column(part["low"]), column(part["high"]), color=COLOURS[j], alpha=0.2, linewidth=0)
+        ax.fill_between(
+            x, column(part["low"]), column(part["high"]), color=COLOURS[j], alpha=0.2, linewidth=0
+        )
         ax.plot(x, column(part["mean"]), marker=MARKERS[j], color=COLOURS[j], markersize=4, label=name)
     ax.set_xticks(rounds)
     ax.set_xlabel("round")

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from d3stats.inference._correction_limits import Rates, fieller
 from d3stats.inference.correction import correct_counts, correct_rate
+from d3stats.inference.corrections.limits import Rates, fieller
 from d3stats.inference.proportion import proportion_interval
 from d3stats.inference.share_correction import correct_shares
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from d3stats.inference._rank_sums import Cells, rank_statistic
+from d3stats.inference.agreeing.rank_sums import Cells, rank_statistic
 from d3stats.inference.correlation import correlation, kendall, spearman
 
 KINDS = ("cluster t", "jackknife t", "percentile", "basic", "bca")

@@ -14,8 +14,8 @@ from scipy.optimize import brentq
 from scipy.special import betainc
 from scipy.stats import beta, betabinom, binom
 
-from d3stats.inference._jury_exact import drawn_panels, independent_plurality
-from d3stats.inference._jury_jurors import best_juror
+from d3stats.inference.juries.exact import drawn_panels, independent_plurality
+from d3stats.inference.juries.jurors import best_juror
 from d3stats.inference.jury import JuryCurve, condorcet, jury_curve
 from d3stats.models.betabinom import BetaBinomialMixture
 from d3stats.simulate import simulate

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from d3stats.counts import ConfusionCounts
-from d3stats.inference._chance import pair_statistic
+from d3stats.inference.agreeing.chance import pair_statistic
 from d3stats.inference.fleiss import fleiss_kappa, percent_agreement
 from d3stats.inference.gwet import gwet_ac
 from d3stats.inference.kappa import cohen_kappa, fleiss_cohen_everitt

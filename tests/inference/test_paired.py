@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from d3stats.inference import PairedDifference, paired_difference
-from d3stats.inference._pair_intervals import KINDS
+from d3stats.inference.comparing.pair_intervals import KINDS
 
 DRUG = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
 OTHER = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]

@@ -17,8 +17,8 @@ from scipy import stats
 from scipy.special import chdtri, stdtrit
 from statsmodels.stats.power import TTestPower
 
-from d3stats.inference._pilot_spread import sd_limits
-from d3stats.inference._power_laws import tost_power
+from d3stats.inference.design.laws import tost_power
+from d3stats.inference.design.pilot_spread import sd_limits
 from d3stats.inference.mcnemar import METHODS, mcnemar
 from d3stats.inference.power import (
     mcnemar_power,

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from d3stats.inference._share_clusters import CLUSTER_KINDS
-from d3stats.inference._share_limits import KINDS
 from d3stats.inference.proportion import coverage_table, exact_coverage, proportion_interval, share
+from d3stats.inference.shares.clusters import CLUSTER_KINDS
+from d3stats.inference.shares.limits import KINDS
 
 STATSMODELS = {
     "Wilson": "wilson",

@@ -132,9 +132,7 @@ class MixturePosterior(BayesFit):
         frame = frame.assign(observed=observed)
         for j, column in enumerate(self.distribution.mu.T, start=1):
             low, high = _stack.interval(column, level, kind)
-            frame = frame.assign(
-                **{f"mean_{j}": column.mean(), f"mean_{j}_low": low, f"mean_{j}_high": high}
-            )
+            frame = frame.assign(**{f"mean_{j}": column.mean(), f"mean_{j}_low": low, f"mean_{j}_high": high})
         return frame
 
     def plot(self, ax: Axes | None = None, *, level: float = 0.95) -> Axes:

@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 pytest.importorskip("pymc")
 
 from d3stats.counts import Counts
-from d3stats.models._likelihood import Cells
+from d3stats.models._likelihood import Cells, log_pmf
 from d3stats.models.bayes import _stack
 from d3stats.models.bayes._mixture_density import MixtureDensity, MixturePriors
 from d3stats.models.bayes.mixture import fit_mixture
@@ -23,7 +23,8 @@ from d3stats.models.mixture import fit_beta_binomial_mixture
 SLM7_FIRST = [14, 15, 9, 7, 14, 11, 10, 80]
 
 
-def density_of(weights, k, priors=MixturePriors(), panel=7):
+def density_of(weights, k, priors=None, panel=7):
+    priors = MixturePriors() if priors is None else priors
     table = np.atleast_2d(np.asarray(weights, dtype=float))
     spacing = np.sqrt(np.arange(1.0, len(table)))
     return MixtureDensity(Cells.all_of(panel), table, k, priors, spacing)
@@ -108,8 +109,6 @@ def one():
 def test_one_component_has_the_posterior_of_a_grid(one):
     mu, rho = np.meshgrid(np.linspace(0.005, 0.995, 199), np.linspace(0.0025, 0.9975, 200), indexing="ij")
     cells = Cells.all_of(7)
-    from d3stats.models._likelihood import log_pmf
-
     logp = log_pmf(mu, rho, cells) @ one.counts.weights + stats.beta.logpdf(rho, 1, 3)
     p = np.exp(logp - logp.max())
     p /= p.sum()
@@ -197,7 +196,9 @@ def test_weighted_cells_are_repeated_debates_and_a_seed_is_a_seed():
 
 def test_missing_votes_are_missing_and_not_wrong():
     """All votes that were cast are right: the mean says so, however few were cast."""
-    fit = fit_mixture([1, 2, 3], [1, 2, 3], [20, 20, 20], n_components=1, draws=200, tune=200, chains=1, rng=1)
+    fit = fit_mixture(
+        [1, 2, 3], [1, 2, 3], [20, 20, 20], n_components=1, draws=200, tune=200, chains=1, rng=1
+    )
     assert fit.params["mean[0]"] > 0.9
     assert fit.panel == 3
 
@@ -233,7 +234,9 @@ def test_two_kinds_are_recovered(many):
             assert row["sd"] < 0.01
     table = fit.components()
     assert list(table["quantity"].unique()) == ["weight", "mean", "rho", "precision"]
-    assert table.query("component == 2 and quantity == 'precision'")["median"].item() == pytest.approx(9, rel=0.1)
+    assert table.query("component == 2 and quantity == 'precision'")["median"].item() == pytest.approx(
+        9, rel=0.1
+    )
 
 
 def test_the_figure_shows_observed_shares_and_components(many):
@@ -283,7 +286,10 @@ def test_the_same_model_in_pymc_has_the_same_density():
         down = pt.log(((1 - mean) * (1 - rho))[:, None] + rho[:, None] * i)
         norm = pt.log((1 - rho)[:, None] + rho[:, None] * i)
         log_f = (
-            up @ cells.below_successes + down @ cells.below_failures - norm @ cells.below_trials + cells.log_choose
+            up @ cells.below_successes
+            + down @ cells.below_failures
+            - norm @ cells.below_trials
+            + cells.log_choose
         )
         joint = pt.log(pt.sum(pt.exp(log_f) * weight[:, None], axis=0))
         pm.Potential("votes", pt.dot(np.asarray(SLM7_FIRST, dtype=float), joint))

@@ -28,7 +28,10 @@ LAWS = {
 def counts_of(laws, debates, panel=5):
     weights = {r: np.round(debates * law.pmf(panel)) for r, law in laws.items()}
     return RoundCounts.from_rounds(
-        {r: Counts.from_columns(range(panel + 1), [panel] * (panel + 1), weights=w) for r, w in weights.items()}
+        {
+            r: Counts.from_columns(range(panel + 1), [panel] * (panel + 1), weights=w)
+            for r, w in weights.items()
+        }
     )
 
 

@@ -29,9 +29,7 @@ def log_of_votes(truth, rng):
 
 def posterior_of(draws: int, tune: int, assumed: MixturePriors = PRIORS):
     def fit(counts, rng):
-        density = MixtureDensity(
-            CELLS, counts[None].astype(np.float64), COMPONENTS, assumed, np.empty(0)
-        )
+        density = MixtureDensity(CELLS, counts[None].astype(np.float64), COMPONENTS, assumed, np.empty(0))
         natural, *_ = posterior_points(density, draws, tune, 1, 0.9, rng)
         return flat({name: natural[name][:, :, 0] for name in ("weight", "mean", "rho")})
 
@@ -59,3 +57,47 @@ def ranks_of(n_fits: int, draws: int, tune: int, n_draws: int, seed: int) -> Sim
         quantities=quantities,
         rng=seed,
     )
+
+
+@pytest.fixture(scope="module")
+def few():
+    return ranks_of(n_fits=8, draws=160, tune=200, n_draws=19, seed=5)
+
+
+def test_ranks_of_a_few_fits_are_ranks_and_hold_no_surprise(few):
+    """Eight fits can refute a gross error only: the exact law of so few ranks is used."""
+    assert few.ranks.shape == (8, 9)
+    assert few.ranks.min() >= 0
+    assert few.ranks.max() <= 19
+    assert few.p_holm > 0.001
+    inside = [estimate.value for estimate in few.coverage(0.9)]
+    assert np.mean(inside) > 0.6
+
+
+def test_weights_of_two_components_mirror_each_other(few):
+    first, second = (few.ranks[:, few.names.index(f"weight[{j}]")] for j in (0, 1))
+    np.testing.assert_array_equal(first + second, 19)
+
+
+def test_the_same_seed_simulates_the_same_ranks(few):
+    again = ranks_of(n_fits=1, draws=160, tune=200, n_draws=19, seed=5)
+    np.testing.assert_array_equal(again.ranks[0], few.ranks[0])
+
+
+@pytest.mark.slow
+def test_the_posterior_is_calibrated():
+    """Talts et al. (2018): 210 data sets from the prior, chi-square of the ranks, Holm over nine quantities."""
+    found = ranks_of(n_fits=210, draws=500, tune=300, n_draws=19, seed=11)
+    assert found.uniform(0.01), str(found)
+    for estimate in found.coverage(0.9):
+        assert estimate.low - 0.02 < 0.9 < estimate.high + 0.02, str(estimate)
+
+
+@pytest.mark.slow
+def test_calibration_refutes_a_fit_with_another_prior():
+    """Believing correlations near 0 when they are not is seen in their ranks."""
+    wrong = MixturePriors(rho_a=1.0, rho_b=30.0)
+    found = simulation_ranks(
+        truth_from_prior, log_of_votes, posterior_of(200, 200, wrong), n_fits=60, n_draws=19, rng=3
+    )
+    assert not found.uniform(0.01)

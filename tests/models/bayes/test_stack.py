@@ -103,7 +103,11 @@ def test_another_python_gives_the_same_intervals():
         pytest.skip("NOT CHECKED: no second Python with PyMC (set D3STATS_OTHER_PYTHON)")
     path = os.pathsep.join([str(ROOT), str(Path(__file__).parent)])
     done = subprocess.run(
-        [other, "-c", SCRIPT], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": path}, timeout=300
+        [other, "-c", SCRIPT],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": path},
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     theirs = json.loads(done.stdout.splitlines()[-1])
@@ -175,7 +179,7 @@ def test_the_same_seed_gives_the_same_draws():
 
 def test_chains_that_disagree_are_seen_and_constants_have_no_r_hat():
     rng = np.random.default_rng(1)
-    apart = rng.normal(size=(2, 200)) + [[0.0], [5.0]]
+    apart = rng.normal([[0.0], [5.0]], 1.0, size=(2, 200))
     idata = _stack.from_draws({"apart": apart, "still": np.ones((2, 200))})
     rows = _stack.summary_rows(idata, ["apart", "still"])
     assert rows.loc["apart", "rhat"] > 1.5
@@ -186,7 +190,9 @@ def test_chains_that_disagree_are_seen_and_constants_have_no_r_hat():
 def test_packed_draws_come_back():
     values = np.arange(24.0).reshape(2, 4, 3)
     diverging = np.array([[False, True, False, False], [True, False, False, False]])
-    idata = _stack.from_draws({"v": values}, sample_stats={"diverging": diverging}, observed_data={"y": [1, 2]})
+    idata = _stack.from_draws(
+        {"v": values}, sample_stats={"diverging": diverging}, observed_data={"y": [1, 2]}
+    )
     np.testing.assert_array_equal(_stack.draws_of(idata, "v"), values)
     assert _stack.divergences(idata) == 2
     assert set(_stack.groups(idata)) >= {"posterior", "sample_stats", "observed_data"}
@@ -217,7 +223,9 @@ def test_a_cell_of_weight_three_is_three_equal_observations():
     y = np.array([0.3, 0.3, 0.3, -1.0])
     mean, log_likelihood = _normal_mean_posterior(y)
     whole = _stack.loo(_stack.from_draws({"mean": mean}, log_likelihood={"y": log_likelihood}))
-    cells = _stack.loo(_stack.from_draws({"mean": mean}, log_likelihood={"y": log_likelihood[..., 2:]}), [3, 1])
+    cells = _stack.loo(
+        _stack.from_draws({"mean": mean}, log_likelihood={"y": log_likelihood[..., 2:]}), [3, 1]
+    )
     for name in ("elpd", "se", "p_loo", "n_obs"):
         assert getattr(cells, name) == pytest.approx(getattr(whole, name), rel=1e-9), name
 
@@ -260,7 +268,9 @@ def test_divergences_lead_to_a_second_run_that_is_reported():
 
     def run(accept, rng):
         tried.append(accept)
-        return _stack.sample_density(funnel, np.zeros((1, 6)), draws=200, tune=200, target_accept=accept, rng=rng)
+        return _stack.sample_density(
+            funnel, np.zeros((1, 6)), draws=200, tune=200, target_accept=accept, rng=rng
+        )
 
     idata, used, notes = drawn(run, target_accept=0.7, retry_accept=0.95, rng=2)
     assert tried == [0.7, 0.95]
@@ -271,7 +281,9 @@ def test_divergences_lead_to_a_second_run_that_is_reported():
 
 def test_a_clean_run_is_drawn_once():
     idata, used, notes = drawn(
-        lambda accept, rng: _stack.sample_density(normal, [[0.0]], draws=20, tune=50, target_accept=accept, rng=rng),
+        lambda accept, rng: _stack.sample_density(
+            normal, [[0.0]], draws=20, tune=50, target_accept=accept, rng=rng
+        ),
         rng=1,
     )
     assert (_stack.divergences(idata), used, notes) == (0, 0.9, ())

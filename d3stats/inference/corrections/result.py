@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats.estimate import Estimate
-from d3stats.inference._correction_limits import Rates, clearly_tells_apart
 from d3stats.inference._reported import Reported
+from d3stats.inference.corrections.limits import Rates, clearly_tells_apart
 from d3stats.inference.proportion import share
 
 Floats = NDArray[np.float64]

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from d3stats._check import RngLike
 from d3stats.estimate import Estimate
-from d3stats.inference._coefficient import ONE_CLUSTER, two_sided
-from d3stats.inference._rank_sums import Cells, rank_statistic
+from d3stats.inference.agreeing.coefficient import ONE_CLUSTER, two_sided
+from d3stats.inference.agreeing.rank_sums import Cells, rank_statistic
 from d3stats.resampling import LimitsKind, Statistic, bootstrap_limits, cluster_t, cluster_totals, jackknife
 from d3stats.resampling.bootstrap import FEW_CLUSTERS
 

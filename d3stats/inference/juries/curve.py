@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from d3stats._check import integer, number
 from d3stats.estimate import Estimate
-from d3stats.inference._jury_exact import condorcet
-from d3stats.inference._jury_jurors import estimated
-from d3stats.inference._jury_sums import JurySums
+from d3stats.inference.juries.exact import condorcet
+from d3stats.inference.juries.jurors import estimated
+from d3stats.inference.juries.sums import JurySums
 from d3stats.resampling import Statistic, bootstrap_limits, cluster_t
 
 Floats = NDArray[np.float64]

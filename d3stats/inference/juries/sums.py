@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc
 
 from d3stats._codes import MISSING
-from d3stats.inference._jury_exact import drawn_panels, independent_plurality
+from d3stats.inference.juries.exact import drawn_panels, independent_plurality
 from d3stats.inference.ratings import Ratings
 from d3stats.resampling import Statistic
 

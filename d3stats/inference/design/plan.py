@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from d3stats._check import choice, number, probability
-from d3stats.inference._power_design import Design
-from d3stats.inference._power_laws import connor_power, t_power, tost_power
+from d3stats.inference.design.design import Design
+from d3stats.inference.design.laws import connor_power, t_power, tost_power
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -256,7 +256,7 @@ def planned(
     test = goal.test(plan)
     enumerated = {}
     if test == "McNemar" and n_questions <= _ENUMERATED:
-        from d3stats.inference._power_exact import mcnemar_power
+        from d3stats.inference.design.exact import mcnemar_power
 
         psi = plan.discordance_at(effect)
         for method in ("exact", "mid-p"):

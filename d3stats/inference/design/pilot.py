@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import integer, number, probability
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
-from d3stats.inference._pilot_spread import intraclass, sd_limits
-from d3stats.inference._power_laws import rising_root
-from d3stats.inference._power_plan import Alternative, Goal, Target, target
-from d3stats.inference._share_clusters import FEW
+from d3stats.inference.design.laws import rising_root
+from d3stats.inference.design.pilot_spread import intraclass, sd_limits
+from d3stats.inference.design.plan import Alternative, Goal, Target, target
+from d3stats.inference.shares.clusters import FEW
 
 if TYPE_CHECKING:
     from d3stats.inference.runs import PairedRuns

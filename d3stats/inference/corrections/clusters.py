@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import RngLike
-from d3stats.inference._correction_limits import Rates, fieller
-from d3stats.inference._correction_result import CorrectedRate, pairs_of, refuse_blind, refuse_empty, reported
-from d3stats.inference._judged import grouped_error
+from d3stats.inference.corrections.judged import grouped_error
+from d3stats.inference.corrections.limits import Rates, fieller
+from d3stats.inference.corrections.result import CorrectedRate, pairs_of, refuse_blind, refuse_empty, reported
 from d3stats.resampling import bootstrap_limits, cluster_totals
 
 Floats = NDArray[np.float64]

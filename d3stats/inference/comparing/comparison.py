@@ -11,8 +11,8 @@ import pandas as pd
 from d3stats._check import choice
 from d3stats._latex import booktabs
 from d3stats.estimate import Estimate, estimates_frame
-from d3stats.inference._pair_tests import said_p
-from d3stats.inference._paired_result import PairedDifference
+from d3stats.inference.comparing.pair_tests import said_p
+from d3stats.inference.comparing.paired_result import PairedDifference
 from d3stats.inference.margins import Better, MarginTests, equivalence, noninferiority
 
 if TYPE_CHECKING:

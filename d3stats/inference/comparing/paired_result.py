@@ -10,8 +10,8 @@ import pandas as pd
 
 from d3stats._check import RngLike, as_rng, choice, probability
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
-from d3stats.inference._pair_intervals import KINDS, PairData
-from d3stats.inference._pair_tests import PairTest, said_p
+from d3stats.inference.comparing.pair_intervals import KINDS, PairData
+from d3stats.inference.comparing.pair_tests import PairTest, said_p
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

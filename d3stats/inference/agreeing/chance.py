@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats.inference._coefficient import Statistic
+from d3stats.inference.agreeing.coefficient import Statistic
 from d3stats.inference.ratings import Ratings
 
 Floats = NDArray[np.float64]

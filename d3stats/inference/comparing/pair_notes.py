@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from d3stats.inference._pair_intervals import PairData
-from d3stats.inference._pair_tests import PairTest
+from d3stats.inference.comparing.pair_intervals import PairData
+from d3stats.inference.comparing.pair_tests import PairTest
 
 __all__ = ["FEW_CLUSTERS", "notes_on"]
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats.inference._chance import agreement_weights, need_pairs, ordering_note, panel_columns
-from d3stats.inference._coefficient import Coefficient, How, Statistic, limits
+from d3stats.inference.agreeing.chance import agreement_weights, need_pairs, ordering_note, panel_columns
+from d3stats.inference.agreeing.coefficient import Coefficient, How, Statistic, limits
 from d3stats.inference.ratings import Ratings
 
 Floats = NDArray[np.float64]

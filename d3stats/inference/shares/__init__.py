@@ -1,0 +1,1 @@
+"""Behind `proportion` and `mcnemar`: limits of a share and binomial tails."""
