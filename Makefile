@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 WORKERS ?= 2
+TESTS ?=
 BIN := $(VENV)/bin
 DEV := $(VENV)/.stamp-dev
 RUNTIME := $(VENV)/.stamp-runtime
@@ -11,7 +12,7 @@ export MPLBACKEND := Agg
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-all-pythons bench lint format figures docs clean
+.PHONY: help setup demo test test-slow test-all-pythons test-bayes-pythons bench lint format figures docs clean
 
 help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,7 +39,7 @@ demo: $(RUNTIME)  ## install what running needs and show what d3stats does
 	$(BIN)/d3stats demo
 
 test: $(DEV)  ## run the tests (the slow ones and the benchmarks are left out)
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" --ignore=tests/benchmarks --benchmark-disable
+	$(BIN)/python -m pytest $(TESTS) -n $(WORKERS) -m "not slow" --ignore=tests/benchmarks --benchmark-disable
 
 test-slow: $(DEV)  ## run the slow tests: coverage and recovery at full size
 	HYPOTHESIS_PROFILE=slow $(BIN)/python -m pytest -n $(WORKERS) -m slow --ignore=tests/benchmarks --benchmark-disable
@@ -47,11 +48,14 @@ test-all-pythons:  ## run the tests under each of Python 3.11, 3.12 and 3.13 tha
 	@found=0; failed=; for v in 3.11 3.12 3.13; do \
 	  if python$$v -c '' 2>/dev/null; then \
 	    found=1; echo "== Python $$v"; \
-	    $(MAKE) --no-print-directory test PYTHON=python$$v VENV=.venv-$$v || failed="$$failed $$v"; \
+	    $(MAKE) --no-print-directory test PYTHON=python$$v VENV=.venv-$$v TESTS="$(TESTS)" || failed="$$failed $$v"; \
 	  else echo "== Python $$v: not on this machine, not tested"; fi; \
 	done; \
 	test $$found = 1 || { echo "none of Python 3.11, 3.12, 3.13 was found" >&2; exit 1; }; \
 	test -z "$$failed" || { echo "failed under:$$failed" >&2; exit 1; }
+
+test-bayes-pythons:  ## run the tests of the Bayesian models under each of these Pythons: both generations of PyMC
+	@$(MAKE) --no-print-directory test-all-pythons TESTS="tests/models/bayes tests/plotting/test_mixture_posterior.py"
 
 bench: $(DEV)  ## measure speed (tests/benchmarks)
 	$(BIN)/python -m pytest tests/benchmarks --benchmark-only --benchmark-columns=min,median,iqr,rounds

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from d3stats import datasets, inference, planning, plotting, simulate, stopping, theory, worlds
     from d3stats.counts import ConfusionCounts, Counts, RoundCounts, TransitionCounts
+    from d3stats.inference.agreement import agreement
+    from d3stats.inference.bias import position_bias
     from d3stats.inference.compare import compare
+    from d3stats.inference.jury import jury_curve
+    from d3stats.inference.kappa import cohen_kappa
+    from d3stats.inference.power import plan_comparison, sample_size
+    from d3stats.inference.prediction_powered import prediction_powered_mean
     from d3stats.log.importers import import_log
     from d3stats.log.read import read_log
     from d3stats.log.scan import count_log
@@ -44,7 +50,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "agreement": "d3stats.inference.agreement",
+    "cohen_kappa": "d3stats.inference.kappa",
     "compare": "d3stats.inference.compare",
+    "jury_curve": "d3stats.inference.jury",
+    "plan_comparison": "d3stats.inference.power",
+    "position_bias": "d3stats.inference.bias",
+    "prediction_powered_mean": "d3stats.inference.prediction_powered",
+    "sample_size": "d3stats.inference.power",
     "martingale_test": "d3stats.models.martingale",
     "separation": "d3stats.models.separation",
     "signed_gap_posterior": "d3stats.models.signed_gap",
@@ -105,7 +118,9 @@ __all__ = [
     "TransitionCounts",
     "Unanimity",
     "__version__",
+    "agreement",
     "calibrate",
+    "cohen_kappa",
     "compare",
     "count_log",
     "datasets",
@@ -118,16 +133,21 @@ __all__ = [
     "gap_posterior",
     "import_log",
     "inference",
+    "jury_curve",
     "likelihood_ratio_test",
     "martingale_test",
     "plan",
+    "plan_comparison",
     "planning",
     "plotting",
+    "position_bias",
+    "prediction_powered_mean",
     "read_log",
     "read_study",
     "replay",
     "risk_controlled",
     "rounds_drift",
+    "sample_size",
     "scan",
     "separation",
     "signed_gap_posterior",

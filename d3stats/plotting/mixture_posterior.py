@@ -18,7 +18,7 @@ __all__ = ["plot_mixture_posterior", "plot_round_bands"]
 COLUMNS = ("successes", "observed", "predicted", "low", "high")
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P")
-_LANE = 0.055
+_LANE = 0.085
 """Height that one component's mean takes above the bars, of the axis."""
 
 
@@ -97,14 +97,35 @@ def plot_mixture_posterior(frame: pd.DataFrame, *, ax: Axes | None = None) -> Ax
     room = 1 + 1.2 * _LANE * len(components)
     for j, name in enumerate(components):
         y = top * (1 + _LANE * (j + 0.5))
-        centre = panel * float(checked[name].iloc[0])
-        if f"{name}_low" in given and f"{name}_high" in given:
-            ends = [panel * float(checked[f"{name}_{end}"].iloc[0]) for end in ("low", "high")]
-            ax.plot(ends, [y, y], color=COLOURS[j], linewidth=1.6, solid_capstyle="butt", zorder=2)
+        limits = [f"{name}_{end}" for end in ("low", "high")]
+        shown = limits if set(limits) <= set(given) else [name, name]
+        ends = [panel * float(checked[column_name].iloc[0]) for column_name in shown]
+        ax.plot(ends, [y, y], color=COLOURS[j], linewidth=1.6, solid_capstyle="butt", zorder=2)
         label = f"mean of component {name.removeprefix('mean_')}"
+        centre = panel * float(checked[name].iloc[0])
         ax.plot([centre], [y], MARKERS[j], color=COLOURS[j], markersize=4.5, label=label, zorder=3)
-    # Bars are highest at the ends as a rule, so the legend stands above.
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize="small", frameon=False)
+        # The name stands on the side that has room.
+        left = sum(ends) > panel
+        where, align, shift = (min(ends), "right", -4) if left else (max(ends), "left", 4)
+        ax.annotate(
+            label,
+            (where, y),
+            (shift, 0),
+            textcoords="offset points",
+            ha=align,
+            va="center",
+            fontsize="x-small",
+        )
+    handles, labels = ax.get_legend_handles_labels()
+    kept = [k for k, text in enumerate(labels) if not text.startswith("mean of")]
+    ax.legend(
+        [handles[k] for k in kept],
+        [labels[k] for k in kept],
+        loc="upper center",
+        bbox_to_anchor=(0.45, 1 / room),
+        fontsize="small",
+        frameon=False,
+    )
     ax.set_ylim(0, top * room)
     ax.set_xlim(-0.6, panel + 0.6)
     ax.set_xticks(at if panel <= 12 else np.unique(np.linspace(0, panel, 7).round().astype(int)))

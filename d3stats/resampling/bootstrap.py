@@ -7,7 +7,8 @@ row of weights times a table of cluster totals; no row of data is copied and not
 Assumptions: clusters are drawn alike and independently; the statistic is a smooth function of sums. The limits
 are first-order right (percentile, basic) or second-order right (BCa, studentised) as the number of clusters grows.
 
-References: Efron (1979, 1987); Davison and Hinkley (1997), chapters 2, 3.8 and 5; Field and Welsh (2007).
+References: Efron (1979, 1987); Davison and Hinkley (1997), chapters 2, 3.8 and 5; Field and Welsh (2007); Hesterberg
+(2015).
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ class BootstrapLimits:
         "" or why there is no interval, one per value.
     note : str
         What a reader must know of all of them, "" when nothing.
+    expanded : bool
+        Whether quantiles were taken further out for the number of clusters.
     """
 
     estimate: Floats
@@ -67,6 +70,7 @@ class BootstrapLimits:
     n_clusters: int
     reasons: tuple[str, ...]
     note: str
+    expanded: bool = False
 
     def interval(self, value: int = 0) -> tuple[float, float] | tuple[None, None]:
         """Return the limits of one value, or (None, None) where there are none."""
@@ -101,15 +105,15 @@ class Bootstrap:
     times: NDArray[np.int64] = field(repr=False)
     alike: tuple[str, ...]
 
-    def limits(self, kind: LimitsKind, *, level: float = 0.95) -> BootstrapLimits:
+    def limits(self, kind: LimitsKind, *, level: float = 0.95, expand: bool = False) -> BootstrapLimits:
         """Return limits of one kind from these replicates; see :func:`bootstrap_limits`."""
-        choice("kind", kind, _KINDS)
-        level = probability("level", level, open_interval=True)
+        level = _checked(kind, level, expand)
         if kind == "studentised" and self.errors is None:
             raise ValueError("errors must be True in bootstrap(...) for studentised limits; got errors=False")
-        ends = [self._ends(j, kind, level) for j in range(len(self.estimate))]
-        undefined = np.isnan(self.replicates)
         n_clusters = int(self.times.sum())
+        reach = quantiles.expanded_level(level, n_clusters) if expand else level
+        ends = [self._ends(j, kind, reach) for j in range(len(self.estimate))]
+        undefined = np.isnan(self.replicates)
         return BootstrapLimits(
             estimate=self.estimate,
             se=_spread(self.replicates),
@@ -122,6 +126,7 @@ class Bootstrap:
             n_clusters=n_clusters,
             reasons=tuple(e.reason for e in ends),
             note=_note(n_clusters, undefined),
+            expanded=expand,
         )
 
     def _ends(self, j: int, kind: LimitsKind, level: float) -> quantiles.Ends:
@@ -216,6 +221,7 @@ def bootstrap_limits(
     n_boot: int = 10_000,
     rng: RngLike = None,
     multiplicity: ArrayLike | None = None,
+    expand: bool = False,
 ) -> BootstrapLimits:
     """Return bootstrap limits of a function of sums, resampling whole clusters.
 
@@ -236,6 +242,9 @@ def bootstrap_limits(
     rng : Generator, int or None
     multiplicity : array_like of int, shape (clusters,), optional
         How often each row occurs; by default once. Counts in cells are ``totals=numpy.eye(q)`` with the cells here.
+    expand : bool
+        Take quantiles further out, so that z times sqrt((G - 1) / G) becomes Student's t of G - 1 (Hesterberg, 2015,
+        section 3.2). Not for studentised limits, whose quantiles are drawn.
 
     Returns
     -------
@@ -246,7 +255,7 @@ def bootstrap_limits(
     Raises
     ------
     ValueError
-        Fewer than two clusters, or a statistic that is undefined on the data.
+        Fewer than two clusters, a statistic that is undefined on the data, or `expand` with studentised limits.
 
     Examples
     --------
@@ -256,8 +265,7 @@ def bootstrap_limits(
     >>> accuracy.estimate.tolist(), [round(limit, 2) for limit in accuracy.interval()]
     ([0.65], [0.56, 0.73])
     """
-    choice("kind", kind, _KINDS)
-    probability("level", level, open_interval=True)
+    _checked(kind, level, expand)
     draws = bootstrap(
         totals,
         statistic,
@@ -266,7 +274,16 @@ def bootstrap_limits(
         errors=kind == "studentised",
         multiplicity=multiplicity,
     )
-    return draws.limits(kind, level=level)
+    return draws.limits(kind, level=level, expand=expand)
+
+
+def _checked(kind: str, level: float, expand: bool) -> float:
+    choice("kind", kind, _KINDS)
+    if expand and kind == "studentised":
+        raise ValueError(
+            "expand must be False with kind='studentised', whose quantiles are drawn; got expand=True"
+        )
+    return probability("level", level, open_interval=True)
 
 
 def _drawn(totals: Floats, times: NDArray[np.int64], n_boot: int, generator: np.random.Generator) -> Floats:

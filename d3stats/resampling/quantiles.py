@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Ends", "basic_ends", "bca_ends", "percentile_ends", "studentised_ends"]
+__all__ = ["Ends", "basic_ends", "bca_ends", "expanded_level", "percentile_ends", "studentised_ends"]
 
 Floats = NDArray[np.float64]
 _INFINITE = 1e300
@@ -23,6 +23,18 @@ class Ends(NamedTuple):
 
 def no_ends(reason: str) -> Ends:
     return Ends(np.nan, np.nan, reason)
+
+
+def expanded_level(level: float, n_clusters: int) -> float:
+    """Return the level whose normal quantile is Student's at `level`, times sqrt(G / (G - 1)) (Hesterberg, 2015, 3.2).
+
+    Replicates vary as if G clusters were known to be all there are: their variance lacks G / (G - 1), and their
+    quantiles are in effect normal ones.
+    """
+    from scipy.special import ndtr, stdtrit
+
+    quantile = float(stdtrit(n_clusters - 1, (1.0 + level) / 2.0)) * np.sqrt(n_clusters / (n_clusters - 1))
+    return 1.0 - 2.0 * float(ndtr(-quantile))
 
 
 def percentile_ends(replicates: Floats, level: float) -> Ends:

@@ -33,7 +33,14 @@ Ints = NDArray[np.int64]
 Config = Mapping[str, Any]
 
 STATISTICS = ("accuracy", "difference", "kappa", "score")
-RESAMPLED = ("percentile", "basic", "bca", "studentised")
+RESAMPLED: dict[str, dict[str, Any]] = {
+    "percentile": {"kind": "percentile"},
+    "basic": {"kind": "basic"},
+    "bca": {"kind": "bca"},
+    "percentile expanded": {"kind": "percentile", "expand": True},
+    "bca expanded": {"kind": "bca", "expand": True},
+    "studentised": {"kind": "studentised"},
+}
 METHODS = (*RESAMPLED, "cluster t", "naive t")
 TESTS = ("cluster t", "sign flip", "studentised", "naive t", "naive sign flip")
 
@@ -115,7 +122,7 @@ def coverage_cell(config: Config, n_clusters: int, icc: float, replicates: int) 
         rows, cluster = draw(world, accuracy, n_clusters, icc, rng)
         totals = cluster_totals(rows, cluster)
         draws = bootstrap(totals, statistics, n_boot=config["n_boot"], rng=rng, errors=True)
-        found = [draws.limits(kind, level=level) for kind in RESAMPLED]
+        found = [draws.limits(**how, level=level) for how in RESAMPLED.values()]
         found += [cluster_t(x, statistics, level=level) for x in (totals, rows)]
         low[i], high[i] = ([getattr(x, end) for x in found] for end in ("low", "high"))
     given = ~np.isnan(low)

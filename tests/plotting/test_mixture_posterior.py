@@ -54,8 +54,9 @@ def test_component_means_stand_at_their_share_of_the_panel():
 def test_components_are_optional_and_so_are_their_limits():
     plain = plot_mixture_posterior(frame()[["successes", "observed", "predicted", "low", "high"]])
     assert len(plain.get_legend().get_texts()) == 2
+    assert not plain.texts
     ax = plot_mixture_posterior(frame().drop(columns=["mean_1_low", "mean_1_high"]))
-    assert len(ax.get_legend().get_texts()) == 4
+    assert [text.get_text() for text in ax.texts] == ["mean of component 1", "mean of component 2"]
 
 
 def test_a_given_axes_is_drawn_on_and_returned():

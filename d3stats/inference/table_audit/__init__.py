@@ -1,6 +1,7 @@
 """Do a table's numbers go together? Each printed number held against the others, rounding allowed for.
 
-Who may live here: one check a file, a pure function of printed numbers that returns a `Finding`.
+Who may live here: one check a file, a pure function of printed numbers that returns a `Finding`; and the audit of a
+user's table, which runs those that its columns allow.
 """
 
 from __future__ import annotations
@@ -10,21 +11,28 @@ from d3stats.inference.table_audit.arithmetic import (
     check_difference,
     check_ratio,
     check_relative_gain,
-    check_within_parts,
 )
 from d3stats.inference.table_audit.finding import Finding, findings_frame, findings_latex
+from d3stats.inference.table_audit.kappa_labels import check_kappa_of_labels, kappa_range
 from d3stats.inference.table_audit.kappa_share import check_kappas, majority_share
 from d3stats.inference.table_audit.paired_binary import (
     Discordance,
     check_gains_and_losses,
     check_paired_t,
     discordance,
-    p_range,
     paired_counts,
 )
+from d3stats.inference.table_audit.price import check_one_price
 from d3stats.inference.table_audit.printed import Printed, printed
 from d3stats.inference.table_audit.shares import check_share, counts_of_share, possible_sizes
+from d3stats.inference.table_audit.significance import check_p_values, check_significance, p_range
 from d3stats.inference.table_audit.student import check_common_df, check_t_and_p, implied_df
+from d3stats.inference.table_audit.wholes import (
+    check_extremes,
+    check_grouped_mean,
+    check_same,
+    check_within_parts,
+)
 
 __all__ = [
     "Discordance",
@@ -33,12 +41,19 @@ __all__ = [
     "check_average",
     "check_common_df",
     "check_difference",
+    "check_extremes",
     "check_gains_and_losses",
+    "check_grouped_mean",
+    "check_kappa_of_labels",
     "check_kappas",
+    "check_one_price",
+    "check_p_values",
     "check_paired_t",
     "check_ratio",
     "check_relative_gain",
+    "check_same",
     "check_share",
+    "check_significance",
     "check_t_and_p",
     "check_within_parts",
     "counts_of_share",
@@ -46,6 +61,7 @@ __all__ = [
     "findings_frame",
     "findings_latex",
     "implied_df",
+    "kappa_range",
     "majority_share",
     "p_range",
     "paired_counts",

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from d3stats.inference.table_audit.finding import Finding
 from d3stats.inference.table_audit.printed import Printed, printed
 
-__all__ = ["check_average", "check_difference", "check_ratio", "check_relative_gain", "check_within_parts"]
+__all__ = ["check_average", "check_difference", "check_ratio", "check_relative_gain", "held"]
 
 Number = str | float | Printed
 
@@ -27,7 +27,7 @@ def check_difference(
     '3.4 (3.3 to 3.5)'
     """
     a, b, said = printed(new), printed(old), printed(stated)
-    return _held(check, place, said, a.value - b.value, a.low - b.high, a.high - b.low)
+    return held(check, place, said, a.value - b.value, a.low - b.high, a.high - b.low)
 
 
 def check_ratio(
@@ -43,7 +43,7 @@ def check_ratio(
     a, b, said = printed(above), printed(below), printed(stated)
     _positive("below", b)
     _positive("above", a)
-    return _held(check, place, said, a.value / b.value, a.low / b.high, a.high / b.low)
+    return held(check, place, said, a.value / b.value, a.low / b.high, a.high / b.low)
 
 
 def check_relative_gain(
@@ -58,7 +58,7 @@ def check_relative_gain(
     """
     a, b, said = printed(new), printed(old), printed(stated)
     _positive("old", b)
-    return _held(
+    return held(
         check,
         place,
         said,
@@ -94,48 +94,32 @@ def check_average(
         sum(w * v for w, v in zip(shares, values, strict=True)) / total
         for values in ([p.low for p in given], [p.value for p in given], [p.high for p in given])
     )
-    return _held(check, place, printed(stated), mid, low, high)
+    return held(check, place, printed(stated), mid, low, high)
 
 
-def check_within_parts(
-    parts: Sequence[Number], whole: Number, *, place: str, check: str = "a whole lies among its parts"
-) -> Finding:
-    """Check that the whole is some average of its parts, whatever their sizes.
+def held(check: str, place: str, said: Printed, value: float, low: float, high: float) -> Finding:
+    """Hold a printed number against what the entries imply: `value` as printed, `low` to `high` as rounded.
 
-    Examples
-    --------
-    >>> check_within_parts(["80.6", "80.9"], "85.1", place="5.2").verdict
-    'inconsistent'
+    A number that only digits beyond the printed ones can give is consistent, and the finding says so.
     """
-    given, said = [printed(p) for p in parts], printed(whole)
-    low, high = min(p.low for p in given), max(p.high for p in given)
     fits = said.covers(low, high)
     return Finding(
         check=check,
         place=place,
         printed=str(said),
-        implied=f"between {_text(min(p.value for p in given))} and {_text(max(p.value for p in given))}",
+        implied=f"{shown(value)} ({shown(low)} to {shown(high)})",
         verdict="consistent" if fits else "inconsistent",
-        needed="" if fits else "items that belong to none of the parts, or other items in the parts",
+        needed=("" if said.covers(value) else "digits beyond the printed ones")
+        if fits
+        else "other entries than those printed",
     )
 
 
-def _held(check: str, place: str, said: Printed, value: float, low: float, high: float) -> Finding:
-    fits = said.covers(low, high)
-    return Finding(
-        check=check,
-        place=place,
-        printed=str(said),
-        implied=f"{_text(value)} ({_text(low)} to {_text(high)})",
-        verdict="consistent" if fits else "inconsistent",
-        needed="" if fits else "other entries than those printed",
-    )
+def shown(value: float) -> str:
+    """Write a number to four significant digits."""
+    return f"{round(value, 10):.4g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def _positive(name: str, value: Printed) -> None:
     if value.low <= 0:
         raise ValueError(f"{name} must be > 0 whatever its rounding; got {value.text!r}")
-
-
-def _text(value: float) -> str:
-    return f"{round(value, 10):.4g}"

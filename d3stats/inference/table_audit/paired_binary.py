@@ -10,22 +10,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
-
 from d3stats._check import integer, number, probability
-from d3stats.inference.mcnemar import mcnemar
 from d3stats.inference.table_audit.finding import Finding
 from d3stats.inference.table_audit.printed import Printed, printed
 from d3stats.inference.table_audit.shares import counts_of_share
 
-__all__ = [
-    "Discordance",
-    "check_gains_and_losses",
-    "check_paired_t",
-    "discordance",
-    "p_range",
-    "paired_counts",
-]
+__all__ = ["Discordance", "check_gains_and_losses", "check_paired_t", "discordance", "paired_counts"]
 
 Number = str | float | Printed
 
@@ -135,32 +125,3 @@ def check_gains_and_losses(gained: Number, lost: Number, difference: Number, *, 
         verdict="consistent" if fits else "inconsistent",
         needed="" if fits else '"improves" must mean something else than a verdict that becomes right',
     )
-
-
-def p_range(old: Number, new: Number, n: int, *, percent: bool = True) -> tuple[float, float, float]:
-    """Return the p-value of two independent shares, and the least and largest exact McNemar p, at n items.
-
-    Examples
-    --------
-    >>> [round(p, 2) for p in p_range("85.1", "86.3", 80)]
-    [0.82, 1.0, 1.0]
-    """
-    n = integer("n", n, minimum=1)
-    pairs = [(i, j) for i in _near(old, n, percent) for j in _near(new, n, percent)]
-    i, j = pairs[0]
-    pooled = (i + j) / (2 * n)
-    z = 0.0 if i == j else (j - i) / n / math.sqrt(2 * pooled * (1 - pooled) / n)
-    apart = float(2 * special.ndtr(-abs(z)))
-    exact = [
-        mcnemar(lost, lost + j - i).p_value
-        for i, j in pairs
-        for lost in range(max(0, i - j), min(i, n - j) + 1)
-        if lost + lost + j - i > 0
-    ]
-    return apart, min(exact, default=1.0), max(exact, default=1.0)
-
-
-def _near(share: Number, n: int, percent: bool) -> tuple[int, ...]:
-    counts = counts_of_share(share, n, percent=percent)
-    value = printed(share).value * (0.01 if percent else 1.0)
-    return counts or (round(value * n),)

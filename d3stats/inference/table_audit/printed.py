@@ -46,6 +46,10 @@ class Printed:
         """Largest value that is printed so."""
         return round(self.value + self.half_unit, 12)
 
+    def taken_exactly(self) -> Printed:
+        """Return the same number as if no digit had been cut off."""
+        return Printed(self.text, self.value, 0.0)
+
     def scaled(self, factor: float) -> Printed:
         """Return the same number in other units: a percentage as a share."""
         return Printed(self.text, self.value * factor, self.half_unit * abs(factor))
@@ -60,7 +64,9 @@ class Printed:
 
 
 def printed(text: str | float | Printed) -> Printed:
-    """Read a printed number; "%", "~", "≈" and "×" are dropped, "1,100" is 1100.
+    """Read a printed number; "%", "$", "~", "≈" and "×" are dropped, "1,100" is 1100.
+
+    "85.9 ± 0.7" is 85.9. "< 0.01" is any number from 0 to 0.01.
 
     Parameters
     ----------
@@ -76,15 +82,30 @@ def printed(text: str | float | Printed) -> Printed:
     --------
     >>> printed("4.65x").value, printed("1,100").half_unit, printed("8.7 %").half_unit
     (4.65, 0.5, 0.05)
+    >>> printed("< 0.01").low, printed("< 0.01").high
+    (0.0, 0.01)
     """
     if isinstance(text, Printed):
         return text
     if not isinstance(text, str):
         text = repr(float(number("printed", text)))
         text = text.removesuffix(".0")
-    bare = text.strip().replace("−", "-").strip("~≈$ ").removesuffix("%").rstrip("x×").strip()
+    below = text.strip().startswith("<")
+    bare = (
+        text.partition("±")[0]
+        .strip("< ")
+        .replace("−", "-")
+        .strip("~≈$ ")
+        .removesuffix("%")
+        .rstrip("x×")
+        .strip()
+    )
     if not bare or bare in "+-" or not _FORM.fullmatch(bare):
         raise ValueError(f"a printed number must be digits with at most one decimal point; got {text!r}")
     digits = bare.replace(",", "")
     decimals = len(digits.partition(".")[2])
+    if below:
+        if not float(digits) > 0:
+            raise ValueError(f"a printed number with < must be above 0; got {text!r}")
+        return Printed(text.strip(), float(digits) / 2, float(digits) / 2)
     return Printed(text.strip(), float(digits), 0.5 * 10.0**-decimals)

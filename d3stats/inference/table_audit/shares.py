@@ -56,7 +56,7 @@ def check_share(share: str | float | Printed, n: int, *, place: str, percent: bo
     counts = counts_of_share(given, n, percent=percent)
     scale = 100 if percent else 1
     if counts:
-        implied, needed = " or ".join(f"{k}/{n}" for k in counts), ""
+        implied, needed = " or ".join(f"{k}/{n}{_half(k / n, given.scaled(1 / scale))}" for k in counts), ""
     else:
         value = given.scaled(1 / scale).value
         near = sorted({math.floor(value * n), math.ceil(value * n)})
@@ -73,3 +73,10 @@ def check_share(share: str | float | Printed, n: int, *, place: str, percent: bo
         verdict="consistent" if counts else "inconsistent",
         needed=needed,
     )
+
+
+def _half(share: float, given: Printed) -> str:
+    """Say how a share that lies halfway between two printed numbers was rounded."""
+    if given.low <= share - 1e-12 and share + 1e-12 <= given.high:
+        return ""
+    return " (a half, rounded up)" if share < given.value else " (a half, rounded down)"

@@ -241,20 +241,19 @@ def starting_points(
     """
     from scipy.optimize import minimize
 
+    def downhill(x: Floats) -> tuple[float, Floats]:
+        value, gradient = density(x)
+        return -value, -gradient
+
     n = max(2 * chains, 8)
     points, values = np.empty((n, size)), np.empty(n)
     for i, start in enumerate(rng.uniform(-2.0, 2.0, (n, size))):
-        end = minimize(
-            lambda x: tuple(-part for part in density(x)),
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=[(-8.0, 8.0)] * size,
-            options={"maxiter": 200},
-        )
+        box = [(-8.0, 8.0)] * size
+        end = minimize(downhill, start, jac=True, method="L-BFGS-B", bounds=box, options={"maxiter": 200})
         points[i], values[i] = end.x, -end.fun
     kept = points[values >= values.max() - MODE_DROP]
-    return kept[np.arange(chains) % len(kept)] + rng.normal(0.0, 0.1, (chains, size))
+    result: Floats = kept[np.arange(chains) % len(kept)] + rng.normal(0.0, 0.1, (chains, size))
+    return result
 
 
 def _log_softmax(free: Floats) -> Floats:

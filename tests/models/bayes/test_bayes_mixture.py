@@ -244,7 +244,7 @@ def test_the_figure_shows_observed_shares_and_components(many):
     frame = fit.count_shares()
     np.testing.assert_allclose(frame["observed"], weights / weights.sum())
     ax = fit.plot()
-    assert [text.get_text() for text in ax.get_legend().get_texts()][:1] == ["mean of component 1"]
+    assert [text.get_text() for text in ax.texts] == ["mean of component 1", "mean of component 2"]
 
 
 @pytest.mark.parametrize(

