@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 import d3stats
 from d3stats.datasets import load_slm7
 from d3stats.inference.bias import position_table
+from d3stats.models.bayes.mixture import fit_mixture
 from d3stats.models.drift import rounds_drift
 from d3stats.models.excess import excess_wealth_table, gain_table
 from d3stats.models.frontier import frontier
@@ -271,6 +272,10 @@ def main() -> None:
         save(plot_counts_by_round(shares)[0].figure, HERE / "slm7_counts_by_round")
         save(plot_ks_series(distances).figure, HERE / "slm7_ks_series")
         save(plot_stop_rounds(stops).figure, HERE / "slm7_stop_rounds")
+        save(
+            fit_mixture(debates.counts("wrong")[1], draws=1500, rng=SEED).plot().figure,
+            HERE / "mixture_posterior",
+        )
         save(draw_overview(shares, distances, stops), HERE / "slm7_overview")
         plt.close("all")
     for made in sorted(HERE.glob("*.p[dn][fg]")):

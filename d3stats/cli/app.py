@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from d3stats.cli import (
     agreement,
+    audit_table,
     bias,
     compare,
     demo,
@@ -81,6 +82,7 @@ app.command("power")(power.power)
 app.command("compare")(compare.compare)
 app.command("agreement")(agreement.agreement)
 app.command("bias")(bias.bias)
+app.command("audit-table")(audit_table.audit_table)
 app.command("theorems")(theorems.theorems)
 app.command("doctor")(doctor.doctor)
 app.command("import")(import_.import_)

@@ -46,6 +46,7 @@ from d3stats.inference.proportion import exact_coverage, proportion_interval, sh
 from d3stats.inference.ratings import Ratings, as_ratings
 from d3stats.inference.runs import ItemMismatch, PairedRuns, Run, as_run, pair
 from d3stats.inference.share_correction import CorrectedShares, correct_shares
+from d3stats.inference.table_audit import TableAudit, audit_table
 
 __all__ = [
     "AgreementTable",
@@ -71,10 +72,12 @@ __all__ = [
     "Ratings",
     "Run",
     "SelfPreference",
+    "TableAudit",
     "adjust",
     "agreement",
     "as_ratings",
     "as_run",
+    "audit_table",
     "cohen_kappa",
     "compare",
     "condorcet",

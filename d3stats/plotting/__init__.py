@@ -16,6 +16,7 @@ from d3stats.plotting.jury_curve import plot_jury_curve
 from d3stats.plotting.kappa_forest import plot_agreement
 from d3stats.plotting.ks_series import plot_ks_series
 from d3stats.plotting.martingale_drift import plot_martingale_drift
+from d3stats.plotting.mixture_posterior import plot_mixture_posterior, plot_round_bands
 from d3stats.plotting.overview import draw_overview
 from d3stats.plotting.phase_map import plot_phase_map, plot_separation
 from d3stats.plotting.plan_fan import plot_plan_fan
@@ -41,11 +42,13 @@ __all__ = [
     "plot_jury_curve",
     "plot_ks_series",
     "plot_martingale_drift",
+    "plot_mixture_posterior",
     "plot_phase_map",
     "plot_plan_fan",
     "plot_position_bias",
     "plot_predictive_check",
     "plot_regret_map",
+    "plot_round_bands",
     "plot_separation",
     "plot_stop_histogram",
     "plot_stop_rounds",

@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -111,24 +111,32 @@ def truth(world: Config, accuracy: tuple[float, float], icc: float) -> Floats:
     return statistics(np.array([[1.0, *accuracy, both, score]]))[0]
 
 
-def coverage_cell(config: Config, n_clusters: int, icc: float, replicates: int) -> pd.DataFrame:
+def coverage_cell(
+    config: Config, n_clusters: int, icc: float, replicates: int, methods: Sequence[str] = METHODS
+) -> pd.DataFrame:
     """Return, by statistic and method, how often the interval covers, misses on either side, is refused."""
     world, level = config["world"], config["level"]
     accuracy = (world["accuracy"][0], world["accuracy"][1])
     true = truth(world, accuracy, icc)
-    low, high = np.full((2, replicates, len(METHODS), len(STATISTICS)), np.nan)
+    low, high = np.full((2, replicates, len(methods), len(STATISTICS)), np.nan)
     for i in range(replicates):
         rng = np.random.default_rng([config["seed"], n_clusters, round(1000 * icc), i])
         rows, cluster = draw(world, accuracy, n_clusters, icc, rng)
         totals = cluster_totals(rows, cluster)
-        draws = bootstrap(totals, statistics, n_boot=config["n_boot"], rng=rng, errors=True)
-        found = [draws.limits(**how, level=level) for how in RESAMPLED.values()]
-        found += [cluster_t(x, statistics, level=level) for x in (totals, rows)]
+        errors = "studentised" in methods
+        draws = bootstrap(totals, statistics, n_boot=config["n_boot"], rng=rng, errors=errors)
+        linear = {"cluster t": totals, "naive t": rows}
+        found = [
+            draws.limits(**RESAMPLED[method], level=level)
+            if method in RESAMPLED
+            else cluster_t(linear[method], statistics, level=level)
+            for method in methods
+        ]
         low[i], high[i] = ([getattr(x, end) for x in found] for end in ("low", "high"))
     given = ~np.isnan(low)
     rows_out = []
     for j, name in enumerate(STATISTICS):
-        for m, method in enumerate(METHODS):
+        for m, method in enumerate(methods):
             keep = given[:, m, j]
             below, above = (true[j] < low[keep, m, j]).mean(), (true[j] > high[keep, m, j]).mean()
             covers = 1 - below - above

@@ -12,11 +12,13 @@ from d3stats.inference.table_audit.arithmetic import (
     check_ratio,
     check_relative_gain,
 )
+from d3stats.inference.table_audit.audit import TableAudit, audit_table
 from d3stats.inference.table_audit.finding import Finding, findings_frame, findings_latex
 from d3stats.inference.table_audit.kappa_labels import check_kappa_of_labels, kappa_range
 from d3stats.inference.table_audit.kappa_share import check_kappas, majority_share
 from d3stats.inference.table_audit.paired_binary import (
     Discordance,
+    check_discordance,
     check_gains_and_losses,
     check_paired_t,
     discordance,
@@ -24,12 +26,23 @@ from d3stats.inference.table_audit.paired_binary import (
 )
 from d3stats.inference.table_audit.price import check_one_price
 from d3stats.inference.table_audit.printed import Printed, printed
-from d3stats.inference.table_audit.shares import check_share, counts_of_share, possible_sizes
-from d3stats.inference.table_audit.significance import check_p_values, check_significance, p_range
+from d3stats.inference.table_audit.shares import (
+    check_common_size,
+    check_share,
+    counts_of_share,
+    possible_sizes,
+)
+from d3stats.inference.table_audit.significance import (
+    check_distinguishable,
+    check_p_values,
+    check_significance,
+    p_range,
+)
 from d3stats.inference.table_audit.student import check_common_df, check_t_and_p, implied_df
 from d3stats.inference.table_audit.wholes import (
     check_extremes,
     check_grouped_mean,
+    check_part,
     check_same,
     check_within_parts,
 )
@@ -38,9 +51,14 @@ __all__ = [
     "Discordance",
     "Finding",
     "Printed",
+    "TableAudit",
+    "audit_table",
     "check_average",
     "check_common_df",
+    "check_common_size",
     "check_difference",
+    "check_discordance",
+    "check_distinguishable",
     "check_extremes",
     "check_gains_and_losses",
     "check_grouped_mean",
@@ -49,6 +67,7 @@ __all__ = [
     "check_one_price",
     "check_p_values",
     "check_paired_t",
+    "check_part",
     "check_ratio",
     "check_relative_gain",
     "check_same",

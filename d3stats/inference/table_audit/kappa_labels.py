@@ -28,7 +28,7 @@ def kappa_range(right: int, labels: Sequence[int]) -> tuple[float, float]:
     Examples
     --------
     >>> [round(k, 3) for k in kappa_range(43, [41, 25, 14])]
-    [0.145, 0.37]
+    [0.061, 0.396]
     """
     counts = np.array([integer("labels", x, minimum=0) for x in labels])
     n = int(counts.sum())
@@ -37,17 +37,13 @@ def kappa_range(right: int, labels: Sequence[int]) -> tuple[float, float]:
     right = integer("right", right, minimum=0)
     if right > n:
         raise ValueError(f"right must be at most the {n} labels; got right={right}")
-    others = [np.delete(counts, i) for i in range(len(counts))]
     base = float((counts**2).sum())
-    lowest, highest = (
-        base
-        + sum(
-            sorted(
-                np.repeat([pick(o) - c for o, c in zip(others, counts, strict=True)], counts), reverse=top
-            )[: n - right]
-        )
-        for pick, top in ((min, False), (max, True))
-    )
+    rivals = [np.delete(counts, i) for i in range(len(counts))]
+    least = np.repeat([r.min() - c for r, c in zip(rivals, counts, strict=True)], counts)
+    most = np.repeat([r.max() - c for r, c in zip(rivals, counts, strict=True)], counts)
+    wrong = n - right
+    lowest = base + float(np.sort(least)[:wrong].sum())
+    highest = base + float(np.sort(most)[::-1][:wrong].sum())
     return _kappa(right / n, highest / n**2), _kappa(right / n, lowest / n**2)
 
 
@@ -77,4 +73,4 @@ def check_kappa_of_labels(
 
 
 def _kappa(agreement: float, chance: float) -> float:
-    return (agreement - chance) / (1 - chance)
+    return float((agreement - chance) / (1 - chance))

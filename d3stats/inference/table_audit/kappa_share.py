@@ -18,7 +18,8 @@ from d3stats.inference.table_audit.printed import Printed, printed
 __all__ = ["check_kappas", "majority_share"]
 
 Number = str | float | Printed
-_GRID = 200_001
+_GRID = 20_001
+"""Shares of the majority class that are tried: steps of .000025."""
 
 
 def majority_share(accuracy: Number, kappa: Number, *, percent: bool = True) -> tuple[float, float] | None:
@@ -33,9 +34,17 @@ def majority_share(accuracy: Number, kappa: Number, *, percent: bool = True) -> 
 
 
 def check_kappas(rows: Sequence[tuple[Number, Number]], *, place: str, percent: bool = True) -> Finding:
-    """Check that rows (accuracy, kappa) of judges of the same items allow one share of the human majority class."""
+    """Check that rows (accuracy, kappa) of judges of the same items allow one share of the human majority class.
+
+    Examples
+    --------
+    >>> check_kappas([("72.5", "0.45"), ("86.3", "0.60")], place="Table 1").implied
+    'majority class 0.715 to 0.784'
+    """
+    if not rows:
+        raise ValueError("rows must hold at least one accuracy and kappa; got none")
     found = _common(rows, percent)
-    alone = [majority_share(a, k, percent=percent) for a, k in rows]
+    alone = [found] if len(rows) == 1 else [majority_share(a, k, percent=percent) for a, k in rows]
     said = ", ".join(f"{printed(a)} and {printed(k)}" for a, k in rows)
     return Finding(
         check="accuracy and kappa",
@@ -50,7 +59,7 @@ def check_kappas(rows: Sequence[tuple[Number, Number]], *, place: str, percent: 
             if found is None
             else f"two classes and a human majority class of {found[0]:.3f} to {found[1]:.3f}"
         )
-        + (" (one row alone is impossible)" if None in alone else ""),
+        + (" (one row alone is impossible)" if len(rows) > 1 and None in alone else ""),
     )
 
 

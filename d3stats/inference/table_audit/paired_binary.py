@@ -10,12 +10,20 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+
 from d3stats._check import integer, number, probability
 from d3stats.inference.table_audit.finding import Finding
 from d3stats.inference.table_audit.printed import Printed, printed
 from d3stats.inference.table_audit.shares import counts_of_share
 
-__all__ = ["Discordance", "check_gains_and_losses", "check_paired_t", "discordance", "paired_counts"]
+__all__ = [
+    "Discordance",
+    "check_discordance",
+    "check_gains_and_losses",
+    "check_paired_t",
+    "discordance",
+    "paired_counts",
+]
 
 Number = str | float | Printed
 
@@ -24,13 +32,13 @@ Number = str | float | Printed
 class Discordance:
     """The share of items on which two runs differ: what t implies, and what the accuracies allow."""
 
-    implied: tuple[float, float]
+    implied: float
     allowed: tuple[float, float]
 
     @property
     def possible(self) -> bool:
-        """Whether the two ranges meet."""
-        return self.implied[0] <= self.allowed[1] and self.implied[1] >= self.allowed[0]
+        """Whether the accuracies allow what t implies."""
+        return self.allowed[0] <= self.implied <= self.allowed[1]
 
 
 def discordance(old: float, new: float, t: float, n: int) -> Discordance:
@@ -48,8 +56,8 @@ def discordance(old: float, new: float, t: float, n: int) -> Discordance:
     Examples
     --------
     >>> d = discordance(0.85, 0.94, 3.16, 80)
-    >>> [round(x, 3) for x in (*d.implied, *d.allowed)], d.possible
-    ([0.072, 0.072, 0.09, 0.21], False)
+    >>> [round(x, 3) for x in (d.implied, *d.allowed)], d.possible
+    ([0.072, 0.09, 0.21], False)
     """
     n = integer("n", n, minimum=2)
     old, new, t = probability("old", old), probability("new", new), abs(number("t", t))
@@ -58,13 +66,14 @@ def discordance(old: float, new: float, t: float, n: int) -> Discordance:
     d = new - old
     implied = d * d * (1 + (n - 1) / (t * t))
     # Lost items are right before and wrong after: at most min(old, 1 - new) of them.
-    return Discordance((implied, implied), (abs(d), 2 * min(old, 1 - new) + d))
+    return Discordance(implied, (abs(d), 2 * min(old, 1 - new) + d))
 
 
 def paired_counts(old: Number, new: Number, t: Number, n: int) -> tuple[tuple[int, int, int], ...]:
     """Return every (right before, gained, lost) of n items that prints both accuracies (shares) and this paired t.
 
-    Whole numbers, all enumerated: what rounding allows is in the list and nothing else is.
+    Whole numbers, all enumerated: what rounding allows is in the list and nothing else is. The sign of t is left open,
+    for a paper may take either run first.
 
     Examples
     --------
@@ -73,6 +82,9 @@ def paired_counts(old: Number, new: Number, t: Number, n: int) -> tuple[tuple[in
     """
     n = integer("n", n, minimum=2)
     stat = printed(t)
+    least, most = sorted((abs(stat.low), abs(stat.high)))
+    if stat.low <= 0 <= stat.high:
+        least = 0.0
     found = []
     for i in counts_of_share(old, n, percent=False):
         for j in counts_of_share(new, n, percent=False):
@@ -81,20 +93,41 @@ def paired_counts(old: Number, new: Number, t: Number, n: int) -> tuple[tuple[in
             d, q = (j - i) / n, (lost + gained) / n
             spread = q - d * d
             lost, gained, spread = lost[spread > 0], gained[spread > 0], spread[spread > 0]
-            value = d * math.sqrt(n - 1) / np.sqrt(spread)
-            fits = (value >= stat.low - 1e-9) & (value <= stat.high + 1e-9)
+            value = abs(d) * math.sqrt(n - 1) / np.sqrt(spread)
+            fits = (value >= least - 1e-9) & (value <= most + 1e-9)
             found += [(i, int(g), int(x)) for g, x in zip(gained[fits], lost[fits], strict=True)]
     return tuple(found)
+
+
+def check_discordance(old: Number, new: Number, t: Number, n: int, *, place: str) -> Finding:
+    """Check by inequality that a paired t can come from n right-or-wrong answers, every entry taken as exact.
+
+    A row that passes may still be impossible, for it need not be a table of whole numbers: `check_paired_t` counts. A
+    row that fails here may be a matter of rounding, which `check_paired_t` allows for.
+
+    Examples
+    --------
+    >>> check_discordance("0.85", "0.94", "3.16", 80, place="Table 3").implied
+    'a discordance of 0.072; the accuracies allow 0.090 to 0.210'
+    """
+    found = discordance(printed(old).value, printed(new).value, printed(t).value, n)
+    return Finding(
+        check=f"discordance of {n} right-or-wrong answers, entries exact",
+        place=place,
+        printed=f"{printed(old)} -> {printed(new)}, t = {printed(t)}",
+        implied=_discordances(found),
+        verdict="conditional" if found.possible else "inconsistent",
+        needed=f"a discordance of {found.implied:.3f}"
+        if found.possible
+        else "another number of items, or scores that are not 0 or 1",
+    )
 
 
 def check_paired_t(old: Number, new: Number, t: Number, n: int, *, place: str) -> Finding:
     """Check that a paired t can come from n right-or-wrong answers of two runs."""
     tables = paired_counts(old, new, t, n)
     middle = discordance(printed(old).value, printed(new).value, printed(t).value, n)
-    implied = (
-        f"a discordance of {middle.implied[0]:.3f}; the accuracies allow "
-        f"{middle.allowed[0]:.3f} to {middle.allowed[1]:.3f}; {len(tables)} tables of counts print these numbers"
-    )
+    implied = f"{_discordances(middle)}; {len(tables) or 'no'} tables of counts print these numbers"
     shown = [f"{g} gained and {x} lost" for _, g, x in tables[:2]]
     return Finding(
         check=f"paired t of {n} right-or-wrong answers",
@@ -124,4 +157,11 @@ def check_gains_and_losses(gained: Number, lost: Number, difference: Number, *, 
         implied=f"{up.value - down.value:g} ({low:g} to {high:g})",
         verdict="consistent" if fits else "inconsistent",
         needed="" if fits else '"improves" must mean something else than a verdict that becomes right',
+    )
+
+
+def _discordances(found: Discordance) -> str:
+    return (
+        f"a discordance of {found.implied:.3f}; the accuracies allow "
+        f"{found.allowed[0]:.3f} to {found.allowed[1]:.3f}"
     )

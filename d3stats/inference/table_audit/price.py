@@ -26,7 +26,7 @@ def check_one_price(rows: Sequence[tuple[str, Number, Number]], *, place: str, p
     Examples
     --------
     >>> check_one_price([("MORE", "3,050", "$0.31"), ("SAMRE", "4,650", "$0.47")], place="Table 2").implied
-    '0.1 to 0.1022 per 1,000 tokens'
+    '0.09999 to 0.1022 per 1,000 tokens'
     """
     if not rows:
         raise ValueError("rows must hold at least one; got none")

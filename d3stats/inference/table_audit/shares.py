@@ -6,12 +6,15 @@ The check is GRIM's (Brown and Heathers, 2017): a mean of n whole numbers is a m
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+
+import numpy as np
 
 from d3stats._check import integer
 from d3stats.inference.table_audit.finding import Finding
 from d3stats.inference.table_audit.printed import Printed, printed
 
-__all__ = ["check_share", "counts_of_share", "possible_sizes"]
+__all__ = ["check_common_size", "check_share", "counts_of_share", "possible_sizes"]
 
 
 def counts_of_share(share: str | float | Printed, n: int, *, percent: bool = True) -> tuple[int, ...]:
@@ -37,11 +40,14 @@ def possible_sizes(share: str | float | Printed, n_max: int, *, percent: bool = 
     >>> possible_sizes("73.9", 60)
     (23, 46)
     """
-    return tuple(
-        n
-        for n in range(1, integer("n_max", n_max, minimum=1) + 1)
-        if counts_of_share(share, n, percent=percent)
-    )
+    given = printed(share)
+    value = given.scaled(0.01) if percent else given
+    sizes = np.arange(1, integer("n_max", n_max, minimum=1) + 1)
+    # The same slack as Printed.covers.
+    slack = 1e-12 + 1e-9 * value.half_unit
+    first = np.maximum(np.ceil((value.low - slack) * sizes), 0)
+    last = np.minimum(np.floor((value.high + slack) * sizes), sizes)
+    return tuple(sizes[first <= last].tolist())
 
 
 def check_share(share: str | float | Printed, n: int, *, place: str, percent: bool = True) -> Finding:
@@ -72,6 +78,51 @@ def check_share(share: str | float | Printed, n: int, *, place: str, percent: bo
         implied=implied,
         verdict="consistent" if counts else "inconsistent",
         needed=needed,
+    )
+
+
+def check_common_size(
+    shares: Sequence[str | float | Printed],
+    *,
+    place: str,
+    n: int,
+    n_max: int | None = None,
+    percent: bool = True,
+) -> Finding:
+    """Check that shares of the same n items can be shares of one n, and say which n can print them all.
+
+    Parameters
+    ----------
+    shares : sequence of number
+    place : str
+    n : int
+        Number of items as stated.
+    n_max : int, optional
+        Largest number that is tried; 20 n by default.
+    percent : bool
+
+    Examples
+    --------
+    >>> check_common_size(["68.3", "73.1", "71.5", "73.9"], place="Table 5", n=100).needed
+    '249, 372, 375 or 379 items (the smallest that print them all), items left out, or fractional credit'
+    """
+    n = integer("n", n, minimum=1)
+    given = [printed(share) for share in shares]
+    if not given:
+        raise ValueError("shares must not be empty; got none")
+    largest = 20 * n if n_max is None else integer("n_max", n_max, minimum=n)
+    failing = [str(g) for g in given if not counts_of_share(g, n, percent=percent)]
+    fitting = set.intersection(*(set(possible_sizes(g, largest, percent=percent)) for g in given))
+    first = " or ".join(", ".join(map(str, sorted(fitting)[:4])).rsplit(", ", 1))
+    wanted = f"{first} items (the smallest that print them all)" if fitting else f"more than {largest} items"
+    return Finding(
+        check=f"shares of the same {n} items",
+        place=place,
+        printed=", ".join(map(str, given)),
+        implied=f"{len(failing)} of {len(given)} are no share of {n}"
+        + (f": {', '.join(failing)}" if failing else ""),
+        verdict="inconsistent" if failing else "consistent",
+        needed=f"{wanted}, items left out, or fractional credit" if failing else "",
     )
 
 

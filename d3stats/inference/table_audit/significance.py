@@ -18,7 +18,7 @@ from d3stats.inference.table_audit.finding import Finding, Verdict
 from d3stats.inference.table_audit.printed import Printed, printed
 from d3stats.inference.table_audit.shares import counts_of_share
 
-__all__ = ["check_p_values", "check_significance", "p_range"]
+__all__ = ["check_distinguishable", "check_p_values", "check_significance", "p_range"]
 
 Number = str | float | Printed
 
@@ -109,7 +109,7 @@ def check_significance(
     Examples
     --------
     >>> check_significance("81.3", "85.1", "< 0.01", 80, place="5.6").implied
-    'p from .083 to 1'
+    'p from .083 to .701'
     """
     n = integer("n", n, minimum=1)
     said = _p(p)
@@ -133,6 +133,33 @@ def check_significance(
         implied=f"p from {_text(least)} to {_text(most)}",
         verdict="conditional" if fits else "inconsistent",
         needed="few enough items lost" if fits else needed,
+    )
+
+
+def check_distinguishable(
+    old: Number, new: Number, n: int, *, place: str, level: float = 0.05, percent: bool = True
+) -> Finding:
+    """Check that n items can tell two accuracies apart at all: whether any paired outcome has p at or below `level`.
+
+    Examples
+    --------
+    >>> check_distinguishable("85.1", "86.3", 80, place="Table 1").implied
+    'independent shares: p .822; exact McNemar: p 1'
+    """
+    level = probability("level", level, open_interval=True)
+    apart, least, most = p_range(old, new, n, percent=percent)
+    span = _text(least) if _text(least) == _text(most) else f"{_text(least)} to {_text(most)}"
+    return Finding(
+        check=f"{n} items tell two accuracies apart",
+        place=place,
+        printed=f"{printed(old)} and {printed(new)}",
+        implied=f"independent shares: p {_text(apart)}; exact McNemar: p {span}",
+        verdict="consistent" if most <= level else "conditional",
+        needed=""
+        if most <= level
+        else "few enough items lost"
+        if least <= level
+        else "more items: these cannot tell the two apart",
     )
 
 

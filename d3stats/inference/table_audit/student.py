@@ -57,7 +57,7 @@ def check_t_and_p(
         implied, verdict, needed = (
             f"{_range(found)} degrees of freedom",
             "conditional",
-            f"{_range(found)} + 1 pairs",
+            f"{_range((found[0] + 1, None if found[1] is None else found[1] + 1))} pairs",
         )
     return Finding(
         check="t and p", place=place, printed=said, implied=implied, verdict=verdict, needed=needed

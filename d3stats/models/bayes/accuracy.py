@@ -240,7 +240,7 @@ def fit_accuracy(
     --------
     >>> fit = fit_accuracy(
     ...     [3, 1, 4, 2, 0, 3, 2, 4], [4] * 8, [1, 1, 2, 2, 3, 3, 4, 4], ["A", "B"] * 4,
-    ...     draws=400, tune=300, chains=2, rng=1,
+    ...     draws=100, tune=100, chains=1, rng=1,
     ... )
     >>> [estimate.name for estimate in fit.estimates]
     ['accuracy of A, population', 'accuracy of B, population', 'B - A, population']

@@ -37,9 +37,9 @@ def counts_of(laws, debates, panel=5):
 
 @pytest.fixture(scope="module")
 def moved():
-    """Three rounds (the third of four has no votes), 100,000 debates each, one component."""
-    counts = counts_of(LAWS, 100_000)
-    return counts, walk.fit_rounds(counts, n_components=1, draws=200, tune=300, chains=2, rng=1)
+    """Three rounds (the third of four has no votes), 1,000 debates each, one component."""
+    counts = counts_of(LAWS, 1000)
+    return counts, walk.fit_rounds(counts, n_components=1, draws=150, tune=200, chains=2, rng=1)
 
 
 def test_many_debates_give_each_round_its_own_maximum_likelihood_fit(moved):
@@ -47,8 +47,9 @@ def test_many_debates_give_each_round_its_own_maximum_likelihood_fit(moved):
     best = fit_each_round(counts, n_components=1)
     for r in (1, 2, 4):
         law, mle = fit[r], best[r].distribution
-        assert law.mu.mean() == pytest.approx(float(mle.mu[0]), abs=0.004)
-        assert law.rho.mean() == pytest.approx(float(mle.rho[0]), abs=0.006)
+        assert law.mu.mean() == pytest.approx(float(mle.mu[0]), abs=0.7 * law.mu.std())
+        assert law.rho.mean() == pytest.approx(float(mle.rho[0]), abs=0.7 * law.rho.std())
+        assert law.mu.std() < 0.02
 
 
 def test_bands_hold_the_truth_and_say_what_they_are(moved):
@@ -57,7 +58,7 @@ def test_bands_hold_the_truth_and_say_what_they_are(moved):
     for r, law in LAWS.items():
         for name, value in (("mean", law.mu[0]), ("rho", law.rho[0]), ("accuracy", law.mean)):
             row = bands.loc[(name, r)]
-            assert row["low"] - 0.003 < value < row["high"] + 0.003, (name, r)
+            assert row["low"] < value < row["high"], (name, r)
     assert set(bands["level"]) == {0.99}
     assert bands.loc[("accuracy", 1), "component"] is not None
 
@@ -65,7 +66,7 @@ def test_bands_hold_the_truth_and_say_what_they_are(moved):
 def test_changes_between_rounds_have_their_interval(moved):
     _, fit = moved
     rise = fit.change(1, 4)
-    assert rise.value == pytest.approx(0.3, abs=0.01)
+    assert rise.value == pytest.approx(0.3, abs=0.04)
     assert rise.excludes(0.0)
     assert rise.note == "P(increase) = 1.000"
     assert fit.change(4, 1).value == pytest.approx(-rise.value)
@@ -77,7 +78,7 @@ def test_shares_and_figure_are_those_of_full_panels(moved):
     assert list(shares["round"].unique()) == [1, 2, 4]
     first = shares[shares["round"] == 1]
     np.testing.assert_allclose(first["observed"], counts[1].weights / counts[1].n_obs)
-    np.testing.assert_allclose(first["predicted"], first["observed"], atol=0.005)
+    np.testing.assert_allclose(first["predicted"], first["observed"], atol=0.03)
     assert len(fit.plot().get_lines()) == 2
 
 

@@ -1,0 +1,107 @@
+"""``d3stats audit-table``: do the numbers of a printed table go together?"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from d3stats.cli.options import Json
+from d3stats.cli.output import print_json
+
+if TYPE_CHECKING:
+    from d3stats.inference.table_audit import Finding, TableAudit
+
+PIPED_WIDTH = 100
+HEADS = {
+    "inconsistent": "Inconsistent: no numbers that round to these go together",
+    "conditional": "Possible only if something else holds",
+    "consistent": "Consistent",
+}
+
+
+def audit_table(
+    file: Annotated[
+        Path | None, typer.Argument(help="CSV, one row per system, each number as it is printed.")
+    ] = None,
+    n: Annotated[
+        int | None, typer.Option("--n", help="Items of every row, when there is no column n.")
+    ] = None,
+    check: Annotated[
+        list[str] | None, typer.Option("--check", help="Only this check; repeatable. All by default.")
+    ] = None,
+    checks: Annotated[
+        bool, typer.Option("--checks", help="List the checks and the columns that they need.")
+    ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 when a finding is inconsistent.")] = False,
+    as_json: Json = False,
+    as_latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX (booktabs).")] = False,
+) -> None:
+    """Hold a table's numbers against each other: shares of n, gains, t and p, kappas, costs; rounding allowed for."""
+    if as_json and as_latex:
+        raise ValueError("format must be one of --json and --latex; got both")
+    if checks:
+        _list_checks(as_json)
+        return
+    if file is None:
+        raise ValueError("FILE must be a CSV; got none (--checks lists what is checked)")
+    import pandas as pd
+
+    from d3stats.inference.table_audit import audit_table as audit
+
+    try:
+        # As text: 0.60 says more than 0.6.
+        frame = pd.read_csv(file, dtype=str, keep_default_na=False, skipinitialspace=True)
+    except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError) as error:
+        raise ValueError(f"{file} must be a CSV with a line of column names; got: {error}") from None
+    found = audit(frame, checks=check or None, n=n)
+    if as_json:
+        print_json(found.to_dict())
+    elif as_latex:
+        typer.echo(found.to_latex())
+    else:
+        _show(found)
+    if strict and not found.holds:
+        raise typer.Exit(1)
+
+
+def _show(found: TableAudit) -> None:
+    typer.echo(found.summary())
+    for verdict, head in HEADS.items():
+        findings = [f for f in found.findings if f.verdict == verdict]
+        if findings:
+            typer.echo(f"\n{head}")
+            for finding in findings:
+                _show_finding(finding)
+    if found.left_out:
+        typer.echo("\nNot checked")
+        for name, why in found.left_out.items():
+            _wrapped(f"{name}: {why}")
+    if found.ignored:
+        _wrapped(f"columns that no check reads: {', '.join(found.ignored)}")
+
+
+def _show_finding(finding: Finding) -> None:
+    _wrapped(f"{finding.place}, {finding.check}: printed {finding.printed}; implied {finding.implied}")
+    if finding.needed:
+        _wrapped(f"needs {finding.needed}", indent="      ")
+
+
+def _wrapped(text: str, indent: str = "  ") -> None:
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
+    typer.echo(textwrap.fill(text, max(width, 40), initial_indent=indent, subsequent_indent=indent + "    "))
+
+
+def _list_checks(as_json: bool) -> None:
+    from d3stats.inference.table_audit.user_checks import CHECKS
+
+    if as_json:
+        print_json({c.name: {"needs": list(c.needs), "asks": c.asks} for c in CHECKS.values()})
+        return
+    for check in CHECKS.values():
+        needs = f" ({', '.join(check.needs)})" if check.needs else ""
+        _wrapped(f"{check.name}: {check.asks}{needs}")
