@@ -35,6 +35,10 @@ PAPERS: dict[str, Callable[[Paper], Iterator[Finding]]] = {
 }
 
 
+MOST_ITEMS = 400
+"""No more are tried: with more than 348 items each of these t would have to be larger."""
+
+
 def study() -> dict[str, pd.DataFrame]:
     """Return every finding, and the two tables of the advocates paper's tests."""
     parts = []
@@ -80,7 +84,19 @@ def together(paper: Paper) -> pd.DataFrame:
     frame["df_least"] = pd.array([low for low, _ in known], dtype="Int64")
     frame["df_most"] = pd.array([high for _, high in known], dtype="Int64")
     frame["p_holm"] = adjust(frame["p"].astype(float))
+    frame["sizes"] = [sizes(*row) for row in zip(paper.tables["1"], paper.tables["3"], known, strict=True)]
     return frame
+
+
+def sizes(row: dict[str, str], test: dict[str, str], df: tuple[int | None, int | None]) -> str:
+    """Return the numbers of right-or-wrong items that print both accuracies, t and p, up to `MOST_ITEMS`."""
+    least, most = df
+    if least is None:
+        return "none"
+    tried = range(least + 1, min(MOST_ITEMS, MOST_ITEMS if most is None else most + 1) + 1)
+    entries = row["baseline"], row["samre_no_jury"], test["t"]
+    fitting = [n for n in tried if paired_counts(*entries, n)]
+    return f"{fitting[0]} to {fitting[-1]}" if fitting else "none"
 
 
 def shown(made: Tables) -> Tables:
@@ -122,6 +138,7 @@ def shown(made: Tables) -> Tables:
                 "degrees of freedom, least": tests["df_least"],
                 "most": most,
                 "p after Holm": tests["p_holm"].map("{:.3f}".format),
+                "items that print it all": tests["sizes"].fillna("none"),
             }
         ),
     }

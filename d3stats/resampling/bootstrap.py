@@ -243,8 +243,8 @@ def bootstrap_limits(
     multiplicity : array_like of int, shape (clusters,), optional
         How often each row occurs; by default once. Counts in cells are ``totals=numpy.eye(q)`` with the cells here.
     expand : bool
-        Take quantiles further out, so that z times sqrt((G - 1) / G) becomes Student's t of G - 1 (Hesterberg, 2015,
-        section 3.2). Not for studentised limits, whose quantiles are drawn.
+        Take quantiles further out, so that z sqrt((G - 1) / G) becomes Student's t of G - 1 (Hesterberg, 2015). Not for
+        studentised limits, whose quantiles are drawn.
 
     Returns
     -------

@@ -26,7 +26,7 @@ def no_ends(reason: str) -> Ends:
 
 
 def expanded_level(level: float, n_clusters: int) -> float:
-    """Return the level whose normal quantile is Student's at `level`, times sqrt(G / (G - 1)) (Hesterberg, 2015, 3.2).
+    """Return the level whose normal quantile is Student's at `level`, times sqrt(G / (G - 1)) (Hesterberg, 2015).
 
     Replicates vary as if G clusters were known to be all there are: their variance lacks G / (G - 1), and their
     quantiles are in effect normal ones.

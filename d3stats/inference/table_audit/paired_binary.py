@@ -126,8 +126,10 @@ def check_discordance(old: Number, new: Number, t: Number, n: int, *, place: str
 def check_paired_t(old: Number, new: Number, t: Number, n: int, *, place: str) -> Finding:
     """Check that a paired t can come from n right-or-wrong answers of two runs."""
     tables = paired_counts(old, new, t, n)
-    middle = discordance(printed(old).value, printed(new).value, printed(t).value, n)
-    implied = f"{_discordances(middle)}; {len(tables) or 'no'} tables of counts print these numbers"
+    implied = f"{len(tables) or 'no'} tables of counts print these numbers"
+    if printed(t).value:  # 0 leaves the discordance open
+        middle = discordance(printed(old).value, printed(new).value, printed(t).value, n)
+        implied = f"{_discordances(middle)}; {implied}"
     shown = [f"{g} gained and {x} lost" for _, g, x in tables[:2]]
     return Finding(
         check=f"paired t of {n} right-or-wrong answers",

@@ -62,7 +62,8 @@ def check_share(share: str | float | Printed, n: int, *, place: str, percent: bo
     counts = counts_of_share(given, n, percent=percent)
     scale = 100 if percent else 1
     if counts:
-        implied, needed = " or ".join(f"{k}/{n}{_half(k / n, given.scaled(1 / scale))}" for k in counts), ""
+        said = [f"{k}/{n}{_half(k / n, given.scaled(1 / scale))}" for k in counts]
+        implied, needed = " or ".join(said) if len(said) < 3 else f"{counts[0]}/{n} to {counts[-1]}/{n}", ""
     else:
         value = given.scaled(1 / scale).value
         near = sorted({math.floor(value * n), math.ceil(value * n)})

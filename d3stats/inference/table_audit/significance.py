@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from scipy import special
 
 from d3stats._check import integer, probability
-from d3stats.inference.mcnemar import mcnemar
+from d3stats.inference.mcnemar import Method, mcnemar
 from d3stats.inference.multiplicity import adjust
 from d3stats.inference.table_audit.finding import Finding, Verdict
 from d3stats.inference.table_audit.printed import Printed, printed
@@ -93,7 +93,7 @@ def p_range(old: Number, new: Number, n: int, *, percent: bool = True) -> tuple[
     pairs = _pairs(old, new, n, percent)
     apart = [_apart(i, j, n) for i, j in pairs]
     tables = [table for i, j in pairs for table in _ends(i, j, n)]
-    exact = [mcnemar(lost, gained).p_value for gained, lost in tables]
+    exact = [_mcnemar(gained, lost) for gained, lost in tables]
     # The middle one of the pairs that rounding leaves stands for the printed shares.
     return sorted(apart)[len(apart) // 2], min(exact), max(exact)
 
@@ -115,9 +115,9 @@ def check_significance(
     said = _p(p)
     pairs = _pairs(old, new, n, percent)
     tables = [table for i, j in pairs for table in _ends(i, j, n)]
-    least = min(mcnemar(lost, gained, method="asymptotic").p_value for gained, lost in tables)
-    most = max(mcnemar(lost, gained, method="corrected").p_value for gained, lost in tables)
-    most = max([most, *(mcnemar(lost, gained).p_value for gained, lost in tables)])
+    least = min(_mcnemar(gained, lost, "asymptotic") for gained, lost in tables)
+    most = max(_mcnemar(gained, lost, "corrected") for gained, lost in tables)
+    most = max([most, *(_mcnemar(gained, lost) for gained, lost in tables)])
     fits = said.covers(least, most) and not (said.text.startswith("<") and least >= said.high)
     difference = abs(printed(new).value - printed(old).value) * (0.01 if percent else 1.0)
     needed = ""
@@ -177,6 +177,11 @@ def _ends(right_before: int, right_after: int, n: int) -> list[tuple[int, int]]:
     """Return (gained, lost) with the fewest and with the most discordant items; p grows with them throughout."""
     net = right_after - right_before
     return [(lost + net, lost) for lost in (max(0, -net), min(right_before, n - right_after))]
+
+
+def _mcnemar(gained: int, lost: int, method: Method = "exact") -> float:
+    """Return McNemar's p; runs that never differ have 1."""
+    return mcnemar(lost, gained, method=method).p_value if gained + lost else 1.0
 
 
 def _apart(i: int, j: int, n: int) -> float:

@@ -117,13 +117,15 @@ def read_table(frame: pd.DataFrame, *, n: int | None = None) -> UserTable:
         if n is not None and "n" not in given:
             cells["n"] = printed(integer("n", n, minimum=1))
         rows.append(Row(name, cells))
+    percent = _percent(rows)
+    _refuse_outside(rows, percent)
     kinds = [name.strip().lower() for name in names]
     plain = tuple(r for r, k in zip(rows, kinds, strict=True) if k not in AVERAGES | WHOLES)
     return UserTable(
         rows=plain,
         averages=tuple(r for r, k in zip(rows, kinds, strict=True) if k in AVERAGES),
         wholes=tuple(r for r, k in zip(rows, kinds, strict=True) if k in WHOLES),
-        percent=_percent(rows),
+        percent=percent,
         columns=tuple(dict.fromkeys(c for c in (*COLUMNS,) if any(c in r.cells for r in rows))),
         ignored=tuple(str(c) for low, c in given.items() if low not in COLUMNS and low not in NAMES),
     )
@@ -153,3 +155,15 @@ def _cell(value: object, column: str, name: str) -> Printed | None:
 def _percent(rows: Sequence[Row]) -> bool:
     cells = [row.cells[c] for row in rows for c in ("accuracy", "baseline") if c in row.cells]
     return any(cell.value > 1 or "%" in cell.text for cell in cells)
+
+
+def _refuse_outside(rows: Sequence[Row], percent: bool) -> None:
+    most = 100.0 if percent else 1.0
+    limits = {"accuracy": (0.0, most), "baseline": (0.0, most), "p": (0.0, 1.0), "kappa": (-1.0, 1.0)}
+    for row in rows:
+        for column, (low, high) in limits.items():
+            cell = row.cells.get(column)
+            if cell is not None and not low <= cell.value <= high:
+                raise ValueError(
+                    f"{column} must lie between {low:g} and {high:g}; got {cell.text!r} in row {row.name!r}"
+                )

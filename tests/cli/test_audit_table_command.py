@@ -1,0 +1,102 @@
+"""``d3stats audit-table`` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from d3stats.cli import app
+
+TABLE = "model,accuracy,baseline,gain,note\nMORE,85.0,72.5,12.5,a\nSAMRE,86.3,72.5,14.8,b\n"
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(app, ["audit-table", *words])
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "table.csv"
+    path.write_text(TABLE, encoding="utf-8")
+    return str(path)
+
+
+def test_what_is_inconsistent_comes_first_with_what_would_have_to_be_true(file: str) -> None:
+    done = run(file, "--n", "80")
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith(
+        "4 findings: 1 inconsistent, 0 possible only if something else holds, 3 consistent"
+    )
+    assert lines[2].startswith("Inconsistent")
+    assert lines[3].strip() == "SAMRE, gain: printed 14.8; implied 13.8 (13.7 to 13.9)"
+    assert lines[4].strip() == "needs other entries than those printed"
+    assert "SAMRE, a share of 80 items: printed 86.3; implied 69/80 (a half, rounded up)" in done.stdout
+    assert "kappa: no kappa" in done.stdout
+    assert "columns that no check reads: note" in done.stdout
+    assert max(map(len, lines)) <= 100
+
+
+def test_findings_are_no_error_unless_strict(file: str) -> None:
+    assert run(file).exit_code == 0
+    assert run(file, "--strict").exit_code == 1
+    assert run(file, "--strict", "--check", "share", "--n", "80").exit_code == 0
+
+
+def test_json_holds_every_finding(file: str) -> None:
+    done = run(file, "--n", "80", "--json")
+    document = json.loads(done.stdout)
+    assert document["holds"] is False
+    assert [f["verdict"] for f in document["findings"]].count("inconsistent") == 1
+    assert document["findings"][0]["implied"] == "68/80"
+    assert document["ignored_columns"] == ["note"]
+    # Strictness changes the exit code, not the document.
+    strict = run(file, "--n", "80", "--json", "--strict")
+    assert strict.exit_code == 1
+    assert json.loads(strict.stdout) == document
+
+
+def test_latex_is_a_booktabs_table(file: str) -> None:
+    done = run(file, "--latex")
+    assert done.stdout.startswith("\\begin{tabular}")
+    assert "\\toprule" in done.stdout
+
+
+def test_closing_zeros_of_the_file_count(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("accuracy,n\n0.600,7\n", encoding="utf-8")
+    assert run(str(path), "--strict").exit_code == 1
+    path.write_text("accuracy,n\n0.6,7\n", encoding="utf-8")
+    assert run(str(path), "--strict").exit_code == 0
+
+
+def test_the_checks_and_their_columns_are_listed() -> None:
+    done = run("--checks")
+    assert done.exit_code == 0
+    assert "gain: Is the gain the difference? (accuracy, baseline, gain)" in done.stdout
+    assert json.loads(run("--checks", "--json").stdout)["holm"]["needs"] == ["p"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["{file}", "--json", "--latex"], "format must be one of"),
+        ([], "FILE must be a CSV"),
+        (["nowhere.csv"], "nowhere.csv"),
+        (["{file}", "--check", "colour"], "check must be one of"),
+        (["{file}", "--n", "0"], "n must be >= 1"),
+        (["{empty}"], "must be a CSV with a line of column names"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_code_1(
+    words: list[str], message: str, file: str, tmp_path: Path
+) -> None:
+    empty = tmp_path / "empty.csv"
+    empty.write_text("", encoding="utf-8")
+    done = run(*[word.format(file=file, empty=empty) for word in words])
+    assert done.exit_code == 1
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
