@@ -7,7 +7,7 @@ figure or a file never has to ask where a number came from.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,7 +15,18 @@ import pandas as pd
 
 from d3stats._latex import booktabs
 
-__all__ = ["Estimate", "estimates_frame", "estimates_latex"]
+__all__ = ["Estimate", "counted", "estimates_frame", "estimates_latex", "interval_kind", "named_notes"]
+
+
+def counted(n: int, one: str) -> str:
+    """Write a number with what it counts.
+
+    Examples
+    --------
+    >>> counted(1, "item"), counted(12, "cluster")
+    ('1 item', '12 clusters')
+    """
+    return f"{n} {one}" if n == 1 else f"{n} {one}s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +84,9 @@ class Estimate:
             raise ValueError(f"low must be <= high; got {self.name} with {self.low!r} and {self.high!r}")
 
     def __str__(self) -> str:
-        size = f"n = {self.n}" + ("" if self.n_clusters is None else f" in {self.n_clusters} clusters")
+        size = f"n = {self.n}" + (
+            "" if self.n_clusters is None else f" in {counted(self.n_clusters, 'cluster')}"
+        )
         if self.low is None:
             return f"{self.name}: {self.value:.3f}, no interval ({self.note or size})"
         percent = f"{100 * self.level:.6g} % {self.kind}"
@@ -107,7 +120,7 @@ def estimates_frame(estimates: Iterable[Estimate]) -> pd.DataFrame:
 
 
 def estimates_latex(estimates: Iterable[Estimate], *, digits: int = 3) -> str:
-    r"""Return a booktabs tabular of name, estimate, interval, kind and size.
+    r"""Return a booktabs tabular of name, estimate, interval, kind (or why there is no interval) and size.
 
     Examples
     --------
@@ -120,9 +133,37 @@ def estimates_latex(estimates: Iterable[Estimate], *, digits: int = 3) -> str:
             e.name,
             f"{e.value:.{digits}f}",
             "-" if e.low is None else f"[{e.low:.{digits}f}, {e.high:.{digits}f}]",
-            f"{100 * e.level:.6g} % {e.kind}",
+            interval_kind(e),
             f"{e.n}" if e.n_clusters is None else f"{e.n} in {e.n_clusters}",
         )
         for e in estimates
     ]
     return booktabs("lrlll", ("", "estimate", "interval", "kind", "n"), rows)
+
+
+def interval_kind(e: Estimate) -> str:
+    """Return level and kind of the interval; where there is none, why."""
+    return f"{100 * e.level:.6g} % {e.kind}" if e.low is not None else e.note or "-"
+
+
+def named_notes(noted: Iterable[tuple[str, Sequence[str]]], what: str) -> list[str]:
+    """Return the notes of several results, each once, after the names of the results that it is about.
+
+    Examples
+    --------
+    >>> named_notes([("b - a", ["few"]), ("c - a", ["few"]), ("c - b", ["few", "no test"])], "pairs")
+    ['all 3 pairs: few', 'c - b: no test']
+    """
+    about: dict[str, list[str]] = {}
+    results = list(noted)
+    for name, notes in results:
+        for note in dict.fromkeys(notes):
+            about.setdefault(note, []).append(name)
+    return [f"{_listed(names, len(results), what)}: {note}" for note, names in about.items()]
+
+
+def _listed(names: Sequence[str], n: int, what: str) -> str:
+    if len(names) == n > 2:
+        return f"all {n} {what}"
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return "; ".join(names[:3]) + more

@@ -93,6 +93,17 @@ def slm7() -> dict[str, Ratings]:
     return {f"slm7, round {r}": as_ratings(debates, round_number=r) for r in (1, 3)}
 
 
+def slm7_by_model() -> dict[tuple[str, int], Ratings]:
+    """Read the same by model, whose agents are alike: (model, round)."""
+    debates = load_slm7()
+    model = np.array([group.partition("/")[2] for group in debates.groups or ()])
+    return {
+        (str(name), r): as_ratings(debates.select(model == name), round_number=r)
+        for name in np.unique(model)
+        for r in (1, 3)
+    }
+
+
 def juries(folder: Path) -> dict[str, Ratings]:
     """Return every jury by name."""
     return {**prd(folder), **pandalm(folder), **llmbar(folder), **slm7()}

@@ -2,14 +2,14 @@
 
 Run: D3STATS_DATA=FOLDER python analysis/juries/run.py [-o FOLDER]
 
-Writes ``curves.csv`` (a row per jury and size, with intervals), ``juries.csv`` (a row per jury) and ``jurors.csv``
-(a row per jury and juror).
+Writes ``curves.csv`` (a row per jury and size, with intervals), ``juries.csv`` (a row per jury), ``jurors.csv`` (a row
+per jury and juror) and ``models.csv`` (the agents of each small model, before and after they talk).
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "simulations")]
 
 from findings_tables import run_on_data  # noqa: E402  # studies are no package
-from juries import juries, kappa_of_decided  # noqa: E402
+from juries import juries, kappa_of_decided, slm7_by_model  # noqa: E402
 
 SEED, N_BOOT, N_REFITS = 1, 2000, 200
 ESTIMATES = {
@@ -38,6 +38,7 @@ ESTIMATES = {
     "best": "best",
     "over_best": "over_best",
 }
+FEW = ("single", "accuracy", "gain", "worth_variance", "worth_accuracy", "correlation")
 
 
 def summary(name: str, found: JuryCurve, ratings: Any) -> dict[str, Any]:
@@ -56,6 +57,7 @@ def summary(name: str, found: JuryCurve, ratings: Any) -> dict[str, Any]:
         estimate: Estimate | None = getattr(found, attribute)
         values = (None,) * 3 if estimate is None else (estimate.value, estimate.low, estimate.high)
         row |= dict(zip((key, f"{key}_low", f"{key}_high"), values, strict=True))
+    row["best_note"] = found.best.note
     last = found.curve.iloc[-1]
     row |= {f"price{end}": last[f"price{end}"] for end in ("", "_low", "_high")}
     return row
@@ -70,7 +72,21 @@ def study(folder: Path) -> dict[str, pd.DataFrame]:
         curves.append(found.curve.join(limit).assign(jury=name))
         rows.append(summary(name, found, ratings))
         jurors.append(found.jurors.assign(jury=name))
-    return {"curves": pd.concat(curves), "juries": pd.DataFrame(rows), "jurors": pd.concat(jurors)}
+    return {
+        "curves": pd.concat(curves),
+        "juries": pd.DataFrame(rows),
+        "jurors": pd.concat(jurors),
+        "models": pd.DataFrame(models()),
+    }
+
+
+def models() -> Iterator[dict[str, Any]]:
+    """Yield what seven agents of one small model are worth, before they talk and after."""
+    for (name, at), ratings in slm7_by_model().items():
+        found = jury_curve(ratings, n_boot=N_BOOT, n_refits=N_REFITS, rng=SEED)
+        row = summary(name, found, ratings)
+        kept = [f"{key}{end}" for key in FEW for end in ("", "_low", "_high")]
+        yield {"model": name, "round": at, "items": found.n_items} | {key: row[key] for key in kept}
 
 
 def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
@@ -95,10 +111,24 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
             "one juror": cell(row, "single"),
             "all": cell(row, "accuracy"),
             "all - one": cell(row, "gain", sign="+"),
+            "best one": cell(row, "best"),
             "all - best one": cell(row, "over_best", sign="+"),
             "independent - all": cell(row, "price", sign="+"),
         }
         for row in rows
+    ]
+    by_model = [
+        {
+            "model": row["model"],
+            "round": row["round"],
+            "items": row["items"],
+            "one agent": cell(row, "single"),
+            "all seven": cell(row, "accuracy"),
+            "worth by accuracy": cell(row, "worth_accuracy", 2),
+            "worth by variance": cell(row, "worth_variance", 2),
+            "correlation of errors": cell(row, "correlation", 2),
+        }
+        for row in tables["models"].to_dict("records")
     ]
     worth = [
         {
@@ -146,6 +176,7 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     return {
         "accuracy": pd.DataFrame(accuracy),
         "worth": pd.DataFrame(worth),
+        "models": pd.DataFrame(by_model),
         "decided": pd.DataFrame(decided),
         "jurors": pd.DataFrame(one_by_one),
         "steps": pd.DataFrame(steps),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from d3stats.cli.options import Figure, Json, Level, Seed
+from d3stats.cli.options import Json, Level, Seed
 from d3stats.cli.output import print_json, print_notes, print_table
 
 if TYPE_CHECKING:
@@ -53,7 +53,12 @@ def bias(
     seed: Seed = 0,
     as_json: Json = False,
     as_latex: Annotated[bool, typer.Option("--latex", help="Print a LaTeX table (booktabs).")] = False,
-    figure: Figure = None,
+    figure: Annotated[
+        Path | None,
+        typer.Option(
+            "--figure", help="Position audit: also write the figure here, as PDF and PNG (no suffix)."
+        ),
+    ] = None,
 ) -> None:
     """Audit judges for bias: the effect with its interval first, then the test."""
     from d3stats._check import choice
@@ -79,8 +84,9 @@ def bias(
     elif as_latex:
         typer.echo(_latex(found))
     else:
+        doubts = {doubt for part in (data, *map(data.of, data.judges)) for doubt in part.doubts()}
         for result in found:
-            _show(result)
+            _show(result, doubts)
         print_notes([f"{name} was not audited: {why}" for name, why in refused.items()])
 
 
@@ -113,10 +119,12 @@ def _audited(
     return found, refused
 
 
-def _show(result: Audit) -> None:
+def _show(result: Audit, doubts: Collection[str]) -> None:
+    """Print an audit; what makes one doubt that the table was read rightly stands above the numbers."""
+    print_notes([f"{result.judge}: {note}" for note in result.notes if note in doubts])
     rows = [_row(e) for e in result.estimates]
     print_table(result.judge, ("", "estimate", "interval", "kind", "n", "clusters", "p"), rows)
-    notes = [*result.notes]
+    notes = [note for note in result.notes if note not in doubts]
     test = getattr(result, "heterogeneity", None)
     if test is not None:
         notes.insert(0, str(test))

@@ -123,11 +123,12 @@ def _draw(found: Comparison, path: Path) -> None:
 
 
 def _show(found: Comparison) -> None:
+    from d3stats.estimate import counted, interval_kind
     from d3stats.inference.comparing.pair_tests import said_p
 
     first = found.differences[0].difference
     level = f"{100 * first.level:.6g} % {first.kind}"
-    size = f"{found.n_items} items in {found.n_clusters} clusters"
+    size = f"{counted(found.n_items, 'item')} in {counted(found.n_clusters, 'cluster')}"
     several = len(found) > 1
     print_table(
         f"Differences, second run less first ({level}; {size})",
@@ -138,19 +139,31 @@ def _show(found: Comparison) -> None:
             for d, p in zip(found.differences, found.adjusted, strict=True)
         ],
     )
-    print_table("The runs", ["run", "mean"], [[run.name, _plain(run)] for run in found.runs])
+    print_table(
+        "The runs",
+        ["run", "mean", "interval"],
+        [[run.name, _plain(run), "-" if run.low is None else interval_kind(run)] for run in found.runs],
+    )
     rows = [
         [d.name if k == 0 else "", test.name, said_p(test.p_value), test.detail or test.note]
         for d in found.differences
-        for k, test in enumerate(d.tests)
-        if test.p_value is not None
+        for k, test in enumerate(test for test in d.tests if test.p_value is not None)
     ]
     if rows:
         print_table("Tests that the runs do equally well", ["difference", "test", "p", "how"], rows)
     if found.margin is not None:
         results = (*found.noninferior(found.margin), *found.equivalent(found.margin))
         print_notes([result.conclusion for result in results])
-    print_notes(found.notes)
+    print_notes([*_without_limits(found), *found.notes])
+
+
+def _without_limits(found: Comparison) -> list[str]:
+    """Say why a run or a difference has no interval, where no note of a pair does."""
+    from d3stats.estimate import named_notes
+
+    bare = [d.difference for d in found.differences if not any(d.difference.note in note for note in d.notes)]
+    reasons = [(e.name, [f"no interval: {e.note}"]) for e in (*bare, *found.runs) if e.low is None and e.note]
+    return named_notes(reasons, "runs and differences")
 
 
 def _signed(effect: Estimate) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,6 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+_OPTIONS = {"names": "--name", "measures": "--measure"} | {
+    word: f"--{word}"
+    for word in ("items", "repeats", "votes", "categories", "kind", "missing", "margin", "by")
+}
+"""What an argument of the library is called on the command line, where a message may tell to give it."""
+_ASKED = re.compile(rf'\b({"|".join(_OPTIONS)})=(?:"([^"]*)"|\.\.\.|(?=[);,]))')
+
+
+def spoken(message: str) -> str:
+    """Put options where a message of the library names arguments of Python.
+
+    Examples
+    --------
+    >>> spoken('To compare on the 3 common items, ask for it: items="intersection".')
+    'To compare on the 3 common items, ask for it: --items intersection.'
+    """
+    return _ASKED.sub(lambda m: f"{_OPTIONS[m[1]]} {m[2]}" if m[2] else _OPTIONS[m[1]], message)
 
 
 def print_json(value: Any) -> None:
@@ -28,17 +48,23 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=240)
     table = Table(
-        title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1)
+        # As Text: a name in brackets is no markup.
+        title=Text(title, style="bold"),
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1),
     )
     for i, name in enumerate(columns):
-        table.add_column(name, justify="left" if i == 0 else "right", no_wrap=True)
+        table.add_column(Text(name), justify="left" if i == 0 else "right", no_wrap=True)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))
     console.print(table)
 
 
@@ -47,7 +73,7 @@ def print_notes(notes: Sequence[str]) -> None:
     import textwrap
 
     for note in notes:
-        sys.stdout.write(textwrap.fill(note, 110, initial_indent="- ", subsequent_indent="  ") + "\n")
+        sys.stdout.write(textwrap.fill(spoken(note), 110, initial_indent="- ", subsequent_indent="  ") + "\n")
 
 
 @contextmanager

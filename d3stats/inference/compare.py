@@ -14,6 +14,7 @@ from string import ascii_uppercase
 from typing import Any, Literal
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
+from d3stats.estimate import named_notes
 from d3stats.inference.comparing.comparison import Comparison
 from d3stats.inference.comparing.pair_intervals import Kind, PairData, checked_kind
 from d3stats.inference.comparing.pair_tests import TESTS, Test
@@ -134,7 +135,8 @@ def compare(
         replace(whole, names=(name, ""), first=row).own(0, level)
         for name, row in zip(paired.names, paired.values, strict=True)
     ]
-    notes = [*paired.notes, *(note for d in differences for note in d.notes)]
+    of_pairs = [(d.name, d.notes) for d in differences]
+    notes = [*paired.notes, *(named_notes(of_pairs, "pairs") if len(differences) > 1 else differences[0].notes)]
     if len(differences) > 1 and None in p_values:
         notes.append(
             f"{p_values.count(None)} of {len(p_values)} pairs have no p-value; they count in the family as 1"

@@ -71,13 +71,16 @@ class JuryCurve(Reported):
     accuracy, single, gain : Estimate
         All jurors together, one of them at random, and the difference.
     worth_by_accuracy, worth_by_variance : Estimate or None
-        How many independent jurors the panel is worth; None where `notes` says why.
+        How many independent jurors the panel is worth; None where `notes` says why. Of two answers, none by accuracy
+        where the jurors' own accuracy is within its error of one half: there Condorcet's curve is flat.
     error_correlation : Estimate or None
         Mean correlation of two jurors' being right.
     limit, next_jurors : Estimate or None
         Accuracy of a very large panel of such jurors, and the gain per juror of two more, from a fitted law.
     best, over_best : Estimate
-        The best single juror, found on other clusters, and how much all together are above.
+        The best single juror, found on other clusters, and how much all together are above. Limits only where one
+        juror leads whichever cluster is left out, and every other by more than chance (paired cluster t, Bonferroni);
+        else the note says why, and what the best on the same items gives.
     curve : DataFrame
         One row per size: ``k``, ``accuracy, se, low, high``; ``decided`` (share of panels without a tie); ``gain,
         gain_low, gain_high`` (per juror, since the row before) and the same ``_per_thousand_tokens`` when tokens are

@@ -1,6 +1,8 @@
 """Is run B better than run A on the same items, and by how much?
 
-The difference is the mean over items of B's value less A's. Pairing takes out what makes items easy or hard: the
+The difference is the mean over items of B's value less A's, so that a question of many items counts by their number:
+with nine of twelve items in one question, all nine gained, and three questions of one item unchanged, it is .75, where
+the mean over questions is .25. Pairing takes out what makes items easy or hard: the
 error is that of the differences, not of two means. Items of one question (cluster) hang together, so the error is
 clustered: each cluster's sum of differences varies, not each item's. Assumptions: clusters are a sample of those that
 the claim is about, and independent of each other.
@@ -18,7 +20,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
-from d3stats.inference.comparing.pair_intervals import Kind, PairData, checked_kind
+from d3stats.inference.comparing.pair_intervals import CUT, Kind, PairData, checked_kind
 from d3stats.inference.comparing.pair_notes import notes_on
 from d3stats.inference.comparing.pair_tests import TESTS, PairTest, Test, paired_tests
 from d3stats.inference.comparing.paired_result import PairedDifference
@@ -55,8 +57,9 @@ def paired_difference(
         Whether values are means over several tries, which McNemar's test cannot take.
     level : float
         Level of the intervals.
-    kind : {"cluster t", "percentile", "basic", "bca", "studentised"}
-        The interval of `difference`.
+    kind : {"cluster t", "percentile", "basic", "bca", "studentised", "Tango"}
+        The interval of `difference`; of right and wrong its limits are cut at -1 and 1. Tango's score limits are for
+        right or wrong items that are their own clusters.
     test : {"cluster t", "sign flip", "McNemar exact", "McNemar mid-p"}, optional
         Which p-value speaks for the pair; by default the t where the interval is a t, else the sign flip.
     n_boot : int
@@ -104,7 +107,6 @@ def difference_of(
 ) -> PairedDifference:
     """Return the paired difference of checked data; settings are checked too."""
     change = data.second - data.first
-    binary = bool(np.isin(data.first, (0, 1)).all() and np.isin(data.second, (0, 1)).all())
     found = data.t(level)
     why = data.why_no_spread()
     t = None
@@ -113,7 +115,7 @@ def difference_of(
     tests = paired_tests(
         change,
         data.cluster,
-        binary=binary,
+        binary=data.binary,
         repeated=repeated,
         t=t,
         why_no_t=why,
@@ -122,7 +124,7 @@ def difference_of(
     by_name = {made.name: made for made in tests}
     usual = "cluster t" if kind == "cluster t" else _BOOTSTRAP_TEST
     chosen = usual if test is None else test
-    notes = notes_on(data, tests, repeated=repeated)
+    notes = notes_on(data, tests, repeated=repeated, level=level)
     if by_name[chosen].p_value is None and change.any():
         if test is not None and test.startswith("McNemar"):
             raise ValueError(
@@ -133,8 +135,11 @@ def difference_of(
                 f"{chosen} cannot be made ({by_name[chosen].note}); the sign flip speaks for this pair"
             )
             chosen = _BOOTSTRAP_TEST
+    difference = data.interval(kind, level, by_name[chosen].p_value)
+    if CUT in difference.note:
+        notes.append(CUT)
     return PairedDifference(
-        difference=data.interval(kind, level, by_name[chosen].p_value),
+        difference=difference,
         first=data.own(0, level),
         second=data.own(1, level),
         gained=int((change > 0).sum()),
@@ -143,7 +148,7 @@ def difference_of(
         correlation=data.correlation(),
         tests=tests,
         test=chosen,
-        binary=binary,
+        binary=data.binary,
         kind=kind,
         notes=tuple(notes),
         data=data,

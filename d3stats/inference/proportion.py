@@ -11,8 +11,9 @@ number; :func:`exact_coverage` says how often each does, by adding up the Binomi
   0 when all or none succeed. For comparison with published values only.
 
 Trials of one question are not independent. With `cluster`, :func:`share` takes the ratio of cluster sums, and its
-interval from the clusters: Student's t with a cluster-robust error, Wilson's formula at as many
-trials as the clusters are worth, or a bootstrap of clusters.
+interval from the clusters: Wilson's formula at as many trials as the clusters are worth (the default), Student's t
+with a cluster-robust error, or a bootstrap of clusters. The t is a Wald interval near 0 and 1: at a share of .95 of 40
+clusters of four, intraclass correlation .3, its 95 % are 88 %, Wilson's 94 %.
 
 References
 ----------
@@ -91,7 +92,7 @@ def share(
         Counts; arrays are added up. With `cluster` one entry per row, for instance per debate.
     kind : str, optional
         Without clusters one of "Wilson" (default), "Clopper-Pearson", "Jeffreys", "Agresti-Coull", "Bayes uniform",
-        "Wald"; with clusters one of "cluster t" (default), "cluster Wilson", "bootstrap percentile", "bootstrap BCa",
+        "Wald"; with clusters one of "cluster Wilson" (default), "cluster t", "bootstrap percentile", "bootstrap BCa",
         "bootstrap studentised".
     cluster : array, shape (rows,), optional
         The question of each row; rows of one question are not independent.
@@ -118,7 +119,7 @@ def share(
     >>> print(share(69, 80, name="accuracy"))
     accuracy: 0.863 [0.770, 0.921] (95 % Wilson, n = 80)
     >>> print(share([3, 0, 2, 3, 1], [3, 3, 3, 3, 3], cluster=["q1", "q2", "q3", "q4", "q5"]))
-    share: 0.600 [0.060, 1.000] (95 % cluster t, n = 15 in 5 clusters)
+    share: 0.600 [0.178, 0.912] (95 % cluster Wilson, n = 15 in 5 clusters)
     """
     level = probability("level", level, open_interval=True)
     x, n = (np.atleast_1d(part) for part in _counts(successes, trials, least=0))
@@ -143,7 +144,7 @@ def share(
             n=total,
             level=level,
         )
-    kind = "cluster t" if kind is None else kind
+    kind = "cluster Wilson" if kind is None else kind
     if kind in KINDS:
         raise ValueError(
             f"kind={kind!r} takes trials as independent and must come without cluster=; got both"

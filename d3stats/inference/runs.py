@@ -6,6 +6,7 @@ all: items that only one run has are named, and leaving them out has to be asked
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -15,14 +16,23 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice
+from d3stats.inference._table_files import TableFile, blank_clusters
 from d3stats.inference.comparing.pairing import Items, pair
-from d3stats.inference.comparing.run_tables import from_frame, from_path, from_trajectories, is_missing
+from d3stats.inference.comparing.run_tables import (
+    RunTable,
+    from_frame,
+    from_path,
+    from_trajectories,
+    is_missing,
+    missing_as_wrong,
+)
 from d3stats.inference.comparing.run_types import ItemMismatch, PairedRuns, Run
 from d3stats.trajectories import Missing, Trajectories
 
 __all__ = ["ItemMismatch", "Items", "PairedRuns", "Run", "as_run", "pair"]
 
 Floats = NDArray[np.float64]
+_READ = ("correct", "score", "vote", "label", "cluster", "question")
 UNNAMED = "run"
 """What a run is called that nobody named."""
 
@@ -43,8 +53,9 @@ def as_run(
     source : Run, Trajectories, DataFrame, Series, str or Path
         A path is a tidy table when it is a CSV or Parquet file with a column ``item``, else a debate log. A log
         or ``Trajectories`` gives 1 where the plurality verdict is the label. A DataFrame has a column ``item``
-        and one of ``correct`` (0/1), ``score``, or the column that `value` names, or ``vote`` and ``label``;
-        optionally ``cluster``. A Series has items as its index.
+        and one of ``correct`` (0/1), ``score``, or the column that `value` names, or ``vote`` and ``label``
+        (compared as text, so that 1 and "1" are one answer); optionally ``cluster``, or else a ``question`` that
+        several items share. In a CSV empty cells and words such as NA are missing. A Series has items as its index.
     name : str, optional
         What to call the run; by default the file's, the Series' or the column's name.
     value : str, optional
@@ -65,8 +76,9 @@ def as_run(
     Raises
     ------
     ValueError
-        When a column is absent, no item has a label, a value is infinite, an item changes its cluster, `missing`
-        is "wrong" and the values are not right or wrong, or a table is asked for a round.
+        When a column is absent, no item has a label, a value is infinite, an item changes its cluster or its label,
+        votes are spelt as no label is, `missing` is "wrong" and the values are not right or wrong, or a table is
+        asked for a round.
     TypeError
         When the source is of another kind.
 
@@ -79,9 +91,12 @@ def as_run(
     choice("missing", missing, ("exclude", "wrong"))
     choice("by", by, ("question", "debate"))
     default: str | None = None
+    cells: dict[str, str] = {}
     if isinstance(source, (str, Path)):
         default = Path(source).name.removesuffix(".gz").rsplit(".", 1)[0]
         source = from_path(source)
+        if isinstance(source, TableFile):
+            source, cells = source.frame, source.notes
     if round_number is not None and isinstance(source, (Run, pd.Series, pd.DataFrame)):
         raise ValueError(
             f"round_number must be left out where a run has no rounds; got {round_number} for a table"
@@ -93,15 +108,16 @@ def as_run(
     if isinstance(source, Trajectories):
         table = from_trajectories(source, value, by, round_number, missing)
     elif isinstance(source, pd.Series):
-        table = pd.DataFrame({"item": source.index, "value": source.to_numpy(), "labelled": True})
-        default = None if source.name is None else str(source.name)
+        rows = pd.DataFrame({"item": source.index, "value": source.to_numpy(), "labelled": True})
+        table = RunTable(rows, None if source.name is None else str(source.name))
     elif isinstance(source, pd.DataFrame):
-        table, column = from_frame(source, value)
-        default = column if default is None else default
+        table = from_frame(source, value)
+        table.notes.extend(cells[c] for c in (*_READ, value) if c in cells)
     else:
         kinds = "a Run, Trajectories, DataFrame, Series or a path"
         raise TypeError(f"a run must be {kinds}; got {type(source).__name__}")
-    return _reduced(table, next(n for n in (name, default, UNNAMED) if n is not None), missing)
+    called = next(n for n in (name, default, table.name, UNNAMED) if n is not None)
+    return _reduced(table.rows, called, missing, table.notes)
 
 
 def _again(run: Run, name: str | None, missing: Missing) -> Run:
@@ -110,12 +126,19 @@ def _again(run: Run, name: str | None, missing: Missing) -> Run:
             raise ValueError(
                 f"missing must be given to as_run where items were run several times; got a finished {run!r}"
             )
-        empty = np.isnan(run.value) & ~np.isin(run.items, run.unlabelled)
-        run = replace(run, value=np.where(empty, 0.0, run.value), repeats=np.where(empty, 1, run.repeats))
+        labelled = ~np.isin(run.items, run.unlabelled)
+        empty = np.isnan(run.value) & labelled
+        said = missing_as_wrong(int(empty.sum()), int(labelled.sum()), "values")
+        run = replace(
+            run,
+            value=np.where(empty, 0.0, run.value),
+            repeats=np.where(empty, 1, run.repeats),
+            notes=(*run.notes, *said),
+        )
     return run if name is None else replace(run, name=name)
 
 
-def _reduced(table: pd.DataFrame, name: str, missing: Missing) -> Run:
+def _reduced(table: pd.DataFrame, name: str, missing: Missing, notes: Sequence[str]) -> Run:
     """Turn a row per try into a value per item."""
     if table.empty:
         raise ValueError(f"a run must have items; got none in {name!r}")
@@ -123,7 +146,11 @@ def _reduced(table: pd.DataFrame, name: str, missing: Missing) -> Run:
         row = int(np.argmax(table["item"].isna().to_numpy()))
         raise ValueError(f"item must be named; got a missing name at row {row} of {name!r}")
     labelled = table["labelled"].to_numpy(dtype=bool)
-    values = _filled(_floats(table["value"], name), labelled, missing, name)
+    given = _floats(table, name)
+    values = _filled(given, labelled, missing, name)
+    filled = missing_as_wrong(
+        int((values == values).sum() - (given == given).sum()), int(labelled.sum()), "values"
+    )
     codes, names = pd.factorize(table["item"].astype(str))
     known = ~np.isnan(values)
     repeats = np.bincount(codes[known], minlength=len(names))
@@ -133,23 +160,31 @@ def _reduced(table: pd.DataFrame, name: str, missing: Missing) -> Run:
     some = mean[repeats > 0]
     without = np.bincount(codes[~labelled], minlength=len(names)) == np.bincount(codes)
     unlabelled = tuple(map(str, names[without]))
+    cluster, blank = _clusters(table, codes, names, name)
     return Run(
         name=name,
         items=tuple(map(str, names)),
         value=mean,
-        cluster=_clusters(table, codes, names, name),
+        cluster=cluster,
         repeats=repeats.astype(np.int64),
         binary=bool(len(some) and np.isin(some, (0.0, 1.0)).all()),
-        notes=_said(labelled, unlabelled, repeats),
+        notes=(*notes, *_said(labelled, unlabelled, repeats), *filled, *blank),
         unlabelled=unlabelled,
+        label=_labels(table, codes, names, name),
     )
 
 
-def _floats(column: pd.Series, name: str) -> Floats:
+def _floats(table: pd.DataFrame, name: str) -> Floats:
+    column = table["value"]
     try:
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError):
-        raise TypeError(f"values of a run must be numbers; got dtype {column.dtype} in {name!r}") from None
+        read = pd.to_numeric(column, errors="coerce").isna().to_numpy()
+        row = int(np.argmax(read & column.notna().to_numpy()))
+        raise TypeError(
+            f"values of a run must be numbers; got {column.iloc[row]!r} at row {row} (item "
+            f"{str(table['item'].iloc[row])!r}) of {name!r}"
+        ) from None
     if np.isinf(values).any():
         row = int(np.isinf(values).argmax())
         raise ValueError(f"values must be finite or missing; got an infinite one at row {row} of {name!r}")
@@ -182,14 +217,34 @@ def _said(labelled: NDArray[Any], unlabelled: tuple[str, ...], repeats: NDArray[
     return tuple(notes)
 
 
-def _clusters(table: pd.DataFrame, codes: NDArray[Any], names: Any, name: str) -> tuple[str, ...]:
-    """Return each item's cluster; where none is stated, the item itself."""
+def _labels(table: pd.DataFrame, codes: NDArray[Any], names: Any, name: str) -> tuple[str | None, ...]:
+    """Return each item's right answer, None where unknown; empty where values came as such."""
+    if "label" not in table:
+        return ()
+    stated = table["label"].to_numpy(dtype=object)
+    found: list[str | None] = [None] * len(names)
+    for k, label in zip(codes.tolist(), stated, strict=True):
+        if label is None:
+            continue
+        if found[k] not in (None, label):
+            raise ValueError(
+                f"an item must have one label; got {found[k]!r} and {label!r} on {str(names[k])!r} in {name!r}"
+            )
+        found[k] = label
+    return tuple(found)
+
+
+def _clusters(
+    table: pd.DataFrame, codes: NDArray[Any], names: Any, name: str
+) -> tuple[tuple[str, ...], list[str]]:
+    """Return each item's cluster, and a note when some have none; where none is stated, the item itself."""
     items = np.asarray(names, dtype=object)
     if "cluster" not in table:
-        return tuple(map(str, items))
+        return tuple(map(str, items)), []
     stated = table["cluster"].astype(object).to_numpy()
+    blank = np.array([is_missing(c) for c in stated], dtype=bool)
     owner = np.array(
-        [items[k] if is_missing(c) else str(c) for c, k in zip(stated, codes, strict=True)], dtype=object
+        [items[k] if gone else str(c) for c, k, gone in zip(stated, codes, blank, strict=True)], dtype=object
     )
     _, first = np.unique(codes, return_index=True)
     of_item = owner[first]
@@ -200,4 +255,5 @@ def _clusters(table: pd.DataFrame, codes: NDArray[Any], names: Any, name: str) -
             f"an item must be in one cluster; got {items[codes[row]]!r} in {of_item[codes[row]]!r} and "
             f"{owner[row]!r} in {name!r}"
         )
-    return tuple(map(str, of_item))
+    alone = int(blank[first].sum())
+    return tuple(map(str, of_item)), [blank_clusters(alone)] if 0 < alone < len(items) else []

@@ -2,6 +2,10 @@
 
 Under the null that the two conditions are exchangeable within a cluster, each cluster's difference is as likely to
 be d as -d (Fisher, 1935). Exact for whole-number or rational sums, and for up to 40 real ones; drawn otherwise.
+
+Of very many clusters the largest are drawn sign by sign and the most common sizes by how many are positive; the
+total of the rest is normal. What is lost is its fourth cumulant, which beside `DRAWN` larger sums moves p by about
+1e-5 at most (Edgeworth's first term), a fiftieth of what 100,000 draws leave open at p = .05.
 """
 
 from __future__ import annotations
@@ -18,6 +22,13 @@ __all__ = ["SignFlip", "sign_flip_p"]
 Floats = NDArray[np.float64]
 MOST_ENUMERATED = 40
 """Up to so many real cluster sums all sign patterns are counted, in two halves."""
+
+MOST_DRAWN = 8_192
+"""Up to so many real cluster sums every sign is drawn."""
+DRAWN = 2_048
+"""How many are drawn of more than that: those with the largest sums."""
+COMMON = 32
+"""Up to so many sizes are drawn all at once, by how many of them are positive."""
 
 _MOST_WORK = 400_000_000
 _FINEST = 1_000_000
@@ -39,12 +50,23 @@ class SignFlip:
         Random patterns drawn, 0 when exact.
     n_clusters : int
         Clusters whose sum is not 0; the others have no say.
+    n_normal : int
+        Clusters, those with the smallest sums, whose total was taken as normal in every draw.
     """
 
     p_value: float
     exact: bool
     n_draws: int
     n_clusters: int
+    n_normal: int = 0
+
+    @property
+    def how(self) -> str:
+        """How the patterns were counted, in words."""
+        if self.exact:
+            return "exact"
+        rest = f", the {self.n_normal:,} smallest of {self.n_clusters:,} sums together as a normal one"
+        return f"{self.n_draws:,} random swaps" + (rest if self.n_normal else "")
 
 
 def sign_flip_p(values: ArrayLike, *, n_draws: int = 100_000, rng: RngLike = None) -> SignFlip:
@@ -74,7 +96,7 @@ def sign_flip_p(values: ArrayLike, *, n_draws: int = 100_000, rng: RngLike = Non
     Student's ten differences of hours of sleep (Student, 1908):
 
     >>> sign_flip_p([1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4])
-    SignFlip(p_value=0.00390625, exact=True, n_draws=0, n_clusters=9)
+    SignFlip(p_value=0.00390625, exact=True, n_draws=0, n_clusters=9, n_normal=0)
     """
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1 or array.size == 0:
@@ -95,8 +117,14 @@ def sign_flip_p(values: ArrayLike, *, n_draws: int = 100_000, rng: RngLike = Non
             return SignFlip(p_value, True, 0, sizes.size)
     if sizes.size <= MOST_ENUMERATED:
         return SignFlip(_by_enumeration(sizes, observed), True, 0, sizes.size)
-    p_value = _by_drawing(sizes, observed, n_draws, generator)
-    return SignFlip(p_value, False, n_draws, sizes.size)
+    if sizes.size <= MOST_DRAWN:
+        return SignFlip(_by_drawing(sizes, observed, n_draws, generator), False, n_draws, sizes.size)
+    parts = _parts(sizes)
+    if whole is not None and parts.n_normal:
+        # Totals lie two units apart: a normal one has to reach half-way to the next.
+        observed -= float(np.abs(array).max()) / int(np.abs(whole).max())
+    p_value = _by_drawing(parts.single, observed, n_draws, generator, parts)
+    return SignFlip(p_value, False, n_draws, sizes.size, parts.n_normal)
 
 
 def _as_whole(values: Floats) -> NDArray[np.int64] | None:
@@ -168,12 +196,38 @@ def _all_totals(sizes: Floats) -> Floats:
     return totals
 
 
-def _by_drawing(sizes: Floats, observed: float, n_draws: int, generator: np.random.Generator) -> float:
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """How very many sums are drawn: single ones, sizes that many share, and the spread of the rest's total."""
+
+    single: Floats
+    common: Floats
+    times: NDArray[np.int64]
+    spread: float
+    n_normal: int
+
+
+def _parts(sizes: Floats) -> _Parts:
+    distinct, times = np.unique(sizes, return_counts=True)
+    often = np.sort(np.argsort(-times, kind="stable")[:COMMON])
+    often = often[times[often] >= COMMON]
+    alone = np.ones(len(distinct), dtype=bool)
+    alone[often] = False
+    rest = np.repeat(distinct[alone], times[alone])
+    n_normal = max(len(rest) - DRAWN, 0)
+    spread = float(np.sqrt(np.square(rest[:n_normal]).sum()))
+    return _Parts(rest[n_normal:], distinct[often], times[often], spread, n_normal)
+
+
+def _by_drawing(
+    sizes: Floats, observed: float, n_draws: int, generator: np.random.Generator, more: _Parts | None = None
+) -> float:
     """Draw sign patterns eight clusters at a time: a random byte looks up the total of its eight signs."""
     padded = np.zeros(-(-len(sizes) // 8) * 8)
     padded[: len(sizes)] = sizes
-    tables = np.stack([_all_totals(eight) for eight in padded.reshape(-1, 8)])
-    threshold = observed - _TIES * float(sizes.sum())
+    tables = [_all_totals(eight) for eight in padded.reshape(-1, 8)]
+    scale = float(sizes.sum()) + (0.0 if more is None else float(more.common @ more.times))
+    threshold = observed - _TIES * scale
     reached = 0
     for low in range(0, n_draws, _BLOCK):
         size = min(_BLOCK, n_draws - low)
@@ -181,5 +235,9 @@ def _by_drawing(sizes: Floats, observed: float, n_draws: int, generator: np.rand
         total = np.zeros(size)
         for table, byte in zip(tables, bytes_, strict=True):
             total += table[byte]
+        if more is not None:
+            total += more.spread * generator.standard_normal(size)
+            for each, times in zip(more.common, more.times, strict=True):
+                total += each * (2.0 * generator.binomial(times, 0.5, size) - times)
         reached += int((np.abs(total) >= threshold).sum())
     return (reached + 1) / (n_draws + 1)

@@ -57,10 +57,120 @@ def test_a_parquet_table_is_read_as_a_table(tmp_path: Path) -> None:
 
 def test_a_table_of_text_keeps_its_words(tmp_path: Path) -> None:
     path = tmp_path / "votes.csv"
-    path.write_text("item,vote,label\n007,None,None\n08,A,B\n9,,A\n")
+    path.write_text("item,vote,label\n007,none,none\n08,A,B\n9,,A\nNA,A,A\n")
     run = as_run(path)
-    assert run.items == ("007", "08", "9")
-    np.testing.assert_array_equal(run.value, [1, 0, np.nan])
+    assert run.items == ("007", "08", "9", "NA")
+    np.testing.assert_array_equal(run.value, [1, 0, np.nan, 1])
+
+
+def test_a_word_for_missing_is_missing_with_a_note_in_every_column_but_names(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("item,vote,label,cluster\nq1,A,A,c\nq2,NA,A,c\nq3,A,NA,NA\nq4,None,A,d\n")
+    run = as_run(path)
+    np.testing.assert_array_equal(run.value, [1, np.nan, np.nan, np.nan])
+    assert (run.unlabelled, run.cluster) == (("q3",), ("c", "c", "q3", "d"))
+    assert run.notes[0] == "read as missing in column 'vote': 2 cells ('NA', 'None')"
+    assert run.notes[1] == "read as missing in column 'label': 1 cell ('NA')"
+    assert "1 item without a cluster, where others have one, is a cluster of its own" in run.notes
+    path.write_text("item,score\nq1,0.5\nq2,NA\n")
+    np.testing.assert_array_equal(as_run(path).value, [0.5, np.nan])
+
+
+@pytest.mark.parametrize("votes", [[1, 2, 1], ["1", "2", "1"], [1.0, 2.0, 1.0], ["1.0", "2", "1"]])
+@pytest.mark.parametrize("labels", [[1, 2, 2], ["1", "2", "2"], [1.0, 2.0, 2.0], ["1", "2.0", "2"]])
+def test_votes_and_labels_meet_as_text_however_they_are_typed(
+    votes: list[object], labels: list[object]
+) -> None:
+    run = as_run(pd.DataFrame({"item": ["q1", "q2", "q3"], "vote": votes, "label": labels}))
+    assert (run.value.tolist(), run.label, run.notes) == ([1, 1, 0], ("1", "2", "2"), ())
+
+
+def voted(votes: list[str], labels: list[str | None], **columns: list[str]) -> pd.DataFrame:
+    items = [f"q{k + 1}" for k in range(len(votes))]
+    return pd.DataFrame({"item": items, "vote": votes, "label": labels, **columns})
+
+
+def test_votes_that_are_never_a_label_are_refused_or_told_loudly() -> None:
+    with pytest.raises(ValueError, match="vote must be spelt as label is; got 'a' and 'A', and no vote"):
+        as_run(voted(["a", "b", "a"], ["A", "B", "B"]))
+    (some,) = as_run(voted(["A", "b", "A"], ["A", "B", "B"])).notes
+    assert some.startswith("WARNING: 1 of 3 votes are no label but in another spelling ('b', 'B')")
+    (none,) = as_run(voted(["tie", "tie"], ["A", "B"])).notes
+    assert none == "WARNING: no vote is any item's label (votes 'tie'; labels 'A', 'B'): all count as wrong"
+    assert as_run(voted(["tie", "A"], ["A", "A"])).notes == ()
+
+
+def test_runs_marked_by_different_labels_are_refused_by_item() -> None:
+    a = as_run(voted(["A", "B", "A"], ["A", "A", "B"]), name="one")
+    b = as_run(voted(["A", "B", "A"], ["B", "A", "A"]), name="two")
+    with pytest.raises(
+        ValueError,
+        match=r"got 'A' \(one\) and 'B' \(two\) on 'q1'; labels differ on 2 of 3 items \('q1', 'q3'\)",
+    ):
+        pair([a, b])
+    unknown = as_run(voted(["A", "B", "A"], ["A", None, "B"]), name="three")
+    assert pair([a, unknown]).n_items == 2
+    assert pair([a, as_run(table([1, 0, 1]), name="four")]).n_items == 3
+    twice = pd.DataFrame({"item": ["q", "q"], "vote": ["A", "A"], "label": ["A", "B"]})
+    with pytest.raises(ValueError, match="an item must have one label; got 'A' and 'B' on 'q'"):
+        as_run(twice)
+
+
+def test_missing_values_that_count_as_wrong_are_counted_and_loudly_above_one_half() -> None:
+    some = table([1, 1, None, 0])
+    assert as_run(some, missing="wrong").notes == ("1 of 4 values are missing and count as wrong",)
+    (loud,) = as_run(table([1, None, None]), missing="wrong").notes
+    assert loud == "WARNING: 2 of 3 values are missing and count as wrong, which is more than half"
+    assert as_run(as_run(some), missing="wrong").notes == ("1 of 4 values are missing and count as wrong",)
+    assert as_run(some).notes == ()
+    both = pair([as_run(some, name="A", missing="wrong"), as_run(table([1, 1, 0, 0]), name="B")])
+    assert "A: 1 of 4 values are missing and count as wrong" in both.notes
+    verdicts = as_run(trajectories(), by="debate", missing="wrong").notes
+    assert verdicts == ("1 of 3 values are missing and count as wrong",)
+    votes = as_run(trajectories(), by="debate", value="votes", round_number=1, missing="wrong").notes
+    assert votes == ("2 of 9 votes are missing and count as wrong",)
+
+
+def test_a_question_of_several_items_is_their_cluster_where_no_cluster_is_stated() -> None:
+    run = as_run(table([1, 0, 1], question=["x", "x", "y"]))
+    assert (run.cluster, run.notes) == (("x", "x", "y"), ("clusters are those of the column 'question'",))
+    both = as_run(table([1, 0, 1], question=["x", "x", "y"], cluster=["c", "d", "d"]))
+    assert (both.cluster, both.notes) == (("c", "d", "d"), ())
+    assert not as_run(table([1, 0], question=["what?", "who?"])).clustered
+
+
+def test_files_that_hold_no_run_are_named_with_what_is_wanted(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.csv"
+    empty.write_text("")
+    with pytest.raises(ValueError, match=r"empty\.csv must be a table with a line of column names"):
+        as_run(empty)
+    other = tmp_path / "other.csv"
+    other.write_text("id,correct\nq1,1\n")
+    with pytest.raises(
+        ValueError, match=r"must have a column 'item' and 'correct', 'score'.*got \['id', 'correct'\]"
+    ):
+        as_run(other)
+    words = tmp_path / "words.csv"
+    words.write_text("item,score\nq1,1\nq2,high\n")
+    with pytest.raises(TypeError, match=r"must be numbers; got 'high' at row 1 \(item 'q2'\) of 'words'"):
+        as_run(words)
+
+
+def test_a_file_whose_name_looks_like_a_pattern_is_read_as_that_file(tmp_path: Path) -> None:
+    import duckdb
+
+    path = tmp_path / "[br]_a.csv"
+    table([1, 0]).to_csv(path, index=False)
+    assert as_run(path).value.tolist() == [1, 0]
+    assert as_run(str(path)).name == "[br]_a"
+    duckdb.sql(f"COPY (SELECT 'q1' AS item, 1 AS correct) TO '{tmp_path}/[br]*.parquet'")
+    assert as_run(tmp_path / "[br]*.parquet").value.tolist() == [1]
+
+
+def test_true_and_false_in_a_file_are_right_and_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "run.csv"
+    path.write_text("item,correct\nq1,True\nq2,false\nq3,\n")
+    np.testing.assert_array_equal(as_run(path).value, [1, 0, np.nan])
 
 
 def test_a_log_is_read_from_its_file_by_question_and_by_debate(tmp_path: Path) -> None:
@@ -143,7 +253,7 @@ def test_repeats_of_an_item_count_with_their_mean() -> None:
         (pd.DataFrame({"item": ["q1"]}), ValueError, "'correct', 'score', or 'vote' and 'label'"),
         (pd.DataFrame({"item": ["q1"], "correct": [2]}), ValueError, "correct must be 0, 1 or missing; got"),
         (pd.DataFrame({"item": ["q1"], "score": [np.inf]}), ValueError, "infinite one at row 0"),
-        (pd.DataFrame({"item": ["q1"], "score": ["high"]}), TypeError, "must be numbers; got dtype"),
+        (pd.DataFrame({"item": ["q1"], "score": ["high"]}), TypeError, "must be numbers; got 'high' at row 0 .item 'q1'."),
         (pd.DataFrame({"item": [None], "score": [1.0]}), ValueError, "missing name at row 0"),
         (pd.DataFrame({"item": [], "score": []}), ValueError, "must have items; got none"),
         (

@@ -145,6 +145,19 @@ def test_numbers_instead_of_text_are_read_in_their_shortest_form() -> None:
     assert [str(f.printed) for f in found.findings if f.check == "gain"] == ["5.1"]
 
 
+def test_a_row_of_nothing_does_not_stop_the_audit() -> None:
+    found = audit_table(
+        table(
+            "model,accuracy,baseline,relative_gain,tokens,cost,cost_per_point\n"
+            "local,80.0,50.0,60.0,100,$0.00,0.000\n"
+            "paid,80.0,50.0,60.0,100,$0.00,0.000\n"
+            "empty,0.0,0.0,10.0,0,$0.00,0.000\n"
+        )
+    )
+    assert found.holds
+    assert {f.place for f in found.findings if f.check == "cost for a point of accuracy"} == {"local", "paid"}
+
+
 def test_only_the_wanted_checks_are_made() -> None:
     frame = made_up(np.random.default_rng(2), 80, percent=True)
     found = audit_table(frame, checks=["gain", "one-price"])

@@ -2,7 +2,9 @@
 
 The world is that of ``simulations/interval_coverage``: two judges on questions of one to twelve items, with the
 correlation of a Beta-Binomial within a question. The fast layer holds the study's tables to the claims and its code
-to a small run; the slow layer makes the tables at 80 clusters anew.
+to a small run; the slow layer draws other data sets, twice as many. Two methods fall short and are held to that: BCa
+limits of differences that most questions do not show, and the test that asks whether a studentised interval leaves
+out 0.
 """
 
 from __future__ import annotations
@@ -29,10 +31,10 @@ def table(stem: str) -> pd.DataFrame:
     return pd.read_csv(FOLDER / f"{stem}.csv")
 
 
-def coverage_holds(found: pd.DataFrame) -> None:
-    """BCa and cluster t within [94, 96] %, up to two Monte Carlo errors."""
-    part = found[found["method"].isin(["bca", "cluster t"]) & found["statistic"].isin(VOTES)]
-    assert len(part) >= 6
+def coverage_holds(found: pd.DataFrame, methods: tuple[str, ...]) -> None:
+    """Coverage within [94, 96] %, up to two Monte Carlo errors."""
+    part = found[found["method"].isin(methods) & found["statistic"].isin(VOTES)]
+    assert len(part) >= 2 * len(methods)
     slack = 2 * np.sqrt(0.95 * 0.05 / part["replicates"])
     bad = part[(part["coverage"] < 0.94 - slack) | (part["coverage"] > 0.96 + slack)]
     assert bad.empty, bad
@@ -40,19 +42,34 @@ def coverage_holds(found: pd.DataFrame) -> None:
 
 
 def size_holds(found: pd.DataFrame) -> None:
-    """No clustered test at 5 % rejects more than 5.5 %, up to two Monte Carlo errors."""
-    part = found[found["test"].isin(["cluster t", "sign flip", "studentised"])]
-    assert len(part) >= 3
+    """The clustered t and the sign flip at 5 % reject at most 5.5 %, up to two Monte Carlo errors."""
+    part = found[found["test"].isin(["cluster t", "sign flip"])]
+    assert len(part) >= 2
     slack = 2 * np.sqrt(0.055 * 0.945 / part["replicates"])
     bad = part[part["rejected"] > 0.055 + slack]
     assert bad.empty, bad
 
 
-def test_bca_and_cluster_t_cover_at_80_clusters() -> None:
+def mean_coverage(clusters: int) -> pd.Series:
+    found = table("coverage").query("clusters == @clusters and statistic in @VOTES")
+    return found.groupby("method")["coverage"].mean()
+
+
+def test_cluster_t_and_expanded_limits_cover_at_80_clusters() -> None:
     found = table("coverage").query("clusters == 80")
     assert sorted(found["icc"].unique()) == ICC
     assert (found["replicates"] + found["refused"] >= 2000).all()
-    coverage_holds(found)
+    coverage_holds(found, ("cluster t", "percentile", "percentile expanded", "bca expanded"))
+
+
+def test_plain_bca_limits_are_short_and_expanded_ones_less_so() -> None:
+    """Normal quantiles, in effect, where a t quantile is due: the fewer the clusters the worse."""
+    few, many = mean_coverage(20), mean_coverage(80)
+    assert few["bca"] < 0.925
+    assert few["percentile"] < 0.93
+    assert few["bca expanded"] > 0.935
+    assert few["percentile expanded"] > 0.94
+    assert many["bca"] < 0.943 < many["bca expanded"] < 0.95
 
 
 def test_clustered_tests_keep_their_size_at_80_clusters() -> None:
@@ -60,6 +77,12 @@ def test_clustered_tests_keep_their_size_at_80_clusters() -> None:
     assert sorted(found["icc"].unique()) == ICC
     assert (found["replicates"] >= 2000).all()
     size_holds(found)
+
+
+def test_the_sign_flip_keeps_its_size_with_20_clusters_and_the_studentised_interval_does_not() -> None:
+    found = table("sizes").query("clusters == 20").set_index(["test", "icc"])["rejected"]
+    assert (found["sign flip"] <= 0.055).all()
+    assert found["studentised", 0.3] > 0.055 + 2 * np.sqrt(0.055 * 0.945 / 2000)
 
 
 def test_naive_intervals_fail_on_clustered_data() -> None:
@@ -130,10 +153,17 @@ def test_a_cell_does_not_depend_on_what_else_is_run() -> None:
 @pytest.mark.parametrize("icc", ICC)
 def test_fresh_data_sets_are_covered_too(icc: float) -> None:
     """Four thousand data sets of another seed than the study's, at 80 clusters."""
-    methods = ("bca", "bca expanded", "cluster t")
-    found = STUDY["coverage_cell"](CONFIG | {"seed": FRESH}, 80, icc, 4000, methods)
+    found = STUDY["coverage_cell"](
+        CONFIG | {"seed": FRESH}, 80, icc, 4000, ("bca", "bca expanded", "cluster t")
+    )
     print(found.pivot_table(index="statistic", columns="method", values="coverage").to_string())
-    coverage_holds(found)
+    coverage_holds(found, ("cluster t",))
+    short = (found["statistic"] == "difference") & (icc == 0.3)
+    coverage_holds(found[~short], ("bca", "bca expanded"))
+    if short.any():
+        share = found[short].set_index("method")["coverage"]
+        assert 0.91 < share["bca"] < 0.94
+        assert share["bca"] < share["bca expanded"] < 0.96
 
 
 @pytest.mark.slow
@@ -142,3 +172,6 @@ def test_clustered_tests_keep_their_size_on_fresh_data_sets(icc: float) -> None:
     found = STUDY["size_cell"](CONFIG | {"seed": FRESH}, 80, icc, 4000)
     print(found.to_string())
     size_holds(found)
+    if icc == 0.3:
+        rejected = found.set_index("test")["rejected"]
+        assert rejected["studentised"] > 0.055

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.special import ndtr
 
 from d3stats.resampling import sign_flip_p
 from d3stats.resampling.sign_flip import _by_drawing, _by_enumeration
@@ -106,3 +109,36 @@ def test_nothing_but_ties_is_no_evidence() -> None:
 def test_values_that_are_none_are_refused(values: list[float], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         sign_flip_p(values)
+
+
+@pytest.mark.parametrize("law", ["real", "tenths", "heavy"])
+def test_a_hundred_thousand_sums_take_a_second_and_say_what_was_drawn(law: str) -> None:
+    rng = np.random.default_rng(3)
+    laws = {
+        "real": lambda: rng.standard_normal(100_000),
+        "tenths": lambda: rng.integers(-9, 10, 100_000) / 10,
+        "heavy": lambda: rng.standard_t(3, 100_000),
+    }
+    values = laws[law]()
+    values += 2 * values.std() / np.sqrt(100_000) if law == "real" else 0.0
+    began = time.process_time()
+    found = sign_flip_p(values, rng=1)
+    assert time.process_time() - began < 1.0
+    assert found == sign_flip_p(values, rng=1)
+    assert found.n_draws == 100_000
+    assert found.how.startswith("100,000 random swaps")
+    assert ("97,952 smallest" in found.how) == (law != "tenths")
+    normal = 2 * ndtr(-abs(values.sum()) / np.sqrt(np.square(values).sum()))
+    assert found.p_value == pytest.approx(normal, abs=0.008)
+
+
+@pytest.mark.parametrize("levels", [20, 2_000])
+def test_pooled_and_normal_sums_give_the_law_of_drawing_every_sign(levels: int) -> None:
+    rng = np.random.default_rng(5)
+    sizes = np.append(rng.integers(1, levels + 1, 9_000), 0.5)
+    values = sizes * np.where(rng.random(sizes.size) < 0.508, 1, -1)
+    found = sign_flip_p(values, rng=1)
+    assert (found.n_normal > 0) == (levels > 100)
+    every = _by_drawing(sizes, abs(float(values.sum())), 20_000, np.random.default_rng(2))
+    assert 0.01 < every < 0.9
+    assert abs(found.p_value - every) < 4 * np.sqrt(1.2 * every * (1 - every) / 20_000)

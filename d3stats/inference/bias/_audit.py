@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
+from d3stats.inference.bias._rates import EXACT_RATE, FEW_CLUSTERS
 
 __all__ = ["Audit", "audits_frame", "by_judge"]
 
@@ -29,6 +30,10 @@ class Audit:
     judge: str
     estimates: tuple[Estimate, ...]
     notes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        # Here, so that no audit can leave it out.
+        object.__setattr__(self, "notes", (*self.notes, *_few_clusters(self.estimates)))
 
     @property
     def effect(self) -> Estimate:
@@ -74,6 +79,20 @@ class Audit:
             tested = "" if e.p_value is None else f", p = {e.p_value:.3g}"
             lines.append(f"  {e}{tested}")
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+
+
+def _few_clusters(estimates: tuple[Estimate, ...]) -> list[str]:
+    """Say which intervals rest on few clusters; those that count each cluster once know it already."""
+    few: dict[int, list[str]] = {}
+    for e in estimates:
+        if e.low is not None and e.kind != EXACT_RATE and e.n_clusters and 1 < e.n_clusters < FEW_CLUSTERS:
+            few.setdefault(e.n_clusters, []).append(e.name)
+    every = len(few) == 1 and estimates[0].name in next(iter(few.values()))
+    return [
+        f"only {n} clusters: limits rest on {n - 1} degree{'s' * (n > 2)} of freedom and are rough"
+        + ("" if every else f" ({', '.join(names)})")
+        for n, names in few.items()
+    ]
 
 
 A = TypeVar("A", bound=Audit)

@@ -101,7 +101,7 @@ def log_odds(share: Estimate) -> tuple[Estimate | None, str]:
 
 
 def coin(value: float, n: int, level: float) -> Estimate:
-    note = "a reference, from this judge's own shares of first, second and tie"
+    note = "a reference, from its own shares of first, second and tie, as if alike on all items"
     return Estimate(
         name=COIN, value=value, low=None, high=None, kind="reference", n=n, level=level, note=note
     )
@@ -116,6 +116,10 @@ def accuracy_by_place(data: Judgments, level: float, notes: list[str]) -> list[E
         notes.append(
             f"accuracy: {int((~decided).sum())} verdicts whose label is a tie or missing were left out"
         )
+    tied = int((data.vote[decided] == TIE).sum())
+    if tied:
+        share = tied / int(decided.sum())
+        notes.append(f"accuracy: {tied} verdicts ({share:.0%}) are ties, which count as not right")
     right = (data.vote == data.label).astype(float)
     at_first = data.order == data.label
     masks = (decided & at_first, decided & ~at_first)

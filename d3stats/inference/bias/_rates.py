@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats.estimate import Estimate
-from d3stats.resampling import cluster_totals
+from d3stats.resampling import cluster_totals, jackknife
 from d3stats.resampling.cluster_t import cluster_t
 
 __all__ = ["clustered_rate", "effect", "gap_of_rates", "ratio"]
@@ -21,6 +21,9 @@ Statistic = Callable[[Floats], Floats]
 
 ONE_CLUSTER = "a single cluster: nothing says how clusters vary"
 RATE, EXACT_RATE, EFFECT = "Wilson, clustered", "Clopper-Pearson over clusters", "cluster t"
+JACKKNIFE = "jackknife over clusters, t"
+FEW_CLUSTERS = 10
+"""Below so many clusters limits carry a note."""
 
 
 def ratio(sums: Floats) -> Floats:
@@ -82,8 +85,13 @@ def effect(
     *,
     note: str = "",
     bounds: tuple[float, float] = (-1.0, 1.0),
+    left_out: bool = False,
 ) -> Estimate:
-    """Return a smooth function of cluster sums with cluster-robust t limits, cut at what is possible."""
+    """Return a smooth function of cluster sums with cluster-robust t limits, cut at what is possible.
+
+    With `left_out` the error is the jackknife's (CR3; Bell and McCaffrey, 2002), which is larger where few clusters
+    carry a rate.
+    """
     n_clusters = len(totals)
     if n_clusters < 2:
         value = float(statistic(totals.sum(axis=0, keepdims=True)).ravel()[0])
@@ -91,21 +99,37 @@ def effect(
         shape: dict[str, Any] = {"n": n, "n_clusters": n_clusters, "level": level, "note": reason}
         return Estimate(name=name, value=value, low=None, high=None, kind="none", **shape)
     found = cluster_t(totals, statistic, level=level)
+    value, se = float(found.estimate[0]), float(found.se[0])
     low, high = found.interval()
-    why = found.reasons[0]
+    p_value, why = float(found.p_value[0]), found.reasons[0]
+    if left_out and not why:
+        changes = jackknife(totals, statistic)[:, 0] - value
+        if np.isfinite(changes).all():
+            se = math.sqrt((n_clusters - 1) / n_clusters * float((changes**2).sum()))
+            low, high, p_value = _student(value, se, found.df, level)
+        else:
+            low, high, why = None, None, "without one cluster nothing is left to compare: no error"
     return Estimate(
         name=name,
-        value=float(found.estimate[0]),
-        se=None if why else float(found.se[0]),
+        value=value,
+        se=None if why else se,
         low=None if low is None else max(low, bounds[0]),
         high=None if high is None else min(high, bounds[1]),
-        kind="none" if why else EFFECT,
+        kind="none" if why else JACKKNIFE if left_out else EFFECT,
         n=n,
         n_clusters=n_clusters,
         level=level,
-        p_value=None if why else float(found.p_value[0]),
+        p_value=None if why else p_value,
         note=_joined(note, why),
     )
+
+
+def _student(value: float, se: float, df: int, level: float) -> tuple[float, float, float]:
+    """Return t limits and the two-sided p-value of 0."""
+    from scipy.special import stdtr, stdtrit
+
+    half = float(stdtrit(df, (1 + level) / 2)) * se
+    return value - half, value + half, 2 * float(stdtr(df, -abs(value) / se))
 
 
 def gap_of_rates(
@@ -116,6 +140,7 @@ def gap_of_rates(
     *,
     half: bool = False,
     note: str = "",
+    left_out: bool = False,
 ) -> Estimate:
     """Return the mean of one set of values less that of another (halved with `half`), clusters shared or not."""
     parts = []
@@ -130,7 +155,8 @@ def gap_of_rates(
         return np.asarray(scale * (sums[:, 0] / sums[:, 1] - sums[:, 2] / sums[:, 3]))
 
     bounds = (-scale, scale)
-    return effect(name, totals, statistic, len(one[0]) + len(other[0]), level, note=note, bounds=bounds)
+    n = len(one[0]) + len(other[0])
+    return effect(name, totals, statistic, n, level, note=note, bounds=bounds, left_out=left_out)
 
 
 def _joined(*notes: str) -> str:

@@ -28,7 +28,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice, probability
-from d3stats.estimate import Estimate
+from d3stats.estimate import Estimate, counted
 from d3stats.inference.bias._audit import Audit
 from d3stats.inference.bias._rates import clustered_rate, effect, ratio
 from d3stats.inference.bias.reading import ONE_JUDGE, Judgments, Votes, as_judgments, one_judge
@@ -161,7 +161,7 @@ def persona_effect(
     labelled = data.label != MISSING
     if not labelled.any():
         raise ValueError("a persona audit needs labels; got none")
-    notes = []
+    notes = data.doubts()
     if not labelled.all():
         notes.append(
             f"accuracy: {int((~labelled).sum())} of {len(data)} verdicts have no label and were left out"
@@ -200,7 +200,7 @@ def persona_effect(
             "lowest and highest of several pairs lie apart by sampling alone; each interval is for its own pair"
         )
     return PersonaEffect(
-        judge=f"{len(names)} personas" + (f" of {owner}" if owner not in ("", ONE_JUDGE) else ""),
+        judge=counted(len(names), "persona") + (f" of {owner}" if owner not in ("", ONE_JUDGE) else ""),
         estimates=tuple(estimates),
         notes=tuple(notes),
         heterogeneity=_heterogeneity([table[name] for name in names], cluster),

@@ -4,8 +4,9 @@ Shown both ways, an unbiased judge may still change its mind, but then it favour
 are two questions, and they are kept apart:
 
 - *swap consistency*: the share of pairs of verdicts (one per order) that name the same winner, two ties included.
-  It falls with bias and with plain noise alike. A judge that ignores the answers has the consistency that follows
-  from how often it names either place: 2 * first * second + ties^2.
+  It falls with bias and with plain noise alike. A judge that ignores the answers and leans alike on every
+  item has the consistency that follows from how often it names either place: 2 * first * second + ties^2. Where its
+  lean differs by item it may have less or more: that number is a mark to read by, not a bound.
 - *position effect*: the direction. The first-slot excess is the share of verdicts for the first place, ties as half,
   less one half; over both orders of an item whatever the answers deserve cancels. Of the inconsistent pairs, the
   share that favours the first place is 1/2 for an unbiased judge. Its log-odds, log(b/c), is what a paired
@@ -55,7 +56,7 @@ from d3stats.inference.bias._position_parts import (
     toward_first,
 )
 from d3stats.inference.bias._rates import clustered_rate, effect, gap_of_rates, ratio
-from d3stats.inference.bias.reading import Judgments, Votes, as_judgments, one_judge
+from d3stats.inference.bias.reading import TIE, Judgments, Votes, as_judgments, one_judge
 from d3stats.resampling import cluster_totals
 from d3stats.resampling.sign_flip import sign_flip_p
 from d3stats.trajectories import MISSING
@@ -161,13 +162,15 @@ def position_bias(
       first-slot excess: 0.500 [0.412, 0.500] (95 % Clopper-Pearson over clusters, n = 40 in 40 clusters), p = 1.82e-12
       swap consistency: 0.000 [0.000, 0.088] (95 % Clopper-Pearson over clusters, n = 40 in 40 clusters)
       inconsistent pairs that favour the first slot: 1.000 [0.912, 1.000] (95 % Clopper-Pearson over clusters, n = 40 in 40 clusters)
-      consistency of a judge that ignores the answers: 0.000, no interval (a reference, from this judge's own shares of first, second and tie)
+      consistency of a judge that ignores the answers: 0.000, no interval (a reference, from its own shares of first, second and tie, as if alike on all items)
       note: every inconsistent pair favours the first slot: the log-odds have no bound, and are at least 2.34
     """  # noqa: E501  # what is printed
     level = probability("level", level, open_interval=True)
     name, data = one_judge(as_judgments(source, votes=votes), judge)
     cast = (data.vote != MISSING) & (data.order != MISSING)
-    notes = []
+    notes = data.doubts()
+    if (data.vote[cast] == TIE).all() and cast.any():
+        notes.append("every verdict is a tie: consistent, because it says nothing")
     if not cast.all():
         notes.append(
             f"{int((~cast).sum())} of {len(data)} verdicts have no vote or no order and were left out"
@@ -327,7 +330,7 @@ def _against_label(name: str, data: Judgments, level: float, notes: list[str]) -
         notes.append(f"{int((~decided).sum())} verdicts whose label is a tie or missing were left out")
     notes.append("each item was shown in one order only: swap consistency cannot be known")
     notes.append("the effect takes an unbiased judge's errors as equally likely towards either place")
-    estimates = (pull, *accuracy_by_place(data.rows(decided), level, []))
+    estimates = (pull, *accuracy_by_place(data.rows(decided), level, notes))
     return PositionBias(
         judge=name,
         estimates=estimates,

@@ -50,6 +50,8 @@ class Judgments:
     items, judges, clusters : tuple of str
     table : DataFrame
         The rows as read, for the columns that only one audit needs.
+    votes : {"answer", "slot"}
+        What the votes were read as.
     """
 
     item: Ints
@@ -62,6 +64,7 @@ class Judgments:
     judges: tuple[str, ...]
     clusters: tuple[str, ...]
     table: pd.DataFrame
+    votes: Votes = "answer"
 
     def __len__(self) -> int:
         return len(self.item)
@@ -108,6 +111,31 @@ class Judgments:
         self.need(name)
         found = self.table[name]
         return np.where(found.isna(), "", found.astype(str)).astype(object)
+
+    def doubts(self) -> list[str]:
+        """Return what makes one doubt that a judge's rows were read as they were meant, in words."""
+        cast = self.vote != MISSING
+        letters = self.vote[cast & (self.vote != TIE)]
+        seen = set(self.order[cast].tolist()) >= {0, 1}
+        doubts = []
+        if self.votes == "answer" and seen and len(letters) > 1 and (letters == letters[0]).all():
+            which = "vote" if len(letters) == int(cast.sum()) else "vote that is no tie"
+            doubts.append(
+                f"every {which} says {'AB'[letters[0]]}, whichever answer was shown first: read as the same answer "
+                'each time. If votes name the place, say votes="slot": then the place alone decides'
+            )
+        keys = {"item": self.item, "judge": self.judge, "order": self.order}
+        if "persona" in self.table:
+            keys["persona"] = self.texts("persona")
+        again = int(pd.DataFrame(keys).duplicated().sum())
+        if again:
+            alike = int(self.table.astype(str).duplicated().sum())
+            copies = f"; {alike} of them are alike in every column: drop copies" if alike else ""
+            doubts.append(
+                f"{again} of {len(self)} verdicts repeat an item in the same order, which gives it more weight"
+                + copies
+            )
+        return doubts
 
     def need(self, *names: str) -> None:
         """Refuse a table without these columns."""
@@ -204,7 +232,7 @@ def _coded(table: pd.DataFrame, votes: Votes) -> Judgments:
         vote = np.where(named, vote ^ np.maximum(order, 0), vote)
     for name, codes in (("cluster", cluster), ("label", label)):
         _constant(name, codes, item, items)
-    return Judgments(item, judge, cluster, vote, order, label, items, judges, clusters, table)
+    return Judgments(item, judge, cluster, vote, order, label, items, judges, clusters, table, votes)
 
 
 def _names(table: pd.DataFrame, name: str) -> tuple[Ints, tuple[str, ...]]:

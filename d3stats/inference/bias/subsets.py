@@ -6,8 +6,8 @@ does not make it smaller.
 
 :func:`subset_accuracy` takes the votes of all personas: the mean over all subsets is exact (hypergeometric), the
 spread between subsets is counted over all of them where they can be counted, and the error of the mean of R drawn
-subsets has both parts. :func:`spread_check` takes three published numbers, the mean, the spread and the size, and says
-what the Binomial alone would give.
+subsets has both parts. :func:`spread_check` takes a published mean, its +-, and the sizes, and says what the Binomial alone
+would give: for +- as a standard deviation between runs, and as a standard error of their mean.
 """
 
 from __future__ import annotations
@@ -193,16 +193,22 @@ class SpreadCheck:
     Attributes
     ----------
     sd : float
-        The spread as printed.
+        The +- as printed.
     sd_binomial : float
         The spread of accuracies that were each measured on their own items.
     ratio : float
+        The printed over the binomial one.
     p_smaller : float
         How likely a spread at most this large is, if each subset had its own items.
+    sd_if_error : float
+        The spread that is meant if the printed one is the standard error of the mean over the runs.
+    p_smaller_if_error : float
+        How likely a spread at most that large is, if each subset had its own items.
     se_of_mean : float
         Error of the mean if each subset had its own items.
     se_same_items : float
-        Error of the mean if all subsets had the same items, at least.
+        Error of the mean if all subsets had the same items, at most: with personas independent given the item it
+        lies between `se_of_mean` and this.
     conclusion : str
     """
 
@@ -210,6 +216,8 @@ class SpreadCheck:
     sd_binomial: float
     ratio: float
     p_smaller: float
+    sd_if_error: float
+    p_smaller_if_error: float
     se_of_mean: float
     se_same_items: float
     conclusion: str
@@ -221,10 +229,13 @@ class SpreadCheck:
 def spread_check(mean: float, sd: float, n_subsets: int, n_items: int) -> SpreadCheck:
     """Compare a printed spread between runs with what the Binomial alone gives.
 
+    A source that prints "mean +- spread" may mean the standard deviation between runs, or the standard error of
+    their mean: both are read.
+
     Parameters
     ----------
     mean, sd : float
-        Mean accuracy over the runs and the standard deviation between them, as shares.
+        Mean accuracy over the runs and the printed spread, as shares.
     n_subsets : int
         Runs, at least 2.
     n_items : int
@@ -234,13 +245,20 @@ def spread_check(mean: float, sd: float, n_subsets: int, n_items: int) -> Spread
     -------
     SpreadCheck
 
+    Notes
+    -----
+    Item i is judged rightly by a random subset with chance p_i. One accuracy has the variance mean (1 - mean) / n
+    = (Var p_i + E p_i (1 - p_i)) / n. The mean over R subsets on the same items keeps the first part and 1/R of the
+    second, if subsets are independent given the item: at most the variance of one accuracy. What a subset does to
+    all items alike comes on top, and shows between runs.
+
     Examples
     --------
     D3's table 4: 85.9 +- .7 over ten subsets of personas, on 120 questions.
 
     >>> found = spread_check(0.859, 0.007, 10, 120)
     >>> print(found)
-    the Binomial alone gives 0.0318 between runs that each have their own 120 items, and 0.0070 was printed (p = 1.7e-05): the runs shared their items, and the mean is no surer than +- 0.0318
+    the Binomial alone gives 0.0318 between runs that each have their own 120 items. 0.0070 as a standard deviation between runs is smaller than that (p = 1.7e-05), as of runs that share items; as the standard error of 10 runs it means 0.0221 (p = 0.11), and nothing speaks against items of their own. If all runs had the same items, and personas are independent given the item, the error of the mean is at most about 0.0318
     """  # noqa: E501  # what is printed
     from scipy.special import chdtr
 
@@ -248,11 +266,19 @@ def spread_check(mean: float, sd: float, n_subsets: int, n_items: int) -> Spread
     sd = number("sd", sd, minimum=0.0)
     n_subsets, n_items = integer("n_subsets", n_subsets, minimum=2), integer("n_items", n_items, minimum=1)
     alone = math.sqrt(mean * (1 - mean) / n_items)
-    p_smaller = float(chdtr(n_subsets - 1, (n_subsets - 1) * (sd / alone) ** 2))
-    own = f"runs that each have their own {n_items} items"
-    said = f"the Binomial alone gives {alone:.4f} between {own}, and {sd:.4f} was printed"
-    if p_smaller < 0.05:
-        said += f" (p = {p_smaller:.3g}): the runs shared their items, and the mean is no surer than +- {alone:.4f}"
-    else:
-        said += ": nothing speaks against items of their own"
-    return SpreadCheck(sd, alone, sd / alone, p_smaller, alone / math.sqrt(n_subsets), alone, said)
+    if_error = sd * math.sqrt(n_subsets)
+    p, p_if_error = (float(chdtr(n_subsets - 1, (n_subsets - 1) * (x / alone) ** 2)) for x in (sd, if_error))
+    said = (
+        f"the Binomial alone gives {alone:.4f} between runs that each have their own {n_items} items. {sd:.4f} as a "
+        f"standard deviation between runs {_against(p)}; as the standard error of {n_subsets} runs it means "
+        f"{if_error:.4f} (p = {p_if_error:.2g}), {_against(p_if_error, told=True)}. If all runs had the same items, "
+        f"and personas are independent given the item, the error of the mean is at most about {alone:.4f}"
+    )
+    own = alone / math.sqrt(n_subsets)
+    return SpreadCheck(sd, alone, sd / alone, p, if_error, p_if_error, own, alone, said)
+
+
+def _against(p: float, *, told: bool = False) -> str:
+    if p < 0.05:
+        return "smaller too" if told else f"is smaller than that (p = {p:.2g}), as of runs that share items"
+    return f"{'and' if told else f'(p = {p:.2g}):'} nothing speaks against items of their own"

@@ -135,7 +135,7 @@ def length_bias(
         usable &= data.label != MISSING
     if not usable.any():
         raise ValueError(f"a length audit needs verdicts with both lengths; got none of {name!r}")
-    notes = []
+    notes = data.doubts()
     if not usable.all():
         what = "vote, a length or a label" if use_label else "vote or a length"
         notes.append(f"{int((~usable).sum())} of {len(data)} verdicts lack a {what} and were left out")
@@ -234,7 +234,7 @@ def _model_free(data: Judgments, doubling: Floats, level: float) -> tuple[Estima
     if all(mask.any() for mask in by_label):
         right = (1 - share[by_label[0]], data.cluster[by_label[0]])
         wrong = (share[by_label[1]], data.cluster[by_label[1]])
-        found.append(gap_of_rates(PULL, wrong, right, level, half=True))
+        found.append(gap_of_rates(PULL, wrong, right, level, half=True, left_out=True))
     return tuple(found)
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from d3stats._check import choice
 from d3stats._latex import booktabs
-from d3stats.estimate import Estimate, estimates_frame
+from d3stats.estimate import Estimate, counted, estimates_frame, interval_kind
 from d3stats.inference.comparing.pair_tests import said_p
 from d3stats.inference.comparing.paired_result import PairedDifference
 from d3stats.inference.margins import Better, MarginTests, equivalence, noninferiority
@@ -168,7 +168,9 @@ class Comparison:
         }
 
     def to_latex(self, *, digits: int = 3) -> str:
-        """Return a booktabs tabular: difference, interval, gained and lost, p, and adjusted p of several pairs."""
+        """Return a booktabs tabular: difference, interval, its kind (or why there is none), items in clusters, gained
+        and lost, p, and adjusted p of several pairs.
+        """
         several = len(self) > 1
         rows = []
         for d, adjusted in zip(self.differences, self.adjusted, strict=True):
@@ -178,12 +180,14 @@ class Comparison:
                 effect.name,
                 f"{effect.value:.{digits}f}",
                 limits,
+                interval_kind(effect),
+                f"{effect.n} in {effect.n_clusters}",
                 f"{d.gained} / {d.lost}",
                 _short(effect.p_value),
             )
             rows.append((*cells, _short(adjusted)) if several else cells)
-        head = ("", "difference", "interval", "gained / lost", "p")
-        return booktabs("lrrrr" + "r" * several, (*head, f"p, {self.family}") if several else head, rows)
+        head = ("", "difference", "interval", "kind", "n", "gained / lost", "p")
+        return booktabs("lrrllrr" + "r" * several, (*head, f"p, {self.family}") if several else head, rows)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the differences with their intervals about zero, and the margin where there is one."""
@@ -196,18 +200,18 @@ class Comparison:
     def __str__(self) -> str:
         against = f"against {self.baseline}" if self.baseline else "the later run less the earlier"
         family = f"; p adjusted over {len(self)} pairs ({self.family})" if len(self) > 1 else ""
-        lines = [
-            f"{self.n_items} items in {self.n_clusters} clusters; {against}, above 0 where it has more{family}"
-        ]
-        shown: set[str] = set()
+        size = f"{counted(self.n_items, 'item')} in {counted(self.n_clusters, 'cluster')}"
+        lines = [f"{size}; {against}, above 0 where it has more{family}"]
+        several = len(self) > 1
         for d, adjusted in zip(self.differences, self.adjusted, strict=True):
-            lines += [str(d.difference), *d.details(omit=shown)]
-            shown |= set(d.notes)
+            # Of several pairs the notes stand at the end, each once with its pairs.
+            lines += [str(d.difference), *d.details(omit=d.notes if several else ())]
             if len(self) > 1 and adjusted is not None:
                 lines.append(f"  {self.family}: {said_p(adjusted)} by {d.test}")
         if self.margin is not None:
             results = (*self.noninferior(self.margin), *self.equivalent(self.margin))
             lines += [result.conclusion for result in results]
+        shown = () if several else self.differences[0].notes
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes if note not in shown)])
 
 

@@ -11,13 +11,17 @@ from numpy.typing import NDArray
 
 from d3stats._check import choice
 from d3stats.estimate import Estimate
+from d3stats.inference.comparing.tango import score_limits
+from d3stats.inference.shares.clusters import effective_wilson
 from d3stats.resampling import Bootstrap, ClusterT, bootstrap, cluster_t, cluster_totals, ratios
 
-__all__ = ["KINDS", "Kind", "PairData", "checked_kind"]
+__all__ = ["CUT", "KINDS", "SAME", "Kind", "PairData", "checked_kind"]
 
 Floats = NDArray[np.float64]
-Kind = Literal["cluster t", "percentile", "basic", "bca", "studentised"]
+Kind = Literal["cluster t", "percentile", "basic", "bca", "studentised", "Tango"]
 KINDS: tuple[str, ...] = get_args(Kind)
+SAME = "the runs gave the same result on every item"
+CUT = "limits beyond -1 or 1 are cut there, for no difference of shares is larger"
 ONE_CLUSTER = "all items belong to one cluster: nothing says how clusters vary"
 _FIRST, _SECOND, _CHANGE, _ITEMS = range(4)
 _SAID = {"bca": "bootstrap BCa"}
@@ -25,7 +29,8 @@ _SAID = {"bca": "bootstrap BCa"}
 
 def checked_kind(kind: str) -> str:
     """Return a kind of interval; "BCa" is "bca" too."""
-    return choice("kind", kind.lower() if isinstance(kind, str) else kind, KINDS)
+    known = {name.lower(): name for name in KINDS}
+    return choice("kind", known.get(kind.lower(), kind) if isinstance(kind, str) else kind, KINDS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +72,26 @@ class PairData:
         """Number of clusters."""
         return len(self.totals)
 
+    @cached_property
+    def binary(self) -> bool:
+        """Whether every value is 0 or 1."""
+        return bool(np.isin(self.first, (0, 1)).all() and np.isin(self.second, (0, 1)).all())
+
+    @property
+    def alone(self) -> bool:
+        """Whether every item is its own cluster."""
+        return self.n_clusters == self.n_items
+
+    @property
+    def agree(self) -> bool:
+        """Whether the runs gave the same result on every item."""
+        return not (self.first != self.second).any()
+
+    @property
+    def changed(self) -> int:
+        """Number of clusters whose sums differ between the runs."""
+        return int((self.totals[:, _CHANGE] != 0).sum())
+
     def generator(self, purpose: int) -> np.random.Generator:
         """Return the draws of one purpose."""
         return np.random.default_rng([*self.seed, purpose])
@@ -94,8 +119,8 @@ class PairData:
     def why_no_spread(self) -> str:
         """Say why no interval of the difference can be had; "" when one can."""
         change = self.totals[:, _CHANGE]
-        if not (self.first != self.second).any():
-            return "the runs gave the same result on every item"
+        if self.agree:
+            return SAME
         if self.n_clusters < 2:
             return ONE_CLUSTER
         found = next(iter(self._found.values()), None) or self.t(0.95)
@@ -106,14 +131,16 @@ class PairData:
         return ""
 
     def own(self, which: int, level: float) -> Estimate:
-        """Return a run's own mean with its cluster t interval, a share's cut at 0 and 1."""
+        """Return a run's own mean with its interval: a share's is the cluster Wilson, else the cluster t."""
         found = self.t(level)
         value = float(self.totals[:, which].sum() / self.n_items)
         reason = ONE_CLUSTER if found is None else found.reasons[which]
         low, high = (None, None) if found is None else found.interval(which)
         values = self.first if which == _FIRST else self.second
-        if low is not None and high is not None and np.isin(values, (0, 1)).all():
-            low, high = max(low, 0.0), min(high, 1.0)
+        kind = "cluster t"
+        if found is not None and not reason and np.isin(values, (0, 1)).all():
+            kind = "cluster Wilson"
+            low, high = effective_wilson(value, float(found.se[which]), self.n_items, found.df, level)
         return Estimate(
             name=self.names[which],
             value=value,
@@ -121,7 +148,7 @@ class PairData:
             high=high,
             se=None if found is None or reason else float(found.se[which]),
             level=level,
-            kind="cluster t",
+            kind=kind,
             n=self.n_items,
             n_clusters=self.n_clusters,
             note=reason,
@@ -130,11 +157,13 @@ class PairData:
     def interval(self, kind: str, level: float, p_value: float | None = None, note: str = "") -> Estimate:
         """Return the mean difference with an interval of one kind, or with the reason why it has none."""
         kind = checked_kind(kind)
-        reason = self.why_no_spread()
+        reason = self._why_no_tango() if kind == "Tango" else self.why_no_spread()
         low: float | None = None
         high: float | None = None
         se: float | None = None
-        if not reason and kind == "cluster t":
+        if not reason and kind == "Tango":
+            low, high = score_limits(*self.gained_lost, self.n_items, level)
+        elif not reason and kind == "cluster t":
             found = self.t(level)
             assert found is not None
             (low, high), se = found.interval(_CHANGE), float(found.se[_CHANGE])
@@ -143,6 +172,8 @@ class PairData:
             reason, note = limits.reasons[0], "; ".join(filter(None, (note, limits.note)))
             low, high = limits.interval()
             se = float(limits.se[0])
+        if self.binary and low is not None and high is not None and (low < -1 or high > 1):
+            low, high, note = max(low, -1.0), min(high, 1.0), "; ".join(filter(None, (note, CUT)))
         return Estimate(
             name=f"{self.names[1]} - {self.names[0]}",
             # Zero stays zero, whatever rounding leaves of a sum of equal and opposite changes.
@@ -151,16 +182,29 @@ class PairData:
             high=high,
             se=se,
             level=level,
-            kind=kind if kind == "cluster t" else _SAID.get(kind, f"bootstrap {kind}"),
+            kind=kind if kind in ("cluster t", "Tango") else _SAID.get(kind, f"bootstrap {kind}"),
             n=self.n_items,
             n_clusters=self.n_clusters,
             p_value=p_value,
             note="; ".join(filter(None, (reason, note))),
         )
 
+    @property
+    def gained_lost(self) -> tuple[int, int]:
+        """Items that the second run alone has right (or larger), and the first alone."""
+        return int((self.second > self.first).sum()), int((self.second < self.first).sum())
+
+    def _why_no_tango(self) -> str:
+        if not self.binary:
+            return "Tango's limits are of right and wrong, and values are others"
+        if not self.alone:
+            return "Tango's limits take items as independent, and some share a cluster"
+        return SAME if self.agree else ""
+
     def correlation(self) -> float | None:
         """Return Pearson's correlation over items; None where a run gives every item the same value."""
         if self.n_items < 2 or np.ptp(self.first) == 0 or np.ptp(self.second) == 0:
             return None
         value: Any = np.corrcoef(self.first, self.second)[0, 1]
-        return float(value)
+        # A run with itself is 1, whatever rounding leaves of it.
+        return round(float(value), 12)

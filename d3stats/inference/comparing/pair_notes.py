@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from d3stats.inference.comparing.pair_intervals import PairData
+from d3stats.estimate import counted
+from d3stats.inference.comparing.pair_intervals import SAME, PairData
 from d3stats.inference.comparing.pair_tests import PairTest
 
 __all__ = ["FEW_CLUSTERS", "notes_on"]
@@ -13,25 +14,24 @@ FEW_CLUSTERS = 10
 """Below so many clusters an interval carries a note."""
 
 
-def notes_on(data: PairData, tests: Sequence[PairTest], *, repeated: bool) -> list[str]:
-    """Return what the data cannot carry, in words."""
+def notes_on(data: PairData, tests: Sequence[PairTest], *, repeated: bool, level: float) -> list[str]:
+    """Return what the data cannot carry, in words; `level` is that of the bound where the runs agree everywhere."""
     notes = []
     n_clusters = data.n_clusters
-    if not (data.first != data.second).any():
-        notes.append(
-            "the runs gave the same result on every item: a difference of 0 without an interval, and no test; "
-            "more items are needed to bound it"
-        )
+    if data.agree:
+        notes.append(f"{SAME}: a difference of 0 without an interval, and no test{_bound(data, level)}")
+    elif data.n_items == 1:
+        notes.append("a single item: no interval, and no test of one item can say anything, McNemar's neither")
     elif n_clusters == 1:
         notes.append(
             "all items belong to one cluster: no interval and no test; the claim needs items of more questions"
         )
     elif 1 < n_clusters < FEW_CLUSTERS:
         notes.append(
-            f"only {n_clusters} clusters: the interval rests on {n_clusters - 1} degrees of freedom, and no "
+            f"only {n_clusters} clusters: the interval rests on {counted(n_clusters - 1, 'degree')} of freedom, and no "
             f"sign-flip p can be below {2.0 ** (1 - n_clusters):.2g}"
         )
-    changed = int((data.totals[:, 2] != 0).sum())
+    changed = data.changed
     if n_clusters >= FEW_CLUSTERS and 0 < changed < FEW_CLUSTERS:
         notes.append(
             f"the sums of only {changed} of {n_clusters} clusters changed: the interval rests on these and is rough; "
@@ -50,3 +50,17 @@ def notes_on(data: PairData, tests: Sequence[PairTest], *, repeated: bool) -> li
     elif repeated:
         notes.append(f"McNemar was not made: {exact.note}")
     return notes
+
+
+def _bound(data: PairData, level: float) -> str:
+    """Say on how large a share of items (or of clusters) runs may differ that agreed on every one seen."""
+    n = data.n_clusters
+    if n == 1:
+        return ""
+    # No change in n draws has probability (1 - share)^n: the "rule of three", exactly.
+    most = 1 - (1 - level) ** (1 / n)
+    unit = "items" if data.alone else "clusters with any item"
+    return (
+        f"; after {n} {'items' if data.alone else 'clusters'} alike, {unit} on which they differ are at most "
+        f"{100 * most:.3g} % (one-sided level {100 * level:.6g} %)"
+    )

@@ -111,8 +111,7 @@ def _sign_flip(change: Floats, cluster: NDArray[np.int64], rng: np.random.Genera
     if not change.any():
         return PairTest(name="sign flip", p_value=None, note="the runs gave the same result on every item")
     found = sign_flip_p(sums, n_draws=N_DRAWS, rng=rng)
-    detail = "exact" if found.exact else f"{found.n_draws:,} random swaps"
-    return PairTest(name="sign flip", p_value=float(found.p_value), detail=f"{detail}, clusters swapped")
+    return PairTest(name="sign flip", p_value=float(found.p_value), detail=f"{found.how}, clusters swapped")
 
 
 def _mcnemar(change: Floats, binary: bool, repeated: bool, sizes: NDArray[np.int64]) -> list[PairTest]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from d3stats._check import RngLike, as_rng, choice, probability
-from d3stats.estimate import Estimate, estimates_frame, estimates_latex
+from d3stats.estimate import Estimate, counted, estimates_frame, estimates_latex
 from d3stats.inference.comparing.pair_intervals import KINDS, PairData
 from d3stats.inference.comparing.pair_tests import PairTest, said_p
 
@@ -29,10 +29,10 @@ class PairedDifference:
     Attributes
     ----------
     difference : Estimate
-        Mean of second - first over items, in the units of the values, with its interval. Its `p_value` is that of
+        Mean of second - first over items (large clusters count by their items), in the units of the values, with its interval. Its `p_value` is that of
         `test`.
     first, second : Estimate
-        The runs' own means, with cluster t intervals.
+        The runs' own means, with cluster Wilson intervals where values are 0 or 1, else cluster t.
     gained, lost, unchanged : int
         Items on which the second run has the larger value, the smaller one, the same.
     correlation : float or None
@@ -83,8 +83,9 @@ class PairedDifference:
 
         Parameters
         ----------
-        kind : {"cluster t", "percentile", "basic", "bca", "studentised"}
-            Student's t with clusters - 1 degrees of freedom, or a bootstrap of clusters.
+        kind : {"cluster t", "percentile", "basic", "bca", "studentised", "Tango"}
+            Student's t with clusters - 1 degrees of freedom, a bootstrap of clusters, or Tango's score limits, which
+            only right or wrong items that are their own clusters carry.
         level : float, optional
             By default that of `difference`.
         """
@@ -92,8 +93,9 @@ class PairedDifference:
         return self.data.interval(kind, at)
 
     def intervals(self, *, level: float | None = None) -> pd.DataFrame:
-        """Return a table of all kinds of interval, columns as of :class:`~d3stats.estimate.Estimate`."""
-        return estimates_frame([self.interval(kind, level=level) for kind in KINDS])
+        """Return a table of all kinds of interval that fit, columns as of :class:`~d3stats.estimate.Estimate`."""
+        score = self.binary and self.data.alone
+        return estimates_frame([self.interval(kind, level=level) for kind in KINDS if score or kind != "Tango"])
 
     def noninferior(self, margin: float, *, alpha: float = 0.05, better: Better = "higher") -> MarginTest:
         """Ask whether the second run is worse by less than a margin; see :mod:`d3stats.inference.margins`."""
@@ -191,7 +193,7 @@ class PairedDifference:
             for e in (self.first, self.second)
         )
         related = "" if self.correlation is None else f"; correlation of the runs {self.correlation:.2f}"
-        changed = f"{self.gained} items gained, {self.lost} lost, {self.unchanged} unchanged{related}"
+        changed = f"{counted(self.gained, 'item')} gained, {self.lost} lost, {self.unchanged} unchanged{related}"
         made = [f"{t.name} {said_p(t.p_value)}" for t in self.tests if t.p_value is not None]
         lines = [f"  {own}", f"  {changed}", *([f"  {', '.join(made)}"] if made else [])]
         return [*lines, *(f"  note: {note}" for note in self.notes if note not in omit)]

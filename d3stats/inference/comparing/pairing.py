@@ -37,7 +37,7 @@ def pair(runs: Sequence[Run], *, items: Items = "same") -> PairedRuns:
         When runs have different items and `items` is "same".
     ValueError
         When fewer than two runs are given, two have one name, no item is common or scored by all, or an item is
-        in different clusters in different runs.
+        in different clusters, or has different labels, in different runs.
 
     Examples
     --------
@@ -61,6 +61,7 @@ def pair(runs: Sequence[Run], *, items: Items = "same") -> PairedRuns:
     if not common:
         raise ValueError(f"runs must have items in common; got none among {[len(r) for r in runs]} items")
     places = [pd.Index(run.items).get_indexer(pd.Index(common)) for run in runs]
+    _one_label(runs, places, common)
     table = np.vstack([run.value[at] for run, at in zip(runs, places, strict=True)])
     repeats = np.vstack([run.repeats[at] for run, at in zip(runs, places, strict=True)])
     cluster, cluster_note = _common_clusters(runs, places, common)
@@ -88,6 +89,28 @@ def pair(runs: Sequence[Run], *, items: Items = "same") -> PairedRuns:
         notes=(*dict.fromkeys(notes), *_losses(only, unscored, len(common), int(scored.sum()))),
         repeated=bool((repeats[:, scored] > 1).any()),
     )
+
+
+def _one_label(runs: Sequence[Run], places: Sequence[NDArray[np.intp]], common: Sequence[str]) -> None:
+    """Refuse runs whose right answers to an item differ: they are marked by different keys."""
+    marked = [
+        (run, np.array(run.label, dtype=object)[at])
+        for run, at in zip(runs, places, strict=True)
+        if run.label
+    ]
+    for k, (run, label) in enumerate(marked):
+        for other, second in marked[:k]:
+            different = [i for i, (x, y) in enumerate(zip(second, label, strict=True)) if x and y and x != y]
+            if different:
+                at = different[0]
+                named = ", ".join(repr(common[i]) for i in different[:_SHOWN])
+                more = f" and {len(different) - _SHOWN} more" if len(different) > _SHOWN else ""
+                raise ValueError(
+                    f"runs must have the same label on an item; got {second[at]!r} ({other.name}) and {label[at]!r} "
+                    f"({run.name}) on {common[at]!r}; labels differ on {len(different)} of {len(common)} items "
+                    f"({named}{more}). Where they may (answers in another order), give 'correct' for 'vote' and "
+                    "'label'."
+                )
 
 
 def _losses(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -9,38 +10,47 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats.inference._table_files import TableFile, answer, is_table, question_clusters, read_table
 from d3stats.trajectories import MISSING, Missing, Trajectories
 
-__all__ = ["from_frame", "from_path", "from_trajectories"]
+__all__ = ["RunTable", "from_frame", "from_path", "from_trajectories"]
 
 _TABLES = (".csv", ".csv.gz", ".parquet", ".pq")
+_TEXTS = ("item", "cluster", "question", "vote", "label")
+_COLUMNS = "a column 'item' and 'correct', 'score', or 'vote' and 'label' (or be a debate log)"
 _OF_A_LOG = "'verdict', 'votes', 'tokens' or 'score:SIDE'"
 
 
-def from_path(path: str | Path) -> pd.DataFrame | Trajectories:
-    """Read a tidy table where the file has a column ``item``, a debate log where it has none."""
-    text = str(path)
-    if not text.lower().endswith(_TABLES) or any(sign in text for sign in "*?["):
-        return Trajectories.from_log(path)
-    if not Path(path).is_file():
-        raise FileNotFoundError(f"a run must be a file that exists; got {text!r}")
-    if text.lower().endswith((".csv", ".csv.gz")):
-        head = pd.read_csv(path, nrows=0).columns
-        # As text: an item called 007 is not item 7, and a vote of "None" is a word.
-        wanted = {name: str for name in ("item", "cluster", "vote", "label") if name in head}
-        if "item" in head:
-            return pd.read_csv(path, dtype=wanted, keep_default_na=False, na_values=[""])
-        return Trajectories.from_log(path)
-    import duckdb
+@dataclass(frozen=True)
+class RunTable:
+    """A row per try, what its values are called where that says something, and what a reader must know.
 
-    with duckdb.connect() as connection:
-        table = connection.read_parquet(text).df()
-    return table if "item" in table.columns else Trajectories.from_log(path)
+    Columns: ``item, value, labelled``, and where known ``cluster`` and ``label`` (the text that decides the value).
+    """
+
+    rows: pd.DataFrame
+    name: str | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+def from_path(path: str | Path) -> TableFile | Trajectories:
+    """Read a tidy table where the file has a column ``item``, a debate log where it has columns of one."""
+    text = str(path)
+    if not is_table(path):
+        if text.lower().endswith(_TABLES) and not any(sign in text for sign in "*?["):
+            raise FileNotFoundError(f"a run must be a file that exists; got {text!r}")
+        return Trajectories.from_log(path)
+    read = read_table(path, texts=_TEXTS)
+    if "item" in read.frame.columns:
+        return read
+    if "debate" in read.frame.columns:
+        return Trajectories.from_log(path)
+    raise ValueError(f"{text} must have {_COLUMNS}; got {list(read.frame.columns)}")
 
 
 def from_trajectories(
     t: Trajectories, value: str | None, by: str, round_number: int | None, missing: Missing
-) -> pd.DataFrame:
+) -> RunTable:
     """Return a row per debate; `value` says what of a debate is compared."""
     if t.n_debates == 0:
         raise ValueError(f"a run must have debates; got none in {t!r}")
@@ -61,32 +71,32 @@ def from_trajectories(
         raise ValueError(f"value of a log must be {_OF_A_LOG}; got {value!r}")
     judged = what in ("verdict", "votes")
     labelled = (t.label != MISSING) if judged else np.ones(len(t), dtype=bool)
-    if judged and missing == "wrong":
+    notes = []
+    if what == "votes" and missing == "wrong":
         values = np.where(labelled & np.isnan(values), 0.0, values)
+        notes = _counted_wrong(t, at, labelled)
     if not labelled.any():
         raise ValueError(f"a run needs labels to say which verdicts are right; got none in {t!r}")
     cluster = np.asarray(t.cluster_names, dtype=object)[t.cluster]
     item = cluster if by == "question" else np.asarray(t.debates, dtype=object)
-    return pd.DataFrame({"item": item, "value": values, "cluster": cluster, "labelled": labelled})
+    rows = pd.DataFrame({"item": item, "value": values, "cluster": cluster, "labelled": labelled})
+    if judged and by == "debate" and t.coding == "answers":
+        # Of a question, runs may show the answers in different orders; of a debate the label is one.
+        rows["label"] = pd.Series(np.array([*t.answers, None], dtype=object)[t.label], dtype=object)
+    return RunTable(rows, notes=notes)
 
 
-def from_frame(source: pd.DataFrame, value: str | None) -> tuple[pd.DataFrame, str | None]:
+def from_frame(source: pd.DataFrame, value: str | None) -> RunTable:
     """Return a row per row, and what the column of values is called where that says something."""
     if "item" not in source.columns:
-        raise ValueError(f"a table of a run must have a column 'item'; got {list(source.columns)}")
+        raise ValueError(f"a run must have {_COLUMNS}; got {list(source.columns)}")
     usual = (c for c in ("correct", "score") if c in source.columns)
     named = next(usual, None) if value is None else value
     table = source[["item"]].reset_index(drop=True)
-    labelled = np.ones(len(table), dtype=bool)
+    table["labelled"] = True
+    notes = []
     if named is None and {"vote", "label"} <= set(source.columns):
-        known, cast = (source[c].notna().to_numpy() for c in ("label", "vote"))
-        right = source["vote"].astype(object).to_numpy() == source["label"].astype(object).to_numpy()
-        table["value"] = np.where(known & cast, right.astype(float), np.nan)
-        labelled = known
-        if not known.any():
-            raise ValueError(
-                f"a run needs labels to say which votes are right; got none in {len(known)} rows"
-            )
+        notes += _votes_right(table, source)
     elif named is None or named not in source.columns:
         wanted = "'correct', 'score', or 'vote' and 'label'" if named is None else repr(named)
         raise ValueError(f"a table of a run must have the column {wanted}; got {list(source.columns)}")
@@ -94,10 +104,58 @@ def from_frame(source: pd.DataFrame, value: str | None) -> tuple[pd.DataFrame, s
         table["value"] = source[named].to_numpy()
         if named == "correct":
             _only_right_or_wrong(table["value"])
-    table["labelled"] = labelled
-    if "cluster" in source.columns:
-        table["cluster"] = source["cluster"].to_numpy()
-    return table, None if named in ("correct", "score", None) else named
+    grouped = question_clusters(source)
+    if grouped:
+        table["cluster"] = source[grouped].to_numpy()
+        notes += [f"clusters are those of the column {grouped!r}"] if grouped != "cluster" else []
+    name = None if named in ("correct", "score", None) else named
+    return RunTable(table, name, notes)
+
+
+def _votes_right(table: pd.DataFrame, source: pd.DataFrame) -> list[str]:
+    """Add value, label and whether there is one, and return what strikes in how votes and labels are spelt."""
+    known, cast = (source[c].notna().to_numpy() for c in ("label", "vote"))
+    if not known.any():
+        raise ValueError(f"a run needs labels to say which votes are right; got none in {len(known)} rows")
+    vote, label = (
+        np.array([None if is_missing(x) else answer(x) for x in source[c]], dtype=object)
+        for c in ("vote", "label")
+    )
+    table["value"] = np.where(known & cast, (vote == label).astype(float), np.nan)
+    table["labelled"], table["label"] = known, pd.Series(label, dtype=object)
+    labels, cast_votes = set(label[known]), list(vote[known & cast])
+    return _spelling(labels, cast_votes) if cast_votes else []
+
+
+def _spelling(labels: set[str], votes: list[str]) -> list[str]:
+    """Refuse votes that can be right in another spelling alone; warn of some such, and of votes that are no label."""
+    folded = {_folded(label): label for label in labels}
+    strange = [v for v in votes if v not in labels]
+    misspelt = [v for v in strange if _folded(v) in folded]
+    if len(strange) == len(votes) and misspelt:
+        raise ValueError(
+            f"vote must be spelt as label is; got {misspelt[0]!r} and {folded[_folded(misspelt[0])]!r}, and no vote "
+            "that is any item's label"
+        )
+    if misspelt:
+        return [
+            f"WARNING: {len(misspelt)} of {len(votes)} votes are no label but in another spelling "
+            f"({misspelt[0]!r}, {folded[_folded(misspelt[0])]!r}): they count as wrong"
+        ]
+    if len(strange) == len(votes):
+        return [
+            f"WARNING: no vote is any item's label (votes {_some(set(votes))}; labels {_some(labels)}): all "
+            "count as wrong"
+        ]
+    return []
+
+
+def _folded(text: str) -> str:
+    return text.strip().casefold()
+
+
+def _some(words: set[str]) -> str:
+    return ", ".join(map(repr, sorted(words)[:3])) + (" ..." if len(words) > 3 else "")
 
 
 def _only_right_or_wrong(values: pd.Series) -> None:
@@ -118,6 +176,20 @@ def _votes(t: Trajectories, at: NDArray[np.int64], missing: Missing) -> NDArray[
     share = np.full(len(t), np.nan)
     np.divide(right, cast, out=share, where=cast > 0)
     return share
+
+
+def _counted_wrong(t: Trajectories, at: NDArray[np.int64], labelled: NDArray[np.bool_]) -> list[str]:
+    rows = np.flatnonzero(labelled)
+    cast, seats = (int(t.successes_trials(how)[1][rows, at[rows]].sum()) for how in ("exclude", "wrong"))
+    return missing_as_wrong(seats - cast, seats, "votes")
+
+
+def missing_as_wrong(missing: int, all_of_them: int, what: str) -> list[str]:
+    """Say how many missing values count as wrong, loudly where they are most."""
+    if not missing:
+        return []
+    said = f"{missing} of {all_of_them} {what} are missing and count as wrong"
+    return [f"WARNING: {said}, which is more than half" if 2 * missing > all_of_them else said]
 
 
 def _tokens(t: Trajectories, at: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats.estimate import counted
+
 __all__ = ["ItemMismatch", "PairedRuns", "Run"]
 
 Floats = NDArray[np.float64]
@@ -43,6 +45,8 @@ class Run:
         What was done to get here.
     unlabelled : tuple of str
         Items without a label: whether they are right is unknown, whatever a missing vote counts as.
+    label : tuple of str or None
+        The right answer that decided each item's value, None where unknown; empty where values came as such.
     """
 
     name: str
@@ -53,9 +57,11 @@ class Run:
     binary: bool
     notes: tuple[str, ...] = field(default=())
     unlabelled: tuple[str, ...] = field(default=())
+    label: tuple[str | None, ...] = field(default=())
 
     def __repr__(self) -> str:
-        return f"Run({self.name!r}, {len(self.items)} items in {len(set(self.cluster))} clusters)"
+        size = f"{counted(len(self.items), 'item')} in {counted(len(set(self.cluster)), 'cluster')}"
+        return f"Run({self.name!r}, {size})"
 
     def __len__(self) -> int:
         return len(self.items)
@@ -103,7 +109,8 @@ class PairedRuns:
     repeated: bool = False
 
     def __repr__(self) -> str:
-        return f"PairedRuns({', '.join(self.names)}; {self.n_items} items in {self.n_clusters} clusters)"
+        size = f"{counted(self.n_items, 'item')} in {counted(self.n_clusters, 'cluster')}"
+        return f"PairedRuns({', '.join(self.names)}; {size})"
 
     @property
     def n_items(self) -> int:

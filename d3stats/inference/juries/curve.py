@@ -142,6 +142,10 @@ def worths(
     for what, whole, kinds, why in cases:
         kept, statistic = sums.narrowed(whole, *kinds)
         name = f"worth in independent jurors, by {what}"
+        if what == "accuracy" and _coins(sums, totals, level):
+            notes.append(f"{name}: one juror is right half the time as far as can be told: more add nothing")
+            found.append(None)
+            continue
         value = float(np.ravel(statistic(totals[:, kept].sum(axis=0)[None]))[0])
         if not np.isfinite(value):
             notes.append(f"{name}: {why}")
@@ -173,3 +177,12 @@ def worths(
             )
         )
     return found[0], found[1]
+
+
+def _coins(sums: JurySums, totals: Floats, level: float) -> bool:
+    """Say whether one juror's accuracy is within its error of one half, where independent jurors gain nothing."""
+    if sums.listed or len(totals) < 2:
+        return False
+    found = cluster_t(totals, lambda x: sums.coin(x)[:, 0], level=level)
+    low, high = found.interval()
+    return low is not None and high is not None and low <= 0.5 <= high

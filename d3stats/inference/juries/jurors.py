@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -15,6 +17,7 @@ REGULAR = 0.5
 """Who voted on less than this share of the busiest juror's items is not compared with the jury."""
 MOST_PAIRED = 30
 """Up to so many jurors are compared pair by pair."""
+CHOSEN = "chosen on the other clusters"
 
 
 def votes_right(ratings: Ratings, usable: NDArray[np.bool_]) -> tuple[Floats, Floats]:
@@ -100,7 +103,8 @@ def best_juror(
     """Return how right the best juror is and how much more the jury is, on clusters that did not choose the juror.
 
     Who is best is found on all other clusters (ties share evenly): the same items cannot choose and judge. Jurors who
-    voted on less than half as many items as the busiest are no candidates.
+    voted on less than half as many items as the busiest are no candidates. Folds that choose different jurors are
+    not independent, so that there are limits only where one juror leads in every fold and clearly.
     """
     votes = cast.sum(axis=0)
     regular = votes >= REGULAR * votes.max()
@@ -108,14 +112,9 @@ def best_juror(
     jurors = cast.shape[1]
     joint = np.concatenate([right, cast, jury[:, None] * cast], axis=1)
     totals = cluster_totals(joint, cluster)
-    rest = totals.sum(axis=0) - totals
-    above, below = rest[:, :jurors], rest[:, jurors : 2 * jurors]
-    rate = np.divide(above, below, out=np.full(above.shape, -1.0), where=below > 0)
-    chosen = (rate >= rate.max(axis=1, keepdims=True) - 1e-12).astype(float)
-    chosen /= chosen.sum(axis=1, keepdims=True)
-    picked = np.stack(
-        [(chosen * totals[:, i * jurors : (i + 1) * jurors]).sum(axis=1) for i in range(3)], axis=1
-    )
+    whole = totals.sum(axis=0)
+    chosen = _leaders(whole - totals, jurors)
+    picked = _of_chosen(chosen, totals, jurors)
     n = round(float(picked[:, 1].sum()))
 
     def difference(sums: Floats) -> Floats:
@@ -123,10 +122,55 @@ def best_juror(
         result: Floats = np.divide(gap, sums[:, 1], out=np.full(len(sums), np.nan), where=sums[:, 1] > 0)
         return result
 
-    note = "chosen on the other clusters"
-    best = estimated("best single juror", picked, ratios((0, 1)), n, level, note, (0.0, 1.0))
-    more = estimated("all jurors - best one", picked, difference, n, level, note, (-1.0, 1.0))
-    return best, more
+    best = estimated("best single juror", picked, ratios((0, 1)), n, level, CHOSEN, (0.0, 1.0))
+    more = estimated("all jurors - best one", picked, difference, n, level, CHOSEN, (-1.0, 1.0))
+    why = _unsettled(chosen, totals, level)
+    if len(totals) < 2 or not why:
+        return best, more
+    flattered = _of_chosen(_leaders(whole[None], jurors), whole[None], jurors)
+    same = (float(ratios((0, 1))(flattered)[0, 0]), float(difference(flattered)[0]))
+    said = f"{CHOSEN}; no limits: {why}; the best on the same items gives"
+    return (
+        replace(best, low=None, high=None, se=None, note=f"{said} {same[0]:.3f}"),
+        replace(more, low=None, high=None, se=None, note=f"{said} {same[1]:.3f}"),
+    )
+
+
+def _leaders(sums: Floats, jurors: int) -> Floats:
+    """Return each row's weights of the jurors who are right most often, ties sharing."""
+    above, below = sums[:, :jurors], sums[:, jurors : 2 * jurors]
+    rate = np.divide(above, below, out=np.full(above.shape, -1.0), where=below > 0)
+    first = (rate >= rate.max(axis=1, keepdims=True) - 1e-12).astype(float)
+    weights: Floats = first / first.sum(axis=1, keepdims=True)
+    return weights
+
+
+def _of_chosen(chosen: Floats, sums: Floats, jurors: int) -> Floats:
+    """Return right votes, votes and the jury's right verdicts of the chosen jurors, shape (m, 3)."""
+    parts = [(chosen * sums[:, i * jurors : (i + 1) * jurors]).sum(axis=1) for i in range(3)]
+    return np.stack(parts, axis=1)
+
+
+def _unsettled(chosen: Floats, totals: Floats, level: float) -> str:
+    """Return why it is not settled who is best; "" where one juror leads in every fold and beyond chance."""
+    leads = (chosen > 0).any(axis=0)
+    if leads.sum() > 1:
+        return f"{int(leads.sum())} jurors lead in one fold or another"
+    jurors, best = chosen.shape[1], int(np.argmax(leads))
+    if jurors < 2 or len(totals) < 2:
+        return ""
+
+    def ahead(sums: Floats) -> Floats:
+        above, below = sums[:, :jurors], sums[:, jurors : 2 * jurors]
+        rate = np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
+        return np.delete(rate[:, [best]] - rate, best, axis=1)
+
+    found = cluster_t(totals, ahead, level=level)
+    # A lead without any spread over clusters has no p-value, and is clear when it is a lead.
+    flat = np.array([bool(reason) for reason in found.reasons])
+    p = np.where(flat, 0.0, found.p_value / 2)
+    clear = (found.estimate > 0) & (p * (jurors - 1) < 1 - level)
+    return "" if clear.all() else "no juror leads the others by more than chance"
 
 
 def estimated(

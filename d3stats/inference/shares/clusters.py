@@ -11,12 +11,12 @@ from d3stats._check import RngLike
 from d3stats.estimate import Estimate
 from d3stats.resampling import LimitsKind, bootstrap_limits, cluster_t, cluster_totals, ratios
 
-__all__ = ["CLUSTER_KINDS", "ClusterKind", "clustered_share"]
+__all__ = ["CLUSTER_KINDS", "ClusterKind", "clustered_share", "effective_wilson"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 ClusterKind = Literal[
-    "cluster t", "cluster Wilson", "bootstrap percentile", "bootstrap BCa", "bootstrap studentised"
+    "cluster Wilson", "cluster t", "bootstrap percentile", "bootstrap BCa", "bootstrap studentised"
 ]
 CLUSTER_KINDS: tuple[str, ...] = get_args(ClusterKind)
 _OF_ENGINE: dict[str, LimitsKind] = {
@@ -63,7 +63,7 @@ def clustered_share(
         assert low is not None
         assert high is not None
     elif kind == "cluster Wilson":
-        low, high = _effective_wilson(value, se, size, n_clusters - 1, level)
+        low, high = effective_wilson(value, se, size, n_clusters - 1, level)
     else:
         draws = bootstrap_limits(
             totals, ratios((0, 1)), kind=_OF_ENGINE[kind], level=level, n_boot=n_boot, rng=rng
@@ -75,7 +75,7 @@ def clustered_share(
     return result(max(low, 0.0), min(high, 1.0), se, note)
 
 
-def _effective_wilson(value: float, se: float, size: int, df: int, level: float) -> tuple[float, float]:
+def effective_wilson(value: float, se: float, size: int, df: int, level: float) -> tuple[float, float]:
     """Return Wilson's limits at as many trials as the clustered error is worth, with Student's quantile."""
     from scipy.special import stdtrit
 

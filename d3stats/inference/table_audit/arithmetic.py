@@ -41,9 +41,7 @@ def check_ratio(
     '5.471 (5.467 to 5.474)'
     """
     a, b, said = printed(above), printed(below), printed(stated)
-    _positive("below", b)
-    _positive("above", a)
-    return held(check, place, said, a.value / b.value, a.low / b.high, a.high / b.low)
+    return held(check, place, said, *_ratio("below", a, b))
 
 
 def check_relative_gain(
@@ -57,15 +55,8 @@ def check_relative_gain(
     'inconsistent'
     """
     a, b, said = printed(new), printed(old), printed(stated)
-    _positive("old", b)
-    return held(
-        check,
-        place,
-        said,
-        100 * (a.value / b.value - 1),
-        100 * (a.low / b.high - 1),
-        100 * (a.high / b.low - 1),
-    )
+    value, low, high = _ratio("old", a, b)
+    return held(check, place, said, 100 * (value - 1), 100 * (low - 1), 100 * (high - 1))
 
 
 def check_average(
@@ -120,6 +111,9 @@ def shown(value: float) -> str:
     return f"{round(value, 10):.4g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
-def _positive(name: str, value: Printed) -> None:
-    if value.low <= 0:
-        raise ValueError(f"{name} must be > 0 whatever its rounding; got {value.text!r}")
+def _ratio(name: str, above: Printed, below: Printed) -> tuple[float, float, float]:
+    """Return the ratio as printed and its least and largest value."""
+    if below.low <= 0:
+        raise ValueError(f"{name} must be > 0 whatever its rounding; got {below.text!r}")
+    corners = [a / b for a in (above.low, above.high) for b in (below.low, below.high)]
+    return above.value / below.value, min(corners), max(corners)

@@ -62,6 +62,8 @@ def _gains(table: UserTable) -> Iterator[Finding]:
 
 def _relative_gains(table: UserTable) -> Iterator[Finding]:
     for row in table.with_columns("accuracy", "baseline", "relative_gain"):
+        if row.cells["baseline"].low <= 0:  # nothing is relative to 0
+            continue
         yield check_relative_gain(
             row.cells["accuracy"],
             row.cells["baseline"],
@@ -136,6 +138,8 @@ def _kappas(table: UserTable) -> Iterator[Finding]:
 def _ratio(above: str) -> Callable[[UserTable], Iterator[Finding]]:
     def run(table: UserTable) -> Iterator[Finding]:
         for row in table.with_columns(above, "accuracy", f"{above}_per_point"):
+            if row.cells["accuracy"].low <= 0:
+                continue
             points = row.cells["accuracy"].scaled(1.0 if table.percent else 100.0)
             yield check_ratio(
                 row.cells[above],
@@ -149,7 +153,7 @@ def _ratio(above: str) -> Callable[[UserTable], Iterator[Finding]]:
 
 
 def _price(table: UserTable) -> Iterator[Finding]:
-    rows = table.with_columns("tokens", "cost")
+    rows = [row for row in table.with_columns("tokens", "cost") if row.cells["tokens"].low > 0]
     if len(rows) > 1:
         yield check_one_price([(r.name, r.cells["tokens"], r.cells["cost"]) for r in rows], place="all rows")
 

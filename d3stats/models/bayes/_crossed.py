@@ -63,6 +63,15 @@ class Cells:
     pattern: Ints
 
     @cached_property
+    def tables(self) -> tuple[Floats, Floats, Floats]:
+        """Successes, trials and weights as floats: whole numbers would be converted at every product."""
+        return (
+            self.successes.astype(np.float64),
+            self.trials.astype(np.float64),
+            self.weight.astype(np.float64),
+        )
+
+    @cached_property
     def nodes(self) -> tuple[Floats, Floats]:
         """Points and log weights for the effect of a question."""
         return nodes(int(self.trials.sum(axis=1).max()))
@@ -177,14 +186,15 @@ def value_and_gradient(
     ndarray of float, shape (protocols + 1,), or (protocols + 2,) with an interaction
     """
     found = _at_nodes(cells, alpha, sd_question, sd_interaction)
+    successes, trials, weight = cells.tables
     top = found.log.max(axis=1, keepdims=True)
     share = np.exp(found.log - top)
     total = share.sum(axis=1, keepdims=True)
-    value = float(cells.weight @ (top + np.log(total))[:, 0])
-    share *= cells.weight[:, None] / total
+    value = float(weight @ (top + np.log(total))[:, 0])
+    share *= weight[:, None] / total
     z = cells.nodes[0]
     if sd_interaction is None:
-        in_eta = cells.successes.T @ share - found.chance * (cells.trials.T @ share)
+        in_eta = successes.T @ share - found.chance * (trials.T @ share)
         return value, np.append(in_eta.sum(axis=1), float((in_eta @ z).sum()))
     gradient = np.zeros(len(alpha) + 2)
     for p, (slope, slope_w) in enumerate(found.slopes):
@@ -224,15 +234,15 @@ def _at_nodes(cells: Cells, alpha: Floats, sd_question: float, sd_interaction: f
     eta = alpha[:, None] + sd_question * z
     chance = expit(eta)
     if sd_interaction is None:
-        failures = cells.trials - cells.successes
-        like = -cells.successes @ np.logaddexp(0, -eta) - failures @ np.logaddexp(0, eta)
-        return _AtNodes(like + log_weight, chance, [])
+        successes, trials, _ = cells.tables
+        return _AtNodes(successes @ eta - trials @ np.logaddexp(0, eta) + log_weight, chance, [])
     w, log_w = cells.cell_nodes
     log = np.tile(log_weight, (len(cells.weight), 1))
     slopes = []
     for p, (s, n, at) in enumerate(cells.kinds):
         logits = eta[p][:, None] + sd_interaction * w
-        each = _cell(s, n, logits) + log_w
+        each = _cell(s, n, logits)
+        each += log_w
         top = each.max(axis=2, keepdims=True)
         share = np.exp(each - top)
         total = share.sum(axis=2, keepdims=True)
@@ -247,7 +257,7 @@ def _at_nodes(cells: Cells, alpha: Floats, sd_question: float, sd_interaction: f
 
 def _cell(s: Ints, n: Ints, logits: Floats) -> Floats:
     """Log-likelihood of kinds of cell at logits of shape (nodes, cell nodes)."""
-    out = -s[:, None, None] * np.logaddexp(0, -logits) - (n - s)[:, None, None] * np.logaddexp(0, logits)
+    out = s[:, None, None] * logits - n[:, None, None] * np.logaddexp(0, logits)
     return np.asarray(out, dtype=np.float64)
 
 

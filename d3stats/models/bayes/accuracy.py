@@ -199,8 +199,8 @@ def fit_accuracy(
     *,
     interaction: bool = False,
     priors: AccuracyPriors | None = None,
-    draws: int = 1000,
-    tune: int = 1000,
+    draws: int = 500,
+    tune: int = 500,
     chains: int = 4,
     target_accept: float = 0.9,
     rng: RngLike = None,
@@ -219,7 +219,8 @@ def fit_accuracy(
         seconds where questions are many.
     priors : AccuracyPriors, optional
     draws, tune, chains : int
-        Draws kept and draws to adapt, of each chain.
+        Draws kept and draws to adapt, of each chain. A draw of this model is nearly independent of the one
+        before, so 500 of each chain are some 1,500 effective ones.
     target_accept : float
         Of NUTS; diverging draws are drawn once more at 0.99, and the notes say so.
     rng : Generator, int or None

@@ -220,6 +220,7 @@ def fit_mixture(
         ),
         notes=notes,
         weights=counts.weights,
+        constants=("weight[0]",) if k == 1 else (),
         observed=observed_statistics(counts),
         replicated=replicated_statistics(flat(law), counts, generator),
         prior_replicated=replicated_statistics(prior, counts, generator),

@@ -24,19 +24,25 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, number
 from d3stats.estimate import Estimate
 from d3stats.models.bayes import _stack
 from d3stats.models.bayes._pairs import (
-    KINDS,
     Discordance,
     ScorePosterior,
     TablePosterior,
     draw_tables,
     table_log_likelihood,
+)
+from d3stats.models.bayes._pairs_read import (
+    codes_of,
+    replicates,
+    score_statistics,
+    table_statistics,
+    tables_of,
+    values_of,
 )
 from d3stats.models.bayes.result import BayesFit, BayesSettings, drawn, posterior_estimate
 
@@ -175,7 +181,7 @@ def fit_paired(
     >>> round(fit.probability_above(), 3), round(fit.probability_within(0.05), 3)
     (0.981, 0.072)
     """
-    one, other = _values("a", a), _values("b", b)
+    one, other = values_of("a", a), values_of("b", b)
     if len(one) != len(other):
         raise ValueError(f"a and b must have one value per item; got {len(one)} and {len(other)}")
     if not len(one):
@@ -183,57 +189,16 @@ def fit_paired(
     for label, value in (("prior", prior), ("spread", spread)):
         if number(label, value) <= 0:
             raise ValueError(f"{label} must be > 0; got {label}={value!r}")
-    codes = _codes(cluster, len(one))
+    codes = codes_of(cluster, len(one))
     binary = bool(np.isin(one, (0.0, 1.0)).all() and np.isin(other, (0.0, 1.0)).all())
     sampling = {"draws": draws, "tune": tune, "chains": chains, "target_accept": target_accept}
     generator = as_rng(rng)
     if not binary:
         return _scores(other - one, codes, names, spread, scale, sampling, generator)
-    tables = _tables(one, other, codes)
+    tables = tables_of(one, other, codes)
     if codes is None:
         return _one_table(tables.sum(axis=0), names, prior, sampling, generator)
     return _clustered(tables, names, prior, spread, sampling, generator)
-
-
-def _values(label: str, values: ArrayLike) -> Floats:
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{label} must be numbers; got {values!r}") from None
-    if array.ndim != 1:
-        raise ValueError(f"{label} must be one-dimensional; got an array of shape {array.shape}")
-    if not np.isfinite(array).all():
-        row = int(np.argmin(np.isfinite(array)))
-        raise ValueError(
-            f"{label} must be finite (leave out items that a run could not score); "
-            f"got {array[row]} at row {row}"
-        )
-    return array
-
-
-def _codes(cluster: ArrayLike | None, n_items: int) -> Ints | None:
-    if cluster is None:
-        return None
-    column = pd.Series(np.asarray(cluster, dtype=object))
-    if len(column) != n_items:
-        raise ValueError(f"cluster must have one value per item ({n_items}); got {len(column)}")
-    if column.isna().any():
-        raise ValueError(f"cluster must be named; got a missing name at row {int(column.isna().argmax())}")
-    codes, names = pd.factorize(column.astype(str))
-    if len(names) == n_items:
-        return None
-    if len(names) < 2:
-        raise ValueError(
-            "cluster must have at least 2 values: one cluster cannot tell how clusters vary; got 1"
-        )
-    return codes.astype(np.int64)
-
-
-def _tables(a: Floats, b: Floats, codes: Ints | None) -> Ints:
-    kind = np.select([(a == 1) & (b == 0), (a == 0) & (b == 1), (a == 1) & (b == 1)], [0, 1, 2], 3)
-    of = np.zeros(len(a), dtype=np.int64) if codes is None else codes
-    size = int(of.max()) + 1
-    return np.bincount(of * 4 + kind, minlength=4 * size).reshape(size, 4).astype(np.int64)
 
 
 def _label(names: tuple[str, str]) -> str:
@@ -278,9 +243,9 @@ def _one_table(
         idata=idata,
         notes=("drawn independently from the exact posterior; limits and probabilities are exact",),
         weights=table[kept].astype(np.float64),
-        observed=_table_statistics(table[None]),
-        replicated=_each(_table_statistics(rng.multinomial(n, p)[None]) for p in some),
-        prior_replicated=_each(_table_statistics(rng.multinomial(n, p)[None]) for p in before),
+        observed=table_statistics(table[None]),
+        replicated=replicates(table_statistics(rng.multinomial(n, p)[None]) for p in some),
+        prior_replicated=replicates(table_statistics(rng.multinomial(n, p)[None]) for p in before),
         runs=names,
         difference=_exact_estimate(law, _label(names), 0.95, n),
         exact=law,
@@ -347,9 +312,9 @@ def _clustered(
         idata=packed,
         notes=_few(notes, n_clusters),
         weights=weight.astype(np.float64),
-        observed=_table_statistics(tables),
-        replicated=_each(_table_statistics(draw_tables(sizes, point, rng)) for point in some),
-        prior_replicated=_each(_table_statistics(draw_tables(sizes, point, rng)) for point in before),
+        observed=table_statistics(tables),
+        replicated=replicates(table_statistics(draw_tables(sizes, point, rng)) for point in some),
+        prior_replicated=replicates(table_statistics(draw_tables(sizes, point, rng)) for point in before),
         runs=names,
         difference=posterior_estimate(_label(names), named["difference"], n=n, n_clusters=n_clusters),
     )
@@ -397,9 +362,11 @@ def _scores(
         ),
         idata=packed,
         notes=notes if n_clusters is None else _few(notes, n_clusters),
-        observed=_score_statistics(difference),
-        replicated=_each(_score_statistics(unit * density.replicate(point, rng)) for point in some),
-        prior_replicated=_each(_score_statistics(unit * density.replicate(point, rng)) for point in before),
+        observed=score_statistics(difference),
+        replicated=replicates(score_statistics(unit * density.replicate(point, rng)) for point in some),
+        prior_replicated=replicates(
+            score_statistics(unit * density.replicate(point, rng)) for point in before
+        ),
         runs=names,
         difference=posterior_estimate(_label(names), named["difference"], n=n, n_clusters=n_clusters),
     )
@@ -429,27 +396,3 @@ def _few(notes: tuple[str, ...], n_clusters: int) -> tuple[str, ...]:
         *notes,
         f"{n_clusters} clusters say little about how clusters vary: the prior of the spread matters",
     )
-
-
-def _each(rows: Any) -> dict[str, Floats]:
-    table = list(rows)
-    return {name: np.array([row[name] for row in table]) for name in table[0]}
-
-
-def _table_statistics(tables: Ints) -> dict[str, float]:
-    total = tables.sum(axis=0)
-    found = {f"share {kind}": float(v) for kind, v in zip(KINDS, total / total.sum(), strict=True)}
-    if len(tables) > 1:
-        gain = (tables[:, 1] - tables[:, 0]) / tables.sum(axis=1)
-        found["sd of clusters' differences"] = float(gain.std())
-    return found
-
-
-def _score_statistics(difference: Floats) -> dict[str, float]:
-    low, middle, high = np.quantile(difference, [0.1, 0.5, 0.9]).tolist()
-    return {
-        "mean": float(difference.mean()),
-        "median": middle,
-        "width from 10 % to 90 %": high - low,
-        "share above 0": float((difference > 0).mean()),
-    }

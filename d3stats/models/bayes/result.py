@@ -71,6 +71,8 @@ class BayesFit:
         The draws as ArviZ holds them, for its plots and tables.
     weights : ndarray or None
         How many observations each column of the log likelihood stands for; None is one each.
+    constants : tuple of str
+        Parameters that cannot move by construction: the weight of a single component.
     observed : dict of str to float
         Statistics of the data.
     replicated, prior_replicated : dict of str to ndarray of shape (replicates,)
@@ -85,6 +87,7 @@ class BayesFit:
     n_clusters: int | None = None
     notes: tuple[str, ...] = ()
     weights: NDArray[np.float64] | None = None
+    constants: tuple[str, ...] = ()
     observed: Mapping[str, float] = field(default_factory=dict)
     replicated: Mapping[str, Floats] = field(default_factory=dict)
     prior_replicated: Mapping[str, Floats] = field(default_factory=dict)
@@ -156,9 +159,12 @@ class BayesFit:
     def problems(self) -> tuple[str, ...]:
         """What is wrong with the draws, a sentence each; empty when nothing is."""
         rows, found = self._rows, []
-        still = rows.index[rows["rhat"].isna()]
+        moved = rows["ess_bulk"].notna()
+        still = rows.index[~moved].difference(list(self.constants))
         if len(still):
             found.append(f"{_listed(still)} never moved")
+        if (moved & rows["rhat"].isna()).any():
+            found.append("chains must be >= 2 to be compared by R-hat; there is 1")
         high = rows["rhat"] >= RHAT_LIMIT
         if high.any():
             worst = rows["rhat"].max()

@@ -24,7 +24,7 @@ from d3stats.models.bayes._crossed import (
 from d3stats.models.bayes.accuracy import AccuracyFit, AccuracyPriors, Posterior, fit_accuracy
 
 ALPHA = np.array([0.4, 0.8, 1.2])
-RUNS = {"draws": 500, "tune": 300, "chains": 2}
+RUNS = {"draws": 250, "tune": 200, "chains": 2}
 
 
 def rows(n_questions: int, effects: Any, trials: int, seed: int, sd: float = 1.2) -> pd.DataFrame:
@@ -63,7 +63,7 @@ def grid() -> tuple[np.ndarray, np.ndarray, np.ndarray, Cells]:
     """The posterior of `fit` without a sampler: points, weights, log-likelihoods by pattern."""
     cells = as_cells(rows(40, [0.2, 1.0], 3, seed=5))
     density = Posterior(cells, AccuracyPriors(), interaction=False)
-    axes = (np.linspace(-0.8, 2.2, 19), np.linspace(-2.0, 0.9, 19), np.linspace(0.01, 3.2, 19))
+    axes = (np.linspace(-0.8, 2.2, 15), np.linspace(-2.0, 0.9, 15), np.linspace(0.01, 3.2, 15))
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
     log = np.array([density(point)[0] for point in points])
     weight = np.exp(log - log.max())
@@ -158,7 +158,7 @@ def test_the_effect_of_a_question_is_drawn_from_its_posterior() -> None:
     cells = cells_of([3, 0], [4, 1], ["q", "r"], ["A", "A"])
     alpha, sd = np.array([0.2]), 1.5
     drawn = accuracy_at_hand(
-        cells, np.tile(alpha, (4000, 1)), np.full(4000, sd), None, np.random.default_rng(1)
+        cells, np.tile(alpha, (1500, 1)), np.full(1500, sd), None, np.random.default_rng(1)
     )[:, 0]
     means = []
     for s, n in ((3, 4), (0, 1)):

@@ -176,6 +176,71 @@ def test_leaving_one_debate_out_costs_about_a_parameter_each(one):
     assert fit.llf - 5 < found.elpd < fit.llf
 
 
+def test_two_components_have_the_posterior_of_the_reweighted_prior():
+    """Prior draws weighted by their likelihood are the posterior, with no Jacobian and no sampler to be wrong."""
+    counts = np.array([4.0, 9, 6, 12, 20, 9])
+    prior = MixturePriors().draw(2, 100_000, np.random.default_rng(8))
+    law = BetaBinomialMixture(prior["weight"], prior["mean"], prior["rho"])
+    log = np.log(law.pmf(5)) @ counts
+    share = np.exp(log - log.max())
+    share /= share.sum()
+    assert 1 / (share**2).sum() > 2000
+    fit = fit_mixture(range(6), 5, counts, draws=500, tune=300, chains=2, rng=9)
+    rows = fit.to_frame(0.8).set_index("parameter")
+    for name, values in prior.items():
+        for j, column in enumerate(values.T):
+            row = rows.loc[f"{name}[{j}]"]
+            mean = float(share @ column)
+            sd = float(np.sqrt(share @ (column - mean) ** 2))
+            assert row["mean"] == pytest.approx(mean, abs=4 * sd / np.sqrt(row["ess_bulk"])), (name, j)
+            assert row["sd"] == pytest.approx(sd, rel=0.15), (name, j)
+            assert share @ ((column > row["low"]) & (column < row["high"])) == pytest.approx(0.8, abs=0.08)
+
+
+def test_without_data_the_posterior_is_the_prior():
+    """Over a point's own coordinates the density without debates is that of the prior's draws."""
+    priors = MixturePriors(weight=2.0, gap=1.5, rho_a=1.5, rho_b=3.0)
+    density = density_of(np.zeros(8), 2, priors)
+    z, y, t = np.linspace(-14, 14, 401), np.linspace(-14, 14, 121), np.linspace(-25, 14, 401)
+
+    def on(axes):
+        """Density over a grid of these coordinates, the others at 0."""
+        points = np.zeros((*(len(a) for _, a in axes), density.size))
+        for place, (i, a) in enumerate(axes):
+            points[..., i] = a.reshape([-1 if k == place else 1 for k in range(len(axes))])
+        flat = points.reshape(-1, density.size)
+        log = np.array([density._prior(x)[0] for x in flat])
+        weight = np.exp(log - log.max())
+        return {n: v[:, 0] for n, v in density.natural(flat).items()}, weight / weight.sum()
+
+    drawn = priors.draw(2, 40_000, np.random.default_rng(3))
+    for axes, name, columns in (
+        ([(0, z)], "weight", [0]),
+        ([(1, y), (2, y)], "mean", [0, 1]),
+        ([(3, t)], "rho", [0]),
+    ):
+        values, weight = on(axes)
+        for j in columns:
+            for power in (1, 2):
+                moment = float(weight @ values[name][:, j] ** power)
+                sample = drawn[name][:, j] ** power
+                assert moment == pytest.approx(sample.mean(), abs=4 * sample.std() / 200), (name, j, power)
+
+
+@pytest.mark.parametrize("chains", [1, 2])
+def test_one_chain_is_said_to_be_alone(chains):
+    settings = {"n_components": 1, "draws": 20, "tune": 20, "chains": chains}
+    said = " ".join(fit_mixture([1, 3], 5, [9, 9], **settings, rng=1).problems)
+    assert ("chains must be >= 2" in said) == (chains == 1)
+    assert "never moved" not in said
+
+
+def test_the_weight_of_the_only_component_is_no_reason_to_doubt_the_sampler(one):
+    assert one.params["weight[0]"] == 1.0
+    assert one.converged, one.problems
+    assert all(estimate.note == "" for estimate in one.estimates)
+
+
 def test_short_chains_are_said_to_be_short():
     fit = fit_mixture(range(8), 7, SLM7_FIRST, n_components=1, draws=50, tune=50, chains=2, rng=1)
     assert not fit.converged
@@ -209,7 +274,7 @@ def many():
     """A million debates of two well-separated kinds."""
     truth = BetaBinomialMixture(np.array([0.35, 0.65]), np.array([0.15, 0.85]), np.array([0.05, 0.1]))
     weights = np.random.default_rng(4).multinomial(1_000_000, truth.pmf(9))
-    fit = fit_mixture(range(10), 9, weights, draws=150, tune=250, chains=2, rng=2)
+    fit = fit_mixture(range(10), 9, weights, draws=120, tune=200, chains=2, rng=2)
     return truth, weights, fit
 
 

@@ -39,7 +39,7 @@ def counts_of(laws, debates, panel=5):
 def moved():
     """Three rounds (the third of four has no votes), 1,000 debates each, one component."""
     counts = counts_of(LAWS, 1000)
-    return counts, walk.fit_rounds(counts, n_components=1, draws=150, tune=200, chains=2, rng=1)
+    return counts, walk.fit_rounds(counts, n_components=1, draws=200, tune=150, chains=1, rng=1)
 
 
 def test_many_debates_give_each_round_its_own_maximum_likelihood_fit(moved):
@@ -98,7 +98,7 @@ def test_a_walk_reads_like_any_other_fit(moved):
 def test_without_steps_all_rounds_are_one_mixture():
     counts = counts_of({1: LAWS[1], 2: LAWS[2]}, 200)
     still = MixturePriors(step=1e-4)
-    fit = walk.fit_rounds(counts, n_components=1, priors=still, draws=300, tune=300, chains=1, rng=1)
+    fit = walk.fit_rounds(counts, n_components=1, priors=still, draws=150, tune=150, chains=1, rng=1)
     first, second = fit[1].mu.ravel(), fit[2].mu.ravel()
     np.testing.assert_allclose(first, second, atol=1e-3)
     pooled = fit_beta_binomial_mixture(counts.pooled(), n_components=1)
@@ -111,7 +111,7 @@ def test_a_round_with_few_votes_leans_on_its_neighbours():
     law = BetaBinomialMixture(np.array([1.0]), np.array([0.7]), np.array([0.1]))
     many = counts_of({1: law, 3: law}, 300)
     few = RoundCounts.from_columns([2], [0], [1], weights=[3])
-    fit = walk.fit_rounds(many + few, n_components=1, draws=200, tune=200, chains=1, rng=1)
+    fit = walk.fit_rounds(many + few, n_components=1, draws=100, tune=150, chains=1, rng=1)
     assert 0.4 < fit[2].mu.mean() < 0.72
     assert fit[2].mu.std() > 1.5 * fit[1].mu.std()
     assert fit.panel == 5

@@ -175,10 +175,12 @@ def answers(truth: Mapping[str, Any], rng: np.random.Generator) -> Cells:
     return collapsed(rng.binomial(trials, expit(logits)), trials, ("A", "B"))
 
 
-def hierarchy_fit(cells: Cells, rng: np.random.Generator, priors: AccuracyPriors = PRIORS) -> dict[str, Any]:
+def hierarchy_fit(
+    cells: Cells, rng: np.random.Generator, priors: AccuracyPriors = PRIORS, draws: int = 6 * N_RANKED
+) -> dict[str, Any]:
     density = Posterior(cells, priors, interaction=False)
     idata = _stack.sample_density(
-        density, density.starts(1, rng), draws=6 * N_RANKED, tune=150, target_accept=0.8, rng=rng
+        density, density.starts(1, rng), draws=draws, tune=150, target_accept=0.8, rng=rng
     )
     x = _stack.draws_of(idata, "x").reshape(-1, PROTOCOLS + 1)
     return _with_accuracies(
@@ -191,21 +193,20 @@ def data_likelihood(values: Mapping[str, Any], cells: Cells) -> dict[str, float]
     return {"log_likelihood": float(cells.weight @ log)}
 
 
-def hierarchy_ranks(n_fits: int, first: int = 0) -> SimulationRanks:
+def hierarchy_ranks(n_fits: int, n_draws: int = N_RANKED) -> SimulationRanks:
     return simulation_ranks(
         hierarchy_prior,
         answers,
-        hierarchy_fit,
+        lambda cells, rng: hierarchy_fit(cells, rng, draws=6 * n_draws),
         n_fits=n_fits,
-        n_draws=N_RANKED,
+        n_draws=n_draws,
         quantities=data_likelihood,
-        first=first,
         rng=2026,
     )
 
 
 def test_the_hierarchy_ranks_every_quantity_over_its_whole_range() -> None:
-    ranks = hierarchy_ranks(6)
+    ranks = hierarchy_ranks(10, n_draws=9)
     assert ranks.names == (
         "alpha[0]",
         "alpha[1]",
@@ -216,7 +217,7 @@ def test_the_hierarchy_ranks_every_quantity_over_its_whole_range() -> None:
         "log_likelihood",
     )
     assert ranks.p_holm > 1e-4
-    assert ranks.ranks.min() < N_RANKED / 2 < ranks.ranks.max()
+    assert ranks.ranks.min() < 4 < 5 < ranks.ranks.max()
 
 
 @pytest.mark.slow

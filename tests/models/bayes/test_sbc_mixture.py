@@ -47,11 +47,13 @@ def quantities(parameters, counts):
     }
 
 
-def ranks_of(n_fits: int, draws: int, tune: int, n_draws: int, seed: int) -> SimulationRanks:
+def ranks_of(
+    n_fits: int, draws: int, tune: int, n_draws: int, seed: int, assumed: MixturePriors = PRIORS
+) -> SimulationRanks:
     return simulation_ranks(
         truth_from_prior,
         log_of_votes,
-        posterior_of(draws, tune),
+        posterior_of(draws, tune, assumed),
         n_fits=n_fits,
         n_draws=n_draws,
         quantities=quantities,
@@ -59,28 +61,38 @@ def ranks_of(n_fits: int, draws: int, tune: int, n_draws: int, seed: int) -> Sim
     )
 
 
+FEW = {"n_fits": 10, "draws": 90, "tune": 100, "n_draws": 9, "seed": 5}
+
+
 @pytest.fixture(scope="module")
 def few():
-    return ranks_of(n_fits=8, draws=160, tune=200, n_draws=19, seed=5)
+    return ranks_of(**FEW)
 
 
 def test_ranks_of_a_few_fits_are_ranks_and_hold_no_surprise(few):
-    """Eight fits can refute a gross error only: the exact law of so few ranks is used."""
-    assert few.ranks.shape == (8, 9)
+    """Ten fits can refute a gross error only: the exact law of so few ranks is used."""
+    assert few.ranks.shape == (10, 9)
     assert few.ranks.min() >= 0
-    assert few.ranks.max() <= 19
+    assert few.ranks.max() <= 9
     assert few.p_holm > 0.001
-    inside = [estimate.value for estimate in few.coverage(0.9)]
+    inside = [estimate.value for estimate in few.coverage(0.8)]
     assert np.mean(inside) > 0.6
+
+
+def test_a_few_fits_refute_a_gross_error():
+    """A fit that believes votes of a debate to be independent finds every true correlation above its draws."""
+    wrong = MixturePriors(rho_a=1.0, rho_b=1000.0)
+    found = ranks_of(**FEW | {"n_fits": 8, "draws": 40, "tune": 60}, assumed=wrong)
+    assert not found.uniform(0.01), str(found)
 
 
 def test_weights_of_two_components_mirror_each_other(few):
     first, second = (few.ranks[:, few.names.index(f"weight[{j}]")] for j in (0, 1))
-    np.testing.assert_array_equal(first + second, 19)
+    np.testing.assert_array_equal(first + second, 9)
 
 
 def test_the_same_seed_simulates_the_same_ranks(few):
-    again = ranks_of(n_fits=1, draws=160, tune=200, n_draws=19, seed=5)
+    again = ranks_of(**FEW | {"n_fits": 1})
     np.testing.assert_array_equal(again.ranks[0], few.ranks[0])
 
 
@@ -88,11 +100,11 @@ def test_the_same_seed_simulates_the_same_ranks(few):
 def test_the_posterior_is_calibrated():
     """Talts et al. (2018): 210 data sets from the prior, chi-square of the ranks, Holm over nine quantities.
 
-    One chain of 500 draws per data set: what is left of its dependence piles ranks up at the ends, a little.
+    One chain of 1000 draws per data set, some 200 of them effective, of which 19 are ranked. Of these very data
+    sets the exact posterior (the prior reweighted) holds the larger mean in 86 % of its 90 % intervals.
     """
-    halves = [ranks_of(n_fits=105, draws=500, tune=300, n_draws=19, seed=seed) for seed in (11, 12)]
-    ranks = np.vstack([half.ranks for half in halves])
-    found = SimulationRanks(names=halves[0].names, ranks=ranks, n_draws=19)
+    first, second = (ranks_of(n_fits=105, draws=1000, tune=300, n_draws=19, seed=seed) for seed in (11, 12))
+    found = first + second
     assert found.uniform(0.01), str(found)
     assert np.mean([estimate.value for estimate in found.coverage(0.9)]) > 0.86
 

@@ -131,10 +131,22 @@ def _python(code: str) -> subprocess.CompletedProcess[str]:
 
 def test_importing_the_models_loads_no_sampler():
     code = (
-        "import sys, d3stats.models.bayes.mixture, d3stats.models.bayes.rounds;"
+        "import sys; from d3stats.models.bayes import *;"
+        "import d3stats.models.bayes as room; assert set(room.__all__) <= set(dir(room));"
         "print([m for m in ('pymc', 'pytensor', 'arviz', 'numba') if m in sys.modules])"
     )
     assert _python(code).stdout.strip() == "[]"
+
+
+def test_the_room_names_what_its_modules_hold():
+    import d3stats.models.bayes as room
+
+    assert set(room._HOME) == set(room.__all__)
+    for name, home in room._HOME.items():
+        assert getattr(room, name).__name__ == name
+        assert home == "mixture" or getattr(room, name).__module__ == f"d3stats.models.bayes.{home}"
+    with pytest.raises(AttributeError, match="no attribute 'fit_everything'"):
+        room.fit_everything  # noqa: B018
 
 
 def test_without_the_extra_the_error_says_what_to_install():
