@@ -2,8 +2,9 @@
 
 Run: D3STATS_DATA=FOLDER python analysis/judge_bias/run.py [-o FOLDER]
 
-Writes ``position.csv``, ``length.csv`` and ``own.csv`` (a row per judge and estimate, with intervals) and
-``pairs.csv`` (how many pairs of verdicts agree, favour a slot, or hang on a tie).
+Writes ``position.csv``, ``length.csv`` and ``own.csv`` (a row per judge and estimate, with intervals), ``pairs.csv``
+(how many pairs of verdicts agree, favour a slot, or hang on a tie) and ``reasons.csv`` (consistency when reasons are
+asked for first, less without).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from d3stats.inference.bias import Audit, by_judge, length_bias, position_bias, self_preference
@@ -28,7 +30,9 @@ from d3stats.inference.bias.position import (
 )
 from d3stats.inference.bias.self_preference import DID, GAP, OF_ALL, OTHER, OWN
 from d3stats.inference.bias.verbosity import LENGTH, LONGER, MARGINAL, PULL
+from d3stats.inference.mcnemar import mcnemar
 from d3stats.inference.multiplicity import adjust
+from d3stats.resampling import cluster_t, ratios
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "simulations")]
@@ -55,7 +59,9 @@ def study(folder: Path) -> dict[str, pd.DataFrame]:
     position = [rows(source, audits) for source, audits in both.items()]
     position.append(rows("PandaLM", by_judge(position_bias, panda, level=LEVEL, rng=SEED)))
     pairs = [
-        {"source": source, "judge": judge} | audit.to_dict()["pairs"]
+        {"source": source, "judge": judge}
+        | audit.to_dict()["pairs"]
+        | {"by_question": ignoring_by_question(reviews, judge) if source == "PRD" else np.nan}
         for source, audits in both.items()
         for judge, audit in audits.items()
     ]
@@ -71,16 +77,54 @@ def study(folder: Path) -> dict[str, pd.DataFrame]:
     return {
         "position": corrected(pd.concat(position), (EXCESS, AGAINST_LABEL)),
         "pairs": pd.DataFrame(pairs),
+        "reasons": reasons(bar),
         "length": corrected(pd.concat(length), (LENGTH,)),
-        "own": corrected(rows("PRD", own), (GAP,)),
+        "own": corrected(rows("PRD", own), (GAP, DID)),
     }
 
 
+def ignoring_by_question(reviews: pd.DataFrame, judge: str) -> float:
+    """Return the consistency of a judge that ignores the answers, with this judge's leaning by question.
+
+    One verdict in each order, on different pairs of answers to one question: of such two verdicts nothing but the
+    leaning is shared.
+    """
+    table = reviews[reviews["judge"] == judge]
+    table = table.assign(turn=table.groupby(["item", "order"]).cumcount())
+    keys = ["cluster", "item", "turn"]
+    wide = table.pivot_table(index=keys, columns="order", values="vote", aggfunc="first").dropna()
+    same = all_of_them = 0
+    for _, part in wide.groupby("cluster"):
+        one, other = part["AB"].to_numpy(), part["BA"].to_numpy()
+        item = part.index.get_level_values("item").to_numpy()
+        apart = item[:, None] != item[None, :]
+        # The same answer stands in the other slot of the other order: equal votes are unequal leanings, or two ties.
+        same += int(((one[:, None] == other[None, :]) & apart).sum())
+        all_of_them += int(apart.sum())
+    return same / all_of_them
+
+
+def reasons(bar: pd.DataFrame) -> pd.DataFrame:
+    """Return consistency with CoT less with the plain prompt, on items with both; p by McNemar, Holm over judges."""
+    both = bar.pivot_table(index=["judge", "item"], columns="order", values="vote", aggfunc="first").dropna()
+    same = (both["AB"] == both["BA"]).astype(float)
+    lines = []
+    for judge in sorted(set(bar["judge"].str.partition(", ")[0])):
+        change = (same[f"{judge}, CoT"] - same[f"{judge}, Vanilla"]).dropna().to_numpy()
+        found = cluster_t(np.column_stack([change, np.ones(len(change))]), ratios((0, 1)), level=LEVEL)
+        low, high = found.interval()
+        p = mcnemar(int((change > 0).sum()), int((change < 0).sum())).p_value
+        lines.append({"judge": judge, "value": found.estimate[0], "low": low, "high": high,
+                      "n": len(change), "p_value": p})  # fmt: skip
+    table = pd.DataFrame(lines)
+    return table.assign(p_holm=adjust(table["p_value"].to_numpy(), "holm"))
+
+
 def corrected(table: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
-    """Add Holm's p-values of the main effects, within each source."""
+    """Add Holm's p-values of the main effects, within each source and effect: over judges and their prompts."""
     result = table.reset_index(drop=True).assign(p_holm=float("nan"))
     main = result["name"].isin(names) & result["p_value"].notna()
-    for _, part in result[main].groupby("source"):
+    for _, part in result[main].groupby(["source", "name"]):
         result.loc[part.index, "p_holm"] = adjust(part["p_value"].to_numpy(), "holm")
     return result
 
@@ -97,11 +141,16 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     )
     reviewers = position[position["source"] == "PRD"]
     ties = pairs[pairs["source"] == "PRD"].drop(columns="source")
+    ties = ties.assign(by_question=ties["by_question"].map("{:.3f}".format))
+    ties = ties.rename(
+        columns={"by_question": "consistency of a judge that ignores the answers, by question"}
+    )
     one_order = [(AGAINST_LABEL, "+"), (RIGHT_FIRST, ""), (RIGHT_SECOND, "")]
     return {
         "llmbar": llm,
         "llmbar accuracy": accuracy,
         "llmbar strategies": _strategies(position),
+        "llmbar reasons": _reasons(tables["reasons"]),
         "prd": _wide(reviewers, plain),
         "prd pairs": ties.rename(columns=lambda name: name.replace("_", " ")),
         "pandalm": _wide(position[position["source"] == "PandaLM"], one_order),
@@ -121,9 +170,24 @@ def _wide(table: pd.DataFrame, names: list[tuple[str, str]]) -> pd.DataFrame:
     for judge, part in table.groupby("judge", sort=False):
         by_name = part.set_index("name")
         line = {"judge": judge} | {name: _cell(by_name, name, sign) for name, sign in names}
-        # Holm's p-value is that of the main effect, and is shown where that is.
+        # Holm's p-values are shown where their effects are.
         p = by_name["p_holm"].reindex([name for name, _ in names]).dropna()
-        lines.append(line | ({"p (Holm)": _p(p.iloc[0])} if len(p) else {}))
+        heads = ("p (Holm)", "p (Holm) of the second")
+        lines.append(line | {head: _p(value) for head, value in zip(heads, p, strict=False)})
+    return pd.DataFrame(lines)
+
+
+def _reasons(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the change of consistency, one row per judge."""
+    lines = [
+        {
+            "judge": row["judge"],
+            "consistency, CoT less plain": f"{row['value']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]",
+            "items": row["n"],
+            "p (Holm)": _p(row["p_holm"]),
+        }
+        for row in table.to_dict("records")
+    ]
     return pd.DataFrame(lines)
 
 

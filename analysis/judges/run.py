@@ -3,8 +3,8 @@
 Run: D3STATS_DATA=FOLDER python analysis/judges/run.py [-o FOLDER]
 
 Writes ``published.csv`` (every number that the sets are known by, beside ours with its interval), ``kappas.csv`` (each
-judge against the label, each two humans), ``panels.csv`` (coefficients of panels) and ``pairs.csv`` (two judges on the
-same items).
+judge against the label, each two humans), ``panels.csv`` (coefficients of panels), ``pairs.csv`` (two judges on the
+same items) and ``alike.csv`` (kappas of PRD's jury and humans on the same pairs, like with like).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "simulations")]
 
 from findings_tables import run_on_data  # noqa: E402  # studies are no package
 from shown import shown  # noqa: E402
-from tables_of_votes import d3_judge, faireval, jury, llmbar, pandalm, prd, prd_humans  # noqa: E402
+from tables_of_votes import d3_judge, faireval, jury, llmbar, pandalm, prd, prd_humans, two_votes  # noqa: E402
 
 LEVEL = 0.95
 JUDGES_OF_LLMBAR = ("GPT-4", "PaLM2")
@@ -307,9 +307,20 @@ def panels(folder: Path) -> Iterator[dict[str, Any]]:
             }  # fmt: skip
 
 
+def alike(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield kappas of PRD's jury and humans on the 800 pairs that both judged: one voice with one human, each time."""
+    table = prd(folder)
+    for who in ("jury and human", "human and human", "human and the others"):
+        votes = two_votes(table, who)
+        made = cohen_kappa(votes["vote_1"], votes["vote_2"], cluster=votes["cluster"].tolist(), level=LEVEL)
+        e = made.estimate
+        yield {"who": who, "value": e.value, "low": e.low, "high": e.high, "share": made.share.value,
+               "n": e.n, "items": votes["item"].nunique(), "clusters": e.n_clusters}  # fmt: skip
+
+
 def study(folder: Path) -> dict[str, pd.DataFrame]:
     """Return the tables."""
-    made = {"published": published, "kappas": kappas, "panels": panels, "pairs": paired}
+    made = {"published": published, "kappas": kappas, "panels": panels, "pairs": paired, "alike": alike}
     return {name: pd.DataFrame(list(of(folder))) for name, of in made.items()}
 
 

@@ -51,9 +51,17 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
         }
         for row in tables["pairs"].to_dict("records")
     ]  # fmt: skip
+    like = [
+        {
+            "kappa on PRD's 800 pairs": row["who"], "value": f"{row['value']:.3f} {interval(row)}",
+            "agreement": f"{row['share']:.3f}", "pairs of votes": f"{row['n']} on {row['items']} in {row['clusters']}",
+        }
+        for row in tables["alike"].to_dict("records")
+    ]  # fmt: skip
     return {
         "published": pd.DataFrame(known),
         "kappas": pd.DataFrame(each),
         "panels": wide.reset_index(),
         "pairs": pd.DataFrame(two),
+        "alike": pd.DataFrame(like),
     }

@@ -79,3 +79,30 @@ def jury(table: pd.DataFrame) -> pd.DataFrame:
     chosen = judges.groupby("item", sort=False)["vote"].agg(plurality).rename("vote")
     about = judges.drop_duplicates("item").set_index("item")[["label", "cluster", "log"]]
     return about.join(chosen).reset_index().assign(rater="jury", role="judge")[COLUMNS]
+
+
+def two_votes(table: pd.DataFrame, who: str) -> pd.DataFrame:
+    """Return pairs of votes on one item, vote_1 and vote_2, of PRD's humans and the jury of its LLM reviews.
+
+    `who` is "jury and human" (each human, where the jury decides), "human and human" (each ordered pair of them, who
+    are nobody in particular) or "human and the others" (each of three, where the other two agree).
+    """
+    human = table[table["role"] == "human"][["item", "cluster", "rater", "vote"]].dropna()
+    if who == "jury and human":
+        verdict = jury(table).set_index("item")["vote"]
+        pairs = human.assign(vote_1=human["item"].map(verdict), vote_2=human["vote"]).dropna()
+    else:
+        both = human.merge(human, on=["item", "cluster"], suffixes=("_1", "_2"))
+        pairs = both[both["rater_1"] != both["rater_2"]]
+        if who == "human and the others":
+            keys = ["item", "cluster", "rater_1"]
+            others = pairs.groupby(keys).agg(
+                vote_1=("vote_1", "first"),
+                vote_2=("vote_2", "first"),
+                told=("vote_2", "nunique"),
+                n=("vote_2", "size"),
+            )
+            pairs = others[(others["told"] == 1) & (others["n"] == 2)].reset_index()
+        elif who != "human and human":
+            raise ValueError(f"who must be one of three kinds of pairs; got {who!r}")
+    return pairs[["item", "cluster", "vote_1", "vote_2"]].reset_index(drop=True)

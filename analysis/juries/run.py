@@ -58,6 +58,8 @@ def summary(name: str, found: JuryCurve, ratings: Any) -> dict[str, Any]:
         values = (None,) * 3 if estimate is None else (estimate.value, estimate.low, estimate.high)
         row |= dict(zip((key, f"{key}_low", f"{key}_high"), values, strict=True))
     row["best_note"] = found.best.note
+    regular = found.jurors[found.jurors["n"] >= found.jurors["n"].max() / 2]
+    row["best_here"] = regular["accuracy"].max()
     last = found.curve.iloc[-1]
     row |= {f"price{end}": last[f"price{end}"] for end in ("", "_low", "_high")}
     return row
@@ -112,6 +114,7 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
             "all": cell(row, "accuracy"),
             "all - one": cell(row, "gain", sign="+"),
             "best one": cell(row, "best"),
+            "best on the same items": f"{row['best_here']:.3f}",
             "all - best one": cell(row, "over_best", sign="+"),
             "independent - all": cell(row, "price", sign="+"),
         }

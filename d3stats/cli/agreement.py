@@ -13,6 +13,7 @@ from d3stats.cli.output import print_json, print_notes, print_table, working
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
+    from d3stats.inference import JuryCurve
     from d3stats.inference.agreement import AgreementTable
 
 
@@ -66,6 +67,13 @@ def agreement(
             help="'cluster t', 'jackknife t', 'percentile', 'basic', 'bca', 'studentised' or 'classical'.",
         ),
     ] = "cluster t",
+    jury: Annotated[
+        bool,
+        typer.Option(
+            "--jury",
+            help="How right the plurality of 1, 2, ... raters is by the column 'label', in their place.",
+        ),
+    ] = False,
     level: Level = 0.95,
     n_boot: Boot = 10_000,
     seed: Seed = 0,
@@ -73,39 +81,91 @@ def agreement(
     as_latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX (booktabs).")] = False,
     figure: Figure = None,
 ) -> None:
-    """Show how far raters agree: the panel's coefficients and every pair's kappa, with intervals."""
+    """Show how far raters agree: the panel's coefficients and every pair's kappa, with intervals; or their jury."""
     if as_json and as_latex:
         raise ValueError("format must be one of --json and --latex; got both")
     if (a is None) != (b is None):
         raise ValueError(f"--a and --b must come together; got --a {a} and --b {b}")
+    from d3stats.inference import JuryCurve, jury_curve
     from d3stats.inference.agreement import MEASURES
     from d3stats.inference.agreement import agreement as measured
 
-    settings: dict[str, Any] = {"weights": weights, "metric": metric, "round_number": round_number, "by": by}
-    settings |= {"repeats": repeats, "kind": kind, "level": level, "n_boot": n_boot, "rng": seed}
-    settings["measures"] = measures or MEASURES
-    settings["raters"] = None if a is None else [a, b]
+    settings: dict[str, Any] = {"round_number": round_number, "by": by, "repeats": repeats}
+    settings |= {"level": level, "n_boot": n_boot, "rng": seed, "raters": None if a is None else [a, b]}
     settings["categories"] = None if categories is None else [x.strip() for x in categories.split(",")]
+    found: AgreementTable | JuryCurve
     with working("counting agreement"):
-        found = measured(paths_of([file])[0], **settings)
+        if jury:
+            if measures or metric or weights != "identity" or kind != "cluster t":
+                raise ValueError(
+                    "--jury must come without --measure, --metric, --weights and --kind; got one"
+                )
+            found = jury_curve(paths_of([file])[0], **settings)
+        else:
+            settings |= {"weights": weights, "metric": metric, "kind": kind, "measures": measures or MEASURES}
+            found = measured(paths_of([file])[0], **settings)
     if figure is not None:
         _draw(found, figure)
     if as_json:
         print_json(found.to_dict())
     elif as_latex:
         typer.echo(found.to_latex())
+    elif isinstance(found, JuryCurve):
+        _show_jury(found)
     else:
         _show(found)
 
 
-def _draw(found: AgreementTable, path: Path) -> None:
+def _draw(found: AgreementTable | JuryCurve, path: Path) -> None:
     from d3stats.plotting import save, use_style
 
     with use_style():
         save(cast("Drawing", found.plot().get_figure()), path)
 
 
+def _size(found: AgreementTable | JuryCurve) -> str:
+    from d3stats.estimate import counted
+
+    return f"{counted(found.n_items, 'item')} in {counted(found.n_clusters, 'cluster')}"
+
+
+def _limits(value: float, low: float | None, high: float | None, sign: str = "") -> str:
+    """Write a value with its limits where there are some; NaN is what was not made."""
+    if value != value:
+        return "-"
+    bare = low is None or high is None or low != low
+    return f"{value:{sign}.3f}" + ("" if bare else f" [{low:{sign}.3f}, {high:{sign}.3f}]")
+
+
+def _show_jury(found: JuryCurve) -> None:
+    from d3stats.estimate import interval_kind, named_notes
+
+    rows = [
+        (
+            str(row["k"]),
+            _limits(row["accuracy"], row["low"], row["high"]),
+            f"{row['independent']:.3f}",
+            _limits(row["gain"], row["gain_low"], row["gain_high"], "+"),
+        )
+        for row in found.curve.to_dict("records")
+    ]
+    title = f"Right verdicts of k raters ({_size(found)}; {100 * found.level:.6g} % cluster t; ties: {found.ties})"
+    print_table(title, ("k", "plurality", "Condorcet", "gain per rater"), rows)
+    print_table(
+        "What the panel is worth",
+        ("", "estimate", "interval"),
+        [
+            (e.name, _limits(e.value, e.low, e.high), "-" if e.low is None else interval_kind(e))
+            for e in found.estimates
+        ],
+    )
+    reasons = named_notes([(e.name, [e.note] if e.note else []) for e in found.estimates], "estimates")
+    print_notes([*reasons, *found.notes])
+
+
 def _show(found: AgreementTable) -> None:
+    from d3stats.estimate import counted
+
     rows = []
     for one in found.coefficients:
         e = one.estimate
@@ -121,8 +181,7 @@ def _show(found: AgreementTable) -> None:
         )
     first = found.estimates[0]
     title = (
-        f"{found.n_items} items in {found.n_clusters} clusters, {len(found.raters)} raters, "
-        f"{found.n_missing} ratings missing"
+        f"{_size(found)}, {counted(len(found.raters), 'rater')}, {counted(found.n_missing, 'rating')} missing"
     )
     limits = f"{100 * first.level:.6g} % {first.kind}"
     print_table(title, ("", "estimate", limits, "share of agreement", "by chance", "items"), rows)

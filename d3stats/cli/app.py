@@ -24,6 +24,7 @@ from d3stats.cli import (
     simulate,
     theorems,
 )
+from d3stats.cli.output import spoken
 
 
 class _OneLineErrors(TyperGroup):
@@ -38,7 +39,7 @@ class _OneLineErrors(TyperGroup):
             raise typer.Exit(0) from None
         except (ValueError, TypeError, KeyError, OSError) as error:
             message = error.args[0] if isinstance(error, KeyError) and error.args else str(error)
-            typer.echo(f"d3stats: {' '.join(str(message).split())}", err=True)
+            typer.echo(f"d3stats: {' '.join(spoken(str(message)).split())}", err=True)
             raise typer.Exit(1) from None
         except KeyboardInterrupt:
             typer.echo("d3stats: interrupted", err=True)

@@ -61,7 +61,8 @@ def compare(
     kind: Annotated[
         str,
         typer.Option(
-            "--kind", help="'cluster t', 'percentile', 'basic', 'bca' or 'studentised' (bootstraps)."
+            "--kind",
+            help="'cluster t', 'percentile', 'basic', 'bca' or 'studentised' (bootstraps), or 'Tango'.",
         ),
     ] = "cluster t",
     test: Annotated[

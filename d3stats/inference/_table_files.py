@@ -76,7 +76,9 @@ def read_table(path: str | Path, *, texts: Collection[str] | None = None) -> Tab
         words = cells.isin(MISSING_WORDS) if column not in _NAMES else cells != cells
         if words.any():
             named = ", ".join(map(repr, sorted(set(cells[words]))))
-            notes[column] = f"read as missing in column {column!r}: {counted(int(words.sum()), 'cell')} ({named})"
+            notes[column] = (
+                f"read as missing in column {column!r}: {counted(int(words.sum()), 'cell')} ({named})"
+            )
         cells = cells.mask(words | (cells == ""), None)
         frame[column] = cells if texts is None or column in texts else _numbers(cells)
     return TableFile(frame, notes)
@@ -88,7 +90,8 @@ def _parquet(path: str) -> pd.DataFrame:
     # A pattern to DuckDB, so signs of patterns are put in brackets.
     literal = re.sub(r"([*?[])", r"[\1]", path)
     with duckdb.connect() as connection:
-        return connection.read_parquet(literal).df()
+        frame: pd.DataFrame = connection.read_parquet(literal).df()
+    return frame
 
 
 def _numbers(cells: pd.Series) -> pd.Series:
@@ -117,10 +120,11 @@ def question_clusters(frame: pd.DataFrame) -> str:
     """Return the column that says which items hang together: "cluster", else a "question" of several items, else ""."""
     if "cluster" in frame.columns:
         return "cluster"
-    if "question" not in frame.columns or "item" not in frame.columns:
+    if "question" not in frame.columns:
         return ""
-    several = frame.groupby("question")["item"].nunique().max()
-    return "question" if several > 1 else ""
+    item = frame["item"] if "item" in frame.columns else frame.index.to_series()
+    several = item.groupby(frame["question"]).nunique()
+    return "question" if len(several) and several.max() > 1 else ""
 
 
 def blank_clusters(n_items: int) -> str:

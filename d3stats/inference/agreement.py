@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from d3stats._check import RngLike, as_rng, choice
 from d3stats._codes import MISSING
-from d3stats.estimate import Estimate, estimates_frame, estimates_latex
+from d3stats.estimate import Estimate, counted, estimates_frame, estimates_latex, named_notes
+from d3stats.inference.agreeing.chance import agreement_weights
 from d3stats.inference.agreeing.coefficient import Coefficient, How, Kind
 from d3stats.inference.agreeing.rating_tables import Repeats
 from d3stats.inference.fleiss import fleiss_kappa, percent_agreement
@@ -29,6 +30,9 @@ __all__ = ["MEASURES", "AgreementTable", "agreement"]
 Measure = Literal["cohen", "fleiss", "alpha", "ac1", "share"]
 MEASURES: tuple[Measure, ...] = ("cohen", "fleiss", "alpha", "ac1", "share")
 """Cohen's kappa of every pair, and of the panel Fleiss' kappa, Krippendorff's alpha, Gwet's AC1, the plain share."""
+
+_MOST_CATEGORIES = 20
+"""Above so many numbers as categories, votes look like scores."""
 
 _PANEL_NAMES = {
     "fleiss": "Fleiss' kappa",
@@ -78,9 +82,9 @@ class AgreementTable:
 
     def __str__(self) -> str:
         head = (
-            f"{self.n_items} items in {self.n_clusters} clusters, {len(self.raters)} raters, "
+            f"{counted(self.n_items, 'item')} in {counted(self.n_clusters, 'cluster')}, {len(self.raters)} raters, "
             f"categories {', '.join(self.categories[:12])}{' ...' if len(self.categories) > 12 else ''}, "
-            f"{self.n_missing} ratings missing"
+            f"{counted(self.n_missing, 'rating')} missing"
         )
         refused = [f"{name}: {why}" for name, why in self.refused.items()]
         return "\n".join([head, *map(str, self.estimates), *refused, *(f"- {note}" for note in self.notes)])
@@ -201,6 +205,8 @@ def agreement(
             f"agreement needs an item that two raters judged; got none among {read.n_items} items and "
             f"{read.n_raters} raters"
         )
+    if weights is not None:
+        agreement_weights(weights, read.categories)  # once, and not as the refusal of every measure
     settings: dict[str, Any] = {"kind": kind, "level": level, "n_boot": n_boot}
     names = list(combinations(read.raters, 2)) if "cohen" in measures else []
     streams = iter(as_rng(rng).spawn(len(_PANEL_NAMES) + len(names)))
@@ -233,7 +239,13 @@ def agreement(
     if not panel and not pairs:
         raise ValueError("; ".join(dict.fromkeys(refused.values())))
     notes = dict.fromkeys(note for one in (panel or pairs) for note in one.notes)
-    few = [f"{one.estimate.name}: {one.estimate.note}" for one in pairs if one.estimate.note]
+    if (hint := _scores(read)) is not None:
+        notes[hint] = None
+    # Each note once, with the coefficients that it is about: why there is no interval, or how rough it is.
+    few = named_notes(
+        [(e.name, [e.note] if e.note else []) for e in (one.estimate for one in (*panel, *pairs))],
+        "coefficients",
+    )
     return AgreementTable(
         panel=tuple(panel),
         pairs=tuple(pairs),
@@ -244,4 +256,19 @@ def agreement(
         n_clusters=read.n_clusters,
         n_missing=int((read.codes == MISSING).sum()),
         notes=(*notes, *few),
+    )
+
+
+def _scores(ratings: Ratings) -> str | None:
+    """Hint at correlations where the categories look like scores."""
+    many = len(ratings.categories)
+    if many <= _MOST_CATEGORIES:
+        return None
+    try:
+        ratings.values()
+    except ValueError:
+        return None
+    return (
+        f"the votes are {many} different numbers: for scores see spearman and kendall (d3stats.inference), or give "
+        "alpha a metric"
     )

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from string import ascii_uppercase
-from typing import Any, Literal
+from typing import Any, Literal, get_args
+
+import numpy as np
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats.estimate import named_notes
@@ -24,7 +26,10 @@ from d3stats.inference.paired import difference_of
 from d3stats.inference.runs import UNNAMED, Items, PairedRuns, Run, as_run, pair
 from d3stats.trajectories import Missing
 
-__all__ = ["Comparison", "compare"]
+__all__ = ["Comparison", "Weights", "compare"]
+
+Weights = Literal["item", "question"]
+"""Whether every item counts alike, or every question (cluster) however many items it has."""
 
 
 def compare(
@@ -37,6 +42,7 @@ def compare(
     by: Literal["question", "debate"] = "question",
     round_number: int | Sequence[int | None] | None = None,
     missing: Missing = "exclude",
+    weights: Weights = "item",
     margin: float | None = None,
     level: float = 0.95,
     kind: Kind = "cluster t",
@@ -64,11 +70,15 @@ def compare(
         The round of a log that is taken, one for all or one per run; None is each debate's last.
     missing : {"exclude", "wrong"}
         Whether an unreadable answer is missing or wrong.
+    weights : {"item", "question"}
+        By items a question counts by how many it has: with nine of twelve items in one question, all nine gained, and
+        three questions of one unchanged item, the difference is .75. By questions each counts once, with the mean over
+        its items, and the difference is .25; a question is then the item, and its mean no longer right or wrong.
     margin : float, optional
         The largest difference that nobody minds; adds non-inferiority and equivalence, and a band to the figure.
     level : float
         Level of the intervals, one at a time.
-    kind : {"cluster t", "percentile", "basic", "bca", "studentised"}
+    kind : {"cluster t", "percentile", "basic", "bca", "studentised", "Tango"}
         Kind of the intervals; all others can be asked for afterwards.
     test : {"cluster t", "sign flip", "McNemar exact", "McNemar mid-p"}, optional
         Whose p-values are adjusted; by default the t where the interval is a t, else the sign flip.
@@ -116,7 +126,10 @@ def compare(
         ],
         names,
     )
+    choice("weights", weights, get_args(Weights))
     paired = pair(runs, items=items)
+    if weights == "question":
+        paired = _by_question(paired)
     seed = int(as_rng(rng).integers(2**62))
     differences = tuple(
         difference_of(
@@ -153,6 +166,25 @@ def compare(
         left_out=paired.left_out,
         unscored=paired.unscored,
         notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _by_question(paired: PairedRuns) -> PairedRuns:
+    """Return the same runs with one value per cluster, the mean over its items."""
+    sizes = np.bincount(paired.cluster, minlength=paired.n_clusters)
+    if (sizes == 1).all():
+        return paired
+    sums = [np.bincount(paired.cluster, weights=row, minlength=paired.n_clusters) for row in paired.values]
+    values = np.array(sums) / sizes
+    said = f"every question counts once, with the mean over its items ({paired.n_items} items in all)"
+    return replace(
+        paired,
+        items=paired.cluster_names,
+        values=values,
+        cluster=np.arange(paired.n_clusters),
+        binary=bool(np.isin(values, (0, 1)).all()),
+        repeated=True,
+        notes=(*paired.notes, said),
     )
 
 

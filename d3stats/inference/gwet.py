@@ -79,6 +79,8 @@ def gwet_ac(
         read, "Gwet's AC1" if plain else "Gwet's AC2", weights, gwet_statistic, How(kind, level, n_boot, rng)
     )
     if categories is None:
-        note = f"chance agreement is over the {len(read.categories)} categories that occur"
+        used, known = int((read.counts.sum(axis=0) > 0).sum()), len(read.categories)
+        among = "that occur" if used == known else f"that are known; {used} of them occur among these ratings"
+        note = f"chance agreement is over the {known} categories {among}"
         made = replace(made, notes=(*made.notes, note))
     return made

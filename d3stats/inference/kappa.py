@@ -62,6 +62,8 @@ def cohen_kappa(
         position of the categories: ``1 - |i - j| / (K - 1)``, or its square in place of the distance.
     kind : {"cluster t", "jackknife t", "percentile", "basic", "bca", "studentised", "classical"}
         "classical" is the normal interval with the error of Fleiss, Cohen and Everitt (1969), items independent.
+        Where kappa is above about .8 and disagreements are few, "cluster t" covers .91 to .93 instead of .95 (80 to
+        200 items), and "bca" .94 to .95: take that.
     level : float
         Coverage aimed at.
     n_boot : int

@@ -266,8 +266,8 @@ def minimum_detectable_effect(
     effect = number("effect", effect)
     if chance <= alpha:
         raise ValueError(f"power must be > alpha; got power={power}, alpha={alpha}")
+    plan.check(effect)
     if goal != "difference":
-        plan.check(effect)
         margin = rising_root(lambda room: wanted.power(effect, n, plan, room), chance, 0.0, None)
         assert margin is not None
         return planned("smallest margin", effect, n, float(n), plan, wanted, power=chance, margin=margin)

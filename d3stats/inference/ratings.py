@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from d3stats._check import choice
 from d3stats._codes import MISSING
-from d3stats.counts import answer_text
+from d3stats.inference._table_files import answer
 from d3stats.inference.agreeing.rating_tables import Repeats, long_table
 
 __all__ = ["Ratings", "as_ratings"]
@@ -181,7 +182,9 @@ def as_ratings(
     source : Ratings, Trajectories, DataFrame, str or Path
         A long table has the columns ``item, rater, vote`` and optionally ``label, cluster, round``. Any other
         DataFrame is wide: a row per item (named by a column ``item``, else by the index), a column per rater,
-        and optionally ``label`` and ``cluster``. A path is a debate log or either table as CSV or Parquet. In a
+        and optionally ``label`` and ``cluster``. Where there is no ``cluster``, items that share a ``question`` hang
+        together. A path is a debate log or either table as CSV or Parquet, and then with a
+        column ``item``; empty cells and words such as NA are missing. In a
         log the agents are the raters, in ``Trajectories`` the seats.
     round_number : int, optional
         The round whose votes are taken; by default each debate's last.
@@ -243,13 +246,29 @@ def _from_table(table: pd.DataFrame, notes: tuple[str, ...], categories: Sequenc
         label=label if labelled else None,
         cluster=cluster,
         cluster_names=tuple(map(str, cluster_names)),
-        notes=notes,
+        notes=(*notes, *_strangers(codes, label, tuple(map(str, raters)))),
     )
+
+
+def _strangers(codes: Codes, label: Codes, raters: tuple[str, ...]) -> list[str]:
+    """Name raters none of whose votes is ever another's: their columns may be no votes."""
+    used = [set(column[column != MISSING].tolist()) for column in codes.T]
+    right = set(label[label != MISSING].tolist())
+    times = Counter(code for said in used for code in said)
+    alone = [
+        repr(name)
+        for name, said in zip(raters, used, strict=True)
+        if said and not said & right and all(times[code] == 1 for code in said)
+    ]
+    if not alone or len(raters) < 2:
+        return []
+    more = f" and {len(alone) - 5} more" if len(alone) > 5 else ""
+    return [f"no vote of {', '.join(alone[:5])}{more} is ever another rater's: are these votes?"]
 
 
 def _ordered(said: pd.Series, label: pd.Series | None, given: Sequence[Any] | None) -> tuple[str, ...]:
     if given is not None:
-        names = tuple(answer_text(x) for x in given)
+        names = tuple(answer(x) for x in given)
         if not names:
             raise ValueError("categories must be at least one; got none")
         return names
@@ -270,7 +289,7 @@ def _coded(name: str, column: pd.Series, categories: tuple[str, ...]) -> Codes:
 
 
 def _recoded(source: Ratings, categories: Sequence[Any]) -> Ratings:
-    names = tuple(answer_text(x) for x in categories)
+    names = tuple(answer(x) for x in categories)
     used = set(np.unique(source.codes)) | (set() if source.label is None else set(np.unique(source.label)))
     gone = [source.categories[c] for c in sorted(used - {MISSING}) if source.categories[c] not in names]
     if gone:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from d3stats.inference.bias.position import CONSISTENCY, EXCESS
+from d3stats.inference.bias.position import COIN, CONSISTENCY, EXCESS
 from d3stats.inference.bias.self_preference import DID, GAP, OF_ALL
 from d3stats.inference.bias.verbosity import LENGTH
 
@@ -53,9 +53,28 @@ def test_five_of_six_judges_prefer_the_first_slot(made: dict[str, pd.DataFrame])
     plain = excess[excess.index.str.endswith(", Vanilla")]
     assert len(plain) == 6
     assert list(plain.index[plain["low"] <= 0]) == ["GPT-4, Vanilla"]
-    cot = of(made["position"], CONSISTENCY)["value"]
-    for judge in plain.index.str.removesuffix(", Vanilla"):
-        assert cot[f"{judge}, CoT"] < cot[f"{judge}, Vanilla"]
+
+
+def test_reasons_first_lower_the_consistency_of_four_judges_clearly(made: dict[str, pd.DataFrame]) -> None:
+    table = made["reasons"].set_index("judge")
+    assert list(table.index[table["p_holm"] < 0.05]) == ["ChatGPT", "Falcon", "LLaMA2", "PaLM2"]
+    assert table.loc["GPT-4", "p_holm"] == pytest.approx(0.055, abs=5e-4)
+    assert table.loc["ChatGPT-0301", "low"] < 0 < table.loc["ChatGPT-0301", "high"]
+
+
+def test_vicuna_lies_below_the_mark_of_one_leaning_and_above_that_of_leanings_by_question(
+    made: dict[str, pd.DataFrame],
+) -> None:
+    reviews = made["position"][made["position"]["source"] == "PRD"]
+    one_leaning, same = (of(reviews, name)["value"]["vicuna-13b"] for name in (COIN, CONSISTENCY))
+    by_question = made["pairs"].set_index("judge")["by_question"]
+    assert by_question["vicuna-13b"] == pytest.approx(0.334, abs=5e-4)
+    assert by_question["vicuna-13b"] < same < one_leaning
+
+
+def test_holm_of_the_comparison_with_others_is_written(made: dict[str, pd.DataFrame]) -> None:
+    p = of(made["own"], DID)["p_holm"].round(3).to_dict()
+    assert (p["gpt4"], p["claude"], p["gpt35"]) == (0.030, 0.026, 0.210)
 
 
 def test_reviewers_lean_either_way(made: dict[str, pd.DataFrame]) -> None:

@@ -66,6 +66,15 @@ def test_two_judges_pick_the_worse_output_of_llmbar_more_often_than_chance(
     assert sorted(table.index[table["high"] < 0]) == ["ChatGPT", "LLaMA2"]
 
 
+def test_a_jury_and_two_humans_are_compared_with_one_human_each(made: dict[str, pd.DataFrame]) -> None:
+    table = made["alike"].set_index("who")
+    assert table["value"].round(3).to_dict() == {
+        "jury and human": 0.369, "human and human": 0.177, "human and the others": 0.334
+    }  # fmt: skip
+    assert table.loc["jury and human", "low"] > table.loc["human and human", "high"]
+    assert not table.loc["jury and human", "low"] > table.loc["human and the others", "high"]
+
+
 @pytest.mark.real_data
 def test_the_files_give_the_known_numbers(
     module: dict[str, Any], made: dict[str, pd.DataFrame], data_dir: Path
@@ -86,7 +95,7 @@ def test_the_files_give_the_known_numbers(
 def test_the_files_give_the_written_kappas_panels_and_pairs(
     module: dict[str, Any], made: dict[str, pd.DataFrame], data_dir: Path
 ) -> None:
-    for name, of in (("panels", "panels"), ("pairs", "paired")):
+    for name, of in (("panels", "panels"), ("pairs", "paired"), ("alike", "alike")):
         again = pd.DataFrame(list(module[of](data_dir)))
         for column in ("low", "high"):
             assert (abs(again[column] - made[name][column]) < 1e-5).all()

@@ -62,7 +62,31 @@ def test_a_jury_of_misled_judges_loses_to_its_best_member(rows: pd.DataFrame) ->
     assert found["gain"] < 0
     prompts = rows.loc["LLMBar, GPT-4's prompts"]
     assert prompts["worth_accuracy_high"] < 1.5
-    assert prompts["over_best_low"] < 0 < prompts["over_best_high"]
+    assert np.isnan(prompts["over_best_low"])
+
+
+def test_the_best_agent_has_an_interval_only_where_every_fold_and_chance_agree_on_it(
+    rows: pd.DataFrame,
+) -> None:
+    clear = {"PRD, all votes", "PRD, ten votes", "PRD, five reviewers, order 2-1", "LLMBar, judges"}
+    assert set(rows.index[rows["best_low"].notna()]) == clear
+    assert set(rows.index[rows["over_best_low"].notna()]) == clear
+    agents = rows.loc["slm7, round 3"]
+    assert "3 jurors lead" in agents["best_note"]
+    assert agents["best"] < agents["accuracy"] < agents["best_here"]
+
+
+def test_a_model_at_one_half_has_no_worth_by_accuracy_and_talking_costs_each_model_independence(
+    made: dict[str, pd.DataFrame],
+) -> None:
+    table = made["models"].set_index(["model", "round"])
+    assert list(table.index[table["worth_accuracy"].isna()]) == [("Mistral-7B", 1)]
+    before, after = table.xs(1, level="round"), table.xs(3, level="round")
+    assert before["worth_variance"].round(2).to_dict() == {
+        "Mistral-7B": 2.60, "Qwen3-0.6B": 1.52, "Qwen3-14B": 1.64, "VibeThinker-1.5B": 1.33
+    }  # fmt: skip
+    assert (after["worth_variance"] < before["worth_variance"]).all()
+    assert list(after.index[after["single"] < before["single"]]) == ["VibeThinker-1.5B"]
 
 
 def test_talking_costs_independence(rows: pd.DataFrame) -> None:

@@ -28,7 +28,7 @@ def run(*arguments: str) -> tuple[int, str]:
 def test_the_table_shows_the_panel_and_every_pair(votes: str) -> None:
     code, text = run(votes)
     assert code == 0, text
-    assert "6 items in 6 clusters, 3 raters, 1 ratings missing" in text
+    assert "6 items in 6 clusters, 3 raters, 1 rating missing" in text
     for name in ("Fleiss' kappa", "Krippendorff's alpha", "Gwet's AC1", "Cohen's kappa, y and z"):
         assert name in text
     assert "0.739" in text
@@ -78,3 +78,80 @@ def test_what_cannot_be_done_is_one_line(votes: str, arguments: tuple[str, ...],
     assert code == 1
     assert message in text
     assert text.count("\n") == 1
+
+
+def written(path: Path, text: str) -> str:
+    path.write_text(text)
+    return str(path)
+
+
+def test_raters_in_brackets_keep_their_names(tmp_path: Path) -> None:
+    code, text = run(written(tmp_path / "v.csv", VOTES.replace("x,y,z", "judge [v1],judge [/v2],z")))
+    assert code == 0, text
+    assert "Cohen's kappa, judge [v1] and judge [/v2]" in text
+
+
+def test_a_file_without_items_is_refused_and_a_column_that_nobody_shares_is_noted(tmp_path: Path) -> None:
+    code, text = run(written(tmp_path / "v.csv", VOTES.replace("item", "id")))
+    assert (code, text.count("\n")) == (1, 1)
+    assert "must have a column 'item' (and 'rater' and 'vote', or a column per rater)" in text
+    rows = VOTES.splitlines()
+    notes = (
+        "\n".join([rows[0] + ",notes", *(f"{row},remark {k % 2}" for k, row in enumerate(rows[1:]))]) + "\n"
+    )
+    code, text = run(written(tmp_path / "w.csv", notes))
+    assert code == 0, text
+    assert "- no vote of 'notes' is ever another rater's: are these votes?" in text
+
+
+def test_an_absent_interval_has_its_reason(tmp_path: Path) -> None:
+    one = "item,cluster,x,y\n" + "".join(f"q{k},c,{'AB'[k % 2]},{'AAB'[k % 3]}\n" for k in range(9))
+    code, text = run(written(tmp_path / "one.csv", one))
+    assert code == 0, text
+    assert "9 items in 1 cluster, 2 raters" in text
+    assert "all 5 coefficients: one cluster: nothing says how clusters vary" in text
+    alike = "item,x,y\n" + "".join(f"q{k},{'AB'[k % 2]},{'AB'[k % 2]}\n" for k in range(12))
+    code, text = run(written(tmp_path / "alike.csv", alike), "--measure", "fleiss")
+    assert code == 0, text
+    assert "- Fleiss' kappa: all 12 items with two raters agree: nothing says how often they do not" in text
+
+
+def test_scores_are_told_of_correlations_and_no_width_is_no_interval(tmp_path: Path) -> None:
+    scores = "item,x,y\n" + "".join(f"q{k},{k + 0.25},{k + 0.5}\n" for k in range(15))
+    code, text = run(written(tmp_path / "s.csv", scores))
+    assert code == 0, text
+    assert "-0.000" not in text
+    said = " ".join(text.split())
+    assert "the votes are 30 different numbers: for scores see spearman and kendall" in said
+    assert "every cluster gives the same: nothing says how clusters vary" in said
+
+
+def test_unknown_weights_are_one_message(votes: str) -> None:
+    code, text = run(votes, "--weights", "foo")
+    assert code == 1
+    assert (
+        text
+        == "d3stats: weights must be one of ['identity', 'linear', 'quadratic'] or a table; got weights='foo'\n"
+    )
+
+
+def test_a_rater_who_votes_twice_is_told_of_the_option(tmp_path: Path) -> None:
+    code, text = run(written(tmp_path / "l.csv", "item,rater,vote\nq1,x,A\nq1,x,B\nq1,y,A\n"))
+    assert (code, "ask for it: --repeats separate." in text) == (1, True)
+
+
+def test_the_jury_is_shown_by_size_beside_condorcets(tmp_path: Path) -> None:
+    rows = [f"q{k},A,{'AB'[k % 3 == 0]},{'AB'[k % 4 == 0]},{'AB'[k % 5 == 0]}" for k in range(40)]
+    path = written(tmp_path / "jury.csv", "\n".join(["item,label,x,y,z", *rows, ""]))
+    code, text = run(path, "--jury", "--n-boot", "200")
+    assert code == 0, text
+    assert "Condorcet" in text
+    assert "40 items in 40 clusters" in " ".join(text.split())
+    assert "worth in independent jurors, by accuracy" in text
+    code, text = run(path, "--jury", "--n-boot", "200", "--json")
+    found = json.loads(text)
+    right = sum((k % 3 == 0) + (k % 4 == 0) + (k % 5 == 0) < 2 for k in range(40)) / 40
+    assert found["curve"][2]["accuracy"] == pytest.approx(right)
+    code, text = run(path, "--jury", "--weights", "linear")
+    assert (code, "--jury must come without --measure" in text) == (1, True)
+    assert run(written(tmp_path / "n.csv", VOTES), "--jury")[0] == 1

@@ -123,3 +123,22 @@ def test_what_is_asked_wrongly_is_one_clear_line(
     assert code == 1
     assert message in text
     assert len(text.strip().splitlines()) == 1
+
+
+def test_what_makes_one_doubt_the_table_stands_above_the_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "letters.csv"
+    rows = [(i, order, "A") for i in range(40) for order in ("AB", "BA")]
+    pd.DataFrame(rows, columns=["item", "order", "vote"]).to_csv(path, index=False)
+    code, text = run(str(path))
+    assert code == 0, text
+    assert "every vote says A" in text.splitlines()[0]
+    assert text.index("--votes slot") < text.index("swap consistency")
+    assert "every vote says A" not in run(str(path), "--votes", "slot")[1]
+
+
+def test_one_persona_is_one_and_the_figure_is_said_to_be_of_the_position_audit(table: str) -> None:
+    code, text = run(table, "--audit", "persona", "--judge", "J")
+    assert code == 0, text
+    assert "1 persona of J" in text
+    assert "1 personas" not in text
+    assert "Position audit: also write the figure" in " ".join(run("--help")[1].replace("│", " ").split())

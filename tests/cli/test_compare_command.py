@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -128,3 +129,108 @@ def test_one_run_or_other_items_are_refused(runs: list[str], tmp_path: Path) -> 
     code, text = run(runs[0], str(short), "--items", "intersection")
     assert code == 0
     assert "80 items" in " ".join(text.split())
+
+
+def written(path: Path, correct: list[int | None]) -> str:
+    frame = pd.DataFrame({"item": [f"q{k}" for k in range(len(correct))], "correct": correct})
+    frame.astype({"correct": "Int64"}).to_csv(path, index=False)
+    return str(path)
+
+
+def test_every_test_stands_beside_the_pair_that_it_tests(tmp_path: Path) -> None:
+    sources = [
+        written(tmp_path / f"{n}.csv", v) for n, v in (("a", [1, 0, 1]), ("x", [1] * 3), ("y", [0] * 3))
+    ]
+    code, text = run(*sources)
+    assert code == 0, text
+    lines = text.split("Tests that the runs do equally well")[1].split("\n- ")[0].splitlines()
+    pair, of_pair = "", Counter[str]()
+    for line in (line for line in lines if "p =" in line):
+        pair = next((p for p in ("x - a", "y - a", "y - x") if p in line), pair)
+        of_pair[pair] += 1
+    # Sign flip and McNemar twice: of two runs that never vary the t cannot be made.
+    assert of_pair == {"x - a": 5, "y - a": 5, "y - x": 3}
+    code, text = run(*sources[1:])
+    assert "y - x" in text.split("Tests that the runs do equally well")[1].split("\n- ")[0]
+
+
+@pytest.mark.parametrize("name", ["[/x]", "judge [v1]", "[bold]b[/bold]", ":smile:"])
+def test_names_in_brackets_are_shown_as_they_are(runs: list[str], name: str) -> None:
+    code, text = run(*runs[:2], "--name", name, "--name", "b")
+    assert code == 0, text
+    assert f"b - {name} " in text
+
+
+def test_notes_of_several_pairs_name_them(runs: list[str], tmp_path: Path) -> None:
+    code, text = run(*runs, runs[0])
+    assert code == 0, text
+    said = " ".join(text.split())
+    assert "a (D) - a (A): the runs gave the same result on every item" in said
+    assert "McNemar takes items as independent" in said
+    assert "and 2 more: McNemar takes" in said or "all 6 pairs: McNemar takes" in said
+
+
+def test_means_have_a_level_and_a_run_without_limits_has_a_reason(runs: list[str], tmp_path: Path) -> None:
+    same = written(tmp_path / "same.csv", [1] * 12)
+    other = written(tmp_path / "other.csv", [1] * 6 + [0] * 6)
+    code, text = run(same, other, "--level", "0.9")
+    assert code == 0, text
+    assert "90 % cluster" in text.split("The runs")[1]
+    assert "- same: no interval: every cluster gives the same" in text
+
+
+def test_latex_states_level_kind_and_size_and_why_there_is_no_interval(
+    runs: list[str], tmp_path: Path
+) -> None:
+    code, text = run(*runs[:2], "--latex", "--level", "0.9")
+    assert code == 0, text
+    assert r"90 \% cluster t & 90 in 30" in text
+    code, text = run(runs[0], runs[0], "--latex")
+    assert "& - & the runs gave the same result on every item & 90 in 30 &" in text
+
+
+def test_one_of_anything_is_in_the_singular(tmp_path: Path) -> None:
+    a, b = written(tmp_path / "a.csv", [1]), written(tmp_path / "b.csv", [0])
+    code, text = run(a, b)
+    assert code == 0, text
+    assert "1 item in 1 cluster)" in " ".join(text.split())
+    assert "a single item: no interval, and no test of one item can say anything" in " ".join(text.split())
+    code, text = run(written(tmp_path / "a.csv", [1, 0]), written(tmp_path / "b.csv", [0, 0]))
+    assert "1 degree of freedom" in " ".join(text.split())
+
+
+def test_messages_name_options_of_the_command_and_not_arguments_of_python(
+    runs: list[str], tmp_path: Path
+) -> None:
+    short = tmp_path / "short.csv"
+    pd.read_csv(runs[1]).iloc[:80].to_csv(short, index=False)
+    code, text = run(runs[0], str(short))
+    assert code == 1
+    assert "ask for it: --items intersection." in text
+    assert "items=" not in text
+    code, text = run(*runs[:2], "--name", "x", "--name", "x")
+    assert (code, "pass --name)" in text) == (1, True)
+
+
+def test_a_run_with_itself_correlates_exactly(runs: list[str]) -> None:
+    code, text = run(runs[0], runs[0], "--json")
+    assert code == 0, text
+    assert json.loads(text)["differences"][0]["correlation"] == 1
+
+
+def test_a_file_in_brackets_is_a_file_and_an_empty_one_is_named(runs: list[str], tmp_path: Path) -> None:
+    code, text = run(written(tmp_path / "[br]_a.csv", [1, 0, 1]), written(tmp_path / "b.csv", [1, 1, 1]))
+    assert code == 0, text
+    assert "b - [br]_a" in text
+    empty = tmp_path / "empty.csv"
+    empty.write_text("")
+    code, text = run(runs[0], str(empty))
+    assert (code, "empty.csv must be a table" in text, len(text.splitlines())) == (1, True, 1)
+
+
+def test_missing_answers_that_count_as_wrong_are_counted(tmp_path: Path) -> None:
+    a = written(tmp_path / "a.csv", [1, 0, 1, 0])
+    b = written(tmp_path / "b.csv", [1, None, None, None])
+    code, text = run(a, b, "--missing", "wrong")
+    assert code == 0, text
+    assert "- b: WARNING: 3 of 4 values are missing and count as wrong, which is more than half" in text

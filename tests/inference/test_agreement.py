@@ -99,3 +99,27 @@ def test_half_of_the_labels_missing_leaves_the_other_half(votes: pd.DataFrame) -
     assert found.estimates[0].n == 30
     assert found.n_missing == 30
     assert found.notes == ("30 of 60 items left out: not judged by both",)
+
+
+def test_gwets_note_counts_the_categories_that_the_raters_used(votes: pd.DataFrame) -> None:
+    (plain,) = agreement(votes, measures=["ac1"]).notes
+    assert plain == "chance agreement is over the 2 categories that occur"
+    label = votes["label"].astype(object).where(votes.index > 0, "tie")
+    (known,) = agreement(votes.assign(label=label), measures=["ac1"]).notes
+    assert (
+        known
+        == "chance agreement is over the 3 categories that are known; 2 of them occur among these ratings"
+    )
+
+
+def test_weights_that_do_not_exist_are_refused_once_and_not_per_measure(votes: pd.DataFrame) -> None:
+    with pytest.raises(ValueError, match=r"^weights must be one of .* or a table; got weights='foo'$"):
+        agreement(votes, weights="foo")
+
+
+def test_one_cluster_leaves_every_coefficient_without_an_interval_and_says_so_once(
+    votes: pd.DataFrame,
+) -> None:
+    found = agreement(votes.assign(cluster=1), measures=["fleiss", "alpha", "share"])
+    assert all(e.low is None for e in found.estimates)
+    assert "all 3 coefficients: one cluster: nothing says how clusters vary" in found.notes

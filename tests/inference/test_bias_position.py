@@ -77,6 +77,16 @@ def test_all_ties_are_consistent_and_favour_nobody() -> None:
     assert audit[EXCESS].value == 0
 
 
+def test_the_mark_of_ignoring_the_answers_is_high_with_ties_and_no_bound_where_leanings_differ() -> None:
+    mostly_ties = position_bias(both_orders("T" * 18 + "fs"))
+    assert mostly_ties[COIN].value == pytest.approx(2 * 0.05**2 + 0.9**2)
+    assert "as if alike on all items" in mostly_ties[COIN].note
+    # First slot on half of the items, second on the others, whatever the answers: never the same winner.
+    torn = position_bias(both_orders("f" * 20 + "s" * 20))
+    assert torn[CONSISTENCY].value == 0
+    assert torn[COIN].value == 0.5
+
+
 def test_slots_and_answers_say_the_same_thing() -> None:
     table = both_orders("ccfsttcfT")
     flipped = {"A": "B", "B": "A", "tie": "tie"}
@@ -191,3 +201,48 @@ def test_a_log_with_orders_in_its_seat_names_is_audited() -> None:
 def test_what_cannot_be_read_is_refused_with_its_name(changes: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         as_judgments(both_orders("cf").assign(**changes))
+
+
+def test_a_judge_of_one_letter_is_told_to_look_at_what_votes_name_before_anything_else() -> None:
+    table = both_orders("c" * 30)
+    assert 'say votes="slot"' in position_bias(table).notes[0]
+    assert 'say votes="slot"' in position_bias(table.assign(vote=["A", "tie"] * 30)).notes[0]
+    assert not any("slot" in note for note in position_bias(both_orders("cf")).notes if "votes=" in note)
+    # Said to name places, the same votes are a judge that prefers the first: nothing is left to doubt.
+    assert not any("votes=" in note for note in position_bias(table, votes="slot").notes)
+
+
+def test_intervals_of_few_clusters_say_how_many() -> None:
+    table = both_orders("ccffsscf" * 5)
+    audit = position_bias(table.assign(cluster=table["item"] % 2))
+    assert audit[EXCESS].low is not None
+    assert "only 2 clusters: limits rest on 1 degree of freedom and are rough" in audit.notes
+    assert not any("only" in note and "clusters" in note for note in position_bias(table).notes)
+
+
+def test_an_estimate_that_alone_rests_on_few_clusters_is_named() -> None:
+    audit = position_bias(both_orders("c" * 40 + "ffffs"))
+    (note,) = (note for note in audit.notes if note.startswith("only 5 clusters"))
+    assert FAVOURS in note
+    assert CONSISTENCY not in note
+
+
+def test_rows_that_were_given_twice_are_counted() -> None:
+    table = both_orders("cfscfs")
+    audit = position_bias(pd.concat([table, table.iloc[:4]]))
+    assert audit.notes[0].startswith("4 of 16 verdicts repeat an item in the same order")
+    assert "4 of them are alike in every column" in audit.notes[0]
+    numbered = pd.concat([table, table.iloc[:4]]).assign(run=range(16))
+    assert "alike" not in position_bias(numbered).notes[0]
+    assert not any("repeat an item" in note for note in position_bias(table).notes)
+
+
+def test_ties_that_count_as_not_right_are_said() -> None:
+    every = position_bias(both_orders("T" * 12, label="A"))
+    assert "accuracy: ties count as not right: 24 verdicts (100%)" in every.notes
+    assert "every verdict is a tie: consistent, because it says nothing" in every.notes
+    some = position_bias(both_orders("cccfft", label="A"))
+    assert "accuracy: ties count as not right: 2 verdicts (17%)" in some.notes
+    one_order = pd.DataFrame({"item": range(6), "order": "AB", "label": list("AAABBB")})
+    one_order["vote"] = ["A", "B", "tie", "A", "B", "tie"]
+    assert any("ties count as not right: 2 verdicts (33%)" in note for note in position_bias(one_order).notes)

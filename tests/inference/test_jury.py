@@ -182,6 +182,56 @@ def test_the_best_of_equal_jurors_is_no_better_than_any_on_items_that_did_not_ch
     assert np.mean(flattered) > 0.7
 
 
+def test_among_equal_jurors_the_best_one_has_no_interval_and_a_reason() -> None:
+    rng = np.random.default_rng(6)
+    shown = 0
+    for _ in range(100):
+        right = (rng.random((60, 7)) < 0.6).astype(float)
+        jury = (right.sum(axis=1) > 3).astype(float)
+        best, over = best_juror(np.ones((60, 7)), right, jury, np.arange(60), 0.95)
+        shown += best.low is not None
+        assert (best.low is None) == (over.low is None) == (over.se is None)
+        if best.low is None:
+            assert "more than chance" in best.note or "lead in one fold or another" in best.note
+            assert f"the best on the same items gives {right.mean(axis=0).max():.3f}" in best.note
+            assert f"gives {jury.mean() - right.mean(axis=0).max():.3f}" in over.note
+    assert shown <= 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ahead", [0.0, 0.1, 0.15, 0.2])
+def test_limits_of_the_best_juror_seldom_miss_and_cover_where_one_is_clearly_best(ahead: float) -> None:
+    rng, replicates, items = np.random.default_rng(8), 600, 400
+    p = np.array([0.6] * 4 + [0.6 + ahead])
+    counts = np.zeros(2)
+    for _ in range(replicates):
+        right = (rng.random((items, 5)) < p).astype(float)
+        best, _ = best_juror(np.ones((items, 5)), right, right.mean(axis=1), np.arange(items), 0.95)
+        shown = best.low is not None
+        counts += (shown, shown and best.excludes(p.max()))
+    given, missed = counts / replicates
+    assert missed <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / replicates)
+    assert given <= 0.01 if ahead == 0 else given > 0.4
+    if ahead >= 0.15:
+        assert missed / given <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / (replicates * given))
+
+
+def test_the_best_juror_of_one_cluster_says_so() -> None:
+    right = np.array([[1.0, 0.0], [1.0, 1.0]])
+    best, over = best_juror(np.ones((2, 2)), right, right.mean(axis=1), np.zeros(2, dtype=np.int64), 0.95)
+    assert "single cluster" in best.note
+    assert "single cluster" in over.note
+
+
+def test_jurors_who_toss_coins_are_worth_no_number_by_accuracy() -> None:
+    found = jury_curve(binary(np.full(120, 0.5), 5, np.random.default_rng(3)), n_boot=50, n_refits=10, rng=0)
+    assert found.single.low is not None
+    assert not found.single.excludes(0.5)
+    assert found.worth_by_accuracy is None
+    assert any("right half the time" in note for note in found.notes)
+    assert found.worth_by_variance is not None
+
+
 def test_a_guest_on_few_items_is_no_candidate_for_the_best_juror() -> None:
     table = binary(np.full(80, 0.6), 6, np.random.default_rng(4))
     alone = jury_curve(table, n_boot=50, n_refits=10, rng=0)

@@ -18,7 +18,7 @@ from d3stats.inference.gwet import gwet_ac
 from d3stats.inference.kappa import cohen_kappa, fleiss_cohen_everitt
 from d3stats.inference.krippendorff import krippendorff_alpha
 from d3stats.inference.ratings import as_ratings
-from d3stats.resampling import cluster_t, cluster_totals
+from d3stats.resampling import bootstrap_limits, cluster_t, cluster_totals
 
 PANEL = (fleiss_kappa, gwet_ac, krippendorff_alpha, percent_agreement)
 KINDS = ("cluster t", "jackknife t", "percentile", "basic", "bca", "studentised", "classical")
@@ -305,6 +305,22 @@ def test_the_classical_error_fails_on_clustered_items_and_the_clustered_one_does
     clustered, alone = missed(0.5, 0.3, 300, 1)
     assert alone > 0.1
     assert clustered < 0.09
+
+
+def test_of_a_high_kappa_cluster_t_misses_too_often_and_bca_does_not() -> None:
+    rng, statistic, replicates = np.random.default_rng(4), pair_statistic(np.eye(2)), 500
+    first = lambda sums: statistic(sums)[:, :1]  # noqa: E731
+    missed = np.zeros(2)
+    for _ in range(replicates):
+        totals = drawn(rng, 0.8, 0.0, 80, 1)
+        linear = cluster_t(totals, first)
+        better = bootstrap_limits(totals, first, kind="bca", n_boot=400, rng=rng)
+        for j, found in enumerate((linear, better)):
+            missed[j] += not found.low[0] <= 0.8 <= found.high[0]
+    linear_rate, better_rate = missed / replicates
+    assert linear_rate > 0.07
+    assert better_rate < 0.05 + 3 * np.sqrt(0.05 * 0.95 / replicates)
+    assert better_rate < linear_rate
 
 
 @pytest.mark.slow

@@ -229,9 +229,43 @@ def test_discordance_follows_from_accuracy_and_correlation() -> None:
     independent = sample_size(0.05, accuracy=0.8)
     assert independent.design.discordance_at(0.05) == pytest.approx(0.8 * 0.15 + 0.85 * 0.2)
     assert "taken as independent" in str(independent)
-    alike = sample_size(0.05, accuracy=0.8, correlation=0.999)
+    alike = sample_size(0.05, accuracy=0.8, correlation=math.sqrt(0.8 * 0.15 / (0.85 * 0.2)))
     assert alike.design.discordance_at(0.05) == pytest.approx(0.05)
     assert alike.n_items < independent.n_items
+
+
+@pytest.mark.parametrize(
+    ("words", "call"),
+    [
+        (r"correlation must lie in \[-0.04762, 0.4286\] at accuracies 0.9 and 0.98; got correlation=0.95",
+         lambda: sample_size(0.08, accuracy=0.9, correlation=0.95)),
+        (r"correlation must lie in .*0.6667\] at accuracies 0.8 and 0.9", lambda: sample_size(0.1, accuracy=0.8, correlation=0.7)),
+        (r"correlation must lie in .*0.4082\] at accuracies 0.9 and 0.6", lambda: power(-0.3, 200, accuracy=0.9, correlation=0.9)),
+        (r"correlation must lie in .*0.8402\]", lambda: sample_size(0.05, accuracy=0.8, correlation=0.9)),
+        (r"correlation must lie in \[-0.1111, 1\]", lambda: minimum_detectable_effect(30, accuracy=0.9, correlation=-0.5)),
+        ("correlation must be left out at accuracies 0.9 and 1", lambda: power(0.1, 50, accuracy=0.9, correlation=0.5)),
+        ("the largest possible difference, 0.01743", lambda: minimum_detectable_effect(300, accuracy=0.9, correlation=0.9)),
+    ],
+)  # fmt: skip
+def test_a_correlation_that_no_two_runs_can_have_is_refused_as_such(words: str, call: Any) -> None:
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+@given(st.floats(0.05, 0.95), st.floats(-0.9, 0.9))
+def test_at_the_largest_correlation_the_better_run_loses_nothing(accuracy: float, part: float) -> None:
+    effect = part * (1 - accuracy if part > 0 else accuracy)
+    plan = power(effect, 50, accuracy=accuracy).design
+    least, most = plan.correlations_at(effect)
+    assert -1 - 1e-9 <= least <= 0 <= most <= 1 + 1e-9
+    if 0 < most < 1 - 1e-6:
+        found = power(effect, 50, accuracy=accuracy, correlation=most)
+        assert found.design.discordance_at(effect) == pytest.approx(abs(effect), abs=1e-9)
+
+
+def test_rounding_does_not_make_a_discordance_too_small() -> None:
+    assert sample_size(0.1 * 3, discordance=0.3).n_items == sample_size(0.3, discordance=0.3).n_items
+    assert power(1 - 0.9, 50, discordance=0.1 - 1e-12).power > 0
 
 
 # --- from a pilot

@@ -44,6 +44,52 @@ def test_a_table_read_from_a_file_is_the_table(long: pd.DataFrame, tmp_path: Pat
     assert same(as_ratings(tmp_path / "votes.csv"), as_ratings(long))
 
 
+def test_words_for_missing_in_a_file_are_counted_and_names_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("item,cluster,x,NA\nNA,c,A,A\nq2,c,NA,B\nq3,,B,None\n")
+    ratings = as_ratings(path)
+    assert (ratings.items, ratings.cluster_names) == (("NA", "q2", "q3"), ("c", "q3"))
+    assert ratings.raters == ("x", "NA")
+    assert ratings.codes.tolist() == [[0, 0], [-1, 1], [1, -1]]
+    assert ratings.notes == (
+        "read as missing in column 'x': 1 cell ('NA')",
+        "read as missing in column 'NA': 1 cell ('None')",
+        "1 item without a cluster, where others have one, is a cluster of its own",
+    )
+
+
+def test_a_vote_of_one_is_one_vote_however_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("item,x,y\nq1,1,1.0\nq2,2,\nq3,2,2.0\n")
+    assert as_ratings(path).categories == ("1", "2")
+    assert as_ratings(path, categories=[1, 2.0, "3.0"]).categories == ("1", "2", "3")
+
+
+def test_a_question_is_the_cluster_of_its_items_and_never_a_rater() -> None:
+    wide = pd.DataFrame({"question": ["p", "p", "q"], "x": list("AAB"), "y": list("ABB")})
+    for table in (wide, wide.assign(item=["i", "j", "k"])):
+        ratings = as_ratings(table)
+        assert (ratings.raters, ratings.cluster.tolist()) == (("x", "y"), [0, 0, 1])
+        assert ratings.notes == ("clusters are those of the column 'question'",)
+    assert as_ratings(wide.assign(question=list("pqr"))).n_clusters == 3
+    assert as_ratings(wide.assign(cluster=list("abb"))).cluster_names == ("a", "b")
+
+
+def test_a_parquet_table_needs_no_engine_but_the_one_that_is_installed(tmp_path: Path) -> None:
+    import duckdb
+
+    path = tmp_path / "votes[1].parquet"
+    duckdb.sql(f"COPY (SELECT * FROM (VALUES ('q1', 'A', 'A'), ('q2', 'B', 'A')) t(item, x, y)) TO '{path}'")
+    assert as_ratings(path).codes.tolist() == [[0, 0], [1, 0]]
+
+
+def test_a_rater_whose_votes_nobody_shares_is_named() -> None:
+    table = pd.DataFrame({"x": list("AAB"), "y": list("ABB"), "model": ["m"] * 3})
+    assert as_ratings(table).notes == ("no vote of 'model' is ever another rater's: are these votes?",)
+    assert as_ratings(table.assign(label=["m", "A", "B"])).notes == ()
+    assert as_ratings(table[["x", "y"]]).notes == ()
+
+
 def test_a_log_and_its_trajectories_give_the_same_votes(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     rows = ["debate,round,agent,vote,label,question"]

@@ -253,7 +253,11 @@ def test_repeats_of_an_item_count_with_their_mean() -> None:
         (pd.DataFrame({"item": ["q1"]}), ValueError, "'correct', 'score', or 'vote' and 'label'"),
         (pd.DataFrame({"item": ["q1"], "correct": [2]}), ValueError, "correct must be 0, 1 or missing; got"),
         (pd.DataFrame({"item": ["q1"], "score": [np.inf]}), ValueError, "infinite one at row 0"),
-        (pd.DataFrame({"item": ["q1"], "score": ["high"]}), TypeError, "must be numbers; got 'high' at row 0 .item 'q1'."),
+        (
+            pd.DataFrame({"item": ["q1"], "score": ["high"]}),
+            TypeError,
+            "must be numbers; got 'high' at row 0 .item 'q1'.",
+        ),
         (pd.DataFrame({"item": [None], "score": [1.0]}), ValueError, "missing name at row 0"),
         (pd.DataFrame({"item": [], "score": []}), ValueError, "must have items; got none"),
         (

@@ -165,7 +165,7 @@ def rank_coverage(icc: float, replicates: int, seed: int, kinds: tuple[str, ...]
     """Coverage of rank correlations of scores whose latent normals correlate by `icc` within a question."""
     rng, hits, truth = np.random.default_rng([seed, 3, round(10 * icc)]), Counter[str](), true_ranks()
     mix = np.linalg.cholesky([[1, RHO], [RHO, 1]])
-    for _ in range(replicates):
+    for i in range(replicates):
         cluster = questions(rng)
         latent = np.sqrt(icc) * rng.standard_normal((CLUSTERS, 2))[cluster]
         latent += np.sqrt(1 - icc) * rng.standard_normal((len(cluster), 2))
@@ -173,7 +173,7 @@ def rank_coverage(icc: float, replicates: int, seed: int, kinds: tuple[str, ...]
         made = []
         for name, of in (("Kendall's tau-b", kendall), ("Spearman's rho", spearman)):
             for kind in kinds:
-                found = of(x, y, cluster=cluster, kind=kind, n_boot=N_BOOT, rng=rng)
+                found = of(x, y, cluster=cluster, kind=kind, n_boot=N_BOOT, rng=i)
                 made.append((f"{name}, {kind}", found.estimate))
             made.append((f"{name}, fisher", of(x, y).estimate))
         covered(made, truth, hits)
@@ -243,8 +243,10 @@ def test_every_kind_of_interval_of_kappa_covers(icc: float) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("icc", ICC)
-def test_every_kind_of_interval_of_a_rank_correlation_covers(icc: float) -> None:
-    kinds = ("cluster t", "percentile", "bca")
+@pytest.mark.parametrize("kinds", [("cluster t",), ("percentile", "bca")], ids=["t", "bootstrap"])
+def test_every_kind_of_interval_of_a_rank_correlation_covers(kinds: tuple[str, ...], icc: float) -> None:
     found = rank_coverage(icc, FULL, 23, kinds)
     print(f"\nicc {icc}: {found}")
     holds(found, FULL, kinds)
+    # Fieller's variance knows of no ties: it is too small for tau-b of five-point scores, clusters or not.
+    assert found["Kendall's tau-b, fisher"] < 0.92

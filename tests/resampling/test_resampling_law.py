@@ -129,6 +129,17 @@ def test_more_clusters_than_are_drawn_one_by_one_keep_their_error() -> None:
     assert drawn.std() == pytest.approx(values.std() * 200, rel=4 * np.hypot(0.007, 0.011))
 
 
+@pytest.mark.parametrize("n_clusters", [15_000, 25_001, 40_001])
+def test_a_sum_over_a_number_that_is_not_drawn_keeps_its_error_too(n_clusters: int) -> None:
+    # far from 0: groups of unequal size would add their noise times the mean
+    values = np.random.default_rng(5).normal(20, size=n_clusters)
+    sums = resampled_totals(np.column_stack([values, np.ones(n_clusters)]), 4000, 1)
+    np.testing.assert_allclose(sums[:, 1], n_clusters, rtol=1e-12)
+    mean = sums[:, 0] / n_clusters
+    assert mean.std() == pytest.approx(values.std() / np.sqrt(n_clusters), rel=4 * np.hypot(0.007, 0.011))
+    assert mean.mean() == pytest.approx(values.mean(), abs=5 * values.std() / np.sqrt(n_clusters * 4000))
+
+
 def test_clusters_add_up_in_the_order_of_their_codes() -> None:
     totals = cluster_totals(np.array([[1.0], [2.0], [4.0]]), np.array([7, 3, 7]))
     assert totals.tolist() == [[2.0], [5.0]]

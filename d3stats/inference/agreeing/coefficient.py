@@ -33,6 +33,8 @@ _WORDS = {
     "studentised": "bootstrap studentised",
     "classical": "t, items independent",
 }
+_WIDTH = 1e-10
+"""What rounding leaves of no difference at all."""
 ONE_CLUSTER = "one cluster: nothing says how clusters vary"
 
 
@@ -188,11 +190,13 @@ def limits(
         reason = (unlimited if j == 0 else "") or why[j]
         if not reason and not (np.isfinite(low[j]) and np.isfinite(high[j])):
             reason = "undefined when a cluster is left out"
+        elif not reason and high[j] - low[j] < _WIDTH:
+            reason = "every cluster gives the same: nothing says how clusters vary"
         some = not reason
         found.append(
             Estimate(
                 name=name,
-                value=float(values[j]),
+                value=float(values[j]) if abs(values[j]) > _WIDTH else 0.0,
                 # Limits on the line may leave the range of a coefficient or of a share.
                 low=float(max(low[j], min(-1.0, values[j]) if j == 0 else 0.0)) if some else None,
                 high=float(min(high[j], 1.0)) if some else None,

@@ -10,6 +10,7 @@ import pandas as pd
 
 from d3stats._codes import MISSING
 from d3stats.counts import answer_text
+from d3stats.inference._table_files import answer, blank_clusters, is_table, question_clusters, read_table
 from d3stats.trajectories import Trajectories
 
 Repeats = Literal["refuse", "separate"]
@@ -25,11 +26,11 @@ def long_table(
     """Return texts in the columns item, rater, vote, cluster (and label), one row per item and rater."""
     notes: list[str] = []
     if isinstance(source, (str, Path)):
-        source = _read(source)
+        source = _read(source, notes)
     if isinstance(source, Trajectories):
         table = _of_trajectories(source, round_number, by, notes)
     elif isinstance(source, pd.DataFrame):
-        table = _of_frame(source, round_number)
+        table = _of_frame(source, round_number, notes)
     elif isinstance(source, _Log):
         table = _of_log(source, round_number, by, notes)
     else:
@@ -49,6 +50,9 @@ def long_table(
     for column in ("cluster", "label"):
         if column in result.columns:
             result[column] = _one_per_item(result, column)
+    bare = result.loc[result["cluster"].isna(), "item"].nunique()
+    if 0 < bare < result["item"].nunique():
+        notes.append(blank_clusters(int(bare)))
     result["cluster"] = result["cluster"].where(result["cluster"].notna(), result["item"])
     return _without_repeats(result, repeats, notes), tuple(notes)
 
@@ -60,17 +64,20 @@ class _Log:
         self.turns, self.items, self.coding = turns, items, coding
 
 
-def _read(path: str | Path) -> Any:
+def _read(path: str | Path, notes: list[str]) -> Any:
     from d3stats.log.read import read_log
 
-    name = str(path).lower()
-    table = None
-    if name.endswith((".csv", ".csv.gz")) and Path(path).exists():
-        table = pd.read_csv(path, dtype=str)
-    elif name.endswith(".parquet") and Path(path).exists():
-        table = pd.read_parquet(path)
-    if table is not None and not set(table.columns) >= _LOG:
-        return table
+    if is_table(path):
+        read = read_table(path)
+        if not set(read.frame.columns) >= _LOG:
+            if "item" not in read.frame.columns:
+                # Else a column of names would be taken for a rater.
+                raise ValueError(
+                    f"{path} must have a column 'item' (and 'rater' and 'vote', or a column per rater), or be a "
+                    f"debate log; got {list(read.frame.columns)}"
+                )
+            notes.extend(read.notes.values())
+            return read.frame
     log = read_log(path)
     return _Log(log.turns, log.items, log.coding)
 
@@ -122,8 +129,12 @@ def _of_trajectories(t: Trajectories, round_number: int | None, by: str, notes: 
     )
 
 
-def _of_frame(frame: pd.DataFrame, round_number: int | None) -> pd.DataFrame:
+def _of_frame(frame: pd.DataFrame, round_number: int | None, notes: list[str]) -> pd.DataFrame:
     given = set(map(str, frame.columns))
+    if question_clusters(frame) == "question":
+        notes.append("clusters are those of the column 'question'")
+        frame = frame.rename(columns={"question": "cluster"})
+        given = given - {"question"} | {"cluster"}
     if given >= set(_LONG):
         kept = [name for name in (*_LONG, "label", "cluster", "round") if name in given]
         long = frame[kept].copy()
@@ -142,7 +153,7 @@ def _of_frame(frame: pd.DataFrame, round_number: int | None) -> pd.DataFrame:
         twice = wide["item"][wide["item"].duplicated()].iloc[0]
         raise ValueError(f"a wide table must have one row per item; got {twice!r} twice")
     keys = [name for name in ("item", "label", "cluster") if name in wide.columns]
-    raters = [name for name in wide.columns if name not in keys]
+    raters = [name for name in wide.columns if name not in (*keys, "question")]
     if not raters:
         raise ValueError(f"a wide table must have a column per rater; got {list(frame.columns)}")
     return wide.astype(object).melt(id_vars=keys, value_vars=raters, var_name="rater", value_name="vote")
@@ -160,7 +171,8 @@ def _in_round(table: pd.DataFrame, item: str, round_number: int | None) -> pd.Da
 def _texts(column: pd.Series) -> pd.Series:
     values = column.to_numpy(dtype=object)
     absent = pd.isna(values)
-    said = [None if gone else answer_text(x) for x, gone in zip(values, absent, strict=True)]
+    as_text = answer if column.name in ("vote", "label") else answer_text
+    said = [None if gone else as_text(x) for x, gone in zip(values, absent, strict=True)]
     if "" in said:
         raise ValueError(
             f"{column.name} must not be an empty string; got one at row {said.index('')} (write None for missing)"

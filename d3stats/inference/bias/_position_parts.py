@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats.estimate import Estimate
+from d3stats.estimate import Estimate, counted
 from d3stats.inference.bias._rates import clustered_rate, gap_of_rates
 from d3stats.inference.bias.reading import TIE, Judgments
 
@@ -119,7 +119,7 @@ def accuracy_by_place(data: Judgments, level: float, notes: list[str]) -> list[E
     tied = int((data.vote[decided] == TIE).sum())
     if tied:
         share = tied / int(decided.sum())
-        notes.append(f"accuracy: {tied} verdicts ({share:.0%}) are ties, which count as not right")
+        notes.append(f"accuracy: ties count as not right: {counted(tied, 'verdict')} ({share:.0%})")
     right = (data.vote == data.label).astype(float)
     at_first = data.order == data.label
     masks = (decided & at_first, decided & ~at_first)

@@ -6,8 +6,8 @@ does not make it smaller.
 
 :func:`subset_accuracy` takes the votes of all personas: the mean over all subsets is exact (hypergeometric), the
 spread between subsets is counted over all of them where they can be counted, and the error of the mean of R drawn
-subsets has both parts. :func:`spread_check` takes a published mean, its +-, and the sizes, and says what the Binomial alone
-would give: for +- as a standard deviation between runs, and as a standard error of their mean.
+subsets has both parts. :func:`spread_check` takes a published mean, its +- and the sizes, and says what the Binomial
+alone would give: for +- as a standard deviation between runs, and as a standard error of their mean.
 """
 
 from __future__ import annotations

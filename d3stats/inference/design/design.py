@@ -9,6 +9,9 @@ from d3stats._check import integer, number, probability
 
 __all__ = ["Design", "design"]
 
+_ROUNDING = 1e-9
+"""By how much shares and correlations may pass their bounds before they are taken as impossible."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
@@ -56,13 +59,22 @@ class Design:
     def discordance_at(self, effect: float) -> float:
         """Return the discordance when the second protocol is better by `effect`."""
         if self.discordance is not None:
-            return self.discordance
+            return max(self.discordance, abs(effect))
         assert self.accuracy is not None
-        a, b = self.accuracy, self.accuracy + effect
-        covariance = (self.correlation or 0.0) * math.sqrt(max(a * (1 - a) * b * (1 - b), 0.0))
-        # Of all correlations, only those that leave no share negative can be.
-        covariance = min(max(covariance, -min(a * b, (1 - a) * (1 - b))), min(a * (1 - b), b * (1 - a)))
-        return a * (1 - b) + b * (1 - a) - 2 * covariance
+        a, b = self.accuracy, min(max(self.accuracy + effect, 0.0), 1.0)
+        covariance = (self.correlation or 0.0) * math.sqrt(a * (1 - a) * b * (1 - b))
+        # At the largest correlation that can be, the discordance is |effect|, which rounding must not undercut.
+        return max(a * (1 - b) + b * (1 - a) - 2 * covariance, abs(effect))
+
+    def correlations_at(self, effect: float) -> tuple[float, float]:
+        """Return the least and largest correlation of two runs so far apart; both 0 where one is constant."""
+        assert self.accuracy is not None
+        a, b = self.accuracy, min(max(self.accuracy + effect, 0.0), 1.0)
+        scale = math.sqrt(a * (1 - a) * b * (1 - b))
+        if scale == 0:
+            return 0.0, 0.0
+        # No share of items (both right, both wrong, one right) can be below 0.
+        return -min(a * b, (1 - a) * (1 - b)) / scale, min(a * (1 - b), b * (1 - a)) / scale
 
     def variance(self, effect: float) -> float:
         """Return the variance of one paired difference."""
@@ -79,6 +91,11 @@ class Design:
         if self.sd is not None:
             return None
         room = 1.0 if self.accuracy is None else 1.0 - self.accuracy
+        a, rho = self.accuracy, self.correlation
+        if a is not None and rho:
+            # Where correlations_at reaches rho: further up no two runs are so much, or so little, alike.
+            most = a / (a + rho**2 * (1 - a)) if rho > 0 else (1 - a) / (1 - a + rho**2 * a)
+            room = min(room, most - a)
         return room if self.discordance is None else min(self.discordance, room)
 
     def check(self, effect: float) -> None:
@@ -90,8 +107,9 @@ class Design:
             raise ValueError(f"accuracy + effect must lie between 0 and 1; got accuracy={a}, effect={effect}")
         psi = self.discordance
         if psi is None:
+            self._check_correlation(effect)
             return
-        if psi < abs(effect):
+        if not self._reaches(effect):
             raise ValueError(
                 f"discordance must be >= |effect|, for a difference is made of items on which the runs differ; "
                 f"got discordance={psi}, effect={effect}"
@@ -103,6 +121,29 @@ class Design:
                 raise ValueError(
                     f"discordance must be <= {most:.6g} at accuracies {a:.6g} and {b:.6g}; got {psi}"
                 )
+
+    def _reaches(self, effect: float) -> bool:
+        assert self.discordance is not None
+        return abs(effect) <= self.discordance + _ROUNDING
+
+    def _check_correlation(self, effect: float) -> None:
+        rho = self.correlation
+        if not rho:
+            return
+        assert self.accuracy is not None
+        a, b = self.accuracy, self.accuracy + effect
+        least, most = self.correlations_at(effect)
+        if least - _ROUNDING <= rho <= most + _ROUNDING:
+            return
+        if least == most:
+            raise ValueError(
+                f"correlation must be left out at accuracies {a:.6g} and {b:.6g}, for a run that is always right or "
+                f"always wrong has none; got correlation={rho:g}"
+            )
+        raise ValueError(
+            f"correlation must lie in [{least:.4g}, {most:.4g}] at accuracies {a:.6g} and {b:.6g}; got "
+            f"correlation={rho:g}"
+        )
 
     def notes(self, effect: float) -> tuple[str, ...]:
         """Return what was taken for granted."""

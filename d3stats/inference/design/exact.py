@@ -70,7 +70,7 @@ def mcnemar_power(
     choice("alternative", alternative, ("two-sided", "one-sided"))
     psi = probability("discordance", discordance)
     effect = number("effect", effect)
-    if psi == 0 or psi < abs(effect):
+    if psi == 0 or psi < abs(effect) - 1e-9:
         raise ValueError(
             f"discordance must be > 0 and >= |effect|; got discordance={discordance}, effect={effect}"
         )

@@ -104,7 +104,7 @@ def test_the_prior_of_precisions_is_what_its_documentation_says():
 def one():
     """One component and 100 debates of 7 votes."""
     weights = [5, 6, 8, 10, 12, 16, 18, 25]
-    return fit_mixture(range(8), 7, weights, n_components=1, draws=1000, tune=300, chains=2, rng=3)
+    return fit_mixture(range(8), 7, weights, n_components=1, draws=800, tune=200, chains=2, rng=3)
 
 
 def test_one_component_has_the_posterior_of_a_grid(one):
@@ -143,7 +143,7 @@ def test_a_fit_reads_like_any_other(one):
 def test_the_law_of_the_draws_is_a_batch(one):
     law = one.distribution
     assert isinstance(law, BetaBinomialMixture)
-    assert law.weight.shape == (2000, 1)
+    assert law.weight.shape == (1600, 1)
     bands = one.pmf(5)
     assert bands["predicted"].sum() == pytest.approx(1.0)
     assert (bands["low"] < bands["predicted"]).all()
@@ -185,7 +185,7 @@ def test_two_components_have_the_posterior_of_the_reweighted_prior():
     share = np.exp(log - log.max())
     share /= share.sum()
     assert 1 / (share**2).sum() > 2000
-    fit = fit_mixture(range(6), 5, counts, draws=500, tune=300, chains=2, rng=9)
+    fit = fit_mixture(range(6), 5, counts, draws=400, tune=200, chains=2, rng=9)
     rows = fit.to_frame(0.8).set_index("parameter")
     for name, values in prior.items():
         for j, column in enumerate(values.T):
@@ -201,7 +201,7 @@ def test_without_data_the_posterior_is_the_prior():
     """Over a point's own coordinates the density without debates is that of the prior's draws."""
     priors = MixturePriors(weight=2.0, gap=1.5, rho_a=1.5, rho_b=3.0)
     density = density_of(np.zeros(8), 2, priors)
-    z, y, t = np.linspace(-14, 14, 401), np.linspace(-14, 14, 121), np.linspace(-25, 14, 401)
+    z, y, t = np.linspace(-14, 14, 401), np.linspace(-14, 14, 61), np.linspace(-25, 14, 401)
 
     def on(axes):
         """Density over a grid of these coordinates, the others at 0."""

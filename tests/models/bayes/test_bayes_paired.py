@@ -22,7 +22,7 @@ from d3stats.models.bayes._pairs import (
 from d3stats.models.bayes.paired import PairedFit, fit_paired
 from d3stats.models.bayes.sbc import simulation_ranks
 
-RUNS: dict[str, Any] = {"draws": 250, "tune": 200, "chains": 2}
+RUNS: dict[str, Any] = {"draws": 200, "tune": 150, "chains": 2}
 POINT = np.array([-1.0, 0.3, 0.8, 0.5, 0.7])
 
 
@@ -245,8 +245,8 @@ def test_the_parts_of_a_score_difference_are_recovered(scored: Any) -> None:
 def test_the_unit_of_scores_changes_nothing_but_the_unit() -> None:
     rng = np.random.default_rng(8)
     a, b = rng.standard_normal(30), rng.standard_normal(30) + 0.5
-    small = fit_paired(a, b, draws=100, tune=100, chains=1, rng=1)
-    large = fit_paired(1000 * a, 1000 * b, draws=100, tune=100, chains=1, rng=1)
+    small = fit_paired(a, b, draws=30, tune=30, chains=1, rng=1)
+    large = fit_paired(1000 * a, 1000 * b, draws=30, tune=30, chains=1, rng=1)
     assert large.difference.value == pytest.approx(1000 * small.difference.value, rel=1e-6)
 
 

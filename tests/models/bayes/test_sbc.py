@@ -176,11 +176,15 @@ def answers(truth: Mapping[str, Any], rng: np.random.Generator) -> Cells:
 
 
 def hierarchy_fit(
-    cells: Cells, rng: np.random.Generator, priors: AccuracyPriors = PRIORS, draws: int = 6 * N_RANKED
+    cells: Cells,
+    rng: np.random.Generator,
+    priors: AccuracyPriors = PRIORS,
+    draws: int = 6 * N_RANKED,
+    tune: int = 150,
 ) -> dict[str, Any]:
     density = Posterior(cells, priors, interaction=False)
     idata = _stack.sample_density(
-        density, density.starts(1, rng), draws=draws, tune=150, target_accept=0.8, rng=rng
+        density, density.starts(1, rng), draws=draws, tune=tune, target_accept=0.8, rng=rng
     )
     x = _stack.draws_of(idata, "x").reshape(-1, PROTOCOLS + 1)
     return _with_accuracies(
@@ -193,11 +197,11 @@ def data_likelihood(values: Mapping[str, Any], cells: Cells) -> dict[str, float]
     return {"log_likelihood": float(cells.weight @ log)}
 
 
-def hierarchy_ranks(n_fits: int, n_draws: int = N_RANKED) -> SimulationRanks:
+def hierarchy_ranks(n_fits: int, n_draws: int = N_RANKED, tune: int = 150) -> SimulationRanks:
     return simulation_ranks(
         hierarchy_prior,
         answers,
-        lambda cells, rng: hierarchy_fit(cells, rng, draws=6 * n_draws),
+        lambda cells, rng: hierarchy_fit(cells, rng, draws=6 * n_draws, tune=tune),
         n_fits=n_fits,
         n_draws=n_draws,
         quantities=data_likelihood,
@@ -206,7 +210,7 @@ def hierarchy_ranks(n_fits: int, n_draws: int = N_RANKED) -> SimulationRanks:
 
 
 def test_the_hierarchy_ranks_every_quantity_over_its_whole_range() -> None:
-    ranks = hierarchy_ranks(10, n_draws=9)
+    ranks = hierarchy_ranks(10, n_draws=9, tune=70)
     assert ranks.names == (
         "alpha[0]",
         "alpha[1]",

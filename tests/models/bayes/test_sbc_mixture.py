@@ -61,7 +61,7 @@ def ranks_of(
     )
 
 
-FEW = {"n_fits": 10, "draws": 90, "tune": 100, "n_draws": 9, "seed": 5}
+FEW = {"n_fits": 10, "draws": 63, "tune": 70, "n_draws": 9, "seed": 5}
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_ranks_of_a_few_fits_are_ranks_and_hold_no_surprise(few):
 def test_a_few_fits_refute_a_gross_error():
     """A fit that believes votes of a debate to be independent finds every true correlation above its draws."""
     wrong = MixturePriors(rho_a=1.0, rho_b=1000.0)
-    found = ranks_of(**FEW | {"n_fits": 8, "draws": 40, "tune": 60}, assumed=wrong)
+    found = ranks_of(**FEW | {"n_fits": 6, "draws": 30, "tune": 40}, assumed=wrong)
     assert not found.uniform(0.01), str(found)
 
 
