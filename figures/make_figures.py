@@ -188,6 +188,7 @@ def draw_forest_debate_or_vote() -> Figure:
     found = pd.read_csv(HERE.parent / "analysis" / "debate_or_vote" / "debate_or_vote.csv")
     frame = found.rename(columns={"log": "label", "gain": "difference"})
     frame["group"] = np.where(frame["picked"] == "yes", "picked for a wrong majority", "questions not picked")
+    frame["level"], frame["kind"] = 0.95, "cluster t"
     fig, ax = plt.subplots(figsize=(TWO_COLUMNS, 2.6), layout="constrained")
     plot_forest(frame, margin=0.05, xlabel="accuracy of the last vote less that of the first", ax=ax)
     return fig
@@ -196,7 +197,7 @@ def draw_forest_debate_or_vote() -> Figure:
 def draw_jury_curve() -> Figure:
     """Draw three juries beside independent jurors and the limit, from the tables of `analysis/juries`."""
     found = pd.read_csv(HERE.parent / "analysis" / "juries" / "curves.csv")
-    frame = found.rename(columns={"low": "lower", "high": "upper"})
+    frame = found.rename(columns={"low": "lower", "high": "upper"}).assign(level=0.95, kind="cluster t")
     juries = {
         "PRD, ten reviews": "PRD, ten votes",
         "seven agents before they talk": "slm7, round 1",
@@ -217,8 +218,11 @@ def draw_jury_curve() -> Figure:
 def draw_judge_agreement() -> Figure:
     """Draw the kappas of judges and of humans on three sets of judgments, from the tables of `analysis/judges`."""
     found = pd.read_csv(HERE.parent / "analysis" / "judges" / "kappas.csv")
-    ax = plot_agreement(found[["name", "value", "low", "high", "group"]])
-    ax.figure.set_size_inches(TWO_COLUMNS * 0.75, 0.7 + 0.19 * len(found))
+    of_humans = found["group"] == "PandaLM, two humans"
+    found["name"] = found["name"].where(~of_humans, "humans " + found["name"])
+    found["level"], found["kind"] = 0.95, "cluster t"
+    ax = plot_agreement(found[["name", "value", "low", "high", "group", "level", "kind"]])
+    ax.figure.set_size_inches(TWO_COLUMNS * 0.75, 0.8 + 0.19 * len(found))
     return ax.figure
 
 

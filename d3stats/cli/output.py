@@ -18,7 +18,7 @@ _OPTIONS = {"names": "--name", "measures": "--measure"} | {
     for word in ("items", "repeats", "votes", "categories", "kind", "missing", "margin", "by")
 }
 """What an argument of the library is called on the command line, where a message may tell to give it."""
-_ASKED = re.compile(rf'\b({"|".join(_OPTIONS)})=(?:"([^"]*)"|\.\.\.|(?=[);,]))')
+_ASKED = re.compile(rf"""\b({"|".join(_OPTIONS)})=(?:(["'])(.*?)\2|\.\.\.|(?=[);,]))""")
 
 
 def spoken(message: str) -> str:
@@ -29,7 +29,7 @@ def spoken(message: str) -> str:
     >>> spoken('To compare on the 3 common items, ask for it: items="intersection".')
     'To compare on the 3 common items, ask for it: --items intersection.'
     """
-    return _ASKED.sub(lambda m: f"{_OPTIONS[m[1]]} {m[2]}" if m[2] else _OPTIONS[m[1]], message)
+    return _ASKED.sub(lambda m: f"{_OPTIONS[m[1]]} {m[3]}" if m[3] else _OPTIONS[m[1]], message)
 
 
 def print_json(value: Any) -> None:

@@ -159,6 +159,7 @@ def _show(plan: PowerPlan | PilotPlan, as_json: bool, as_latex: bool) -> None:
 
 
 def _table(plan: PowerPlan | PilotPlan) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]]:
+    from d3stats.estimate import counted
     from d3stats.inference.power import PowerPlan
 
     if isinstance(plan, PowerPlan):
@@ -173,5 +174,5 @@ def _table(plan: PowerPlan | PilotPlan) -> tuple[str, tuple[str, ...], list[tupl
         rows.append(("icc of the differences", f"{plan.icc:.3g}", "", ""))
     if plan.discordance is not None:
         rows.append(("discordance", f"{plan.discordance:.3g}", "", ""))
-    size = f"{plan.found.n} items in {plan.found.n_clusters} questions"
+    size = f"{counted(plan.found.n, 'item')} in {counted(plan.found.n_clusters or plan.found.n, 'question')}"
     return f"From a pilot of {size}", ("", "estimate", f"{100 * plan.level:.6g} % limits", "kind"), rows

@@ -149,7 +149,10 @@ def compare(
         for name, row in zip(paired.names, paired.values, strict=True)
     ]
     of_pairs = [(d.name, d.notes) for d in differences]
-    notes = [*paired.notes, *(named_notes(of_pairs, "pairs") if len(differences) > 1 else differences[0].notes)]
+    notes = [
+        *paired.notes,
+        *(named_notes(of_pairs, "pairs") if len(differences) > 1 else differences[0].notes),
+    ]
     if len(differences) > 1 and None in p_values:
         notes.append(
             f"{p_values.count(None)} of {len(p_values)} pairs have no p-value; they count in the family as 1"

@@ -67,7 +67,7 @@ def noninferiority(
     >>> from d3stats.inference.paired import paired_difference
     >>> old, new = [1, 0, 1, 1] * 100, [1, 0, 1, 1] * 97 + [1, 1, 0, 1] * 3
     >>> print(noninferiority(paired_difference(old, new), 0.02).conclusion)
-    non-inferior: B is not worse than A by 0.02 or more (at most 0.013 worse, at one-sided level 95 %)
+    non-inferior: B is not worse than A by 0.02 or more (at most 0.012 worse, at one-sided level 95 %)
     """
     effect, margin, alpha = _asked(pair, margin, alpha)
     choice("better", better, ("higher", "lower"))

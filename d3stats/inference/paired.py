@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats.inference.comparing.pair_intervals import CUT, Kind, PairData, checked_kind
-from d3stats.inference.comparing.pair_notes import notes_on
+from d3stats.inference.comparing.pair_notes import notes_on, rests_on_few
 from d3stats.inference.comparing.pair_tests import TESTS, PairTest, Test, paired_tests
 from d3stats.inference.comparing.paired_result import PairedDifference
 
@@ -61,7 +61,8 @@ def paired_difference(
         The interval of `difference`; of right and wrong its limits are cut at -1 and 1. Tango's score limits are for
         right or wrong items that are their own clusters.
     test : {"cluster t", "sign flip", "McNemar exact", "McNemar mid-p"}, optional
-        Which p-value speaks for the pair; by default the t where the interval is a t, else the sign flip.
+        Which p-value speaks for the pair; by default the t where the interval is a t, else the
+        sign flip; the sign flip too where fewer than ten clusters, and fewer than half, changed.
     n_boot : int
     rng : Generator, int or None
         Of bootstrap draws, and of sign flips where they cannot all be counted.
@@ -122,7 +123,7 @@ def difference_of(
         rng=data.generator(_SIGN_FLIP),
     )
     by_name = {made.name: made for made in tests}
-    usual = "cluster t" if kind == "cluster t" else _BOOTSTRAP_TEST
+    usual = "cluster t" if kind == "cluster t" and not rests_on_few(data) else _BOOTSTRAP_TEST
     chosen = usual if test is None else test
     notes = notes_on(data, tests, repeated=repeated, level=level)
     if by_name[chosen].p_value is None and change.any():

@@ -179,7 +179,10 @@ def _powered(
     notes: tuple[str, ...] = ()
     if not judged.all():
         lost = int((~judged & ~np.isnan(y)).sum())
-        notes = (f"{int((~judged).sum())} items without a judge's score left out, {lost} of them labelled",)
+        notes = (
+            f"{int((~judged).sum())} of {f.size} items have no judge's score and were left out, "
+            f"{lost} of {int((~np.isnan(y)).sum())} labelled ones among them",
+        )
     f, y = f[judged], y[judged]
     units = np.arange(f.size) if codes is None else codes[0][judged]
     known = ~np.isnan(y)

@@ -143,6 +143,7 @@ def share(
             kind=kind,
             n=total,
             level=level,
+            note="Wald has no width where none or all succeed: use another kind" if low == high else "",
         )
     kind = "cluster Wilson" if kind is None else kind
     if kind in KINDS:

@@ -111,7 +111,7 @@ def as_run(
         rows = pd.DataFrame({"item": source.index, "value": source.to_numpy(), "labelled": True})
         table = RunTable(rows, None if source.name is None else str(source.name))
     elif isinstance(source, pd.DataFrame):
-        table = from_frame(source, value)
+        table = from_frame(source, value, name or default or UNNAMED)
         table.notes.extend(cells[c] for c in (*_READ, value) if c in cells)
     else:
         kinds = "a Run, Trajectories, DataFrame, Series or a path"

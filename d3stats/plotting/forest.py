@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import number
+from d3stats.plotting._bars import with_bars
 from d3stats.plotting._frame import check_frame, column, one_axes
 from d3stats.plotting.style import ONE_COLUMN
 
@@ -44,7 +45,7 @@ def plot_forest(
     frame : DataFrame
         One row per difference, drawn from top to bottom, with ``label``, ``difference``, ``low, high`` (its
         interval; missing where there is none) and, optionally, ``group`` (told apart by colour and marker; at
-        most 7).
+        most 7), ``level, kind`` (of the intervals, written below the axis).
     margin : float, optional
         Half the width of the band about zero in which nobody minds a difference; above 0.
     xlabel : str
@@ -100,7 +101,7 @@ def plot_forest(
     ax.set_yticks(rows, labels)
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
-    ax.set_xlabel(xlabel)
+    ax.set_xlabel(with_bars(xlabel, frame, ~np.isnan(low)))
     _reach(ax, value, low, high, margin)
     if numbers or (numbers is None and not narrow):
         _write(ax, rows, value, low, high)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from d3stats.plotting._bars import with_bars
 from d3stats.plotting._frame import check_frame, column, one_axes, within_unit
 from d3stats.plotting.style import ONE_COLUMN
 
@@ -28,8 +29,8 @@ def plot_jury_curve(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     frame : DataFrame
         One row per size with ``k`` (jurors), ``accuracy`` (of k of these jurors), ``lower, upper`` (its interval;
         missing where there is none), ``independent`` (of k independent ones) and, optionally, ``ceiling,
-        ceiling_lower, ceiling_upper`` (a large panel of these; the first row's is drawn; missing is left out). All
-        but k are shares in [0, 1].
+        ceiling_lower, ceiling_upper`` (a large panel of these; the first row's is drawn; missing is left out),
+        ``level, kind`` (of the intervals, written below the axis). All but k, level and kind are shares in [0, 1].
     ax : Axes, optional
         Where to draw; by default a new figure of one column.
 
@@ -74,7 +75,7 @@ def plot_jury_curve(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             label="independent jurors (Condorcet)")  # fmt: skip
     ax.fill_between(k, low, high, where=banded.tolist(), color=SEEN, alpha=0.2, linewidth=0)
     ax.plot(k, column(checked["accuracy"]), "-", color=SEEN, marker="o", markersize=3.5, label="these jurors")
-    ax.set_xlabel("jurors")
+    ax.set_xlabel(with_bars("jurors", frame, ~np.isnan(column(frame["lower"])), what="band"))
     ax.set_ylabel("accuracy of the plurality")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.legend(loc="best", fontsize="small")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from d3stats.plotting._bars import with_bars
 from d3stats.plotting._frame import check_frame, column, one_axes
 from d3stats.plotting.style import ONE_COLUMN
 
@@ -30,7 +31,8 @@ def plot_agreement(frame: pd.DataFrame, *, ax: Axes | None = None, label: str = 
     ----------
     frame : DataFrame
         One row per coefficient with ``name``, ``value`` (at most 1), ``low, high`` (missing where there is no
-        interval) and, optionally, ``group`` (told apart by colour and marker; at most 7).
+        interval) and, optionally, ``group`` (told apart by colour and marker; at most 7), ``level,
+        kind`` (of the intervals, written below the axis).
     ax : Axes, optional
         Where to draw; by default a new figure of one column, as tall as its rows need.
     label : str
@@ -85,7 +87,7 @@ def plot_agreement(frame: pd.DataFrame, *, ax: Axes | None = None, label: str = 
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
     ax.set_xlim(min(-0.05, float(np.nanmin([value.min(), *low])) - 0.05), 1.05)
-    ax.set_xlabel(label or "kappa")
+    ax.set_xlabel(with_bars(label or "kappa", frame, ~np.isnan(low)))
     if grouped:
         ax.legend(loc="best", fontsize="small")
     return ax

@@ -18,8 +18,8 @@ __all__ = ["plot_position_bias"]
 VALUES = ("consistency", "first", "coin")
 LIMITS = ("consistency_lower", "consistency_upper", "first_lower", "first_upper")
 SERIES = (("consistency", "same winner both ways", "o", "#0072B2"), ("first", "first slot", "s", "#D55E00"))
-_APART = 0.14
-_ROW = 0.24
+_APART = 0.17
+_ROW = 0.32
 """Height of a judge's row, in inches."""
 
 
@@ -68,7 +68,7 @@ def plot_position_bias(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         coin,
         y + shift["consistency"],
         marker="|",
-        s=55,
+        s=40,
         color="0.45",
         zorder=2,
         label="same, answers ignored",
@@ -84,9 +84,9 @@ def plot_position_bias(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             xerr=reach,
             fmt=marker,
             color=colour,
-            markersize=3.5,
+            markersize=2.6,
             elinewidth=0.9,
-            capsize=1.5,
+            capsize=0,
             linestyle="none",
             label=said,
         )

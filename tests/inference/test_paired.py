@@ -238,6 +238,9 @@ def test_an_interval_that_rests_on_a_handful_of_changes_says_so() -> None:
     assert found.difference.low > 0
     assert found.p("sign flip") == 0.0625
     assert any("the sums of only 5 of 100 clusters changed" in note for note in found.notes)
+    assert any("the sign flip, which is exact, speaks for this pair" in note for note in found.notes)
+    assert (found.test, found.p_value) == ("sign flip", 0.0625)
+    assert paired_difference(a, b, test="cluster t").p_value < 0.05
 
 
 def test_a_judge_that_always_says_the_same_can_be_compared() -> None:

@@ -237,16 +237,33 @@ def test_discordance_follows_from_accuracy_and_correlation() -> None:
 @pytest.mark.parametrize(
     ("words", "call"),
     [
-        (r"correlation must lie in \[-0.04762, 0.4286\] at accuracies 0.9 and 0.98; got correlation=0.95",
-         lambda: sample_size(0.08, accuracy=0.9, correlation=0.95)),
-        (r"correlation must lie in .*0.6667\] at accuracies 0.8 and 0.9", lambda: sample_size(0.1, accuracy=0.8, correlation=0.7)),
-        (r"correlation must lie in .*0.4082\] at accuracies 0.9 and 0.6", lambda: power(-0.3, 200, accuracy=0.9, correlation=0.9)),
+        (
+            r"correlation must lie in \[-0.04762, 0.4286\] at accuracies 0.9 and 0.98; got correlation=0.95",
+            lambda: sample_size(0.08, accuracy=0.9, correlation=0.95),
+        ),
+        (
+            r"correlation must lie in .*0.6667\] at accuracies 0.8 and 0.9",
+            lambda: sample_size(0.1, accuracy=0.8, correlation=0.7),
+        ),
+        (
+            r"correlation must lie in .*0.4082\] at accuracies 0.9 and 0.6",
+            lambda: power(-0.3, 200, accuracy=0.9, correlation=0.9),
+        ),
         (r"correlation must lie in .*0.8402\]", lambda: sample_size(0.05, accuracy=0.8, correlation=0.9)),
-        (r"correlation must lie in \[-0.1111, 1\]", lambda: minimum_detectable_effect(30, accuracy=0.9, correlation=-0.5)),
-        ("correlation must be left out at accuracies 0.9 and 1", lambda: power(0.1, 50, accuracy=0.9, correlation=0.5)),
-        ("the largest possible difference, 0.01743", lambda: minimum_detectable_effect(300, accuracy=0.9, correlation=0.9)),
+        (
+            r"correlation must lie in \[-0.1111, 1\]",
+            lambda: minimum_detectable_effect(30, accuracy=0.9, correlation=-0.5),
+        ),
+        (
+            "correlation must be left out at accuracies 0.9 and 1",
+            lambda: power(0.1, 50, accuracy=0.9, correlation=0.5),
+        ),
+        (
+            "the largest possible difference, 0.01743",
+            lambda: minimum_detectable_effect(300, accuracy=0.9, correlation=0.9),
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_correlation_that_no_two_runs_can_have_is_refused_as_such(words: str, call: Any) -> None:
     with pytest.raises(ValueError, match=words):
         call()
@@ -391,3 +408,14 @@ def test_results_read_in_words_and_go_to_json_frame_and_latex() -> None:
     assert json.loads(json.dumps(plan.to_dict()))["n_items"] == 2355
     assert plan.to_frame()["icc"].item() == 0.2
     assert "471" in plan.to_latex()
+
+
+def test_a_power_leads_with_the_test_and_says_where_the_formula_is_off() -> None:
+    plan = power(0.012, 80, discordance=0.06)
+    assert "with mid-p power 0.036" in str(plan).splitlines()[0]
+    assert plan.rows()[0] == ("power, mid-p test", "0.0362")
+    assert any("the normal formula is more than 0.02 off" in note for note in plan.notes)
+    near = power(0.012, 3269, discordance=0.06)
+    assert not any("normal formula" in note for note in near.notes)
+    # A size is planned by the formula; where few items differ, it says so too.
+    assert any("normal formula" in note for note in sample_size(0.3, discordance=0.3).notes)

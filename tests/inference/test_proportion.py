@@ -179,9 +179,7 @@ def test_near_one_the_default_covers_and_the_cluster_t_does_not() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("p", "t"), [(0.95, 0.909), (0.98, 0.858)])
-def test_near_one_the_default_loses_less_than_the_cluster_t(
-    p: float, t: float
-) -> None:
+def test_near_one_the_default_loses_less_than_the_cluster_t(p: float, t: float) -> None:
     """2,000 data sets of 80 questions with 5 debates; Monte Carlo errors up to 0.008, allowed three times."""
     assert clustered_coverage(0.3, 2000, None, p) >= 0.92 - 3 * 0.006
     assert clustered_coverage(0.3, 2000, "cluster t", p) == pytest.approx(t, abs=3 * 0.008)
@@ -237,3 +235,11 @@ def test_what_carries_no_interval_says_so() -> None:
 def test_bad_input_is_named(words: str, call: Any) -> None:
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_walds_interval_without_width_says_so() -> None:
+    for successes in (0, 20):
+        found = share(successes, 20, kind="Wald")
+        assert found.low == found.high
+        assert "no width" in found.note
+    assert share(19, 20, kind="Wald").note == ""

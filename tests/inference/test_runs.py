@@ -91,13 +91,17 @@ def voted(votes: list[str], labels: list[str | None], **columns: list[str]) -> p
 
 
 def test_votes_that_are_never_a_label_are_refused_or_told_loudly() -> None:
-    with pytest.raises(ValueError, match="vote must be spelt as label is; got 'a' and 'A', and no vote"):
-        as_run(voted(["a", "b", "a"], ["A", "B", "B"]))
+    with pytest.raises(ValueError, match=r"vote must be spelt as label is; got 'a' and 'A', .* in 'one'"):
+        as_run(voted(["a", "b", "a"], ["A", "B", "B"]), name="one")
     (some,) = as_run(voted(["A", "b", "A"], ["A", "B", "B"])).notes
     assert some.startswith("WARNING: 1 of 3 votes are no label but in another spelling ('b', 'B')")
     (none,) = as_run(voted(["tie", "tie"], ["A", "B"])).notes
     assert none == "WARNING: no vote is any item's label (votes 'tie'; labels 'A', 'B'): all count as wrong"
     assert as_run(voted(["tie", "A"], ["A", "A"])).notes == ()
+    with pytest.raises(ValueError, match="vote must be spelt as label is; got 'a' and 'A'"):
+        as_run(Trajectories.from_arrays([[["a", "b"]]], ["A"]))
+    (none,) = as_run(Trajectories.from_arrays([[["b", "b"]]], ["A"])).notes
+    assert none.startswith("WARNING: no vote is any item's label (votes 'b'; labels 'A')")
 
 
 def test_runs_marked_by_different_labels_are_refused_by_item() -> None:

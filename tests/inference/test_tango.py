@@ -187,7 +187,13 @@ def test_runs_that_agree_everywhere_are_decided_by_the_chance_of_that() -> None:
     assert noninferiority(changed(40, 0, 0, size=2), 0.2).holds is None
 
 
-@pytest.mark.parametrize(("n", "size", "words"), [(100, 1, "items on which they differ are at most 2.95 %"), (30, 2, "clusters with any item on which they differ are at most 9.5 %")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("n", "size", "words"),
+    [
+        (100, 1, "items on which they differ are at most 2.95 %"),
+        (30, 2, "clusters with any item on which they differ are at most 9.5 %"),
+    ],
+)
 def test_runs_that_agree_everywhere_are_bounded_in_words(n: int, size: int, words: str) -> None:
     found = changed(n, 0, 0, size=size)
     assert found.difference.low is None

@@ -124,7 +124,7 @@ class Judgments:
                 f"every {which} says {'AB'[letters[0]]}, whichever answer was shown first: read as the same answer "
                 'each time. If votes name the place, say votes="slot": then the place alone decides'
             )
-        keys = {"item": self.item, "judge": self.judge, "order": self.order}
+        keys: dict[str, Any] = {"item": self.item, "judge": self.judge, "order": self.order}
         if "persona" in self.table:
             keys["persona"] = self.texts("persona")
         again = int(pd.DataFrame(keys).duplicated().sum())

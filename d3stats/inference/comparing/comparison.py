@@ -193,7 +193,7 @@ class Comparison:
         """Draw the differences with their intervals about zero, and the margin where there is one."""
         from d3stats.plotting.forest import plot_forest
 
-        table = self.to_frame()[["name", "value", "low", "high"]]
+        table = self.to_frame()[["name", "value", "low", "high", "level", "kind"]]
         frame = table.rename(columns={"name": "label", "value": "difference"})
         return plot_forest(frame, margin=self.margin, ax=ax)
 

@@ -8,10 +8,15 @@ from d3stats.estimate import counted
 from d3stats.inference.comparing.pair_intervals import SAME, PairData
 from d3stats.inference.comparing.pair_tests import PairTest
 
-__all__ = ["FEW_CLUSTERS", "notes_on"]
+__all__ = ["FEW_CLUSTERS", "notes_on", "rests_on_few"]
 
 FEW_CLUSTERS = 10
 """Below so many clusters an interval carries a note."""
+
+
+def rests_on_few(data: PairData) -> bool:
+    """Say whether fewer than ten clusters changed, and fewer than half of them all."""
+    return data.n_clusters >= FEW_CLUSTERS and 0 < data.changed < min(FEW_CLUSTERS, data.n_clusters / 2)
 
 
 def notes_on(data: PairData, tests: Sequence[PairTest], *, repeated: bool, level: float) -> list[str]:
@@ -21,7 +26,9 @@ def notes_on(data: PairData, tests: Sequence[PairTest], *, repeated: bool, level
     if data.agree:
         notes.append(f"{SAME}: a difference of 0 without an interval, and no test{_bound(data, level)}")
     elif data.n_items == 1:
-        notes.append("a single item: no interval, and no test of one item can say anything, McNemar's neither")
+        notes.append(
+            "a single item: no interval, and no test of one item can say anything, McNemar's neither"
+        )
     elif n_clusters == 1:
         notes.append(
             "all items belong to one cluster: no interval and no test; the claim needs items of more questions"
@@ -32,10 +39,10 @@ def notes_on(data: PairData, tests: Sequence[PairTest], *, repeated: bool, level
             f"sign-flip p can be below {2.0 ** (1 - n_clusters):.2g}"
         )
     changed = data.changed
-    if n_clusters >= FEW_CLUSTERS and 0 < changed < FEW_CLUSTERS:
+    if rests_on_few(data):
         notes.append(
             f"the sums of only {changed} of {n_clusters} clusters changed: the interval rests on these and is rough; "
-            "trust the sign flip, which is exact, before the t"
+            "the sign flip, which is exact, speaks for this pair unless another test is asked for"
         )
     sizes = data.totals[:, -1]
     equal = float(sizes.sum() ** 2 / (sizes**2).sum())

@@ -29,8 +29,8 @@ class PairedDifference:
     Attributes
     ----------
     difference : Estimate
-        Mean of second - first over items (large clusters count by their items), in the units of the values, with its interval. Its `p_value` is that of
-        `test`.
+        Mean of second - first over items (large clusters count by their items), in the units of the values, with its
+        interval. Its `p_value` is that of `test`.
     first, second : Estimate
         The runs' own means, with cluster Wilson intervals where values are 0 or 1, else cluster t.
     gained, lost, unchanged : int
@@ -95,7 +95,9 @@ class PairedDifference:
     def intervals(self, *, level: float | None = None) -> pd.DataFrame:
         """Return a table of all kinds of interval that fit, columns as of :class:`~d3stats.estimate.Estimate`."""
         score = self.binary and self.data.alone
-        return estimates_frame([self.interval(kind, level=level) for kind in KINDS if score or kind != "Tango"])
+        return estimates_frame(
+            [self.interval(kind, level=level) for kind in KINDS if score or kind != "Tango"]
+        )
 
     def noninferior(self, margin: float, *, alpha: float = 0.05, better: Better = "higher") -> MarginTest:
         """Ask whether the second run is worse by less than a margin; see :mod:`d3stats.inference.margins`."""
@@ -181,7 +183,7 @@ class PairedDifference:
         from d3stats.plotting.forest import plot_forest
 
         table = self.intervals().rename(columns={"kind": "label", "value": "difference"})
-        return plot_forest(table[["label", "difference", "low", "high"]], xlabel=self.name, ax=ax)
+        return plot_forest(table[["label", "difference", "low", "high", "level"]], xlabel=self.name, ax=ax)
 
     def __str__(self) -> str:
         return "\n".join([str(self.difference), *self.details()])
@@ -193,7 +195,9 @@ class PairedDifference:
             for e in (self.first, self.second)
         )
         related = "" if self.correlation is None else f"; correlation of the runs {self.correlation:.2f}"
-        changed = f"{counted(self.gained, 'item')} gained, {self.lost} lost, {self.unchanged} unchanged{related}"
+        changed = (
+            f"{counted(self.gained, 'item')} gained, {self.lost} lost, {self.unchanged} unchanged{related}"
+        )
         made = [f"{t.name} {said_p(t.p_value)}" for t in self.tests if t.p_value is not None]
         lines = [f"  {own}", f"  {changed}", *([f"  {', '.join(made)}"] if made else [])]
         return [*lines, *(f"  note: {note}" for note in self.notes if note not in omit)]

@@ -75,6 +75,8 @@ def from_trajectories(
     if what == "votes" and missing == "wrong":
         values = np.where(labelled & np.isnan(values), 0.0, values)
         notes = _counted_wrong(t, at, labelled)
+    if judged and t.coding == "answers":
+        notes = [*notes, *_answers_met(t)]
     if not labelled.any():
         raise ValueError(f"a run needs labels to say which verdicts are right; got none in {t!r}")
     cluster = np.asarray(t.cluster_names, dtype=object)[t.cluster]
@@ -86,8 +88,11 @@ def from_trajectories(
     return RunTable(rows, notes=notes)
 
 
-def from_frame(source: pd.DataFrame, value: str | None) -> RunTable:
-    """Return a row per row, and what the column of values is called where that says something."""
+def from_frame(source: pd.DataFrame, value: str | None, called: str) -> RunTable:
+    """Return a row per row, and what the column of values is called where that says something.
+
+    Messages name the run as `called`.
+    """
     if "item" not in source.columns:
         raise ValueError(f"a run must have {_COLUMNS}; got {list(source.columns)}")
     usual = (c for c in ("correct", "score") if c in source.columns)
@@ -96,14 +101,14 @@ def from_frame(source: pd.DataFrame, value: str | None) -> RunTable:
     table["labelled"] = True
     notes = []
     if named is None and {"vote", "label"} <= set(source.columns):
-        notes += _votes_right(table, source)
+        notes += _votes_right(table, source, called)
     elif named is None or named not in source.columns:
         wanted = "'correct', 'score', or 'vote' and 'label'" if named is None else repr(named)
         raise ValueError(f"a table of a run must have the column {wanted}; got {list(source.columns)}")
     else:
         table["value"] = source[named].to_numpy()
         if named == "correct":
-            _only_right_or_wrong(table["value"])
+            _only_right_or_wrong(table["value"], called)
     grouped = question_clusters(source)
     if grouped:
         table["cluster"] = source[grouped].to_numpy()
@@ -112,11 +117,13 @@ def from_frame(source: pd.DataFrame, value: str | None) -> RunTable:
     return RunTable(table, name, notes)
 
 
-def _votes_right(table: pd.DataFrame, source: pd.DataFrame) -> list[str]:
+def _votes_right(table: pd.DataFrame, source: pd.DataFrame, called: str) -> list[str]:
     """Add value, label and whether there is one, and return what strikes in how votes and labels are spelt."""
     known, cast = (source[c].notna().to_numpy() for c in ("label", "vote"))
     if not known.any():
-        raise ValueError(f"a run needs labels to say which votes are right; got none in {len(known)} rows")
+        raise ValueError(
+            f"a run needs labels to say which votes are right; got none in {len(known)} rows of {called!r}"
+        )
     vote, label = (
         np.array([None if is_missing(x) else answer(x) for x in source[c]], dtype=object)
         for c in ("vote", "label")
@@ -124,10 +131,10 @@ def _votes_right(table: pd.DataFrame, source: pd.DataFrame) -> list[str]:
     table["value"] = np.where(known & cast, (vote == label).astype(float), np.nan)
     table["labelled"], table["label"] = known, pd.Series(label, dtype=object)
     labels, cast_votes = set(label[known]), list(vote[known & cast])
-    return _spelling(labels, cast_votes) if cast_votes else []
+    return _spelling(labels, cast_votes, called) if cast_votes else []
 
 
-def _spelling(labels: set[str], votes: list[str]) -> list[str]:
+def _spelling(labels: set[str], votes: list[str], called: str) -> list[str]:
     """Refuse votes that can be right in another spelling alone; warn of some such, and of votes that are no label."""
     folded = {_folded(label): label for label in labels}
     strange = [v for v in votes if v not in labels]
@@ -135,7 +142,7 @@ def _spelling(labels: set[str], votes: list[str]) -> list[str]:
     if len(strange) == len(votes) and misspelt:
         raise ValueError(
             f"vote must be spelt as label is; got {misspelt[0]!r} and {folded[_folded(misspelt[0])]!r}, and no vote "
-            "that is any item's label"
+            f"that is any item's label in {called!r}"
         )
     if misspelt:
         return [
@@ -158,11 +165,13 @@ def _some(words: set[str]) -> str:
     return ", ".join(map(repr, sorted(words)[:3])) + (" ..." if len(words) > 3 else "")
 
 
-def _only_right_or_wrong(values: pd.Series) -> None:
+def _only_right_or_wrong(values: pd.Series, called: str) -> None:
     wrong = (values.notna() & ~values.isin([0, 1])).to_numpy()
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ValueError(f"correct must be 0, 1 or missing; got {values.iloc[row]!r} at row {row}")
+        raise ValueError(
+            f"correct must be 0, 1 or missing; got {values.iloc[row]!r} at row {row} of {called!r}"
+        )
 
 
 def _verdicts(t: Trajectories, at: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -176,6 +185,12 @@ def _votes(t: Trajectories, at: NDArray[np.int64], missing: Missing) -> NDArray[
     share = np.full(len(t), np.nan)
     np.divide(right, cast, out=share, where=cast > 0)
     return share
+
+
+def _answers_met(t: Trajectories) -> list[str]:
+    """Return what :func:`_spelling` says of a log in which no vote is any label."""
+    said, right = ({t.answers[k] for k in np.unique(x[x != MISSING])} for x in (t.votes, t.label))
+    return _spelling(right, sorted(said), "the log") if said and right and not said & right else []
 
 
 def _counted_wrong(t: Trajectories, at: NDArray[np.int64], labelled: NDArray[np.bool_]) -> list[str]:

@@ -17,6 +17,8 @@ __all__ = ["Alternative", "Goal", "PowerPlan", "Target", "target"]
 
 Goal = Literal["difference", "non-inferiority", "equivalence"]
 Alternative = Literal["two-sided", "one-sided"]
+_APART = 0.02
+"""How far the formula's power may lie from the mid-p test's without a note."""
 _ENUMERATED = 1_000_000
 """Items up to which exact power is added up."""
 
@@ -114,7 +116,7 @@ class PowerPlan:
         Of non-inferiority or equivalence.
     goal : str
     power, alpha : float
-        `alpha` is the size of each test; non-inferiority and equivalence test one side at a time.
+        For McNemar's test `power` is that of the normal formula; `enumerated` holds the tests' own. `alpha` is the size of each test; non-inferiority and equivalence test one side at a time.
     alternative : str
     test : str
         "McNemar" for right-or-wrong items, one to a question; else "paired t" or "cluster t".
@@ -165,7 +167,11 @@ class PowerPlan:
         """Return what a table of the plan shows: names and values, the answer first."""
         answers = {
             "sample size": ("questions", f"{self.n_questions}"),
-            "power": ("power", f"{self.power:.4f}"),
+            "power": (
+                ("power, mid-p test", f"{self.enumerated['mid-p']:.4f}")
+                if self.enumerated
+                else ("power", f"{self.power:.4f}")
+            ),
             "minimum detectable effect": ("smallest effect", f"{self.effect:.4g}"),
             "smallest margin": ("smallest margin", f"{self.margin or 0.0:.4g}"),
         }
@@ -173,7 +179,7 @@ class PowerPlan:
             ("questions", f"{self.n_questions}"),
             ("items", f"{self.n_items}"),
             ("runs of each", f"{self.n_runs}"),
-            ("power", f"{self.power:.4g}"),
+            ("power, normal formula" if self._enumerates else "power", f"{self.power:.4g}"),
             ("smallest margin" if self.asked == "smallest margin" else "margin", f"{self.margin or 0.0:.4g}"),
             (
                 "smallest effect" if self.asked == "minimum detectable effect" else "effect",
@@ -185,10 +191,13 @@ class PowerPlan:
             ("design effect", f"{self.design_effect:.4g}"),
         ]
         first = answers[self.asked]
+        added = [(f"power, {key} test", f"{v:.4f}") for key, v in self.enumerated.items()]
         rest = [
-            row for row in given if row[0] != first[0] and not (row[0] == "margin" and self.margin is None)
+            row
+            for row in (*given, *added)
+            if row[0] != first[0] and not (row[0] == "margin" and self.margin is None)
         ]
-        return [first, *rest, *((f"power, {key} test", f"{v:.4f}") for key, v in self.enumerated.items())]
+        return [first, *rest]
 
     def to_latex(self) -> str:
         """Return a booktabs tabular, one row per number, the answer first."""
@@ -198,13 +207,23 @@ class PowerPlan:
 
     def __str__(self) -> str:
         lines = [f"{self._sentence()} ({self.test}, {self._sides()} alpha {self.alpha:g}, {self._noise()})."]
-        if self.enumerated:
+        if self._enumerates:
+            exact = self.enumerated["exact"]
+            lines.append(f"The exact test has power {exact:.3f}; the normal formula says {self.power:.3f}.")
+        elif self.enumerated:
             said = ", ".join(f"{key} {value:.3f}" for key, value in self.enumerated.items())
             lines.append(f"Power of the test itself, added up over all tables: {said}.")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
+    @property
+    def _enumerates(self) -> bool:
+        """Whether the answer is a power that was added up over all tables."""
+        return self.asked == "power" and bool(self.enumerated)
+
     def _sentence(self) -> str:
         size, chance = self._size(), f"power {self.power:.3g}"
+        if self._enumerates:
+            chance = f"mid-p power {self.enumerated['mid-p']:.3f}"
         room, truth = self.margin or 0.0, f"when the true difference is {self.effect:.4g}"
         shown = {
             "difference": f"find a difference of {self.effect:.4g}",
@@ -267,6 +286,11 @@ def planned(
                 method=method,
                 alpha=goal.alpha,
                 alternative=goal.alternative,
+            )
+        if abs(power - enumerated["mid-p"]) > _APART:
+            notes += (
+                f"about {psi * n_questions:.3g} discordant items: the normal formula is more than {_APART:g} off "
+                f"the mid-p test's {enumerated['mid-p']:.3f}",
             )
     items = n_questions * plan.cluster_size
     return PowerPlan(

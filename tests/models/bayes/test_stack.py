@@ -281,11 +281,11 @@ def test_divergences_lead_to_a_second_run_that_is_reported():
     def run(accept, rng):
         tried.append(accept)
         return _stack.sample_density(
-            funnel, np.zeros((1, 6)), draws=150, tune=100, target_accept=accept, rng=rng
+            funnel, np.zeros((1, 6)), draws=200, tune=200, target_accept=accept, rng=rng
         )
 
-    idata, used, notes = drawn(run, target_accept=0.6, retry_accept=0.95, rng=2)
-    assert tried == [0.6, 0.95]
+    idata, used, notes = drawn(run, target_accept=0.7, retry_accept=0.95, rng=2)
+    assert tried == [0.7, 0.95]
     assert used == 0.95
     assert len(notes) == 1
     assert notes[0].endswith(f"drawn again at 0.95, with {_stack.divergences(idata)}")
