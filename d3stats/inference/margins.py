@@ -10,8 +10,8 @@ the largest difference that nobody would mind, in the units of the difference (0
 
 A t interval takes its error from the changes that were seen. With few of them it is too short, and too short is unsafe
 here: three items lost of 300 do not show that the loss is below .02, though the t says so. Right or wrong items that
-are their own clusters are therefore decided by Tango's score test, wherever a t would decide; runs that agree on all of n
-such items by the exact chance (1 - margin)^n of that; and with fewer than ten changed clusters a t or a bootstrap
+are their own clusters are therefore decided by Tango's score test, wherever a t would decide; runs that agree on all
+of n such items by the exact chance (1 - margin)^n of that; and with fewer than ten changed clusters a t or a bootstrap
 decides nothing.
 
 References

@@ -23,8 +23,8 @@ def with_bars(label: str, frame: pd.DataFrame, drawn: NDArray[np.bool_], what: s
         What the intervals are drawn as.
     """
     rows = frame[drawn]
-    levels = rows["level"].dropna().unique() if "level" in rows else []
-    kinds = rows["kind"].dropna().astype(str).unique() if "kind" in rows else []
-    said = [" and ".join(f"{100 * float(level):.6g} %" for level in sorted(levels)), " or ".join(kinds)]
+    levels: list[float] = sorted(rows["level"].dropna().unique()) if "level" in rows else []
+    kinds: list[str] = list(rows["kind"].dropna().astype(str).unique()) if "kind" in rows else []
+    said = [" and ".join(f"{100 * level:.6g} %" for level in levels), " or ".join(kinds)]
     told = " ".join(part for part in said if part)
     return f"{label}\n{what}: {told}" if told else label

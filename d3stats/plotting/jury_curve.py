@@ -75,7 +75,7 @@ def plot_jury_curve(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             label="independent jurors (Condorcet)")  # fmt: skip
     ax.fill_between(k, low, high, where=banded.tolist(), color=SEEN, alpha=0.2, linewidth=0)
     ax.plot(k, column(checked["accuracy"]), "-", color=SEEN, marker="o", markersize=3.5, label="these jurors")
-    ax.set_xlabel(with_bars("jurors", frame, ~np.isnan(column(frame["lower"])), what="band"))
+    ax.set_xlabel(with_bars("jurors", frame, ~np.isnan(column(frame["lower"])), what="blue band"))
     ax.set_ylabel("accuracy of the plurality")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.legend(loc="best", fontsize="small")

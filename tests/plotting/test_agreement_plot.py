@@ -74,3 +74,9 @@ def test_unclear_rows_are_refused(frame: pd.DataFrame, change: dict[str, list[fl
     many = pd.concat([frame.assign(group=str(i)) for i in range(8)])
     with pytest.raises(ValueError, match="at most 7 groups"):
         plot_agreement(many)
+
+
+def test_level_and_kind_of_the_bars_are_written_below_the_axis(frame: pd.DataFrame) -> None:
+    named = frame.assign(level=0.95, kind="cluster t")
+    assert plot_agreement(named).get_xlabel() == "kappa\nbars: 95 % cluster t"
+    assert plot_agreement(frame).get_xlabel() == "kappa"

@@ -109,7 +109,7 @@ def test_results_draw_themselves() -> None:
     found = compare(*runs, margin=0.05)
     assert [t.get_text() for t in found.plot().get_yticklabels()] == ["B - A", "C - A", "C - B"]
     kinds = paired_difference(runs[0]["correct"], runs[1]["correct"], n_boot=200, rng=1).plot()
-    assert len(kinds.get_yticklabels()) == 5
+    assert len(kinds.get_yticklabels()) == 6
     _, ax = plt.subplots()
     assert found.plot(ax) is ax
 
@@ -137,3 +137,13 @@ def test_a_margin_of_nothing_and_too_many_groups_are_refused() -> None:
         plot_forest(forest_frame(), margin=0.0)
     with pytest.raises(ValueError, match="at most 7 groups to tell apart; got 8"):
         plot_forest(forest_frame(8).assign(group=list("abcdefgh")))
+
+
+def test_level_and_kind_of_the_bars_are_written_below_the_axis() -> None:
+    frame = forest_frame().assign(level=0.9, kind=["cluster t", "cluster t", "bootstrap BCa", "none"])
+    assert plot_forest(frame, xlabel="gain").get_xlabel() == "gain\nbars: 90 % cluster t or bootstrap BCa"
+    assert plot_forest(forest_frame(), xlabel="gain").get_xlabel() == "gain"
+    runs = [
+        pd.DataFrame({"item": range(40), "correct": marks * 10}) for marks in ([0, 1, 0, 1], [0, 1, 1, 1])
+    ]
+    assert str(compare(*runs).plot().get_xlabel()).endswith("bars: 95 % cluster t")

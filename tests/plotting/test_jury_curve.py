@@ -69,3 +69,8 @@ def test_missing_intervals_leave_the_line() -> None:
 def test_an_unclear_frame_is_refused(change: dict[str, list[float]], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         plot_jury_curve(frame().assign(**change))
+
+
+def test_level_and_kind_of_the_band_are_written_below_the_axis() -> None:
+    named = frame().assign(level=0.95, kind="cluster t")
+    assert plot_jury_curve(named).get_xlabel() == "jurors\nblue band: 95 % cluster t"

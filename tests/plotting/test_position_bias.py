@@ -70,3 +70,11 @@ def test_an_unclear_frame_is_refused(changes: dict[str, object], message: str) -
         plot_position_bias(frame().assign(**changes))
     with pytest.raises(ValueError, match="must have the columns"):
         plot_position_bias(frame().drop(columns="coin"))
+
+
+def test_bars_of_one_judge_lie_apart_and_stay_visible_beside_their_markers() -> None:
+    ax = plot_position_bias(frame(11))
+    rows = [line.get_ydata()[0] for line in ax.lines if line.get_linestyle() == "None"]
+    high = ax.get_figure(root=True).get_figheight() / 11
+    assert high * (max(rows) - min(rows)) > 0.1
+    assert all(line.get_markersize() < 3 for line in ax.lines if line.get_marker() in ("o", "s"))

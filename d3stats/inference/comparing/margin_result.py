@@ -36,8 +36,8 @@ class MarginTest:
         One-sided, or the larger of two; None where the interval is a bootstrap's, which decides alone, or where
         nothing can be decided.
     holds : bool or None
-        Whether the claim is shown; None where the data carry no interval or too few clusters changed. False is not "the contrary is shown":
-        where that is so, the conclusion says it.
+        Whether the claim is shown; None where the data carry no interval or too few clusters changed. False is not
+        "the contrary is shown": where that is so, the conclusion says it.
     conclusion : str
         The same in words.
     notes : tuple of str
