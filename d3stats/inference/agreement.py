@@ -131,7 +131,9 @@ class AgreementTable:
         frame = self.to_frame()
         several = len(set(frame["measure"])) > 1
         return plot_agreement(
-            frame[["name", "value", "low", "high", "level", "kind"]], ax=ax, label="agreement" if several else ""
+            frame[["name", "value", "low", "high", "level", "kind"]],
+            ax=ax,
+            label="agreement" if several else "",
         )
 
 

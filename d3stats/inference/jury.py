@@ -143,7 +143,9 @@ class JuryCurve(Reported):
     def to_plot_frame(self) -> pd.DataFrame:
         """Return the frame that :func:`~d3stats.plotting.jury_curve.plot_jury_curve` draws."""
         frame = self.curve[["k", "accuracy", "low", "high", "independent"]]
-        frame = frame.rename(columns={"low": "lower", "high": "upper"}).assign(level=self.level, kind="cluster t")
+        frame = frame.rename(columns={"low": "lower", "high": "upper"}).assign(
+            level=self.level, kind="cluster t"
+        )
         limit = () if self.limit is None else (self.limit.value, self.limit.low, self.limit.high)
         values = [np.nan if value is None else value for value in limit] or [np.nan] * 3
         return frame.assign(**dict(zip(("ceiling", "ceiling_lower", "ceiling_upper"), values, strict=True)))

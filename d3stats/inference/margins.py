@@ -212,11 +212,11 @@ def _without_limits(
 ) -> MarginTest:
     """Decide by the exact chance of no change at all, where that is all there is; else say why nothing decides."""
     data, holds, p = pair.data, None, None
-    said = f"cannot be told: {effect.note}"
+    said = f"{question}: cannot be told, {effect.note}"
     if effect.low is not None:
         said = (
-            f"cannot be told: the sums of only {data.changed} of {data.n_clusters} clusters changed, and with fewer "
-            f"than {FEW_CLUSTERS} the interval is too short to decide"
+            f"{question}: cannot be told, the sums of only {data.changed} of {data.n_clusters} clusters changed, and "
+            f"with fewer than {FEW_CLUSTERS} the interval is too short to decide"
         )
     elif data.agree and data.binary and data.alone:
         chance = (1 - min(margin, 1.0)) ** data.n_items

@@ -92,7 +92,10 @@ def test_runs_that_never_differ_carry_no_conclusion() -> None:
     pair = paired_difference([1, 0, 1], [1, 0, 1])
     for found in (noninferiority(pair, 0.1), equivalence(pair, 0.1)):
         assert found.holds is None
-        assert found.conclusion == "cannot be told: the runs gave the same result on every item"
+        assert (
+            found.conclusion
+            == f"{found.question}: cannot be told, the runs gave the same result on every item"
+        )
         assert found.to_frame()["holds"].isna().all()
 
 

@@ -116,7 +116,8 @@ class PowerPlan:
         Of non-inferiority or equivalence.
     goal : str
     power, alpha : float
-        For McNemar's test `power` is that of the normal formula; `enumerated` holds the tests' own. `alpha` is the size of each test; non-inferiority and equivalence test one side at a time.
+        For McNemar's test `power` is that of the normal formula; `enumerated` holds the tests' own.
+        `alpha` is the size of each test; non-inferiority and equivalence test one side at a time.
     alternative : str
     test : str
         "McNemar" for right-or-wrong items, one to a question; else "paired t" or "cluster t".
