@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
+import sys
 
 import pytest
 
@@ -20,4 +21,7 @@ def test_the_examples_of_a_module_run(name: str) -> None:
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     for test in doctest.DocTestFinder(exclude_empty=True).find(module):
         runner.run(test, out=report.append)
+    # Figures that examples leave open would add up, and matplotlib warns of more than twenty.
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
     assert runner.failures == 0, "".join(report)
