@@ -289,6 +289,6 @@ def test_an_interaction_is_found_where_there_is_one() -> None:
     question, protocol = np.repeat(np.arange(60), 2), np.tile(["A", "B"], 60)
     fit = fit_accuracy(right, np.full(120, 8), question, protocol, interaction=True, **RUNS, rng=1)
     low, high = fit.conf_int().loc["sd_interaction"]
-    assert 0.5 < low < 1.2 < high
+    assert 0.25 < low < 1.2 < high
     plain = fit_accuracy(right, np.full(120, 8), question, protocol, **RUNS, rng=1)
     assert fit.loo().elpd > plain.loo().elpd + 5
