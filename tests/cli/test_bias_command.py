@@ -142,3 +142,11 @@ def test_one_persona_is_one_and_the_figure_is_said_to_be_of_the_position_audit(t
     assert "1 persona of J" in text
     assert "1 personas" not in text
     assert "Position audit: also write the figure" in " ".join(run("--help")[1].replace("│", " ").split())
+
+
+def test_an_empty_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "empty.csv"
+    path.write_text("")
+    code, said = run(str(path), "--audit", "position")
+    assert code == 1
+    assert "empty.csv must be a table with a line of column names" in said

@@ -309,7 +309,7 @@ def test_runs_over_different_items_are_refused_by_name_and_the_intersection_is_o
     assert caught.value.only == {"A": tuple(f"q{k}" for k in range(1, 9)), "B": ("x",)}
     said = str(caught.value)
     assert "8 only in A ('q1', 'q2', 'q3', 'q4', 'q5' and 3 more); 1 only in B ('x')" in said
-    assert 'on the 1 common items, ask for it: items="intersection"' in said
+    assert 'on the 1 common item, ask for it: items="intersection"' in said
     both = pair([a, b], items="intersection")
     assert (both.items, both.left_out["B"]) == (("q0",), ("x",))
     assert any("left out: 8 of A, 1 of B" in note for note in both.notes)

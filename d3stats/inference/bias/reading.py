@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice
+from d3stats.inference._table_files import read_table
 from d3stats.inference.bias._from_log import from_log, from_trajectories
 from d3stats.trajectories import MISSING, Trajectories
 
@@ -197,12 +198,8 @@ def one_judge(data: Judgments, judge: str | None) -> tuple[str, Judgments]:
 def _file(path: Path) -> pd.DataFrame:
     if not path.is_file():
         raise FileNotFoundError(f"no file {path}")
-    if path.name.endswith((".csv", ".csv.gz")):
-        table = pd.read_csv(path, dtype=str)
-    elif path.suffix == ".parquet":
-        import duckdb
-
-        table = duckdb.read_parquet(str(path)).df()
+    if path.name.endswith((".csv", ".csv.gz", ".parquet")):
+        table = read_table(path).frame
     else:
         return from_log(path, _ANSWERS)
     return (

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice
+from d3stats.estimate import counted
 from d3stats.inference.comparing.run_types import ItemMismatch, PairedRuns, Run
 
 __all__ = ["Items", "pair"]
@@ -159,7 +160,7 @@ def _mismatch(only: dict[str, tuple[str, ...]], n_shared: int) -> str:
             more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
             parts.append(f"{len(items)} only in {name} ({', '.join(map(repr, items[:_SHOWN]))}{more})")
     mended = (
-        f'To compare on the {n_shared} common items, ask for it: items="intersection".'
+        f'To compare on the {counted(n_shared, "common item")}, ask for it: items="intersection".'
         if n_shared
         else "They have no item in common."
     )
