@@ -67,6 +67,10 @@ class Item(Record):
         The debate protocol's name.
     text : str or None
         The question as asked; optional.
+    candidates : tuple of str or None
+        The answers that were judged, in the order of their names (the first names in `answers`); optional.
+    first : str or None
+        The name of the candidate that was shown first; None when there was none or it is not known.
     """
 
     type: Literal["item"] = "item"
@@ -78,6 +82,8 @@ class Item(Record):
     log: Name | None = None
     protocol: Name | None = None
     text: str | None = None
+    candidates: tuple[str, ...] | None = None
+    first: Name | None = None
 
 
 class Turn(Record):
@@ -91,6 +97,10 @@ class Turn(Record):
         Side, then criterion, then raw points as the agent gave them (not rescaled).
     tokens_in, tokens_out : int or None
         Prompt and completion tokens of the call; None when not recorded.
+    tokens_source : str or None
+        ``"estimate"`` when they are no server's count; None for a count.
+    error : str or None
+        Why something that was asked for is missing, machine-readable: ``"timeout"``, ``"unreadable"``.
     """
 
     type: Literal["turn"] = "turn"
@@ -102,8 +112,10 @@ class Turn(Record):
     scores: dict[str, dict[str, float]] | None = None
     tokens_in: Tokens | None = None
     tokens_out: Tokens | None = None
+    tokens_source: Name | None = None
     model: Name | None = None
     text: str | None = None
+    error: Name | None = None
 
 
 class Verdict(Record):
