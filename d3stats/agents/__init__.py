@@ -5,6 +5,6 @@ from a log, and the thin adapter to a live LLM. An agent knows nothing of protoc
 gets a request and gives a reply.
 """
 
-from d3stats.agents.request import Agent, Case, Message, Reply, Request, Rubric, Slot
+from d3stats.agents.request import Agent, Case, Message, Refused, Reply, Request, Rubric, Slot
 
-__all__ = ["Agent", "Case", "Message", "Reply", "Request", "Rubric", "Slot"]
+__all__ = ["Agent", "Case", "Message", "Refused", "Reply", "Request", "Rubric", "Slot"]

@@ -6,14 +6,30 @@ only whoever renders or perceives a request looks at it; votes and scores that c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-__all__ = ["Agent", "Case", "Message", "Reply", "Request", "Rubric", "Size", "Slot", "cut"]
+__all__ = [
+    "Agent",
+    "Case",
+    "Message",
+    "More",
+    "Refused",
+    "Reply",
+    "Request",
+    "Rubric",
+    "Size",
+    "Slot",
+    "always",
+    "cut",
+]
 
 Size = Literal["typical", "longest"]
 """What a forecast imagines: the reply that is expected, or the longest that is possible."""
+
+More = Callable[[int], bool]
+"""Whether so many more tokens may be spent."""
 
 BYTES_PER_WORD = 16
 """A message is cut at so many bytes per word that it was allowed: far above any language's average."""
@@ -86,8 +102,11 @@ class Slot:
         A vote may be withheld on purpose ("go on"); the reply then has no vote and no error.
     rubric : Rubric or None
         Scores that are asked for.
+    lead : bool
+        No vote is asked for: the side with the higher total is the vote; of equal totals, ``"tie"`` where that may
+        be voted for, else none.
     listed : int
-        Asks for a list of so many short texts (experts to recruit).
+        Asks for a list of so many short texts (experts to recruit); they come back as the lines of the text.
     words : int
         The most words of the free text; 0 asks for none.
     """
@@ -96,13 +115,14 @@ class Slot:
     open_vote: bool = False
     may_pass: bool = False
     rubric: Rubric | None = None
+    lead: bool = False
     listed: int = 0
     words: int = 100
 
     @property
     def wants_vote(self) -> bool:
         """Whether a vote is asked for."""
-        return self.open_vote or self.answers is not None
+        return not self.lead and (self.open_vote or self.answers is not None)
 
     @property
     def longest(self) -> int:
@@ -191,7 +211,6 @@ class Reply:
         By name; None when none was asked for, withheld on purpose, or not to be had (then `error` says why).
     scores : dict or None
         Side, then criterion, then raw points; None alike. Complete or absent, never in part.
-    listed : tuple of str
     tokens_in, tokens_out : int or None
         Of all attempts that were or may have been charged.
     estimated : bool
@@ -207,7 +226,6 @@ class Reply:
     text: str | None
     vote: str | None = None
     scores: Mapping[str, Mapping[str, float]] | None = None
-    listed: tuple[str, ...] = ()
     tokens_in: int | None = None
     tokens_out: int | None = None
     estimated: bool = False
@@ -216,11 +234,32 @@ class Reply:
     attempts: int = 1
 
 
+class Refused(ValueError):
+    """No request will ever be answered: the key is refused, the model is unknown, nobody is there."""
+
+
+def always(tokens: int, /) -> bool:
+    """Allow any further attempt."""
+    return True
+
+
 class Agent(Protocol):
     """Anybody who can be asked; a protocol never knows whether it is synthetic, recorded or live."""
 
-    async def act(self, request: Request, /) -> Reply:
-        """Answer one request. A failure is a reply with an `error`, not an exception."""
+    async def act(self, request: Request, /, more: More = always) -> Reply:
+        """Answer one request. A failure is a reply with an `error`, not an exception.
+
+        Parameters
+        ----------
+        request : Request
+        more : function of int to bool
+            Is asked before every attempt after the first, with the most tokens that it may cost; False forbids it.
+
+        Raises
+        ------
+        Refused
+            When this request is refused as every other will be; the run ends.
+        """
         ...
 
     def imagine(self, request: Request, size: Size, /) -> Reply:

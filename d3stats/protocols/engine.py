@@ -10,18 +10,23 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from d3stats.agents.request import Agent, Case, Reply, Request
-from d3stats.protocols.play import Outcome, Play, RoundOver, Speak
+from d3stats.agents.request import Agent, Case, More, Reply, Request, always
+from d3stats.protocols.play import Outcome, Play, RoundOver, Speak, complete
 from d3stats.protocols.protocol import DebateProtocol
 from d3stats.stopping import Decision
 
-__all__ = ["Answer", "Settle", "drive", "play_sync"]
+__all__ = ["Answer", "Settle", "ask", "drive", "play_sync"]
 
 Answer = Callable[[Request], Awaitable[Reply]]
 """Answers one request."""
 
 Settle = Callable[[RoundOver, Sequence[tuple[Request, Reply]]], Awaitable[Decision]]
 """Says whether to stop after a round, given what was said since the round before."""
+
+
+async def ask(agent: Agent, request: Request, more: More = always) -> Reply:
+    """Ask an agent, and complete its reply; what is recorded and what a protocol sees come from here."""
+    return complete(request, await agent.act(request, more))
 
 
 async def drive(play: Play, answer: Answer, settle: Settle) -> Outcome:
@@ -96,7 +101,7 @@ def play_sync(
     book = RuleBook(case, protocol.rule(), protocol.max_rounds)
 
     async def answer(request: Request) -> Reply:
-        reply = await agent.act(request)
+        reply = await ask(agent, request)
         if heard is not None:
             heard.append((request, reply))
         return reply

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from d3stats.agents.request import Message, Reply, Request, cut
@@ -21,6 +21,7 @@ __all__ = [
     "Play",
     "RoundOver",
     "Speak",
+    "complete",
     "leader",
     "plurality",
     "round_over",
@@ -126,6 +127,17 @@ def total(reply: Reply, sides: Sequence[str]) -> dict[str, float] | None:
     if reply.scores is None:
         return None
     return {side: float(sum(reply.scores[side].values())) for side in sides}
+
+
+def complete(request: Request, reply: Reply) -> Reply:
+    """Add the vote that follows from the scores, where the slot says that it does (``lead``)."""
+    slot = request.slot
+    if not slot.lead or slot.rubric is None or reply.scores is None:
+        return reply
+    vote = leader(total(reply, slot.rubric.sides))
+    if vote is None and "tie" in (slot.answers or ()):
+        vote = "tie"
+    return replace(reply, vote=vote)
 
 
 def plurality(votes: Iterable[str | None]) -> str | None:

@@ -42,7 +42,7 @@ class SingleJudge(DebateProtocol):
 
     def play(self, case: Case) -> Play:
         """Play one debate."""
-        slot = Slot(rubric=Rubric(case.sides, CRITERIA, 1, 20), words=150)
+        slot = Slot(case.answers, rubric=Rubric(case.sides, CRITERIA, 1, 20), lead=True, words=150)
 
         def judge(agent: str, first: str | None) -> Request:
             return Request(case, 1, agent, "judge", "judge", INSTRUCTION, slot, first=first)
