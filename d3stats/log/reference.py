@@ -19,9 +19,9 @@ from pydantic import ValidationError
 
 from d3stats.log.files import LogFile, open_bytes, unusable
 from d3stats.log.problems import Problem
-from d3stats.log.schema import SCHEMA_VERSION, Header, Item, Record, Turn, Verdict
+from d3stats.log.schema import SCHEMA_VERSION, Header, Item, Turn, Verdict
 
-__all__ = ["TABLE_COLUMNS", "Gathered", "Row", "gather", "parse_json", "shifted", "wrong_header"]
+__all__ = ["TABLE_COLUMNS", "Gathered", "Row", "gather", "parse_json", "read_line", "shifted", "wrong_header"]
 
 Coding = Literal["answers", "correctness"]
 
@@ -52,7 +52,7 @@ TABLE_COLUMNS = (
 
 _ITEM = ("debate", "question", "cluster", "label", "answers", "log", "protocol")
 _TURN = ("debate", "round", "agent", "role", "vote", "scores", "tokens_in", "tokens_out", "model")
-_MODELS: dict[str, type[Record]] = {"log": Header, "item": Item, "turn": Turn, "verdict": Verdict}
+_MODELS: dict[str, type[Header] | type[Item] | type[Turn] | type[Verdict]] = {"log": Header, "item": Item, "turn": Turn, "verdict": Verdict}
 _WHOLE = re.compile(r"([0-9]{1,15})(?:\.0+)?")
 _CORRECT = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
 
@@ -148,45 +148,44 @@ def _gather_lines(file: LogFile, out: Gathered) -> None:
 
 
 def _gather_line(file: LogFile, number: int, line: bytes, out: Gathered) -> None:
-    try:
-        text = line.decode("utf-8")
-        data = parse_json(text)
-    except _RepeatedKey as error:
-        out.problems.append(
-            Problem(
-                file.name, number, str(error), f"a key must occur once; got {error} twice", "malformed line"
-            )
-        )
+    record = read_line(file, number, line)
+    if isinstance(record, Problem):
+        out.problems.append(record)
         return
+    values = record.model_dump(exclude=_UNREAD)
+    row = Row(file.name, number)
+    setattr(row, "header" if isinstance(record, Header) else record.type, values)
+    out.rows.append(row)
+
+
+_UNREAD = {"type", "text", "candidates"}
+"""Fields that the tables do not have; a record's own reader is ``records.py``."""
+
+
+def read_line(file: LogFile, number: int, line: bytes) -> Header | Item | Turn | Verdict | Problem:
+    """Read one line of JSON into its record, or say what is wrong with it."""
+    try:
+        data = parse_json(line.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         torn = not line.endswith(b"\n")
         message = f"a line must be one JSON object; got {_shorten(line)} ({_reason(error)})"
         kind = "truncated last line" if torn else "malformed line"
-        out.problems.append(Problem(file.name, number, None, message, kind))
-        return
+        return Problem(file.name, number, None, message, kind)
     if not isinstance(data, dict):
         message = f"a line must be one JSON object; got {_shorten(line)}"
-        out.problems.append(Problem(file.name, number, None, message, "malformed line"))
-        return
+        return Problem(file.name, number, None, message, "malformed line")
     model = _MODELS.get(data["type"]) if isinstance(data.get("type"), str) else None
     if model is None:
         message = f"type must be one of {', '.join(map(repr, _MODELS))}; got type={data.get('type')!r}"
-        out.problems.append(Problem(file.name, number, "type", message, "wrong field", _key(data)))
-        return
+        return Problem(file.name, number, "type", message, "wrong field", _key(data))
     version = data.get("schema_version", 1)
     if model is Header and type(version) is int and version > SCHEMA_VERSION:
         message = f"schema_version must be <= {SCHEMA_VERSION}; got schema_version={version}"
-        out.problems.append(Problem(file.name, number, "schema_version", message, "newer schema"))
-        return
+        return Problem(file.name, number, "schema_version", message, "newer schema")
     try:
-        record = model.model_validate_json(line, strict=True)
+        return model.model_validate_json(line, strict=True)
     except ValidationError as error:
-        out.problems.append(_invalid(file, number, error, data))
-        return
-    values = record.model_dump(exclude={"type", "text"})
-    row = Row(file.name, number)
-    setattr(row, "header" if model is Header else str(data["type"]), values)
-    out.rows.append(row)
+        return _invalid(file, number, error, data)
 
 
 def _reason(error: BaseException) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 from d3stats._check import integer
@@ -44,6 +44,15 @@ class DebateProtocol(ABC):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "max_rounds", integer("max_rounds", self.max_rounds, minimum=1))
+
+    def __str__(self) -> str:
+        shown = []
+        for parameter in fields(self):
+            value = getattr(self, parameter.name)
+            if value != parameter.default:
+                parts = value if isinstance(value, tuple) else (value,)
+                shown.append(f"{parameter.name}={'+'.join(map(str, parts))}")
+        return f"{self.name}:{','.join(shown)}" if shown else self.name
 
     @abstractmethod
     def play(self, case: Case) -> Play:
