@@ -52,6 +52,9 @@ class Case:
         The answers that are judged, in the order of their names; empty when the question itself is answered.
     first : str or None
         The candidate that is shown first; None when there are no candidates.
+    names : tuple of str
+        Names of the systems that wrote the candidates and of the LLMs that take part: what nobody may read in
+        another's message.
     """
 
     debate: str
@@ -60,6 +63,7 @@ class Case:
     answers: tuple[str, ...] | None = None
     candidates: tuple[str, ...] = ()
     first: str | None = None
+    names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.candidates:
@@ -76,6 +80,11 @@ class Case:
     def sides(self) -> tuple[str, ...]:
         """Names of the candidates."""
         return () if self.answers is None else self.answers[: len(self.candidates)]
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Names of the candidates in the order in which they are shown."""
+        return tuple(sorted(self.sides, key=lambda side: side != self.first))
 
 
 @dataclass(frozen=True, slots=True)

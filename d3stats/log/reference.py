@@ -52,7 +52,12 @@ TABLE_COLUMNS = (
 
 _ITEM = ("debate", "question", "cluster", "label", "answers", "log", "protocol")
 _TURN = ("debate", "round", "agent", "role", "vote", "scores", "tokens_in", "tokens_out", "model")
-_MODELS: dict[str, type[Header] | type[Item] | type[Turn] | type[Verdict]] = {"log": Header, "item": Item, "turn": Turn, "verdict": Verdict}
+_MODELS: dict[str, type[Header] | type[Item] | type[Turn] | type[Verdict]] = {
+    "log": Header,
+    "item": Item,
+    "turn": Turn,
+    "verdict": Verdict,
+}
 _WHOLE = re.compile(r"([0-9]{1,15})(?:\.0+)?")
 _CORRECT = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
 
@@ -166,6 +171,9 @@ def read_line(file: LogFile, number: int, line: bytes) -> Header | Item | Turn |
     """Read one line of JSON into its record, or say what is wrong with it."""
     try:
         data = parse_json(line.decode("utf-8"))
+    except _RepeatedKey as error:
+        message = f"a key must occur once; got {error} twice"
+        return Problem(file.name, number, str(error), message, "malformed line")
     except (ValueError, RecursionError) as error:
         torn = not line.endswith(b"\n")
         message = f"a line must be one JSON object; got {_shorten(line)} ({_reason(error)})"

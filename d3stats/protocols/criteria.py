@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["CRITERIA", "as_list"]
+__all__ = ["CRITERIA", "MEANING", "as_list", "explained"]
 
-CRITERIA = ("relevance", "accuracy", "depth", "clarity", "reasoning", "rebuttal")
-"""Relevance to the question; accuracy and sources; depth and completeness; clarity and flow; strength of reasoning
-and support; how well the opponent's points are met."""
+MEANING = {
+    "relevance": "does it speak to the question?",
+    "accuracy": "are its facts right and its sources good?",
+    "depth": "how far does it go, and is anything missing?",
+    "clarity": "is it well put, each thing in its place?",
+    "reasoning": "does one step follow from the other, with facts behind it?",
+    "rebuttal": "are the points of the other side met?",
+}
+"""What each of them asks."""
+
+CRITERIA = tuple(MEANING)
+"""Their names, in the order of D3."""
 
 
 def as_list(names: Sequence[str]) -> str:
@@ -21,3 +30,14 @@ def as_list(names: Sequence[str]) -> str:
     2. clarity
     """
     return "\n".join(f"{i}. {name}" for i, name in enumerate(names, start=1))
+
+
+def explained(names: Sequence[str] = CRITERIA) -> str:
+    """Write criteria as a numbered list with what each of them asks.
+
+    Examples
+    --------
+    >>> print(explained(["relevance"]))
+    1. relevance: does it speak to the question?
+    """
+    return as_list([f"{name}: {MEANING[name]}" for name in names])

@@ -63,8 +63,15 @@ async def drive(play: Play, answer: Answer, settle: Settle) -> Outcome:
 async def _all(answer: Answer, requests: tuple[Request, ...]) -> tuple[Reply, ...]:
     if len(requests) == 1:
         return (await answer(requests[0]),)
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(_await(answer(request))) for request in requests]
+    tasks = [asyncio.ensure_future(_await(answer(request))) for request in requests]
+    try:
+        # When one fails the others end first: what is in flight is paid for, so it is heard.
+        await asyncio.wait(tasks)
+    except asyncio.CancelledError:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
     return tuple(task.result() for task in tasks)
 
 

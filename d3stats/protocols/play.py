@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from d3stats.agents.request import Message, Reply, Request, cut
+from d3stats.protocols.anonymise import without_names
 from d3stats.stopping import Decision
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "complete",
     "leader",
     "plurality",
+    "preferred",
     "round_over",
     "said",
     "speak",
@@ -48,7 +50,7 @@ class RoundOver:
     number : int
     votes : tuple of (str or None)
         One per seat of the panel, in a fixed order; empty where nobody votes.
-    scores : dict of float or None
+    scores : dict of (float or None), or None
         Raw points per side, totals; None where nothing is scored or the scores are missing.
     ends : str or None
         The reason, where the protocol itself ends here whatever the rule says (a judge has decided).
@@ -56,7 +58,7 @@ class RoundOver:
 
     number: int
     votes: tuple[str | None, ...] = ()
-    scores: Mapping[str, float] | None = None
+    scores: Mapping[str, float | None] | None = None
     ends: str | None = None
 
 
@@ -95,7 +97,7 @@ def round_over(
     number: int,
     *,
     votes: Iterable[str | None] = (),
-    scores: Mapping[str, float] | None = None,
+    scores: Mapping[str, float | None] | None = None,
     ends: str | None = None,
 ) -> Generator[RoundOver, Decision, Decision]:
     """Close a round and return whether to stop, and why."""
@@ -109,10 +111,13 @@ def said(
     *,
     show: bool = False,
 ) -> tuple[Message, ...]:
-    """Return what others get to read of a reply: nothing if nothing came back; with `show` votes and scores too."""
+    """Return what others get to read of a reply, with `show` its vote and scores too.
+
+    Nothing if nothing came back. The text is cut at what was asked for, and names no system (``case.names``).
+    """
     if reply.text is None:
         return ()
-    text = cut(reply.text, request.slot.longest)
+    text = without_names(cut(reply.text, request.slot.longest), request.case.names)
     vote, scores = (reply.vote, reply.scores) if show else (None, None)
     return (Message(speaker, request.round, text, request.side, vote, scores),)
 
@@ -134,10 +139,7 @@ def complete(request: Request, reply: Reply) -> Reply:
     slot = request.slot
     if not slot.lead or slot.rubric is None or reply.scores is None:
         return reply
-    vote = leader(total(reply, slot.rubric.sides))
-    if vote is None and "tie" in (slot.answers or ()):
-        vote = "tie"
-    return replace(reply, vote=vote)
+    return replace(reply, vote=preferred(total(reply, slot.rubric.sides), slot.answers))
 
 
 def plurality(votes: Iterable[str | None]) -> str | None:
@@ -146,6 +148,12 @@ def plurality(votes: Iterable[str | None]) -> str | None:
     if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
         return None
     return ranked[0][0]
+
+
+def preferred(points: Mapping[str, float] | None, answers: Sequence[str] | None) -> str | None:
+    """Return the side with the most points; of equal points ``"tie"`` where that may be voted for, else None."""
+    best = leader(points)
+    return "tie" if best is None and points and "tie" in (answers or ()) else best
 
 
 def leader(points: Mapping[str, float] | None) -> str | None:

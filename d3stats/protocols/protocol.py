@@ -11,7 +11,7 @@ from d3stats.agents.request import Case
 from d3stats.protocols.play import Play
 from d3stats.stopping import FullDepth, StoppingRule
 
-__all__ = ["DebateProtocol"]
+__all__ = ["DebateProtocol", "OneRound"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,25 @@ class DebateProtocol(ABC):
     candidates: ClassVar[bool | None] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "max_rounds", integer("max_rounds", self.max_rounds, minimum=1))
+        self._whole("max_rounds")
+
+    def _whole(self, *names: str) -> None:
+        """Check that these parameters are whole numbers of at least 1."""
+        for name in names:
+            object.__setattr__(self, name, integer(name, getattr(self, name), minimum=1))
+
+    def check(self, case: Case) -> None:
+        """Raise ValueError when the protocol cannot be played on this case."""
+        if self.candidates is True and not case.candidates:
+            raise ValueError(
+                f"candidates must be two for {self.name}, which compares answers; "
+                f"got none for question {case.question!r}"
+            )
+        if self.candidates is False and case.candidates:
+            raise ValueError(
+                f"candidates must be none for {self.name}, which answers the question itself; "
+                f"got {len(case.candidates)} for question {case.question!r}"
+            )
 
     def __str__(self) -> str:
         shown = []
@@ -66,3 +84,13 @@ class DebateProtocol(ABC):
     def polls(self) -> bool:
         """Whether votes are cast in every round, so that a rule on votes has something to look at."""
         return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneRound(DebateProtocol):
+    """A protocol that has a single round by its nature."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.max_rounds != 1:
+            raise ValueError(f"max_rounds must be 1 for {self.name}; got max_rounds={self.max_rounds}")

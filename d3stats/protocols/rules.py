@@ -57,6 +57,7 @@ def round_seen(
 
 
 def _scores(step: RoundOver, case: Case) -> tuple[float | None, ...] | None:
-    if not case.sides:
-        return None
-    return tuple(None if step.scores is None else step.scores.get(side) for side in case.sides)
+    """Return the points of the case's sides; of what else was scored (an evaluator's mark), in order of name."""
+    given = step.scores or {}
+    sides = case.sides if given.keys() <= set(case.sides) else tuple(sorted(given))
+    return tuple(given.get(side) for side in sides) if sides else None

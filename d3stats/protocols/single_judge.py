@@ -6,21 +6,22 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from d3stats.agents.request import Case, Request, Rubric, Slot
-from d3stats.protocols.criteria import CRITERIA, as_list
-from d3stats.protocols.play import Outcome, Play, leader, round_over, speak, total
-from d3stats.protocols.protocol import DebateProtocol
+from d3stats.protocols.criteria import CRITERIA, explained
+from d3stats.protocols.jury import judge_decides
+from d3stats.protocols.play import Play, round_over, speak, total, votes_of
+from d3stats.protocols.protocol import OneRound
 
 __all__ = ["SingleJudge"]
 
 INSTRUCTION = (
     "You compare two answers to one question and score each of them, on every criterion, from 1 to 20:\n"
-    f"{as_list(CRITERIA)}\n"
-    "Be impartial and look for small differences that matter. Give short reasons."
+    f"{explained()}\n"
+    "Be impartial, and look for small differences that matter. Then give your reasons in at most {words} words."
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class SingleJudge(DebateProtocol):
+class SingleJudge(OneRound):
     """One judge scores both candidates on D3's six criteria; the higher total wins.
 
     Parameters
@@ -29,23 +30,39 @@ class SingleJudge(DebateProtocol):
         Ask twice, once with each candidate shown first, and add the points of both: what the place of an
         answer is worth then cancels (balanced position calibration, Wang et al. 2023, arXiv 2305.17926). When
         one of the two calls fails, there is no decision.
+    words : int
+        The longest reasons.
 
     Notes
     -----
-    Equal points are no decision. D3's baseline is one call (appendix F.3).
+    Equal points are a tie where that may be voted for, else no decision. D3's baseline is one call (appendix F.3).
+
+    Examples
+    --------
+    >>> str(SingleJudge(calibrate=True))
+    'single_judge:calibrate=True'
     """
 
     calibrate: bool = False
+    words: int = 150
 
     name: ClassVar[str] = "single_judge"
     citation: ClassVar[str] = "the baseline of D3, appendix F.3; position calibration of arXiv 2305.17926"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._whole("words")
+        if not isinstance(self.calibrate, bool):
+            raise TypeError(f"calibrate must be True or False; got calibrate={self.calibrate!r}")
+
     def play(self, case: Case) -> Play:
         """Play one debate."""
-        slot = Slot(case.answers, rubric=Rubric(case.sides, CRITERIA, 1, 20), lead=True, words=150)
+        self.check(case)
+        slot = Slot(case.answers, rubric=Rubric(case.sides, CRITERIA, 1, 20), lead=True, words=self.words)
+        instruction = INSTRUCTION.format(words=self.words)
 
         def judge(agent: str, first: str | None) -> Request:
-            return Request(case, 1, agent, "judge", "judge", INSTRUCTION, slot, first=first)
+            return Request(case, 1, agent, "judge", "judge", instruction, slot, first=first)
 
         if self.calibrate:
             asked = [judge(f"judge, {side} first", side) for side in case.sides]
@@ -56,5 +73,5 @@ class SingleJudge(DebateProtocol):
         points = None
         if all(given is not None for given in totals):
             points = {side: sum(given[side] for given in totals if given) for side in case.sides}
-        yield from round_over(1, votes=[leader(points)], scores=points, ends="one_round")
-        return Outcome(leader(points), 1, "one_round", points or {})
+        yield from round_over(1, votes=votes_of(replies), scores=points, ends="one_round")
+        return judge_decides(points, case, 1, "one_round")

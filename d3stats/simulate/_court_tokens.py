@@ -12,6 +12,14 @@ Floats = NDArray[np.float64]
 TOKENS_PER_WORD = 4 / 3
 
 
+def case_words(world: Courtroom, log_length_ratio: Floats) -> Floats:
+    """Return the words of a prompt that holds the role, the question and both answers."""
+    # Both answers together: their mean length is kept, their ratio is the item's.
+    answers = 2 * world.answer_words * np.cosh(log_length_ratio / 2)
+    words: Floats = world.instruction_words + world.question_words + answers
+    return words
+
+
 def court_tokens(
     world: Courtroom, n_rounds: int, log_length_ratio: Floats, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
@@ -21,9 +29,7 @@ def court_tokens(
     def written(longest: float, *shape: int) -> Floats:
         return longest * (1 - world.slack * rng.random((n, n_rounds, *shape)))
 
-    # Both answers together: their mean length is kept, their ratio is the item's.
-    answers = 2 * world.answer_words * np.cosh(log_length_ratio / 2)
-    case = (world.instruction_words + world.question_words + answers)[:, None]
+    case = case_words(world, log_length_ratio)[:, None]
     own = written(world.defence_words, 2, k).sum(axis=(2, 3))
     defence = written(world.aggregate_words, 2).sum(axis=2) if k > 1 else own
     feedback = written(world.feedback_words, 2).sum(axis=2)

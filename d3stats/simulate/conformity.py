@@ -72,13 +72,29 @@ def chances(world: Conformity) -> Chances:
     skills, skill = np.unique(world.skills, return_inverse=True)
     llm = np.unique(world.llms, return_inverse=True)[1] if world.llms else np.zeros(n, np.int64)
     logit = easiness[:, None, None] + points[:, None] + skills
-    pull = world.conformity * (2 * np.arange(n + 1) / n - 1)
-    decided = special.expit(logit[..., None] + pull)[..., None]
     own = np.array([0.0, 1.0])
-    again = world.stubbornness * own + (1 - world.stubbornness) * decided
+    again = chance_again(world, logit[..., None, None], np.arange(n + 1)[:, None] / n, own)
     return Chances(
         weights, mass, special.expit(logit), np.ascontiguousarray(again), llm.astype(np.int64), skill
     )
+
+
+def chance_again(world: Conformity, logit: Any, share: Any, own: Any) -> Any:
+    """Return P(right next), by the share of right votes now and whether one's own is among them (1 or 0)."""
+    return world.stubbornness * own + (1 - world.stubbornness) * chance_decided(world, logit, share)
+
+
+def chance_decided(world: Conformity, logit: Any, share: Any) -> Any:
+    """Return P(right) of an agent that decides again, by the share of right votes now."""
+    return special.expit(logit + world.conformity * (2 * share - 1))
+
+
+def draw_classes(
+    of: Chances, n: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Draw items: the difficulty, shape (n,), and the shared error of each LLM, shape (n, LLMs), as places."""
+    d = rng.choice(len(of.difficulty), size=n, p=of.difficulty)
+    return d, rng.choice(len(of.shared), size=(n, of.llm.max() + 1), p=of.shared)
 
 
 def shared_error(world: Conformity) -> tuple[Floats, Floats]:
@@ -92,8 +108,8 @@ def shared_error(world: Conformity) -> tuple[Floats, Floats]:
 def reference_conformity(world: Conformity, n_debates: int, n_rounds: int, rng: np.random.Generator) -> Drawn:
     """Draw the same law by plain numpy: what the compiled sampler is checked against."""
     of = chances(world)
-    d = rng.choice(len(of.difficulty), size=n_debates, p=of.difficulty)
-    u = rng.choice(len(of.shared), size=(n_debates, of.llm.max() + 1), p=of.shared)[:, of.llm]
+    d, errors = draw_classes(of, n_debates, rng)
+    u = errors[:, of.llm]
     correct = np.empty((n_debates, n_rounds, world.panel), dtype=bool)
     correct[:, 0] = rng.random((n_debates, world.panel)) < of.opening[d[:, None], u, of.skill]
     for t in range(1, n_rounds):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,8 +55,8 @@ def sample_courtroom(world: Courtroom, n_debates: int, n_rounds: int, rng: np.ra
         raise ValueError(f"n_rounds must be 1 for protocol='more'; got n_rounds={n_rounds}")
     items = draw_items(world, n_debates, rng)
     standing, arguing, judging, voting, writing = _streams(world, items)
-    bias = _bias(world, items)
-    shown = items.quality_gap[:, None] * (1 - world.hidden * world.decay ** np.arange(n_rounds))
+    bias = reading_bias(world, items.log_length_ratio, items.own_family, world.first)
+    shown = items.quality_gap[:, None] * shown_share(world, np.arange(n_rounds))
     side = standing.standard_normal((n_debates, 2))
     # Of two equal answers the sign of zero says which one the item was drawn to favour.
     a_is_better = ~np.signbit(items.quality_gap)
@@ -170,23 +170,38 @@ def draw_items(world: Courtroom, n: int, rng: np.random.Generator) -> Items:
     return Items(category, quality_gap, label, ratio, own_family, int(rng.integers(2**63)))
 
 
-def _bias(world: Courtroom, items: Items) -> Floats:
-    """How far the reading is tilted toward A, in points of the total."""
-    position = world.position_bias if world.first == "A" else -world.position_bias
-    return position + world.verbosity_bias * items.log_length_ratio + world.self_preference * items.own_family
+def reading_bias(world: Courtroom, log_length_ratio: Any, own_family: Any, first: str | None) -> Any:
+    """Return how far the reading is tilted toward A, in points of the total, by what is read first."""
+    position = world.position_bias if first == "A" else -world.position_bias
+    return position + world.verbosity_bias * log_length_ratio + world.self_preference * own_family
+
+
+def shown_share(world: Courtroom, heard: Any) -> Any:
+    """Return the share of the quality gap that shows after so many rounds of feedback."""
+    return 1 - world.hidden * world.decay**heard
+
+
+def gain(world: Courtroom, heard: Any) -> Any:
+    """Return what so many rounds of feedback add to an argument, in points of the total."""
+    return world.improvement * (1 - world.decay**heard) / (1 - world.decay)
+
+
+def argued(world: Courtroom, better: Any, side: Any, own: Any) -> Any:
+    """Return the strength of an advocate's argument without that gain, from the two errors of it."""
+    sd = np.where(better, world.upside, 1.0) * world.advocate_sd
+    common = world.advocate_correlation
+    return world.skill + sd * (np.sqrt(common) * side + np.sqrt(1 - common) * own)
 
 
 def _arguments(
     world: Courtroom, side: Floats, a_is_better: NDArray[np.bool_], n_rounds: int, rng: np.random.Generator
 ) -> Floats:
     """Return the strength of each side's defence, shape (debates, rounds, 2), in points of the total."""
-    n, common = len(a_is_better), world.advocate_correlation
-    sd = np.where(np.stack([a_is_better, ~a_is_better], axis=1), world.upside, 1.0) * world.advocate_sd
-    own = np.sqrt(1 - common) * rng.standard_normal((n, n_rounds, 2, world.advocates))
-    shared = np.sqrt(common) * side[:, None, :, None]
-    strength = aggregate(world.skill + sd[:, None, :, None] * (shared + own), world.temperature)
-    gain = world.improvement * (1 - world.decay ** np.arange(n_rounds)) / (1 - world.decay)
-    return strength + gain[:, None]
+    better = np.stack([a_is_better, ~a_is_better], axis=1)[:, None, :, None]
+    own = rng.standard_normal((len(a_is_better), n_rounds, 2, world.advocates))
+    strength = aggregate(argued(world, better, side[:, None, :, None], own), world.temperature)
+    total: Floats = strength + gain(world, np.arange(n_rounds))[:, None]
+    return total
 
 
 def aggregate(strength: Floats, temperature: float) -> Floats:
@@ -213,12 +228,18 @@ def aggregate(strength: Floats, temperature: float) -> Floats:
 def _judge(world: Courtroom, gap: Floats, strength: Floats, rng: np.random.Generator) -> Floats:
     """Return the judge's totals, shape (debates, rounds, 2): whole raw points."""
     n, n_rounds = gap.shape
-    merit = world.base + (strength + np.stack([gap, -gap], axis=2) / 2) / CRITERIA
-    halo = np.sqrt(world.halo) * rng.standard_normal((n, n_rounds, 2, 1))
-    own = np.sqrt(1 - world.halo) * rng.standard_normal((n, n_rounds, 2, CRITERIA))
-    marks = np.rint(merit[..., None] + world.noise * (halo + own))
-    totals: Floats = np.clip(marks, 1, world.ceiling).sum(axis=3)
+    strength = strength + np.stack([gap, -gap], axis=2) / 2
+    halo = rng.standard_normal((n, n_rounds, 2, 1))
+    own = rng.standard_normal((n, n_rounds, 2, CRITERIA))
+    totals: Floats = marks(world, strength[..., None], halo, own).sum(axis=3)
     return totals
+
+
+def marks(world: Courtroom, merit: Any, halo: Any, own: Any) -> Floats:
+    """Return the marks of the criteria of an answer, from its merit in points and the judge's two errors."""
+    error = world.noise * (np.sqrt(world.halo) * halo + np.sqrt(1 - world.halo) * own)
+    given: Floats = np.clip(np.rint(world.base + merit / CRITERIA + error), 1, world.ceiling)
+    return given
 
 
 def _jury(
@@ -227,12 +248,14 @@ def _jury(
     """Return the jurors' votes, shape (debates, rounds, jurors): 0 for A, 1 for B."""
     n, n_rounds = seen.shape
     read = np.cumsum(seen, axis=1) / np.arange(1, n_rounds + 1) + bias[:, None]
-    error = (
-        world.juror_shared * standing.standard_normal((n, 1, 1))
-        + world.juror_persona * standing.standard_normal((n, 1, world.panel))
-        + world.juror_noise * rng.standard_normal((n, n_rounds, world.panel))
-    )
+    shared, persona = standing.standard_normal((n, 1, 1)), standing.standard_normal((n, 1, world.panel))
+    error = juror_error(world, shared, persona, rng.standard_normal((n, n_rounds, world.panel)))
     return np.where(read[:, :, None] + error > 0, 0, 1).astype(np.int32)
+
+
+def juror_error(world: Courtroom, shared: Any, persona: Any, noise: Any) -> Any:
+    """Return how far a juror misreads the debate toward A, in points, from its three errors."""
+    return world.juror_shared * shared + world.juror_persona * persona + world.juror_noise * noise
 
 
 def _tie_break(votes: NDArray[np.int32], scores: Floats) -> NDArray[np.int32]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from d3stats.simulate.draw import Drawn, letters, relabelled, sample
+from d3stats.simulate.voter import draw_ability
 from d3stats.worlds.dirichlet import DirichletCompound
 
 __all__ = ["sample_dirichlet"]
@@ -16,12 +18,8 @@ def sample_dirichlet(
 ) -> Drawn:
     """Draw debates of agents who count what they hear."""
     n, m = world.panel, world.n_answers
-    ability = rng.beta(
-        world.accuracy * world.precision, (1 - world.accuracy) * world.precision, size=n_debates
-    )
-    alpha = np.empty((n_debates, n, m))
-    alpha[:, :, 0] = world.strength * ability[:, None]
-    alpha[:, :, 1:] = world.strength * ((1 - ability) / (m - 1))[:, None, None]
+    ability = draw_ability(world, n_debates, rng)
+    alpha = np.repeat(first_counts(world, ability)[:, None, :], n, axis=1)
     said = np.empty((n_debates, n_rounds, n), dtype=np.int32)
     for t in range(n_rounds):
         # theta is used once, so an answer drawn from its mean has the same law
@@ -36,3 +34,11 @@ def sample_dirichlet(
                 alpha += np.roll(spoken, -step, axis=1)
     votes, label = relabelled(said, m, rng)
     return Drawn(votes, label, letters(m))
+
+
+def first_counts(world: DirichletCompound, ability: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the counts that everybody starts with, shape (debates, answers), the right answer first."""
+    counts = np.empty((len(ability), world.n_answers))
+    counts[:, 0] = world.strength * ability
+    counts[:, 1:] = world.strength * ((1 - ability) / (world.n_answers - 1))[:, None]
+    return counts

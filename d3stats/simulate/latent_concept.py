@@ -19,21 +19,35 @@ def sample_latent_concept(
     world: LatentConcept, n_debates: int, n_rounds: int, rng: np.random.Generator
 ) -> Drawn:
     """Draw debates of Bayesian agents; concept 0 is the true one until answers are named."""
-    m = world.n_concepts
-    own, other = world.clarity, (1 - world.clarity) / (m - 1)
-    gain = np.log(own) - np.log(other)
+    m, gain = world.n_concepts, log_gain(world)
     log_belief = np.zeros((n_debates, m))
-    log_belief[:, 0] = np.log(world.prior) - np.log1p(-world.prior) + np.log(m - 1)
+    log_belief[:, 0] = log_prior(world)
     said = np.empty((n_debates, n_rounds, world.panel), dtype=np.int32)
     for t in range(n_rounds):
         for j in range(world.panel):
-            belief = special.softmax(log_belief, axis=1)
-            heap = np.cumsum(other + (own - other) * belief, axis=1)
+            heap = np.cumsum(predictive(world, log_belief), axis=1)
             said[:, t, j] = np.minimum((rng.random((n_debates, 1)) >= heap).sum(axis=1), m - 1)
             heard = said[:, t, j] if world.evidence == "self" else _under_the_truth(world, n_debates, rng)
             log_belief[np.arange(n_debates), heard] += gain
     votes, label = relabelled(said, m, rng)
     return Drawn(votes, label, letters(m))
+
+
+def log_prior(world: LatentConcept) -> float:
+    """Return the log belief in the truth at the start, that in each other concept being 0."""
+    return float(np.log(world.prior) - np.log1p(-world.prior) + np.log(world.n_concepts - 1))
+
+
+def log_gain(world: LatentConcept) -> float:
+    """Return what a response heard adds to the log belief in its concept."""
+    return float(np.log(world.clarity) - np.log((1 - world.clarity) / (world.n_concepts - 1)))
+
+
+def predictive(world: LatentConcept, log_belief: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the chance of each response, by log beliefs up to a constant, both in the last axis."""
+    own, other = world.clarity, (1 - world.clarity) / (world.n_concepts - 1)
+    chance: NDArray[np.float64] = other + (own - other) * special.softmax(log_belief, axis=-1)
+    return chance
 
 
 def _under_the_truth(world: LatentConcept, n_debates: int, rng: np.random.Generator) -> NDArray[np.int64]:

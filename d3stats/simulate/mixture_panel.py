@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
@@ -50,26 +52,37 @@ def sample_mixture_panel(
     """Draw debates of the mixture panel."""
     law = mixtures_by_round(world, n_rounds)
     which = _persistent(world.persistence, n_debates, n_rounds, rng)
-    quantile = special.ndtr(_persistent(world.persistence, n_debates, n_rounds, rng))
+    quantile = _persistent(world.persistence, n_debates, n_rounds, rng)
     ability = np.empty((n_debates, n_rounds))
     for t in range(n_rounds):
         if t > 0 and world.persistence == 1 and not world.drifts:
             ability[:, t] = ability[:, 0]
             continue
-        cut = special.ndtri(np.minimum(np.cumsum(law.weight[t]), 1.0))[:-1]
-        k = (which[:, t, None] > cut).sum(axis=1)
-        ability[:, t] = special.betaincinv(law.alpha[t, k], law.beta[t, k], quantile[:, t])
+        ability[:, t] = ability_in_round(law, t, which[:, t], quantile[:, t])
     correct = rng.random((n_debates, n_rounds, world.panel)) < ability[:, :, None]
     votes, label = answers_from_correctness(correct, rng)
     return Drawn(votes, label, ("A", "B"))
+
+
+def ability_in_round(law: BetaBinomialMixture, t: int, which: Floats, quantile: Floats) -> Floats:
+    """Return abilities in round t (from 0): the Normals' component, and their quantile within it."""
+    cut = special.ndtri(np.minimum(np.cumsum(law.weight[t]), 1.0))[:-1]
+    k = (which[:, None] > cut).sum(axis=1)
+    ability: Floats = special.betaincinv(law.alpha[t, k], law.beta[t, k], special.ndtr(quantile))
+    return ability
 
 
 def _persistent(share: float, n_debates: int, n_rounds: int, rng: np.random.Generator) -> Floats:
     """Draw standard Normals, shape (debates, rounds), whose correlation between rounds is `share`."""
     kept = rng.standard_normal((n_debates, 1))
     fresh = rng.standard_normal((n_debates, n_rounds))
-    result: Floats = float(np.sqrt(share)) * kept + float(np.sqrt(1 - share)) * fresh
+    result: Floats = persistent(share, kept, fresh)
     return result
+
+
+def persistent(share: float, kept: Any, fresh: Any) -> Any:
+    """Mix the Normal that a debate keeps with that of a round."""
+    return float(np.sqrt(share)) * kept + float(np.sqrt(1 - share)) * fresh
 
 
 @count_process.register

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,9 +38,7 @@ def sample_referees(world: Referees, n_debates: int, n_rounds: int, rng: np.rand
     """
     if n_rounds < 2:
         raise ValueError(f"n_rounds must be >= 2 for a team of referees; got n_rounds={n_rounds}")
-    quality = world.gap_sd * rng.standard_normal(n_debates)
-    judged = quality + world.label_noise * rng.standard_normal(n_debates)
-    label = np.where(np.abs(judged) < world.tie_margin, TIE, np.where(judged > 0, A, B)).astype(np.int32)
+    quality, label = draw_pairs(world, n_debates, rng)
     # Whatever depends on the team has streams of its own, so that every team of a seed sees the same items.
     seed = int(rng.integers(2**63))
     standing = np.random.default_rng([seed, 0])
@@ -53,37 +53,52 @@ def sample_referees(world: Referees, n_debates: int, n_rounds: int, rng: np.rand
     return Drawn(votes, label, ("A", "B", "tie"), tokens, given.mean(axis=2), ("A", "B"), seats)
 
 
+def draw_pairs(world: Referees, n: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.int32]]:
+    """Draw how much better A is, and the label."""
+    quality: Floats = world.gap_sd * rng.standard_normal(n)
+    judged = quality + world.label_noise * rng.standard_normal(n)
+    label = np.where(np.abs(judged) < world.tie_margin, TIE, np.where(judged > 0, A, B)).astype(np.int32)
+    return quality, label
+
+
 def _opinions(world: Referees, quality: Floats, rng: np.random.Generator) -> Floats:
     """Return what each referee thinks A is better by, before a word is said; shape (debates, referees)."""
     n = len(quality)
-    position = world.position_bias if world.first == "A" else -world.position_bias
     lean = np.asarray(world.lean) if world.lean else np.zeros(world.panel)
-    shared = world.shared_sd * rng.standard_normal((n, 1))
-    own = world.role_sd * rng.standard_normal((n, world.panel))
-    opinion: Floats = quality[:, None] + position + lean + shared + own
-    return opinion
+    shared, own = rng.standard_normal((n, 1)), rng.standard_normal((n, world.panel))
+    opinions: Floats = opinion(world, quality[:, None], lean, shared, own, world.first)
+    return opinions
+
+
+def opinion(world: Referees, quality: Any, lean: Any, shared: Any, own: Any, first: str | None) -> Any:
+    """Return what a referee thinks A is better by, from its two errors and what it reads first."""
+    position = world.position_bias if first == "A" else -world.position_bias
+    return quality + position + lean + world.shared_sd * shared + world.role_sd * own
 
 
 def _talk(world: Referees, opinion: Floats, level: Floats, n_rounds: int, rng: np.random.Generator) -> Floats:
     """Return the scores given, shape (debates, turns, referees, sides)."""
     n, m = opinion.shape
-    noise = world.talk_noise * rng.standard_normal((n, n_rounds, m))
+    noise = rng.standard_normal((n, n_rounds, m))
     blur = world.summary_noise * rng.standard_normal((n, n_rounds))
     given = np.empty((n, n_rounds, m, 2))
     said = np.empty((n, n_rounds, m))
     for t in range(n_rounds):
         for j in range(m):
             heard = _heard(world.communication, said, t, j, blur)
-            x = opinion[:, j] if heard is None else _mixed(opinion[:, j], heard, world.conformity)
-            half = (x + noise[:, t, j]) / 2
-            scores = np.rint(level[:, j, None] + np.stack([half, -half], axis=1))
-            given[:, t, j] = np.clip(scores, LOWEST, HIGHEST)
+            given[:, t, j, 0], given[:, t, j, 1] = spoken(
+                world, opinion[:, j], heard, level[:, j], noise[:, t, j]
+            )
             said[:, t, j] = given[:, t, j, 0] - given[:, t, j, 1]
     return given
 
 
-def _mixed(own: Floats, heard: Floats, weight: float) -> Floats:
-    return (1 - weight) * own + weight * heard
+def spoken(world: Referees, own: Any, heard: Any, level: Any, noise: Any) -> tuple[Any, Any]:
+    """Return the scores of A and B that a referee gives, with what it has heard or None."""
+    x = own if heard is None else (1 - world.conformity) * own + world.conformity * heard
+    half = (x + world.talk_noise * noise) / 2
+    a, b = np.rint(level + half), np.rint(level - half)
+    return np.clip(a, LOWEST, HIGHEST), np.clip(b, LOWEST, HIGHEST)
 
 
 def _heard(communication: str, said: Floats, t: int, j: int, blur: Floats) -> Floats | None:
@@ -99,6 +114,11 @@ def _heard(communication: str, said: Floats, t: int, j: int, blur: Floats) -> Fl
     return latest.mean(axis=1) if latest.shape[1] else None
 
 
+def case_words(world: Referees) -> float:
+    """Return the words of a prompt that holds the role, the question and both answers."""
+    return world.instruction_words + world.question_words + 2 * world.answer_words
+
+
 def _tokens(world: Referees, n: int, n_rounds: int, rng: np.random.Generator) -> Floats:
     """Return the tokens of every call of a turn, prompt and message, shape (debates, turns)."""
     m = world.panel
@@ -109,7 +129,7 @@ def _tokens(world: Referees, n: int, n_rounds: int, rng: np.random.Generator) ->
     reply, summary = written(world.reply_words, m), written(world.summary_words)
     turn = reply.sum(axis=2)
     before = np.cumsum(turn, axis=1) - turn
-    case = world.instruction_words + world.question_words + 2 * world.answer_words
+    case = case_words(world)
     if world.communication == "one_by_one":
         # Seat j reads this turn's messages of the seats before it, too.
         words = m * (case + before) + (np.cumsum(reply, axis=2) - reply).sum(axis=2) + turn

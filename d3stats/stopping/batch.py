@@ -213,6 +213,7 @@ class Decisions:
 class MixedRule(StoppingRule):
     """A combination with a batch rule in it: decides debate by debate, with the whole batch in view."""
 
+    inputs: ClassVar[frozenset[str]] = frozenset()
     citation: ClassVar[str] = "that of its parts"
     statistic: ClassVar[str] = "that of its parts"
     guarantee: ClassVar[str] = "none beyond its parts'"

@@ -79,6 +79,7 @@ class BudgetedStopping(ReasonedRule):
     max_rounds: int | None = None
 
     name: ClassVar[str] = "budgeted"
+    inputs: ClassVar[frozenset[str]] = frozenset({"scores", "tokens"})
     citation: ClassVar[str] = (
         "Harrasse, Bandi and Bandi, Debate, Deliberate, Decide (D3), 2.2 and Algorithm 2"
     )

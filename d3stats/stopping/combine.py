@@ -27,6 +27,7 @@ __all__ = ["After", "Both", "Either"]
 class _Combination(Rule):
     """The vectorised face follows from the parts' firings."""
 
+    inputs: ClassVar[frozenset[str]] = frozenset()
     citation: ClassVar[str] = "that of its parts"
     statistic: ClassVar[str] = "that of its parts"
     guarantee: ClassVar[str] = "none beyond its parts'"

@@ -50,6 +50,7 @@ class Declaration(Rule):
     undecided: str = ""
 
     name: ClassVar[str] = "declaration"
+    inputs: ClassVar[frozenset[str]] = frozenset({"votes", "texts"})
     citation: ClassVar[str] = (
         "Liang et al. (2023), arXiv 2305.19118: the judge ends the debate (Multi-Persona)"
     )
@@ -126,6 +127,7 @@ class ScoreDeclaration(Rule):
     at_least: float = 1.0
 
     name: ClassVar[str] = "score_declaration"
+    inputs: ClassVar[frozenset[str]] = frozenset({"scores"})
     citation: ClassVar[str] = "Chen et al. (2023), arXiv 2308.10848: the evaluator's correctness (AgentVerse)"
     statistic: ClassVar[str] = "the evaluator's mark in the latest round"
     guarantee: ClassVar[str] = "none; the verdict is as good as the evaluator"

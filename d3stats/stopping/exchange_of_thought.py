@@ -68,6 +68,7 @@ class ExchangeOfThought(ReasonedRule):
     second: int = 1
 
     name: ClassVar[str] = "eot"
+    inputs: ClassVar[frozenset[str]] = frozenset({"votes", "texts"})
     citation: ClassVar[str] = (
         "Yin et al. (2023), arXiv 2312.01823 (Exchange-of-Thought), with the difflib thresholds of a later "
         "comparison of debate frameworks"

@@ -33,6 +33,7 @@ class FixedRounds(Rule):
     n: int
 
     name: ClassVar[str] = "fixed"
+    inputs: ClassVar[frozenset[str]] = frozenset()
     citation: ClassVar[str] = "Du et al. (2023), arXiv 2305.14325: debate for a set number of rounds"
     statistic: ClassVar[str] = "the number of rounds played"
     guarantee: ClassVar[str] = "the cost is known in advance; nothing is promised about the verdict"
@@ -66,6 +67,7 @@ class FullDepth(Rule):
     """
 
     name: ClassVar[str] = "full"
+    inputs: ClassVar[frozenset[str]] = frozenset()
     citation: ClassVar[str] = "the usual reference of published savings"
     statistic: ClassVar[str] = "none"
     guarantee: ClassVar[str] = "none; every other rule plays at most as many rounds"

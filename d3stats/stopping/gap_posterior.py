@@ -59,6 +59,7 @@ class GapPosterior(Rule):
     b: float = 1.0
 
     name: ClassVar[str] = "gap_posterior"
+    inputs: ClassVar[frozenset[str]] = frozenset({"scores"})
     citation: ClassVar[str] = (
         "Harrasse, Bandi and Bandi, Debate, Deliberate, Decide (D3), Definition 1: Beta posterior"
     )

@@ -190,6 +190,8 @@ class StoppingRule(ABC):
     citation: ClassVar[str] = ""
     statistic: ClassVar[str] = ""
     guarantee: ClassVar[str] = ""
+    inputs: ClassVar[frozenset[str]] = frozenset({"votes"})
+    """What the rule itself looks at, of "votes", "texts", "scores" and "tokens"; see `reads`."""
     binding: ClassVar[int] = 3
     """How tightly the text of the rule binds: 1 as ``|``, 2 as ``&``, 3 as a name or ``.after(n)``."""
 
@@ -197,6 +199,19 @@ class StoppingRule(ABC):
     def needs_labels(self) -> bool:
         """Whether the rule looks at the right answers, which a running debate does not have."""
         return False
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """What the rule and its parts look at: of "votes", "texts" (votes in words), "scores", "tokens", "labels".
+
+        Examples
+        --------
+        >>> from d3stats.stopping import from_text
+        >>> sorted(from_text("unanimity | token_budget:5000").reads)
+        ['tokens', 'votes']
+        """
+        found = frozenset[str]().union(*(part.inputs for part in self.parts()))
+        return found | {"labels"} if any(part.needs_labels for part in self.parts()) else found
 
     @abstractmethod
     def stop_rounds(self, trajectories: Trajectories) -> Stops:

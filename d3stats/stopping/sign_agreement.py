@@ -51,6 +51,7 @@ class SignAgreement(Rule):
     patience: int = 2
 
     name: ClassVar[str] = "sign_agreement"
+    inputs: ClassVar[frozenset[str]] = frozenset({"scores"})
     citation: ClassVar[str] = (
         "the advocates paper before D3 (Optimal Architectures for Judging LLM Outputs Using LLMs), "
         "3.2 and Algorithm 2"

@@ -66,6 +66,7 @@ class TokenBudget(Rule):
     next_round_max: float | None = None
 
     name: ClassVar[str] = "token_budget"
+    inputs: ClassVar[frozenset[str]] = frozenset({"tokens"})
     citation: ClassVar[str] = (
         "after Harrasse, Bandi and Bandi, Debate, Deliberate, Decide (D3), Algorithm 2, which looks back"
     )

@@ -5,6 +5,7 @@ documents its equations, units and source. What a world *does* is in ``d3stats.s
 agents of a protocol read the same values.
 """
 
+from d3stats.worlds.assembly import Assembly
 from d3stats.worlds.base import PanelWorld, World
 from d3stats.worlds.conformity import Conformity
 from d3stats.worlds.courtroom import Category, Courtroom
@@ -17,6 +18,7 @@ from d3stats.worlds.tokens import Lengths
 from d3stats.worlds.voter import Voter
 
 __all__ = [
+    "Assembly",
     "Category",
     "Conformity",
     "Courtroom",

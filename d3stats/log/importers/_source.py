@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -132,6 +132,50 @@ def mapping(where: str, value: Any, keys: tuple[str, ...]) -> Mapping[str, Any]:
         )
     result: Mapping[str, Any] = value
     return result
+
+
+def flat_text(value: Any, *, decode: bool = False) -> str:
+    r"""Write a cell as one text; several turns of a conversation are numbered, none is "".
+
+    With `decode` a text is the JSON of a list of turns.
+
+    Examples
+    --------
+    >>> flat_text('["Why?", "Are you sure?"]', decode=True)
+    'Turn 1: Why?\n\nTurn 2: Are you sure?'
+    >>> flat_text([{"role": "user", "content": "Why?"}]), flat_text(True)
+    ('Why?', 'true')
+    """
+    if decode and isinstance(value, str):
+        value = json.loads(value)
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (list, tuple)):
+        turns = [flat_text(part.get("content") if isinstance(part, dict) else part) for part in value]
+        numbered = [f"Turn {i}: {turn}" for i, turn in enumerate(turns, start=1) if turn]
+        return "\n\n".join(numbered) if len(turns) > 1 else "".join(turns)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, (bool, dict)) else str(value)
+
+
+def sheet(name: str, content: bytes) -> tuple[list[str], list[Sequence[Any]]]:
+    """Return the header and the rows of a workbook's first sheet; rows without any value are passed over."""
+    from io import BytesIO
+    from zipfile import BadZipFile
+
+    from openpyxl import load_workbook
+    from openpyxl.utils.exceptions import InvalidFileException
+
+    try:
+        book = load_workbook(BytesIO(content), read_only=True, data_only=True)
+    except (BadZipFile, InvalidFileException, KeyError, OSError) as error:
+        raise ValueError(f"{name} must be an Excel workbook; got {error}") from None
+    cells = book.worksheets[0].iter_rows(values_only=True)
+    rows = [tuple(row) for row in cells if any(cell is not None for cell in row)]
+    book.close()
+    shape(name, "a sheet with a header", bool(rows), rows)
+    return [str(cell) for cell in rows[0]], list(rows[1:])
 
 
 def question_id(benchmark: str, text: str) -> str:

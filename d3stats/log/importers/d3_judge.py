@@ -8,11 +8,11 @@ per battle (id, model_a, model_b, prompt, ..., winner_model_a, winner_model_b, w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from d3stats.log.importers._source import files, question_id, shape
+from d3stats.log.importers._source import files, question_id, shape, sheet
 from d3stats.log.schema import Item, Turn, Verdict
 
 NAME = "d3-judge"
@@ -38,7 +38,7 @@ def records(source: Path, *, text: bool = False) -> Iterator[Item | Turn | Verdi
     source : Path
         A folder or an ``.xlsx`` file.
     text : bool
-        Keep the questions.
+        Keep the questions, and the responses of the MT-Bench pairs.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def records(source: Path, *, text: bool = False) -> Iterator[Item | Turn | Verdi
         When a workbook has neither set of columns, or a row has no winner that the format knows.
     """
     for name, content in files(source, "*.xlsx"):
-        header, rows = _rows(name, content)
+        header, rows = sheet(name, content)
         if set(_JUDGMENTS) <= set(header):
             yield from _judgments(name, [[row[header.index(c)] for c in _JUDGMENTS] for row in rows], text)
         elif set(_BATTLES) <= set(header):
@@ -55,24 +55,6 @@ def records(source: Path, *, text: bool = False) -> Iterator[Item | Turn | Verdi
             raise ValueError(
                 f"{name} must have the columns {', '.join(_JUDGMENTS)} or {', '.join(_BATTLES)}; got {header}"
             )
-
-
-def _rows(name: str, content: bytes) -> tuple[list[str], list[Sequence[Any]]]:
-    from io import BytesIO
-    from zipfile import BadZipFile
-
-    from openpyxl import load_workbook
-    from openpyxl.utils.exceptions import InvalidFileException
-
-    try:
-        book = load_workbook(BytesIO(content), read_only=True, data_only=True)
-    except (BadZipFile, InvalidFileException, KeyError, OSError) as error:
-        raise ValueError(f"{name} must be an Excel workbook; got {error}") from None
-    sheet = book.worksheets[0]
-    rows = [row for row in sheet.iter_rows(values_only=True) if any(cell is not None for cell in row)]
-    book.close()
-    shape(name, "a sheet with a header", bool(rows), rows)
-    return [str(cell) for cell in rows[0]], [tuple(row) for row in rows[1:]]
 
 
 def _judgments(name: str, rows: list[list[Any]], text: bool) -> Iterator[Item | Turn]:
@@ -90,6 +72,7 @@ def _judgments(name: str, rows: list[list[Any]], text: bool) -> Iterator[Item | 
                 log=f"mt-bench: {repeats[pair]} judgments",
                 protocol="pairwise",
                 text=pair[0] if text else None,
+                candidates=pair[1:] if text else None,
             )
         judged[pair] = judged.get(pair, 0) + 1
         yield Turn(

@@ -15,7 +15,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from d3stats.log.importers._source import files, json_of, mapping, points, sequence, shape, stem, text_of
+from d3stats.log.importers._source import (
+    files,
+    flat_text,
+    json_of,
+    mapping,
+    points,
+    sequence,
+    shape,
+    stem,
+    text_of,
+)
 from d3stats.log.schema import Item, Turn, Verdict
 
 NAME = "llmbar"
@@ -42,7 +52,7 @@ def records(source: Path, *, text: bool = False) -> Iterator[Item | Turn | Verdi
     source : Path
         A folder, a ``SUBSET__JUDGE__STRATEGY.json`` file, or a CSV (may be gzipped).
     text : bool
-        Keep the judges' texts (raw files only).
+        Keep the inputs, the outputs and the judges' texts (raw files only).
 
     Raises
     ------
@@ -76,7 +86,7 @@ class _Key:
         self.debate = f"{subset}/{item}/{judge}/{strategy}"
         self.log = f"{judge}/{strategy}"
 
-    def item(self, label: str, text: str | None = None) -> Item:
+    def item(self, label: str, text: str | None = None, candidates: tuple[str, str] | None = None) -> Item:
         return Item(
             debate=self.debate,
             question=self.question,
@@ -85,6 +95,7 @@ class _Key:
             log=self.log,
             protocol="pairwise",
             text=text,
+            candidates=candidates,
         )
 
     def turn(
@@ -109,7 +120,12 @@ class _Key:
 
 def _from_raw(where: str, value: Any, key: _Key, text: bool) -> Iterator[Item | Turn]:
     entry = mapping(where, value, ("input", "label", "results"))
-    yield key.item(_answer(f"{where}, label", entry["label"]), str(entry["input"]) if text else None)
+    kept = text and {"output_1", "output_2"} <= set(entry)
+    yield key.item(
+        _answer(f"{where}, label", entry["label"]),
+        str(entry["input"]) if text else None,
+        (flat_text(entry["output_1"]), flat_text(entry["output_2"])) if kept else None,
+    )
     steps = [
         mapping(f"{where}, step {i}", step, tuple(ORDERS.values()))
         for i, step in enumerate(sequence(f"{where}, results", entry["results"]), start=1)

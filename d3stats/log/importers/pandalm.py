@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from d3stats.log.importers._source import files, json_of, mapping, question_id, shape, string
+from d3stats.log.importers._source import files, flat_text, json_of, mapping, question_id, shape, string
 from d3stats.log.schema import Item, Turn, Verdict
 
 NAME = "pandalm"
@@ -24,7 +24,7 @@ NOTES = (
     "the question is the instruction with its input: 170 questions, so 999 debates are not 999 clusters",
 )
 
-ANSWERS = ("0", "1", "2")
+ANSWERS = ("1", "2", "0")
 HUMANS = ("annotator1", "annotator2", "annotator3")
 _HUMAN_FILE = "testset-v1.json"
 _JUDGES = {
@@ -42,7 +42,7 @@ def records(source: Path, *, text: bool = False) -> Iterator[Item | Turn | Verdi
     source : Path
         The folder of the three files; a judge's file may be absent, the humans' may not.
     text : bool
-        Keep the instructions and the judges' reasons.
+        Keep the instructions, the responses and the judges' reasons.
 
     Raises
     ------
@@ -78,6 +78,7 @@ def _debate(
         log=string(f"{where}, cmp_key", entry["cmp_key"]),
         protocol="pairwise",
         text=asked if text else None,
+        candidates=_responses(entry) if text else None,
     )
     for human, vote in humans.items():
         yield Turn(debate=debate, round=1, agent=human, role="human", vote=vote)
@@ -95,6 +96,12 @@ def _debate(
                 model=judge,
                 text=str(given.get(reason, "")) if text else None,
             )
+
+
+def _responses(entry: Mapping[str, Any]) -> tuple[str, str] | None:
+    if "response1" not in entry or "response2" not in entry:
+        return None
+    return flat_text(entry["response1"]), flat_text(entry["response2"])
 
 
 def _by_index(name: str, content: bytes) -> dict[int, Mapping[str, Any]]:

@@ -1,0 +1,245 @@
+"""One call over the wire: what came back, or why nothing did. The only file that imports ``openai``.
+
+Errors of the client are turned into values here and go no further: they hold the request with its headers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
+
+from d3stats.agents.live.pace import seconds_asked
+from d3stats.agents.request import Refused
+from d3stats.log._visible import visible
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+__all__ = ["Failed", "Got", "Transport", "where"]
+
+HOSTED = "https://api.openai.com/v1"
+
+Cost = Literal["none", "unknown"]
+"""Whether a failed attempt may have been charged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Got:
+    """A reply of the server, of the right form; `content` None where there was none.
+
+    Tokens are None where the server did not say.
+    """
+
+    content: str | None
+    refusal: str | None
+    finish: str | None
+    tokens_in: int | None
+    tokens_out: int | None
+    model: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """An attempt without a reply.
+
+    Attributes
+    ----------
+    error : str
+        ``"timeout"``, ``"connection"``, ``"rate_limited"``, ``"server_error"``, ``"bad_request"``,
+        ``"refused_content"``, ``"empty"``.
+    cost : {"none", "unknown"}
+    again : bool
+        Whether another attempt may go better.
+    wait : float or None
+        Seconds that the server asks to wait.
+    message : str
+        The server's words, on one line, without the key.
+    """
+
+    error: str
+    cost: Cost
+    again: bool
+    message: str = ""
+    wait: float | None = None
+    status: int | None = None
+
+
+def where(base_url: str) -> str:
+    """Return a URL without user, password, query and fragment, to be shown.
+
+    Examples
+    --------
+    >>> where("https://me:secret@host:8000/v1?key=secret")
+    'https://host:8000/v1'
+    """
+    parts = urlsplit(base_url)
+    host = parts.hostname or ""
+    host = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{host}{'' if parts.port is None else f':{parts.port}'}{parts.path}"
+
+
+class Transport:
+    """Calls to one server; an asynchronous context manager.
+
+    Parameters
+    ----------
+    base_url : str
+    key_env : str
+        The environment variable that holds the key, if there is one.
+    timeout : float
+        Seconds that one attempt may take in all.
+
+    Raises
+    ------
+    Refused
+        On entry, when the key in the environment cannot be one.
+    """
+
+    def __init__(self, base_url: str, key_env: str, timeout: float) -> None:
+        self.base_url, self.key_env, self.timeout = base_url, key_env, timeout
+        self._client: AsyncOpenAI | None = None
+        self._raw: Any = None
+
+    async def open(self) -> None:
+        """Make the client; opens no connection."""
+        try:
+            import httpx2
+            import openai
+        except ImportError:
+            raise Refused("a live agent needs openai >= 3; got none (pip install 'd3stats[live]')") from None
+        self._raw = httpx2.Response
+        self._client = openai.AsyncOpenAI(
+            api_key=self._key() or "none",
+            base_url=self.base_url,
+            max_retries=0,
+            timeout=httpx2.Timeout(self.timeout, connect=min(self.timeout, 10.0), pool=None),
+        )
+
+    async def close(self) -> None:
+        """Close all connections."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    def _key(self) -> str | None:
+        key = os.environ.get(self.key_env, "").strip()
+        # A key with a blank or a line end would end up in an error message of the HTTP library.
+        if not re.fullmatch(r"[!-~]*", key):
+            raise Refused(
+                f"the key in {self.key_env} must be printable ASCII without blanks; got something else (not shown)"
+            )
+        return key or None
+
+    @property
+    def has_key(self) -> bool:
+        """Whether the environment holds a key."""
+        return self._key() is not None
+
+    async def chat(self, body: dict[str, Any], trace: str) -> Got | Failed:
+        """Make one attempt at a chat call; never raises for what a server or a network does."""
+        given = await self._call("POST", "/chat/completions", body, trace)
+        return given if isinstance(given, Failed) else _got(given)
+
+    async def models(self) -> list[str] | Failed:
+        """Return the names of the models that the server lists; none where it has no such list."""
+        given = await self._call("GET", "/models", None, "")
+        if isinstance(given, Failed):
+            return given
+        listed = given.get("data") if isinstance(given, dict) else None
+        return [str(entry["id"]) for entry in listed or [] if isinstance(entry, dict) and "id" in entry]
+
+    async def _call(self, method: str, path: str, body: dict[str, Any] | None, trace: str) -> Any:
+        import openai
+
+        client = self._client
+        if client is None:
+            raise RuntimeError("a live agent must be entered (async with agent) before it is asked")
+        headers = {"X-Client-Request-Id": trace} if trace else {}
+        error: Exception
+        try:
+            # In all, not between two bytes: a server that trickles would hold a debate for ever.
+            async with asyncio.timeout(self.timeout):
+                if method == "GET":
+                    response = await client.get(path, cast_to=self._raw)
+                else:
+                    response = await client.post(
+                        path, cast_to=self._raw, body=body, options={"headers": headers}
+                    )
+            return json.loads(response.content)
+        except (openai.APIError, TimeoutError, ValueError) as caught:
+            error = caught
+        # Outside of the handler: nothing that is raised later carries the client's error along.
+        return self._failed(error)
+
+    def _failed(self, error: Exception) -> Failed:
+        import openai
+
+        cause = type(error.__cause__).__name__
+        if isinstance(error, openai.APIStatusError):
+            return self._status(error)
+        if isinstance(error, (openai.APITimeoutError, TimeoutError)):
+            return Failed("timeout", "none" if cause in ("ConnectTimeout", "PoolTimeout") else "unknown", True)
+        if isinstance(error, openai.APIError):
+            cost: Cost = "none" if cause in ("ConnectError", "UnsupportedProtocol") else "unknown"
+            return Failed("connection", cost, True, cause)
+        return Failed("server_error", "unknown", True, "the body is no JSON")
+
+    def _status(self, error: Any) -> Failed:
+        status: int = error.status_code
+        words = self.clean(str(error.message))
+        wait = seconds_asked({name.lower(): value for name, value in error.response.headers.items()})
+        if status == 429 and error.code == "insufficient_quota":
+            return Failed("refused", "none", False, words, None, 402)
+        if status in (408, 409, 429) or status >= 500:
+            kind = {408: "timeout", 429: "rate_limited"}.get(status, "server_error")
+            return Failed(kind, "none", True, words, wait, status)
+        if status in (401, 402, 403, 404):
+            return Failed("refused", "none", False, words, None, status)
+        kind = "refused_content" if error.code in ("content_filter", "content_policy_violation") else "bad_request"
+        return Failed(kind, "none", False, words, None, status)
+
+    def clean(self, words: str) -> str:
+        """Return a server's words on one line, without the key, to be shown."""
+        secrets = [self._key(), *urlsplit(self.base_url).query.replace("=", "&").split("&")]
+        for secret in secrets:
+            if secret and len(secret) >= 6:
+                words = words.replace(secret, "[not shown]")
+        return " ".join(visible(words).split())[:300]
+
+
+def _got(value: Any) -> Got | Failed:
+    usage = value.get("usage") if isinstance(value, dict) else None
+    tokens_in, tokens_out = _tokens(usage)
+    try:
+        choice = value["choices"][0]
+        message = choice["message"]
+        content, refusal, finish = message.get("content"), message.get("refusal"), choice.get("finish_reason")
+    except (KeyError, IndexError, TypeError, AttributeError):
+        content = refusal = finish = None
+    model = value.get("model") if isinstance(value, dict) else None
+    return Got(
+        content if isinstance(content, str) else None,
+        refusal if isinstance(refusal, str) and refusal else None,
+        finish if isinstance(finish, str) else None,
+        tokens_in,
+        tokens_out,
+        model if isinstance(model, str) and model else None,
+    )
+
+
+def _tokens(usage: Any) -> tuple[int | None, int | None]:
+    """Return prompt and completion tokens; what a total has beyond them was thought, and is paid like what is said."""
+    if not isinstance(usage, dict):
+        return None, None
+    prompt, completion, total = (
+        value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**12 else None
+        for value in (usage.get("prompt_tokens"), usage.get("completion_tokens"), usage.get("total_tokens"))
+    )
+    if prompt is not None and completion is not None and total is not None:
+        completion = max(completion, total - prompt)
+    return prompt, completion

@@ -1,0 +1,290 @@
+"""Everybody in any debate, with the same eyes: the agents of :class:`~d3stats.worlds.Assembly`.
+
+What an agent says carries its reading of the pair ("lean 3.21") and how many words it takes to read, so others
+perceive what the protocol lets them see and nothing else. Advocates and aggregators are the courtroom's.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from statistics import fmean
+from typing import ClassVar
+
+import numpy as np
+
+from d3stats.agents.request import Refused, Reply, Request, Rubric, Size
+from d3stats.agents.synthetic.base import (
+    Stream,
+    SyntheticAgent,
+    SyntheticItem,
+    synthetic_agent,
+    synthetic_items,
+    tell,
+    told,
+)
+from d3stats.agents.synthetic.courtroom import CourtAgent, Heard, heard_by_round
+from d3stats.simulate._court_tokens import TOKENS_PER_WORD
+from d3stats.simulate.courtroom import juror_error, marks
+from d3stats.worlds.assembly import Assembly
+
+__all__ = ["AssemblyAgent"]
+
+Scores = dict[str, dict[str, float]]
+
+COURT = ("argue", "aggregate")
+ALONE = ("judge", "vote", "review")
+TALK = (
+    "referee",
+    "answer",
+    "affirm",
+    "oppose",
+    "moderate",
+    "solve",
+    "synthesise",
+    "criticise",
+    "evaluate",
+    "discuss",
+)
+
+_ASKED_TWICE = re.compile(r", \S+ first$")
+
+JUDGES_TOP = 20
+"""A rubric that goes up to here is a judge's; its marks are the courtroom's."""
+
+
+class AssemblyAgent(SyntheticAgent[Assembly]):
+    """Everybody in a debate of an assembly; the law is in :class:`~d3stats.worlds.Assembly`.
+
+    An agent asked twice, "judge, A first" and "judge, B first", is one and the same, and misreads a question in the same
+    way both times.
+
+    Parameters
+    ----------
+    world : Assembly
+    seed : int
+
+    Examples
+    --------
+    >>> from d3stats.protocols import play_sync
+    >>> from d3stats.protocols.single_judge import SingleJudge
+    >>> world = Assembly()
+    >>> item = synthetic_items(world, 1, seed=3)[0]
+    >>> play_sync(SingleJudge(), item.case("d1"), AssemblyAgent(world, seed=3)).reason
+    'one_round'
+    """
+
+    acts: ClassVar[tuple[str, ...]] = (*COURT, *ALONE, *TALK, "summarise", "assign")
+
+    def __init__(self, world: Assembly, seed: int = 0) -> None:
+        super().__init__(world, seed)
+        self.court = CourtAgent(world.court, seed)
+        self._standing = lru_cache(maxsize=65536)(self._normal_of)
+
+    def _normal_of(self, *names: str) -> float:
+        return self.streams.of(*names).normal()
+
+    def reply(self, request: Request) -> Reply:
+        """Answer a request at once."""
+        if not request.case.sides:
+            raise Refused(f"case must have two candidates in this world; got none in {request.case.debate!r}")
+        if request.act in COURT:
+            return replace(self.court.reply(request), model=self.model)
+        stream = self.call(request, request.act)
+        if request.act in ALONE or request.act in TALK:
+            return self._read(request, stream)
+        if request.act == "summarise":
+            heard = self._heard(request)
+            return self._say(request, stream, {} if not heard else {"lean": fmean(heard)})
+        if request.act == "assign":
+            return self._assign(request, stream)
+        raise self.refuse(request)
+
+    def imagine(self, request: Request, size: Size, /) -> Reply:
+        """Return a reply of the mean or the greatest length, without vote or scores."""
+        if request.act in COURT:
+            return replace(self.court.imagine(request, size), model=self.model)
+        kept = 1 - self.world.court.slack / 2 if size == "typical" else 1.0
+        shown, filed = (kept * words for words in self._lengths(request))
+        sent, written = TOKENS_PER_WORD * self._prompt(request), TOKENS_PER_WORD * (shown + filed)
+        if size == "longest":
+            sent, written = math.ceil(sent), math.ceil(written)
+        text = tell(shown, reasons=filed) if request.act == "judge" else tell(shown)
+        if request.act == "assign":
+            text = "\n".join([tell(kept * self.world.expert_words)] * request.slot.listed)
+        return Reply(text, tokens_in=round(sent), tokens_out=round(written), model=self.model)
+
+    def reading(self, request: Request, heard: Mapping[int, Heard], noise: float) -> float:
+        """Return how much better A looks to this agent, in points, its errors included.
+
+        Parameters
+        ----------
+        request : Request
+        heard : mapping of int to Heard
+            The arguments that count, by round; empty for the bare answers.
+        noise : float
+            The call's own standard normal error.
+        """
+        world, question = self.world, request.case.question
+        talked = 0
+        if world.reveals == "talk":
+            talked = max((m.round for m in request.seen if "lean" in told(m.text).facts), default=0)
+        if heard:
+            seen = fmean(
+                fmean(world.shown(max(int(feedback) + 1, talked)) for feedback in at.feedback)
+                for at in heard.values()
+            )
+            argued = fmean(at.strength[0] - at.strength[1] for at in heard.values())
+        else:
+            seen, argued = world.shown(talked), 0.0
+        own = self._standing("juror", question, _ASKED_TWICE.sub("", request.agent))
+        if world.diversity < 1:
+            alike = self._standing("persona", question)
+            own = math.sqrt(1 - world.diversity) * alike + math.sqrt(world.diversity) * own
+        error = juror_error(world.court, self._standing("jury", question), own, noise)
+        return float(self.court.item(question).gap * seen + argued + self.court.bias(request) + error)
+
+    def _read(self, request: Request, stream: Stream) -> Reply:
+        """Read the pair, and say what the act asks for: a vote, scores, a lean."""
+        world, slot, (a, b) = self.world, request.slot, request.case.sides
+        argued = heard_by_round(request.seen, request.case.sides, world.court.temperature)
+        if request.act == "judge":
+            argued = {n: at for n, at in argued.items() if n == request.round}
+        lean = self.reading(request, argued, stream.normal())
+        if request.act in TALK:
+            lean = self._after_talk(request, lean)
+        scores = None
+        if slot.rubric is not None:
+            if request.act == "evaluate":
+                scores = self._verdict_on_solution(request, slot.rubric, lean, stream)
+            else:
+                scores = self._marks(slot.rubric, lean, argued, (a, b), stream)
+        passed = slot.may_pass and abs(lean) < world.decide_at
+        vote = (a if lean > 0 else b) if slot.wants_vote and not passed else None
+        return self._say(request, stream, {"lean": lean}, vote, scores)
+
+    def _heard(self, request: Request) -> list[float]:
+        """Return the latest lean of everybody else who can be heard."""
+        latest: dict[str, float] = {}
+        for message in request.seen:
+            lean = told(message.text).facts.get("lean")
+            if lean is not None and message.speaker not in (request.agent, request.role):
+                latest[message.speaker] = lean
+        return list(latest.values())
+
+    def _after_talk(self, request: Request, lean: float) -> float:
+        heard, w = self._heard(request), self.world.conformity
+        if heard:
+            lean = (1 - w) * lean + w * fmean(heard)
+        if request.act == "oppose":
+            proposed = self._lean_of(request, "affirmative")
+            if proposed is not None:
+                lean -= math.copysign(self.world.contrariness, proposed)
+        return lean
+
+    def _lean_of(self, request: Request, speaker: str) -> float | None:
+        said = (told(m.text).facts.get("lean") for m in reversed(request.seen) if m.speaker == speaker)
+        return next((lean for lean in said if lean is not None), None)
+
+    def _marks(
+        self, rubric: Rubric, lean: float, argued: Mapping[int, Heard], sides: tuple[str, str], stream: Stream
+    ) -> Scores:
+        world, court, n = self.world, self.world.court, len(rubric.criteria)
+        if rubric.high == JUDGES_TOP:
+            level = fmean(fmean(at.strength) for at in argued.values()) if argued else 0.0
+            merit = np.array([[level + lean / 2], [level - lean / 2]])
+            errors = np.array(stream.normals(2 + 2 * n))
+            given = marks(court, merit, errors[:2, None], errors[2:].reshape(2, n)).tolist()
+        else:
+            level = rubric.low + (rubric.high - rubric.low) * (court.base - 1) / (JUDGES_TOP - 1)
+            half = lean / (2 * n * world.points_per_mark)
+            given = [
+                [float(round(level + way * half + world.mark_noise * z)) for z in stream.normals(n)]
+                for way in (1, -1)
+            ]
+        return {
+            side: dict(zip(rubric.criteria, (min(max(x, rubric.low), rubric.high) for x in row), strict=True))
+            for side, row in zip(sides, given, strict=True)
+        }
+
+    def _verdict_on_solution(self, request: Request, rubric: Rubric, lean: float, stream: Stream) -> Scores:
+        """Say for each side of the rubric whether the solution is right: its lowest or its highest mark."""
+        world, solution = self.world, self._lean_of(request, "solver")
+        toward = -math.inf if solution is None else math.copysign(lean, lean * solution)
+        at = (toward - world.accept_at) / world.accept_scale
+        right = stream.uniform() < (1 / (1 + math.exp(-at)) if at > -700 else 0.0)
+        mark = float(rubric.high if right else rubric.low)
+        return {side: dict.fromkeys(rubric.criteria, mark) for side in rubric.sides}
+
+    def _assign(self, request: Request, stream: Stream) -> Reply:
+        words = [self._long(self.world.expert_words, stream) for _ in range(request.slot.listed)]
+        return self._done(request, stream, "\n".join(map(tell, words)), sum(words))
+
+    def _say(
+        self,
+        request: Request,
+        stream: Stream,
+        facts: Mapping[str, float],
+        vote: str | None = None,
+        scores: Scores | None = None,
+    ) -> Reply:
+        shown, filed = (self._long(words, stream) for words in self._lengths(request))
+        # Feedback to advocates is by its length alone: they are not to argue by what the judge leans to.
+        text = tell(shown, reasons=filed) if request.act == "judge" else tell(shown, **facts)
+        return self._done(request, stream, text, shown + filed, vote, scores)
+
+    def _done(
+        self,
+        request: Request,
+        stream: Stream,
+        text: str,
+        words: float,
+        vote: str | None = None,
+        scores: Scores | None = None,
+    ) -> Reply:
+        return Reply(
+            text,
+            vote,
+            scores,
+            tokens_in=stream.rounded(TOKENS_PER_WORD * self._prompt(request)),
+            tokens_out=stream.rounded(TOKENS_PER_WORD * words),
+            model=self.model,
+        )
+
+    def _long(self, longest: float, stream: Stream) -> float:
+        return longest * (1 - self.world.court.slack * stream.uniform())
+
+    def _lengths(self, request: Request) -> tuple[float, float]:
+        """Return the most words of a reply that others read, and of what is only filed."""
+        world, court = self.world, self.world.court
+        if request.act == "judge":
+            # Feedback to two sides, where another round may come.
+            return (2 * court.feedback_words if request.rounds > 1 else 0.0), court.reasons_words
+        if request.act in ("vote", "review", "answer"):
+            return court.rationale_words, 0.0
+        if request.act == "summarise":
+            return world.summary_words, 0.0
+        if request.act == "assign":
+            return world.expert_words * request.slot.listed, 0.0
+        if request.act in TALK:
+            return world.reply_words, 0.0
+        raise self.refuse(request)
+
+    def _prompt(self, request: Request) -> float:
+        read = sum(told(line).words for m in request.seen for line in m.text.splitlines())
+        return self.court.item(request.case.question).words + read
+
+
+@synthetic_agent.register
+def assembly_agent(world: Assembly, seed: int = 0) -> AssemblyAgent:
+    """Return everybody in the debates of an assembly."""
+    return AssemblyAgent(world, seed)
+
+
+@synthetic_items.register
+def assembly_items(world: Assembly, n: int, seed: int = 0, *, first: int = 0) -> list[SyntheticItem]:
+    """Return the items of the assembly's court."""
+    return synthetic_items(world.court, n, seed, first=first)

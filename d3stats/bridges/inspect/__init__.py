@@ -1,0 +1,9 @@
+"""Inspect (inspect_ai): its evaluation logs as debate logs, and stopping rules for its early-stopping hook.
+
+Needs the extra ``d3stats[inspect]``; inspect_ai is imported when a log is read or an epoch is left out, not before.
+"""
+
+from d3stats.bridges.inspect.early_stopping import InspectStopping
+from d3stats.bridges.inspect.records import read_inspect_log, write_debate_log
+
+__all__ = ["InspectStopping", "read_inspect_log", "write_debate_log"]

@@ -1,0 +1,216 @@
+"""Any stopping rule of this package as an early-stopping manager of Inspect.
+
+Inspect asks a manager before every epoch of a sample and tells it the scores of every epoch that is over. So an
+epoch is a vote, and a sample's further epochs are left out once the rule fires.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from d3stats._check import choice, integer, number
+from d3stats.bridges.inspect.votes import Canonical, chosen_scorer, vote_of
+from d3stats.stopping import Round, Rule, StoppingRule
+from d3stats.trajectories import MISSING
+
+if TYPE_CHECKING:
+    from inspect_ai.dataset import Sample
+    from inspect_ai.log import EvalSpec
+    from inspect_ai.scorer import SampleScore
+    from inspect_ai.util import EarlyStop
+
+__all__ = ["InspectStopping"]
+
+
+class InspectStopping:
+    """Stop a sample's further epochs once a rule fires over its votes so far.
+
+    Give it to a task: ``Task(..., epochs=40, early_stopping=InspectStopping(SPRT(0.7)))``. One manager serves one
+    running task, because Inspect does not say which task it asks for.
+
+    Parameters
+    ----------
+    rule : Rule
+        Sees votes only: neither the target nor the score, nor tokens, which the interface does not tell.
+    scorer : str, optional
+        Whose answers are the votes; it may be left out where there is one scorer.
+    votes : {"answer", "grade"}
+        "answer": the answer that the scorer read. "grade": whether it was correct; then the rule knows the truth,
+        which fits a question such as "is this solved often enough", and is no stopping rule for unlabelled use.
+    canonical : function of str to (str or None), optional
+        Gives equal answers one form; None for what is no answer.
+    panel : int
+        How many epochs make a round. A rule that looks at one round's votes, such as unanimity, needs several; a
+        rule that adds up all votes takes 1.
+    wait : float
+        The most seconds that an epoch waits for the sample's earlier ones. Inspect starts as many epochs at once
+        as it is allowed to, so without waiting (0) epochs are started that the rule would have saved. An epoch
+        that is not heard of by then (it failed and was not scored) counts as a missing vote. While it waits an
+        epoch occupies one of the run's ``max_samples`` places.
+
+    Notes
+    -----
+    Votes go to the rule in the order of the epochs, not of their arrival: quick answers do not count first, and
+    with enough `wait` the same votes stop at the same epoch whatever the concurrency.
+
+    Examples
+    --------
+    >>> from d3stats.stopping import Unanimity
+    >>> manager = InspectStopping(Unanimity(), panel=3)
+    >>> manager.name
+    'd3stats unanimity, rounds of 3'
+    """
+
+    def __init__(
+        self,
+        rule: Rule,
+        *,
+        scorer: str | None = None,
+        votes: Literal["answer", "grade"] = "answer",
+        canonical: Canonical | None = None,
+        panel: int = 1,
+        wait: float = 300.0,
+    ) -> None:
+        if not isinstance(rule, StoppingRule):
+            raise TypeError(f"rule must be a stopping rule; got {rule!r}")
+        if not isinstance(rule, Rule):
+            raise TypeError(f"rule must decide sample by sample; got {rule}, which needs a whole batch")
+        if rule.needs_labels:
+            raise ValueError(f"rule must not need the right answers; got {rule}")
+        choice("votes", votes, ("answer", "grade"))
+        self.rule, self.scorer, self.votes, self.canonical = rule, scorer, votes, canonical
+        self.panel = integer("panel", panel, minimum=1)
+        self.wait = number("wait", wait, minimum=0)
+        self._running = False
+        self._samples: dict[str | int, _Votes] = {}
+        self._scorer = ""
+        self._epochs = 0
+
+    @property
+    def name(self) -> str:
+        """What the manager is called in Inspect's log."""
+        rounds = f", rounds of {self.panel}" if self.panel > 1 else ""
+        return f"d3stats {self.rule}{rounds}"
+
+    async def start_task(self, task: EvalSpec, samples: Sequence[Sample], epochs: int) -> str:
+        """Register the samples.
+
+        Raises
+        ------
+        RuntimeError
+            When another task that this manager serves is still running.
+        ValueError
+            When the scorer is not clear.
+        """
+        if self._running:
+            raise RuntimeError(
+                "a manager must serve one task at a time; got a second task: give each its own"
+            )
+        self._scorer = chosen_scorer([one.name for one in task.scorers or ()], self.scorer)
+        self._running, self._epochs = True, epochs
+        self._samples = {_id(sample): _Votes(self.rule, self.panel) for sample in samples}
+        return self.name
+
+    async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
+        """Say whether an epoch is left out, once the sample's earlier ones have been heard."""
+        seen = self._samples.setdefault(id, _Votes(self.rule, self.panel))
+        if self.wait > 0 and not seen.stopped:
+            await self._hear(seen, epoch)
+        if not seen.stopped:
+            return None
+        from inspect_ai.util import EarlyStop
+
+        seen.saved += 1
+        return EarlyStop(id=id, epoch=epoch, reason=seen.reason, metadata={"after_epoch": seen.after})
+
+    async def complete_sample(self, id: str | int, epoch: int, scores: Mapping[str, SampleScore]) -> None:
+        """Take an epoch's vote."""
+        seen = self._samples.setdefault(id, _Votes(self.rule, self.panel))
+        found = scores.get(self._scorer)
+        vote = None
+        if found is not None:
+            vote, _ = vote_of(found.score, reading=self.votes, canonical=self.canonical)
+        seen.take(epoch, vote)
+
+    async def complete_task(self) -> dict[str, Any]:
+        """Return what is written to Inspect's log."""
+        self._running = False
+        every = self._samples.values()
+        return {
+            "rule": str(self.rule),
+            "citation": self.rule.citation,
+            "votes": self.votes,
+            "panel": self.panel,
+            "wait": self.wait,
+            "samples": len(self._samples),
+            "samples_stopped": sum(seen.stopped for seen in every),
+            "epochs_planned": self._epochs * len(self._samples),
+            "epochs_saved": sum(seen.saved for seen in every),
+            "votes_missing": sum(vote is None for seen in every for vote in seen.heard.values()),
+            "votes_after_the_stop": sum(seen.late for seen in every),
+        }
+
+    async def _hear(self, seen: _Votes, epoch: int) -> None:
+        import anyio
+
+        with anyio.move_on_after(self.wait):
+            while not seen.stopped and seen.next < epoch:
+                seen.news = seen.news or anyio.Event()
+                await seen.news.wait()
+        for lost in range(seen.next, epoch):
+            seen.take(lost, None)
+
+
+@dataclass
+class _Votes:
+    """One sample's votes, handed to the rule in the order of their epochs."""
+
+    rule: Rule
+    panel: int
+    next: int = 1
+    after: int = 0
+    reason: str | None = None
+    saved: int = 0
+    late: int = 0
+    heard: dict[int, str | None] = field(default_factory=dict)
+    news: Any = None
+
+    def __post_init__(self) -> None:
+        self._state = self.rule.start()
+        self._codes: dict[str, int] = {}
+
+    @property
+    def stopped(self) -> bool:
+        return self.after > 0
+
+    def take(self, epoch: int, vote: str | None) -> None:
+        if epoch in self.heard:
+            # Given up as missing before it came, or run a second time.
+            self.late += 1
+            return
+        self.heard[epoch] = vote
+        self.late += self.stopped
+        while self.next in self.heard:
+            self.next += 1
+            if not self.stopped and (self.next - 1) % self.panel == 0:
+                self._close()
+        if self.news is not None:
+            self.news.set()
+            self.news = None
+
+    def _close(self) -> None:
+        last = self.next - 1
+        texts = tuple(self.heard[epoch] for epoch in range(last - self.panel + 1, last + 1))
+        codes = tuple(
+            MISSING if text is None else self._codes.setdefault(text, len(self._codes)) for text in texts
+        )
+        decision = self._state.update(Round(last // self.panel, codes, self.panel, texts=texts))
+        if decision.stop:
+            self.after, self.reason = last, decision.reason
+
+
+def _id(sample: Sample) -> str | int:
+    # Inspect numbers samples without an id, and says 0 where it has not.
+    return 0 if sample.id is None else sample.id

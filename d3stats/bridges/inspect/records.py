@@ -1,0 +1,308 @@
+"""Inspect's evaluation logs as debate logs: epochs are votes of a panel, or debates of their own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from d3stats._check import choice, integer
+from d3stats.bridges.inspect.votes import (
+    GRADES,
+    READINGS,
+    Canonical,
+    Reading,
+    chosen_scorer,
+    label_of,
+    letters_of,
+    tokens_of,
+    vote_of,
+)
+from d3stats.log.importers import ImportSummary
+from d3stats.log.schema import Item, Turn, Verdict
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalLog, EvalSample
+
+__all__ = ["Epochs", "read_inspect_log", "write_debate_log"]
+
+Epochs = Literal["votes", "debates"]
+EPOCHS = ("votes", "debates")
+ROLE = "panelist"
+_UNREAD = {"messages", "events", "store", "attachments", "timelines"}
+"""Parts of a sample that nothing here looks at; leaving them out saves most of the reading."""
+
+
+def read_inspect_log(
+    path: str | os.PathLike[str],
+    *,
+    epochs: Epochs = "votes",
+    panel: int | None = 1,
+    scorer: str | None = None,
+    votes: Reading = "accepted",
+    canonical: Canonical | None = None,
+    cluster: str | None = None,
+    name: str | None = None,
+    text: bool = False,
+) -> Iterator[Item | Turn | Verdict]:
+    """Yield the records of a debate log from an Inspect log.
+
+    Parameters
+    ----------
+    path : path
+        An Inspect log, ``.eval`` or ``.json``. Read only; of an ``.eval`` file one sample is in memory at a time.
+    epochs : {"votes", "debates"}
+        "votes": a sample is one debate and each of its epochs one vote. "debates": every epoch is a debate of one
+        vote, and the sample is the question that they share.
+    panel : int or None
+        With "votes": how many epochs make a round, in the order of their numbers; None puts all into one round.
+    scorer : str, optional
+        Whose score is read; it may be left out where there is one scorer.
+    votes : {"accepted", "answer", "grade"}
+        What a vote is. "accepted": the answer that the scorer read, and the target's own text where the scorer
+        calls it correct, so that a vote equals the label exactly where the scorer said so. "answer": the answer
+        as it stands. "grade": ``"correct"``, ``"incorrect"`` or ``"partial"``, with the label ``"correct"``; for
+        scorers that leave no short answer.
+    canonical : function of str to (str or None), optional
+        Gives equal answers one form before they are compared, such as
+        :func:`d3stats.log.importers.answers.canonical_number`; None for what is no answer.
+    cluster : str, optional
+        A key of the samples' metadata: what is resampled together. By default the question.
+    name : str, optional
+        Names the log, and begins every debate's identifier; by default task and model.
+    text : bool
+        Keep the question and what was answered.
+
+    Yields
+    ------
+    Item, Turn or Verdict
+        A vote that is not to be had is missing, with an error: ``"sample_error"``, ``"limit_..."``,
+        ``"not_scored"``, ``"no_answer"``, ``"not_a_choice"``, ``"no_grade"``, ``"contradiction"`` (the answer is
+        the target's text and the scorer calls it wrong), or the scorer's own reason. Tokens are those of the
+        sample, all models together, a grader's included. A verdict says why a sample stopped and decides nothing;
+        a sample that was cut off with the run has none.
+
+    Raises
+    ------
+    ImportError
+        When inspect_ai is not installed.
+    FileNotFoundError
+        When there is no such file.
+    ValueError
+        When the file is no Inspect log, holds no samples, or the scorer is not clear.
+
+    Examples
+    --------
+    Two of three epochs agree::
+
+        from d3stats.bridges.inspect import read_inspect_log
+        votes = [record.vote for record in read_inspect_log("logs/gsm8k.eval") if record.type == "turn"]
+        # ['18', '20', '18']
+    """
+    choice("epochs", epochs, EPOCHS)
+    choice("votes", votes, READINGS)
+    seats = None if panel is None else integer("panel", panel, minimum=1)
+    header, samples = _open(Path(path))
+    read = chosen_scorer([one.name for one in header.eval.scorers or ()], scorer)
+    title = name or f"{header.eval.task}, {header.eval.model}"
+    stopped = _early_stops(header)
+    planned = header.eval.config.epochs or 1
+
+    def turn(sample: EvalSample, debate: str, item: Item, at: int) -> Turn:
+        size = seats or planned
+        place = (1, 1) if epochs == "debates" else (at // size + 1, at % size + 1)
+        score = (sample.scores or {}).get(read)
+        vote, error = None, _failed(sample)
+        if score is not None:
+            vote, why = vote_of(
+                score, reading=votes, label=item.label, answers=item.answers, canonical=canonical
+            )
+            error = None if vote is not None else error or why
+        tokens_in, tokens_out = tokens_of(sample.model_usage)
+        return Turn(
+            debate=debate,
+            round=place[0],
+            agent=f"seat {place[1]}",
+            role=ROLE,
+            vote=vote,
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
+            model=sample.output.model or header.eval.model or None,
+            text=sample.output.completion if text else None,
+            error=None if vote is not None else error or "not_scored",
+        )
+
+    found = False
+    for _, group in groupby(samples, key=lambda sample: str(sample.id)):
+        runs = sorted(group, key=lambda sample: sample.epoch)
+        found = True
+        for chunk in [runs] if epochs == "votes" else [[run] for run in runs]:
+            item = _item(chunk[0], header, title, votes, cluster, text, alone=epochs == "debates")
+            yield item
+            turns = [turn(sample, item.debate, item, sample.epoch - 1) for sample in chunk]
+            yield from turns
+            early = stopped.get(str(chunk[0].id))
+            if epochs == "debates":
+                yield Verdict(debate=item.debate, decision=turns[0].vote, round=1, stop_reason="exhausted")
+            elif early is not None or len(chunk) == planned:
+                yield Verdict(
+                    debate=item.debate,
+                    round=max(one.round for one in turns),
+                    stop_reason=early or "exhausted",
+                )
+    if not found:
+        raise ValueError(f"path must hold samples; got none in {str(path)!r} (status {header.status!r})")
+
+
+def write_debate_log(
+    inspect_log: str | os.PathLike[str] | Mapping[str, str | os.PathLike[str]],
+    out: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    **options: Any,
+) -> ImportSummary:
+    """Write Inspect logs as one debate log.
+
+    The log is written beside `out` and moved there when it is complete.
+
+    Parameters
+    ----------
+    inspect_log : path, or mapping of str to path
+        One log, or several with a name each (the ``name`` of :func:`read_inspect_log`).
+    out : path
+        The debate log, ``.jsonl``.
+    overwrite : bool
+        Replace `out` when it exists.
+    **options
+        Of :func:`read_inspect_log`.
+
+    Returns
+    -------
+    ImportSummary
+
+    Raises
+    ------
+    FileExistsError
+        When `out` exists and `overwrite` is false.
+    """
+    from d3stats.log.write import LogWriter
+
+    target = Path(out)
+    if target.exists() and not overwrite:
+        raise FileExistsError(f"out must not exist; got out={str(target)!r}")
+    partial = target.with_name(f".{os.getpid()}.{target.name}")
+    counted = {"item": 0, "turn": 0, "verdict": 0, "missing": 0}
+    try:
+        with LogWriter(partial, source="inspect_ai", fsync="close") as writer:
+            for record in _all(inspect_log, options):
+                writer.write(record)
+                counted[record.type] += 1
+                counted["missing"] += isinstance(record, Turn) and record.vote is None
+        os.replace(partial, target)
+    finally:
+        partial.unlink(missing_ok=True)
+    return ImportSummary(
+        n_items=counted["item"],
+        n_turns=counted["turn"],
+        n_missing_votes=counted["missing"],
+        n_debates=counted["item"],
+        n_verdicts=counted["verdict"],
+    )
+
+
+def _all(
+    logs: str | os.PathLike[str] | Mapping[str, str | os.PathLike[str]], options: Mapping[str, Any]
+) -> Iterator[Item | Turn | Verdict]:
+    if isinstance(logs, Mapping):
+        for name, path in logs.items():
+            yield from read_inspect_log(path, **{**options, "name": name})
+    else:
+        yield from read_inspect_log(logs, **options)
+
+
+def _open(path: Path) -> tuple[EvalLog, Iterable[EvalSample]]:
+    """Return a log's head and its samples, sample by sample and epoch by epoch."""
+    reading = _inspect_log()
+    if not path.exists():
+        raise FileNotFoundError(f"path must exist; got path={str(path)!r}")
+    try:
+        header = reading.read_eval_log(str(path), header_only=True)
+        if path.suffix == ".eval" and header.eval.dataset.sample_ids is not None:
+            return header, reading.read_eval_log_samples(
+                str(path), all_samples_required=False, exclude_fields=_UNREAD
+            )
+        whole = reading.read_eval_log(str(path))
+    except Exception as error:
+        # Whatever the reader stumbles over (zip, JSON, schema), the user gets one line.
+        raise ValueError(
+            f"path must be an Inspect log; got path={str(path)!r}, {type(error).__name__}"
+        ) from error
+    return whole, sorted(whole.samples or [], key=_order(whole))
+
+
+def _order(log: EvalLog) -> Any:
+    places = {str(one): at for at, one in enumerate(log.eval.dataset.sample_ids or ())}
+    return lambda sample: (places.get(str(sample.id), len(places)), str(sample.id), sample.epoch)
+
+
+def _inspect_log() -> Any:
+    try:
+        import inspect_ai.log
+    except ImportError as error:
+        raise ImportError(
+            "inspect_ai must be installed to read its logs: pip install 'd3stats[inspect]'"
+        ) from error
+    return inspect_ai.log
+
+
+def _early_stops(log: EvalLog) -> dict[str, str]:
+    summary = None if log.results is None else getattr(log.results, "early_stopping", None)
+    return {} if summary is None else {str(one.id): one.reason or "early_stop" for one in summary.early_stops}
+
+
+def _failed(sample: EvalSample) -> str | None:
+    if sample.error is not None:
+        return "sample_error"
+    return None if sample.limit is None else f"limit_{sample.limit.type}"
+
+
+def _item(
+    sample: EvalSample,
+    log: EvalLog,
+    title: str,
+    votes: Reading,
+    cluster: str | None,
+    text: bool,
+    *,
+    alone: bool,
+) -> Item:
+    label = label_of(sample.target)
+    answers = letters_of(sample.choices, label)
+    if votes == "grade":
+        label, answers = "correct", GRADES
+    together = None if cluster is None else (sample.metadata or {}).get(cluster)
+    if cluster is not None and together is None:
+        raise ValueError(
+            f"cluster must be a key of every sample's metadata; got cluster={cluster!r}, sample {sample.id!r}"
+        )
+    debate = f"{title}: {sample.id}"
+    return Item(
+        debate=f"{debate}, epoch {sample.epoch}" if alone else debate,
+        question=str(sample.id),
+        cluster=None if together is None else str(together),
+        label=label,
+        answers=answers,
+        log=title,
+        protocol=f"inspect {log.eval.task}",
+        text=_asked(sample) if text else None,
+    )
+
+
+def _asked(sample: EvalSample) -> str | None:
+    asked = sample.input
+    said = asked if isinstance(asked, str) else "\n".join(message.text for message in asked)
+    for letter, option in zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", sample.choices or (), strict=False):
+        said += f"\n{letter}) {option}"
+    return said or None

@@ -1,0 +1,164 @@
+"""What a debate still has ahead of it: played on with imagined replies, asking nobody.
+
+The engine behind the budget (the most that the next round and the end can cost), the forecast, and the check that a
+stopping rule has something to look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from d3stats.agents.request import Agent, Case, Reply, Request, Size
+from d3stats.protocols.play import RoundOver, Speak, complete
+from d3stats.protocols.protocol import DebateProtocol
+from d3stats.stopping import Decision, StoppingRule
+
+__all__ = ["Cast", "Imagined", "ahead", "check_rule", "imagined"]
+
+Key = tuple[int, str]
+"""A turn of a debate: its round and its agent."""
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Who plays which role.
+
+    Parameters
+    ----------
+    agents : Agent or mapping of str to Agent
+        One for all roles, or by role, with ``"default"`` for the roles that are not named.
+    """
+
+    agents: Agent | Mapping[str, Agent]
+
+    def __call__(self, role: str) -> Agent:
+        """Return the agent of a role."""
+        if not isinstance(self.agents, Mapping):
+            return self.agents
+        found = self.agents.get(role, self.agents.get("default"))
+        if found is None:
+            raise ValueError(
+                f"agents must have an agent for the role {role!r} or a 'default'; got {', '.join(self.agents)}"
+            )
+        return found
+
+    def model(self, role: str) -> str | None:
+        """Return the model of a role's agent, None when it has none."""
+        model = getattr(self(role), "model", None)
+        return None if model is None else str(model)
+
+    @property
+    def all(self) -> dict[str, Agent]:
+        """The agents by role, ``"default"`` for one that plays all."""
+        return dict(self.agents) if isinstance(self.agents, Mapping) else {"default": self.agents}
+
+
+@dataclass(frozen=True, slots=True)
+class Imagined:
+    """A call that was not made, or a round's end (no request)."""
+
+    request: Request | None
+    reply: Reply | None
+    step: RoundOver | None = None
+
+
+def imagined(agent: Agent, request: Request, size: Size) -> Reply:
+    """Return an agent's imagined reply with everything in it that was asked for.
+
+    A vote that may be withheld is withheld: that goes on longest.
+    """
+    slot = request.slot
+    reply = agent.imagine(request, size)
+    text = reply.text
+    if slot.listed and text:
+        step = max(1, len(text) // slot.listed)
+        text = "\n".join(text[i * step : (i + 1) * step] for i in range(slot.listed))
+    vote = None
+    if slot.wants_vote and not slot.may_pass:
+        vote = slot.answers[0] if slot.answers else "answer"
+    scores = None
+    if slot.rubric is not None:
+        rubric = slot.rubric
+        scores = {side: dict.fromkeys(rubric.criteria, float(rubric.low)) for side in rubric.sides}
+    return complete(request, replace(reply, text=text, vote=vote, scores=scores, error=None))
+
+
+def ahead(
+    protocol: DebateProtocol,
+    case: Case,
+    cast: Callable[[str], Agent],
+    size: Size,
+    *,
+    said: Mapping[Key, Reply] | None = None,
+    continued: int = 0,
+) -> Iterator[Imagined]:
+    """Play a debate on from its record and yield the calls that are ahead of it, and the ends of rounds.
+
+    Parameters
+    ----------
+    protocol, case
+    cast : function of role
+        Whose ``imagine`` is asked.
+    size : {"typical", "longest"}
+    said : mapping, optional
+        Replies that are there already, by round and agent.
+    continued : int
+        The debate goes on after so many rounds and is stopped after the next one.
+    """
+    said = said or {}
+    play = protocol.play(case)
+    send: object = None
+    while True:
+        try:
+            step = play.send(send)
+        except StopIteration:
+            return
+        if isinstance(step, Speak):
+            replies = []
+            for request in step.requests:
+                reply = said.get((request.round, request.agent))
+                if reply is None:
+                    reply = imagined(cast(request.role), request, size)
+                    yield Imagined(request, reply)
+                replies.append(reply)
+            send = tuple(replies)
+        else:
+            yield Imagined(None, None, step)
+            stop = step.ends is not None or step.number > continued
+            send = Decision(stop=stop, reason=(step.ends or "exhausted") if stop else None)
+
+
+def check_rule(
+    protocol: DebateProtocol, rule: StoppingRule, case: Case, cast: Callable[[str], Agent], labelled: bool
+) -> None:
+    """Refuse, before anything is spent, a rule that will have nothing to look at.
+
+    Raises
+    ------
+    ValueError
+        When the rule reads votes, scores or labels that a debate of this protocol does not have after each round.
+    """
+    reads = rule.reads
+    if "labels" in reads and not labelled:
+        raise ValueError(
+            f"rule must not need labels when no item has one; got {rule}, which counts votes for the right "
+            "answer (camp=largest or camp=first counts others: ks:camp=largest)"
+        )
+    if protocol.max_rounds == 1:
+        return
+    ends = [
+        moment.step
+        for moment in ahead(protocol, case, cast, "typical", continued=protocol.max_rounds - 1)
+        if moment.step is not None
+    ]
+    if reads & {"votes", "texts", "labels"} and not all(any(step.votes) for step in ends):
+        how = " (poll=every_round makes it)" if hasattr(protocol, "poll") else ""
+        raise ValueError(
+            f"protocol must poll its voters every round for the rule {rule}, which reads votes; "
+            f"got {protocol}, which does not{how}"
+        )
+    if "scores" in reads and not all(step.scores for step in ends):
+        raise ValueError(
+            f"protocol must score every round for the rule {rule}, which reads scores; got {protocol}, which does not"
+        )

@@ -1,0 +1,130 @@
+"""Two leaves solve, read each other and solve again; a parent sums up (Exchange-of-Thought)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from d3stats._check import probability
+from d3stats.agents.request import Case, Message, Reply, Request
+from d3stats.protocols._talk import ballot, task
+from d3stats.protocols.play import Outcome, Play, round_over, said, speak
+from d3stats.protocols.protocol import DebateProtocol
+from d3stats.stopping import ExchangeOfThought, StoppingRule
+from d3stats.stopping._likeness import alike
+
+__all__ = ["EoT"]
+
+LEAVES = (
+    "You attend to every detail (the role of Kitty).",
+    "You look for unusual ways to a solution (the role of Peter).",
+)
+FIRST = "You are {name}, a student working on a problem. {trait} {task} Go step by step, and end with your answer."
+AGAIN = (
+    "You are {name}, a student working on a problem. {trait} {task} Your solution of the last round and your friend's are "
+    "shown. Examine your friend's critically, say what you would change in it, and need not agree; then give your solution "
+    "step by step as you now see it, and end with your answer."
+)
+SYNTHESISE = (
+    "You are a student who brings together what two friends, leaf 1 and leaf 2, have worked out (the role of Ben). {task} "
+    "Compare their solutions, name the strong and the weak points and where they contradict each other, and give one "
+    "complete answer with the reasons for it."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EoT(DebateProtocol):
+    """Two leaves solve at the same time; in later rounds each reads both solutions of the round before.
+
+    The synthesizer reads both leaves' solutions in every round; its answer of the last round is the decision. The
+    debate ends when the leaves' answers read alike, when both leaves have left, or after the last round. A leaf leaves
+    when its answer reads like its own of the round before: it does not speak again, and its last solution is what others
+    read of it.
+
+    Parameters
+    ----------
+    max_rounds : int
+        The paper's number is 3.
+    similarity, self_similarity : float
+        The ratios of :class:`~d3stats.stopping.ExchangeOfThought` above which two leaves agree and one leaf leaves.
+
+    Notes
+    -----
+    Answers are compared, not whole solutions. Leaving belongs to the protocol and happens under any stopping rule; when
+    both have left, the debate is over ("agents_left"). A leaf that has left casts no vote: in the log and to a rule its
+    seat is empty, and ``ExchangeOfThought`` remembers its answer. The leaves have a role each, ``"leaf 1"`` and
+    ``"leaf 2"``, because a log wants all agents of one role in a round or none. When the synthesizer fails in
+    the last round, there is no decision, though the leaves may agree.
+
+    Examples
+    --------
+    >>> str(EoT(similarity=0.95).rule())
+    'eot:0.95'
+    """
+
+    max_rounds: int = 3
+    similarity: float = 0.85
+    self_similarity: float = 0.9
+
+    name: ClassVar[str] = "eot"
+    citation: ClassVar[str] = (
+        "Yin et al. (2023), arXiv 2312.01823, with the roles and difflib thresholds of a later comparison"
+    )
+    candidates: ClassVar[bool | None] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("similarity", "self_similarity"):
+            object.__setattr__(self, name, probability(name, getattr(self, name)))
+
+    def rule(self) -> StoppingRule:
+        """Return the comparison of answers, with this protocol's thresholds and rounds."""
+        return ExchangeOfThought(self.similarity, self.self_similarity, self.max_rounds)
+
+    def play(self, case: Case) -> Play:
+        """Play one debate."""
+        kept: list[str | None] = [None, None]
+        left = [False, False]
+        solutions: list[tuple[Message, ...]] = [(), ()]
+        number = 0
+        while True:
+            number += 1
+            asked = {
+                i: self._leaf(case, number, i, (*solutions[0], *solutions[1])) for i in (0, 1) if not left[i]
+            }
+            replies = dict(zip(asked, (yield from speak(*asked.values())), strict=True))
+            votes: list[str | None] = [None, None]
+            for i, reply in replies.items():
+                solutions[i] = said(asked[i], reply, asked[i].agent, show=True)
+                votes[i] = reply.vote
+                left[i] = alike(kept[i], reply.vote, self.self_similarity)
+                kept[i] = reply.vote
+            parent: Reply
+            (parent,) = yield from speak(self._synthesizer(case, number, (*solutions[0], *solutions[1])))
+            decision = yield from round_over(number, votes=(*votes, parent.vote))
+            # The rule is asked first: leaves that agree have a consensus, even if both would leave.
+            if decision.stop or all(left):
+                reason = str(decision.reason) if decision.stop else "agents_left"
+                return Outcome(parent.vote, number, reason)
+
+    def _leaf(self, case: Case, number: int, seat: int, seen: tuple[Message, ...]) -> Request:
+        name = f"leaf {seat + 1}"
+        instruction = (FIRST if number == 1 else AGAIN).format(name=name, trait=LEAVES[seat], task=task(case))
+        return Request(
+            case, number, name, name, "solve", instruction, ballot(case, 200), seen, rounds=self.max_rounds
+        )
+
+    def _synthesizer(self, case: Case, number: int, seen: tuple[Message, ...]) -> Request:
+        instruction = SYNTHESISE.format(task=task(case))
+        slot = ballot(case, 200)
+        return Request(
+            case,
+            number,
+            "synthesizer",
+            "synthesizer",
+            "synthesise",
+            instruction,
+            slot,
+            seen,
+            rounds=self.max_rounds,
+        )

@@ -1,0 +1,185 @@
+"""The journal beside a log: what a run was asked to do, and every call that it began and ended.
+
+The log holds what was said; the journal holds what was paid for. Together they let a killed run go on: a call that
+has a turn is never made again; one that was begun and has neither an end nor a turn was in flight, is charged at its
+bound, and may be made again. One JSON object a line, handed to the system as it is written, so that it survives a
+killed process; a last line that breaks off is dropped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+__all__ = ["FIXED", "FORMAT", "Call", "Journal", "journal_path"]
+
+FORMAT = "d3stats debate 1"
+
+FIXED = ("protocol", "rule", "orders", "seed", "repeats", "agents")
+"""Settings that a run must keep when it goes on."""
+
+Call = Callable[[dict[str, Any], dict[str, Any]], None]
+"""Gets the lines that begin and end a call."""
+
+
+def journal_path(log: str | Path) -> Path:
+    """Return where the journal of a log lies: ``runs/a.jsonl`` has ``runs/a.calls.jsonl``."""
+    path = Path(log)
+    return path.with_name(f"{path.stem}.calls.jsonl")
+
+
+class Journal:
+    """An append-only file; use it as a context. While a run writes it, no other may.
+
+    Parameters
+    ----------
+    log : path
+        The log that it belongs to.
+    settings : mapping
+        What the run is asked to do; written in the first line of a new journal.
+
+    Raises
+    ------
+    ValueError
+        When another run has it open, or it is of a run with other settings; one line says which.
+    """
+
+    def __init__(self, log: str | Path, settings: Mapping[str, Any]) -> None:
+        self.path = journal_path(log)
+        self.settings = dict(settings)
+        self.new = False
+        self._file: IO[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        file = self.path.open("a+b")
+        try:
+            _lock(file, self.path)
+            self._whole(file)
+        except BaseException:
+            file.close()
+            raise
+        self._file = file
+        self.new = file.tell() == 0
+        if self.new:
+            self.write({"journal": FORMAT, **self.settings})
+            os.fsync(file.fileno())
+        else:
+            self._compare(file)
+            file.seek(0, os.SEEK_END)
+            self.write({"resumed": True} | {k: v for k, v in self.settings.items() if k not in FIXED})
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            self._file = None
+
+    def write(self, record: Mapping[str, Any]) -> None:
+        """Append a line."""
+        assert self._file is not None, "a journal is written within its context"
+        self._file.write(json.dumps(record, separators=(",", ":"), ensure_ascii=True).encode() + b"\n")
+        self._file.flush()
+
+    def read(
+        self,
+        call: Call,
+        stop: Callable[[str, int, str], None],
+        settle: Callable[[dict[str, Any]], dict[str, Any]],
+    ) -> None:
+        """Go through earlier runs.
+
+        Parameters
+        ----------
+        call : function
+            Gets every call that was begun, and its end.
+        stop : function
+            Gets debate, round and reason of every stop that no rule repeats by itself.
+        settle : function
+            Gets a call without an end, in flight when a run was killed, and says what its end must say.
+        """
+        assert self._file is not None, "a journal is read within its context"
+        begun: dict[tuple[str, int, str], dict[str, Any]] = {}
+        self._file.seek(0)
+        for number, line in enumerate(self._file, start=1):
+            record = self._record(line, number)
+            try:
+                if "begun" in record:
+                    begun[_key(record["begun"])] = record
+                elif "more" in record:
+                    known = begun[_key(record["more"])]
+                    known["bound"] = [a + b for a, b in zip(known["bound"], record["bound"], strict=True)]
+                elif "ended" in record:
+                    call(begun.pop(_key(record["ended"])), record)
+                elif "stopped" in record:
+                    stop(str(record["stopped"]), int(record["round"]), str(record["reason"]))
+            except (KeyError, TypeError, ValueError, IndexError):
+                raise ValueError(
+                    f"{self.path}:{number}: line must be about a call of this run; got {line[:60]!r}"
+                ) from None
+        self._file.seek(0, os.SEEK_END)
+        for record in begun.values():
+            # Settled once: a later run must not judge them anew.
+            end = {"ended": record["begun"], **settle(record)}
+            self.write(end)
+            call(record, end)
+
+    def _record(self, line: bytes, number: int) -> dict[str, Any]:
+        try:
+            record = json.loads(line)
+        except ValueError:
+            record = None
+        if not isinstance(record, dict):
+            raise ValueError(f"{self.path}:{number}: line must be a JSON object; got {line[:60]!r}")
+        return record
+
+    def _whole(self, file: IO[bytes]) -> None:
+        """Drop a last line that breaks off."""
+        file.seek(0)
+        whole = 0
+        for line in file:
+            if line.endswith(b"\n"):
+                whole += len(line)
+        file.truncate(whole)
+        file.seek(0, os.SEEK_END)
+
+    def _compare(self, file: IO[bytes]) -> None:
+        file.seek(0)
+        first = self._record(file.readline(), 1)
+        if first.get("journal") != FORMAT:
+            raise ValueError(f"{self.path} must be the journal of a run of debates; got another kind of file")
+        for name in FIXED:
+            was, now = first.get(name), json.loads(json.dumps(self.settings.get(name)))
+            if was != now:
+                raise ValueError(
+                    f"{name} must be as in the run that {self.path.name} belongs to, {_short(was)}; "
+                    f"got {_short(now)} (write another log, or repeat the command as it was)"
+                )
+
+
+def _key(parts: Any) -> tuple[str, int, str]:
+    debate, number, agent = parts
+    return str(debate), int(number), str(agent)
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=True)
+    return repr(text if len(text) <= 200 else text[:200] + "...")
+
+
+def _lock(file: IO[bytes], path: Path) -> None:
+    try:
+        import fcntl
+    except ImportError:  # a system without it trusts its user to start one run at a time
+        return
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise ValueError(f"{path} must be written by one run at a time; another has it open") from None

@@ -1,0 +1,104 @@
+"""What a run of debates has done so far, and in the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+__all__ = ["Observer", "RunReport"]
+
+
+@dataclass
+class RunReport:
+    """Counts of a run; those of earlier runs of the same log are in them, where nothing else is said.
+
+    Attributes
+    ----------
+    log : Path
+    planned : int
+        Debates that were asked for.
+    closed : int
+        Of these, how many have a verdict.
+    new : int
+        How many of them got it in this run.
+    playing : int
+        Debates that are being played at the moment.
+    unfinished : int
+        Debates that have begun and have no verdict, because the run was interrupted.
+    not_begun : tuple of str
+        Debates that the budget left out, or an interruption.
+    rounds : int
+        Rounds that were completed in this run.
+    stops : Counter of str
+        Closed debates by the reason of their stop.
+    calls : int
+        Calls that were begun.
+    repeated : int
+        Calls that were in flight when a run was killed, charged at their bound.
+    tokens_in, tokens_out : int
+        Of all turns in the log.
+    charged : int
+        Tokens that count against the budget: those of the turns, and the bounds of what has none.
+    dollars : float or None
+        What was charged; None without prices.
+    missing : Counter of str
+        Turns with something missing, by error.
+    estimated : int
+        Turns of this run whose tokens are an estimate.
+    overdrawn : int
+        Calls that cost more than the bound of their agent; a budget can then not be promised.
+    stopped : str or None
+        Why the run ended before all debates were played: ``"interrupted"``, ``"budget"``; None when it did not.
+    seconds : float
+    """
+
+    log: Path
+    planned: int = 0
+    closed: int = 0
+    new: int = 0
+    playing: int = 0
+    unfinished: int = 0
+    not_begun: tuple[str, ...] = ()
+    rounds: int = 0
+    stops: Counter[str] = field(default_factory=Counter)
+    calls: int = 0
+    repeated: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    charged: int = 0
+    dollars: float | None = None
+    missing: Counter[str] = field(default_factory=Counter)
+    estimated: int = 0
+    overdrawn: int = 0
+    stopped: str | None = None
+    seconds: float = 0.0
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the report as JSON-ready values."""
+        return {
+            "log": str(self.log),
+            "planned": self.planned,
+            "closed": self.closed,
+            "new": self.new,
+            "unfinished": self.unfinished,
+            "not_begun": len(self.not_begun),
+            "rounds": self.rounds,
+            "stops": dict(self.stops.most_common()),
+            "calls": self.calls,
+            "repeated": self.repeated,
+            "tokens_in": self.tokens_in,
+            "tokens_out": self.tokens_out,
+            "charged": self.charged,
+            "dollars": self.dollars,
+            "missing": dict(self.missing.most_common()),
+            "estimated": self.estimated,
+            "overdrawn": self.overdrawn,
+            "stopped": self.stopped,
+            "seconds": round(self.seconds, 3),
+        }
+
+
+Observer = Callable[[RunReport], None]
+"""Is called after every turn and every verdict, with the same object each time."""

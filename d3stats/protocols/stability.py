@@ -1,0 +1,107 @@
+"""A panel that votes, reads what everybody said, and votes again until it is stable (Hu et al. 2025)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from d3stats._check import choice, integer
+from d3stats.agents.request import Case, Message, Request
+from d3stats.protocols._talk import ballot, majority, task
+from d3stats.protocols.play import Outcome, Play, round_over, said, speak, votes_of
+from d3stats.protocols.protocol import DebateProtocol
+from d3stats.stopping import KSStability, StoppingRule, Unanimity
+
+__all__ = ["Stability"]
+
+FIRST = "You are {name}, one of a panel. {task} Give your reasons, then your vote."
+AGAIN = (
+    "You are {name}, one of a panel. {task} The panel's statements and votes so far are shown. Where others have the "
+    "better reasons, change your mind; where you have, say why and stay. Give your reasons, then your vote."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stability(DebateProtocol):
+    """A panel answers, all at once, in every round, having read the debate; the last round's majority decides.
+
+    Parameters
+    ----------
+    max_rounds : int
+        The paper's T, 10; the first round, before anything is read, is counted.
+    panel : int
+        Panelists, the paper's n, 7.
+    sees : {"history", "last_round"}
+        Whether a panelist reads all rounds so far or the last one; its own statements are among them.
+    camp : {"right", "first", "largest", "none"}
+        Whose votes the batch rule counts. "right" is the paper's rule and needs the right answers; a run without
+        labels takes "largest" (blind to which camp is the largest) or "first" (for pairs); "none" leaves unanimity
+        alone, so that each debate decides for itself.
+
+    Notes
+    -----
+    The paper's adaptive stop compares the distributions of *correct* votes of two rounds over a batch of debates, which
+    a deployed panel does not have. :class:`~d3stats.stopping.KSStability` says what each camp is blind to. Equal
+    leading camps are no decision, except both sides of a pair where ``"tie"`` may be voted for.
+
+    Examples
+    --------
+    >>> str(Stability(camp="none").rule())
+    'unanimity'
+    >>> [any(part.needs_labels for part in Stability(camp=c).rule().parts()) for c in ("right", "largest")]
+    [True, False]
+    """
+
+    max_rounds: int = 10
+    panel: int = 7
+    sees: Literal["history", "last_round"] = "history"
+    camp: Literal["right", "first", "largest", "none"] = "right"
+
+    name: ClassVar[str] = "stability"
+    citation: ClassVar[str] = "Hu et al. (2025), arXiv 2510.12697"
+    candidates: ClassVar[bool | None] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "panel", integer("panel", self.panel, minimum=1))
+        choice("sees", self.sees, ("history", "last_round"))
+        choice("camp", self.camp, ("right", "first", "largest", "none"))
+
+    def rule(self) -> StoppingRule:
+        """Return unanimity, or that and the batch rule of the paper's released code."""
+        if self.camp == "none":
+            return Unanimity()
+        return Unanimity() | replace(KSStability.hu2025(), camp=self.camp)
+
+    def play(self, case: Case) -> Play:
+        """Play one debate."""
+        talk: list[Message] = []
+        number = 0
+        while True:
+            number += 1
+            asked = [self._panelist(case, number, seat, tuple(talk)) for seat in range(self.panel)]
+            replies = yield from speak(*asked)
+            if self.sees == "last_round":
+                talk = []
+            for request, reply in zip(asked, replies, strict=True):
+                talk += said(request, reply, request.agent, show=True)
+            decision = yield from round_over(number, votes=votes_of(replies))
+            if decision.stop:
+                return Outcome(
+                    majority(case, votes_of(replies)), number, str(decision.reason), decision.detail
+                )
+
+    def _panelist(self, case: Case, number: int, seat: int, seen: tuple[Message, ...]) -> Request:
+        name = f"panelist {seat + 1}"
+        instruction = (FIRST if number == 1 else AGAIN).format(name=name, task=task(case))
+        return Request(
+            case,
+            number,
+            name,
+            "panelist",
+            "answer",
+            instruction,
+            ballot(case, 100),
+            seen,
+            rounds=self.max_rounds,
+        )

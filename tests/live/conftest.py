@@ -1,0 +1,23 @@
+"""The scripted server, started anew for every test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from server import Server
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """A scripted server on a free port of the loopback address; see ``tests/live/server.py``."""
+    running = Server().start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="session")
+def server_script() -> Path:
+    """The file to run as a process of its own."""
+    return Path(__file__).with_name("server.py")
