@@ -14,6 +14,7 @@ from d3stats.cli import (
     audit_table,
     bias,
     compare,
+    debate,
     demo,
     doctor,
     fit,
@@ -75,6 +76,7 @@ def _main(
 
 
 app.command("demo")(demo.demo)
+app.command("debate")(debate.debate)
 app.command("fit")(fit.fit)
 app.command("replay")(replay.replay)
 app.command("simulate")(simulate.simulate)

@@ -9,7 +9,7 @@ import pandas as pd
 
 __all__ = ["ITEM_COLUMNS", "VERDICT_COLUMNS", "frame", "turn_columns"]
 
-ITEM_COLUMNS = ("debate", "question", "cluster", "label", "answers", "log", "protocol")
+ITEM_COLUMNS = ("debate", "question", "cluster", "label", "answers", "log", "protocol", "first")
 VERDICT_COLUMNS = ("debate", "decision", "round", "stop_reason")
 _WHOLE = {"tokens", "tokens_in", "tokens_out", "correct"}
 
@@ -18,7 +18,7 @@ def turn_columns(coding: str, totals: bool) -> tuple[str, ...]:
     """Return the columns of the turns: votes or correctness, tokens split or as totals."""
     vote = "vote" if coding == "answers" else "correct"
     tokens = ("tokens",) if totals else ("tokens_in", "tokens_out")
-    return ("debate", "round", "agent", "role", vote, "scores", *tokens, "model")
+    return ("debate", "round", "agent", "role", vote, "scores", *tokens, "tokens_source", "model", "error")
 
 
 def frame(records: pd.DataFrame | Iterable[Mapping[str, Any]], columns: tuple[str, ...]) -> pd.DataFrame:

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 __all__ = ["JSON", "TEXT", "VALUES", "WHOLE", "line_pattern", "scores_are_sound"]
 
 TEXT = {
-    "turn": ("debate", "agent", "role", "vote", "model", "text"),
-    "item": ("debate", "question", "cluster", "label", "log", "protocol", "text"),
+    "turn": ("debate", "agent", "role", "vote", "tokens_source", "model", "text", "error"),
+    "item": ("debate", "question", "cluster", "label", "log", "protocol", "text", "first"),
     "verdict": ("debate", "decision", "stop_reason"),
     "log": ("writer", "source"),
 }
@@ -21,7 +21,7 @@ WHOLE = {
     "verdict": ("round",),
     "log": ("schema_version",),
 }
-JSON = {"turn": ("scores",), "item": ("answers",), "verdict": (), "log": ()}
+JSON = {"turn": ("scores",), "item": ("answers", "candidates"), "verdict": (), "log": ()}
 """Fields by type of record: text, whole numbers, and nested JSON."""
 
 VALUES = {"round": "[1-9][0-9]{0,8}", "schema_version": "[0-9]{1,9}"}
@@ -41,6 +41,8 @@ def line_pattern() -> str:
     values = VALUES | {
         "scores": many("{", rf"{key}{s}:{s}{side}", "}"),
         "answers": many("[", name, "]"),
+        "candidates": many("[", key, "]"),
+        "text": key,
     }
     never_null = {
         "turn": "debate agent round",

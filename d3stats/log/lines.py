@@ -38,7 +38,7 @@ _UNIT = 31  # the ASCII unit separator: JSON text never holds it unescaped
 def _source(files: list[LogFile], *, text: str) -> str:
     columns = {"type": "VARCHAR"}
     columns |= dict.fromkeys(_TEXT_COLUMNS, text) | dict.fromkeys(_WHOLE_COLUMNS, "VARCHAR")
-    columns |= {"scores": "JSON", "answers": "JSON"}
+    columns |= {"scores": "JSON", "answers": "JSON", "candidates": "JSON"}
     listed = ", ".join(f"{name}: {quoted(kind)}" for name, kind in columns.items())
     paths = text_list(file.path for file in files)
     reader = f"read_json({paths}, columns={{{listed}}}, format='newline_delimited')"
@@ -146,9 +146,27 @@ def _name_ok(column: str) -> str:
     return f"(starts_with({column}, '\"') AND strlen({column}) > 2)"
 
 
+def _text_ok(column: str) -> str:
+    """Return SQL for "is a text", which may be empty as a name may not."""
+    return f"starts_with({column}, '\"')"
+
+
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_LONG = {
+    "text": _text_ok("text"),
+    "candidates": rf"regexp_full_match(candidates::VARCHAR, '\[(?:{_STRING}(?:,{_STRING})*)?\]', 's')",
+}
+"""Fields of an item that may be long, and when they are of their types; their sizes stand for them in a scan."""
+
+
 def _pack(kind: str) -> str:
     names = [n for n in (*TEXT[kind], *WHOLE[kind], *JSON[kind]) if n != "debate"]
-    parts = ", ".join(f"coalesce({name}::VARCHAR, '~')" for name in names)
+    parts = ", ".join(
+        f"CASE WHEN {name} IS NULL THEN '~' WHEN {_LONG[name]} THEN {_long_size(name)} ELSE '!' END"
+        if name in _LONG
+        else f"coalesce({name}::VARCHAR, '~')"
+        for name in names
+    )
     return f"concat_ws(chr({_UNIT}), {parts})"
 
 
@@ -170,7 +188,8 @@ def _scan(con: duckdb.DuckDBPyConnection, source: str, seat: str, names: dict[st
     packs = " ".join(f"WHEN {quoted(kind)} THEN {_pack(kind)}" for kind in TEXT if kind != "turn")
     slot = f"coalesce(nullif(list_position({text_list(names['vote'])}, vote), 0) - 1, {_SLOTS})"
     cast = f"CASE WHEN vote IS NOT NULL THEN 1::BIGINT << ({_BITS} * {slot}) END" if few else "NULL::BIGINT"
-    inner = ("agent", "model", "text", "tokens_in", "tokens_out", *(("vote",) if few else ()))
+    vote = ("vote",) if few else ()
+    inner = ("agent", "model", "text", "tokens_in", "tokens_out", "tokens_source", "error", *vote)
     size = " + ".join(
         [f"strlen(concat({', '.join(inner)}))", *(f"if({n} IS NULL, 0, {_key_size(n)})" for n in inner)]
     )
@@ -178,7 +197,8 @@ def _scan(con: duckdb.DuckDBPyConnection, source: str, seat: str, names: dict[st
     # Written as numbers, tokens are digits alone; floats come back with a point, or too large to be cast.
     tokens = "concat('0', tokens_in, tokens_out)"
     typed = f"""TRY_CAST({tokens} AS UBIGINT) IS NOT NULL AND NOT contains({tokens}, '.')
-        AND coalesce({known} OR {_name_ok("model")}, true) AND coalesce({_name_ok("text")}, true)"""
+        AND coalesce({known} OR {_name_ok("model")}, true) AND coalesce({_text_ok("text")}, true)
+        AND coalesce({_name_ok("tokens_source")}, true) AND coalesce({_name_ok("error")}, true)"""
     con.execute(
         f"""CREATE OR REPLACE TEMP TABLE scan AS
         SELECT debate, role, round, vote, count(*) AS n, bit_or(mask) AS mask, sum(size) AS size,
@@ -248,11 +268,24 @@ def _sound(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> bool:
 
 def _packed_size(kind: str) -> str:
     names = [*TEXT[kind], *WHOLE[kind], *JSON[kind]]
-    sizes = [f"coalesce(strlen({_packed(kind, name)}) + {_key_size(name)}, 0)" for name in names]
+    sizes = [f"coalesce({_packed_length(kind, name)} + {_key_size(name)}, 0)" for name in names]
     if kind == "item":
         answers = f"coalesce(json_array_length({_packed(kind, 'answers')}) - 1, 0)"
         sizes.append(f"greatest({answers}, 0) * {_SHIFT}")
     return " + ".join([str(_line_size(kind)), *sizes])
+
+
+def _long_size(name: str) -> str:
+    """Return SQL for the bytes of a long field; above `_SHIFT`, the spaces between the parts of a list."""
+    spaces = (
+        f" + greatest(json_array_length({name})::BIGINT - 1, 0) * {_SHIFT}" if name in JSON["item"] else ""
+    )
+    return f"(strlen({name}::VARCHAR)::BIGINT{spaces})::VARCHAR"
+
+
+def _packed_length(kind: str, name: str) -> str:
+    packed = _packed(kind, name)
+    return f"TRY_CAST({packed} AS BIGINT)" if name in _LONG else f"strlen({packed})"
 
 
 def _packed_typed(con: duckdb.DuckDBPyConnection) -> bool:
@@ -260,7 +293,11 @@ def _packed_typed(con: duckdb.DuckDBPyConnection) -> bool:
     rules = []
     for kind in TEXT:
         if kind != "turn":
-            typed = [f"coalesce({_name_ok(_packed(kind, name))}, true)" for name in TEXT[kind]]
+            typed = [
+                f"coalesce({_name_ok(_packed(kind, name))}, true)" for name in TEXT[kind] if name not in _LONG
+            ]
+            long = [name for name in (*TEXT[kind], *JSON[kind]) if name in _LONG]
+            typed += [f"coalesce({_packed(kind, name)} <> '!', true)" for name in long]
             typed += [
                 f"coalesce(regexp_full_match({_packed(kind, name)}, {quoted(VALUES[name])}), true)"
                 for name in WHOLE[kind]
@@ -341,12 +378,13 @@ def view_lines(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> None:
     source = _source(files, text="VARCHAR")
     con.execute(
         f"""CREATE OR REPLACE TEMP VIEW turns AS SELECT debate, round::BIGINT AS round, agent, role, vote,
-            scores::VARCHAR AS scores, tokens_in::BIGINT AS tokens_in, tokens_out::BIGINT AS tokens_out, model
+            scores::VARCHAR AS scores, tokens_in::BIGINT AS tokens_in, tokens_out::BIGINT AS tokens_out,
+            tokens_source, model, error
         FROM {source} WHERE type = 'turn'"""
     )
     con.execute(
         f"""CREATE OR REPLACE TEMP VIEW items AS SELECT DISTINCT debate, question, cluster, label,
-            answers::VARCHAR AS answers, log, protocol FROM {source} WHERE type = 'item'"""
+            answers::VARCHAR AS answers, log, protocol, first FROM {source} WHERE type = 'item'"""
     )
     con.execute(
         f"""CREATE OR REPLACE TEMP VIEW verdicts AS SELECT DISTINCT debate, decision, round::BIGINT AS round,

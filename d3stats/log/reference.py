@@ -33,6 +33,7 @@ TABLE_COLUMNS = (
     "protocol",
     "label",
     "answers",
+    "first",
     "round",
     "agent",
     "role",
@@ -42,7 +43,9 @@ TABLE_COLUMNS = (
     "tokens",
     "tokens_in",
     "tokens_out",
+    "tokens_source",
     "model",
+    "error",
     "closed",
     "decision",
     "stop_round",
@@ -50,8 +53,20 @@ TABLE_COLUMNS = (
 )
 """Columns of a tidy table, one row per turn; ``answers`` and ``scores`` hold JSON."""
 
-_ITEM = ("debate", "question", "cluster", "label", "answers", "log", "protocol")
-_TURN = ("debate", "round", "agent", "role", "vote", "scores", "tokens_in", "tokens_out", "model")
+_ITEM = ("debate", "question", "cluster", "label", "answers", "log", "protocol", "first")
+_TURN = (
+    "debate",
+    "round",
+    "agent",
+    "role",
+    "vote",
+    "scores",
+    "tokens_in",
+    "tokens_out",
+    "tokens_source",
+    "model",
+    "error",
+)
 _MODELS: dict[str, type[Header] | type[Item] | type[Turn] | type[Verdict]] = {
     "log": Header,
     "item": Item,
@@ -360,6 +375,7 @@ def _gather_tables(tables: list[tuple[LogFile, Cells, set[str]]], out: Gathered)
 
 
 _TOKENS = {"tokens", "tokens_in", "tokens_out"}
+_SAID = {"role", "vote", "correct", "scores", "model", "error", "tokens_source", *_TOKENS}
 
 
 def shifted(name: str) -> str:
@@ -414,7 +430,7 @@ def _table_row(file: str, number: int, cells: Mapping[str, Any], shift: int) -> 
         "question": cells.get("question", cells["debate"]),
         "answers": tuple(answers) if isinstance(answers, list) else answers,
     }
-    row.item = Item.model_validate(item, strict=True).model_dump(exclude={"type", "text"})
+    row.item = Item.model_validate(item, strict=True).model_dump(exclude=_UNREAD)
     if ("round" in cells) != ("agent" in cells):
         absent = "round" if "agent" in cells else "agent"
         raise _WrongCell(absent, "must be given with the other of round and agent", "")
@@ -425,10 +441,10 @@ def _table_row(file: str, number: int, cells: Mapping[str, Any], shift: int) -> 
             "tokens_in": _whole(cells, "tokens_in"),
             "tokens_out": _whole(cells, "tokens_out"),
         }
-        row.turn = Turn.model_validate(turn, strict=True).model_dump(exclude={"type", "text"})
+        row.turn = Turn.model_validate(turn, strict=True).model_dump(exclude=_UNREAD)
         row.turn["correct"] = _from_set(cells, "correct", _CORRECT)
         row.turn["tokens"] = _whole(cells, "tokens")
-    elif unused := sorted(set(cells) & {"role", "vote", "correct", "scores", "model", *_TOKENS}):
+    elif unused := sorted(set(cells) & _SAID):
         raise _WrongCell(unused[0], "must come with a round and an agent", cells[unused[0]])
     closing = {name: cells.get(name) for name in ("debate", "decision", "stop_reason")}
     stop_round = _whole(cells, "stop_round")

@@ -19,14 +19,27 @@ Answers are strings and are equal when the strings are equal; importers write th
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-SCHEMA_VERSION = 1
-"""The version that this package writes. Readers accept this version and older ones, and refuse newer ones."""
+SCHEMA_VERSION = 2
+"""The version that this package writes. Readers accept this version and older ones, and refuse newer ones.
+
+Version 2 added an item's ``candidates`` and ``first``, and a turn's ``tokens_source`` and ``error``.
+"""
+
+
+def _storable(value: Any) -> Any:
+    """Put U+FFFD for half of a surrogate pair, which a server may send and no file in UTF-8 can hold."""
+    if not isinstance(value, str) or value.isascii():
+        return value
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
 
 Name = Annotated[str, Field(min_length=1)]
+Said = Annotated[Name, BeforeValidator(_storable)]
+Text = Annotated[str, BeforeValidator(_storable)]
 Round = Annotated[int, Field(ge=1, le=999_999_999)]
 Tokens = Annotated[int, Field(ge=0, le=999_999_999_999_999)]
 
@@ -81,8 +94,8 @@ class Item(Record):
     answers: tuple[Name, ...] | None = None
     log: Name | None = None
     protocol: Name | None = None
-    text: str | None = None
-    candidates: tuple[str, ...] | None = None
+    text: Text | None = None
+    candidates: tuple[Text, ...] | None = None
     first: Name | None = None
 
 
@@ -108,13 +121,13 @@ class Turn(Record):
     round: Round
     agent: Name
     role: Name | None = None
-    vote: Name | None = None
+    vote: Said | None = None
     scores: dict[str, dict[str, float]] | None = None
     tokens_in: Tokens | None = None
     tokens_out: Tokens | None = None
     tokens_source: Name | None = None
     model: Name | None = None
-    text: str | None = None
+    text: Text | None = None
     error: Name | None = None
 
 
@@ -123,7 +136,7 @@ class Verdict(Record):
 
     type: Literal["verdict"] = "verdict"
     debate: Name
-    decision: Name | None = None
+    decision: Said | None = None
     round: Round | None = None
     stop_reason: Name | None = None
 

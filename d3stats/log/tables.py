@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = ["tally_tables", "view_tables"]
 
-_ITEM = ("question", "cluster", "log", "protocol", "label", "answers")
+_ITEM = ("question", "cluster", "log", "protocol", "label", "answers", "first")
 _CLOSING = ("closed", "decision", "stop_round", "stop_reason")
 _WHOLE = ("round", "correct", "tokens", "tokens_in", "tokens_out", "stop_round")
 _INTEGER = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _TOKENS = ("tokens", "tokens_in", "tokens_out")
+_SAID = ("agent", "role", "vote", "correct", "scores", "model", "error", "tokens_source", *_TOKENS)
 
 
 def tally_tables(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> Clean | None:
@@ -280,7 +281,7 @@ def _cells(con: duckdb.DuckDBPyConnection, columns: set[str], constants: dict[st
 
 def _silent_rows_are_sound(con: duckdb.DuckDBPyConnection, columns: set[str]) -> bool:
     """Whether rows without a round say nothing that a turn would say."""
-    said = [n for n in ("agent", "role", "vote", "correct", "scores", "model", *_TOKENS) if n in columns]
+    said = [n for n in _SAID if n in columns]
     cells = ", ".join(f"{name}::VARCHAR" for name in said)
     return not one(con, f"SELECT count(*) FROM wide WHERE round IS NULL AND coalesce({cells}) IS NOT NULL")
 
@@ -327,7 +328,7 @@ def view_tables(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("CREATE OR REPLACE TEMP VIEW turns AS SELECT * FROM wide WHERE round IS NOT NULL")
     con.execute(
         """CREATE OR REPLACE TEMP VIEW items AS SELECT DISTINCT debate, coalesce(question, debate) AS question,
-            cluster, label, answers, log, protocol FROM wide"""
+            cluster, label, answers, log, protocol, first FROM wide"""
     )
     con.execute(
         """CREATE OR REPLACE TEMP VIEW verdicts AS SELECT DISTINCT debate, decision, stop_round AS round, stop_reason

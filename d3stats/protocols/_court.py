@@ -140,7 +140,7 @@ class Rounds(DebateProtocol):
         choice("poll", self.poll, ("end", "every_round"))
         choice("memory", self.memory, MEMORIES)
         self._whole("defence_words", "feedback_words", "rationale_words")
-        jury(self.jurors, self.personas, self.persona_seed)
+        object.__setattr__(self, "jurors", len(jury(self.jurors, self.personas, self.persona_seed)))
 
     @property
     def polls(self) -> bool:

@@ -19,23 +19,25 @@ ANSWER = "answer"
 """The side of the log that holds the evaluator's mark."""
 
 ASSIGN = (
-    "You lead a group that has to deal with one question. Recruit exactly {critics} experts whose fields fit it. "
-    "Describe each in one line, field and strength; no names."
+    "You lead a group that has to deal with one question. Recruit exactly {critics} experts whose fields "
+    "fit it. Describe each in one line, field and strength; no names."
 )
 SOLVE = "You are the group's solver. {task} Give a solution with its reasons, and end with your answer."
 IMPROVE = (
-    "You are the group's solver. {task} The last round is shown: your solution, what the experts made of it and why the "
-    "evaluator was not content. Give a better solution with its reasons, and end with your answer."
+    "You are the group's solver. {task} The last round is shown: your solution, what the experts made of "
+    "it and why the evaluator was not content. Give a better solution with its reasons, and end with your "
+    "answer."
 )
 CRITICISE = (
-    "You are {name} of the group, an expert; where the group's leader has described your field, the description is "
-    "shown and is information only. {task} Check the solver's solution from your field, on your own: say what is wrong or "
-    "missing, give an improved solution, and end with the answer that you stand for."
+    "You are {name} of the group, an expert; where the group's leader has described your field, the "
+    "description is shown and is information only. {task} Check the solver's solution from your field, on "
+    "your own: say what is wrong or missing, give an improved solution, and end with the answer that you "
+    "stand for."
 )
 EVALUATE = (
-    "You evaluate the group's work. {task} Read the solver's solution and the experts' improved ones, choose the best or "
-    "put one together from them, and give it as your answer. Mark its correctness: 1 if the group can stop "
-    "here, 0 if not; with 0, say what has to be better."
+    "You evaluate the group's work. {task} Read the solver's solution and the experts' improved ones, "
+    "choose the best or put one together from them, and give it as your answer. Mark its correctness: 1 "
+    "if the group can stop here, 0 if not; with 0, say what has to be better."
 )
 
 
@@ -43,9 +45,10 @@ EVALUATE = (
 class AgentVerse(DebateProtocol):
     """An assigner recruits experts; then rounds of solver, critics and evaluator until the mark is 1.
 
-    In a round the solver answers, the critics improve its solution independently of each other, and the evaluator reads
-    them all, answers and marks correctness with 0 or 1. In later rounds the solver reads the round before. The decision
-    is the evaluator's answer of the last round, or else the answer of the last critic that gave one there.
+    In a round the solver answers, the critics improve its solution independently of each other, and the
+    evaluator reads them all, answers and marks correctness with 0 or 1. In later rounds the solver reads
+    the round before. The decision is the evaluator's answer of the last round, or else the answer of the
+    last critic that gave one there.
 
     Parameters
     ----------
@@ -54,15 +57,15 @@ class AgentVerse(DebateProtocol):
     critics : int
         Experts to recruit; the source gives no number.
     recruit : {"once", "every_round"}
-        Whether the assigner speaks in the first round only, or anew in every round, having read the evaluator's
-        last message. The source lets the process "iterate" and does not say which part.
+        Whether the assigner speaks in the first round only, or anew in every round, having read the
+        evaluator's last message. The source lets the process "iterate" and does not say which part.
 
     Notes
     -----
-    What the assigner wrote is shown to a critic as a message, the critic's own line alone, and is never part of an
-    instruction. With fewer lines than critics the others work without a description; lines beyond are not read. A
-    missing mark is one that goes on. ``detail["passed_over"]`` counts those who were asked before an answer was
-    found: the evaluator, then the critics from the last to the first.
+    What the assigner wrote is shown to a critic as a message, the critic's own line alone, and is never
+    part of an instruction. With fewer lines than critics the others work without a description; lines
+    beyond are not read. A missing mark is one that goes on. ``detail["passed_over"]`` counts those who were
+    asked before an answer was found: the evaluator, then the critics from the last to the first.
 
     Examples
     --------

@@ -49,6 +49,12 @@ class Cast:
         return None if model is None else str(model)
 
     @property
+    def models(self) -> tuple[str, ...]:
+        """The models that take part, each once."""
+        known = {getattr(agent, "model", None) for agent in self.all.values()}
+        return tuple(sorted(str(model) for model in known if model is not None))
+
+    @property
     def all(self) -> dict[str, Agent]:
         """The agents by role, ``"default"`` for one that plays all."""
         return dict(self.agents) if isinstance(self.agents, Mapping) else {"default": self.agents}

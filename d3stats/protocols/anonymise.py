@@ -82,7 +82,8 @@ def _pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
     if not known:
         return None
     written = (_JOINT.join(re.escape(part) for part in _JOINTS.split(name) if part) for name in known)
-    return re.compile(rf"(?<!\w)(?:{'|'.join(written)})(?!\w)", re.IGNORECASE)
+    # What is hidden already is matched first and stays, so that hiding twice is hiding once.
+    return re.compile(rf"{re.escape(HIDDEN)}|(?<!\w)(?:{'|'.join(written)})(?!\w)", re.IGNORECASE)
 
 
 def _shorter(name: str) -> tuple[str, ...]:

@@ -88,9 +88,10 @@ class Tariff:
         asked, answered = self._rates.get(model or "", (0, 0))
         return Cost(tokens_in + tokens_out, tokens_in * asked + tokens_out * answered)
 
-    def most(self, model: str | None, tokens: int) -> Cost:
-        """Return the most that so many tokens can cost, whichever way they go."""
-        return Cost(tokens, tokens * max(self._rates.get(model or "", (0, 0))))
+    def dearest(self, model: str | None, tokens: int) -> tuple[int, int]:
+        """Put so many tokens on the side, prompt or completion, that costs more."""
+        asked, answered = self._rates.get(model or "", (0, 0))
+        return (tokens, 0) if asked > answered else (0, tokens)
 
     def require(self, models: Iterable[str | None], why: str) -> None:
         """Refuse when a model has no price."""
@@ -270,4 +271,3 @@ class Hold:
         """End the call at what it cost."""
         amount, self.amount = self.amount, FREE
         self.bank.pay(amount, actual)
-

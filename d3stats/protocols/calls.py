@@ -160,9 +160,10 @@ class Calls:
         model = self.cast.model(request.role)
 
         def more(tokens: int, /) -> bool:
-            if not hold.add(self.tariff.most(model, tokens)):
+            bound = self.tariff.dearest(model, tokens)
+            if not hold.add(self.tariff.cost(model, *bound)):
                 return False
-            self.journal.write({"more": key, "bound": [tokens, 0]})
+            self.journal.write({"more": key, "bound": bound})
             return True
 
         return more

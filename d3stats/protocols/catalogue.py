@@ -74,7 +74,7 @@ def protocol_from_text(text: str) -> DebateProtocol:
     Examples
     --------
     >>> protocol_from_text("single_judge:calibrate=True")
-    SingleJudge(max_rounds=1, calibrate=True)
+    SingleJudge(max_rounds=1, calibrate=True, words=150)
     >>> str(protocol_from_text("single_judge"))
     'single_judge'
     """

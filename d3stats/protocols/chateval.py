@@ -21,44 +21,46 @@ COMMUNICATION = ("one_by_one", "simultaneous", "simultaneous_with_summarizer")
 
 REFEREES = {
     "public": (
-        "a member of the general public. You follow the matter with interest and judge as an ordinary reader would, "
-        "by your own lights; commit yourself to one of the answers before you look for agreement"
+        "a member of the general public. You follow the matter with interest and judge as an ordinary "
+        "reader would, by your own lights; commit yourself to one of the answers before you look for "
+        "agreement"
     ),
     "critic": (
-        "a critic of style. You look at wording, flow and clarity of sentences, ask the others to defend their "
-        "judgments, and bring up another view when both answers seem equal"
+        "a critic of style. You look at wording, flow and clarity of sentences, ask the others to defend "
+        "their judgments, and bring up another view when both answers seem equal"
     ),
     "scientist": (
-        "a scientist. You test claims for evidence and method and take problems apart, and you help the others to "
-        "see which answer holds up"
+        "a scientist. You test claims for evidence and method and take problems apart, and you help the "
+        "others to see which answer holds up"
     ),
     "author": (
-        "a writer of news. You check that each answer stays true to its source and to itself, and you help the "
-        "others to find the better one"
+        "a writer of news. You check that each answer stays true to its source and to itself, and you "
+        "help the others to find the better one"
     ),
     "psychologist": (
-        "a psychologist. You consider how people think, feel and react to what they read, and you help the others "
-        "to find the better one"
+        "a psychologist. You consider how people think, feel and react to what they read, and you help "
+        "the others to find the better one"
     ),
 }
 """The roles of appendix A, in other words."""
 
 INSTRUCTION = (
     "You are {name}, {role}.\n"
-    "With other referees you assess two answers to one question. Give each an overall score from 1 (worst) to 10 (best) "
-    "for how helpful, relevant, accurate and detailed it is. If the others have spoken, weigh what they say and "
-    "reply to it, but judge for yourself. Be short and clear."
+    "With other referees you assess two answers to one question. Give each an overall score from 1 "
+    "(worst) to 10 (best) for how helpful, relevant, accurate and detailed it is. If the others have "
+    "spoken, weigh what they say and reply to it, but judge for yourself. Be short and clear."
 )
 
 SUMMARY = (
-    "Referees discuss two answers to one question. Sum up for them what has been said so far: who favours which answer, "
-    "with which scores and for which reasons, and what is in dispute. Add no judgment of your own."
+    "Referees discuss two answers to one question. Sum up for them what has been said so far: who favours "
+    "which answer, with which scores and for which reasons, and what is in dispute. Add no judgment of "
+    "your own."
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChatEval(DebateProtocol):
-    """Referees score both candidates from 1 to 10 in every turn; what they hear is the communication strategy.
+    """Referees score both candidates in every turn; what they hear is the communication strategy.
 
     Parameters
     ----------
@@ -68,12 +70,12 @@ class ChatEval(DebateProtocol):
         Roles in the order of speaking: ``"public"``, ``"critic"``, ``"scientist"``, ``"author"``,
         ``"psychologist"``. A role may sit twice.
     communication : {"one_by_one", "simultaneous", "simultaneous_with_summarizer"}
-        What a referee hears. One by one: everything said before it speaks, this turn included. Simultaneous:
-        everything said in the turns before. With summarizer: only the summaries of the turns before, one after
-        each turn, each made from all messages so far.
+        What a referee hears. One by one: everything said before it speaks, this turn included.
+        Simultaneous: everything said in the turns before. With summarizer: only the summaries of the turns
+        before, one after each turn, each made from all messages so far.
     extraction : {"majority", "mean"}
-        Decide by the majority of the last turn's votes, a vote being the side that a referee scores higher, or by
-        the mean of the last turn's scores.
+        Decide by the majority of the last turn's votes, a vote being the side that a referee scores higher,
+        or by the mean of the last turn's scores.
 
     Raises
     ------
@@ -82,11 +84,11 @@ class ChatEval(DebateProtocol):
 
     Notes
     -----
-    Algorithm 1 of the paper hands a message only to the seats after the speaker; its text and its figure let it
-    reach everyone who speaks later, in the next turn too, and so it is here. Algorithm 2 adds the whole buffer
-    to the history again in every turn; here a message is read once. When both sides lead with as many votes, or with
-    equal means, the decision is ``"tie"`` where the case has that answer and none where it has not. The paper's
-    position calibration is two debates, one with each candidate shown first.
+    Algorithm 1 of the paper hands a message only to the seats after the speaker; its text and its figure
+    let it reach everyone who speaks later, in the next turn too, and so it is here. Algorithm 2 adds the
+    whole buffer to the history again in every turn; here a message is read once. When both sides lead with
+    as many votes, or with equal means, the decision is ``"tie"`` where the case has that answer and none
+    where it has not. The paper's position calibration is two debates, one with each candidate shown first.
 
     Examples
     --------
@@ -105,7 +107,7 @@ class ChatEval(DebateProtocol):
     def __post_init__(self) -> None:
         super().__post_init__()
         ChatEvalTurns(self.max_rounds)
-        if isinstance(self.referees, str) or not self.referees:
+        if not isinstance(self.referees, (tuple, list)) or not self.referees:
             raise ValueError(f"referees must be one role or more; got referees={self.referees!r}")
         object.__setattr__(self, "referees", tuple(choice("referees", r, REFEREES) for r in self.referees))
         choice("communication", self.communication, COMMUNICATION)

@@ -72,6 +72,9 @@ async def _all(answer: Answer, requests: tuple[Request, ...]) -> tuple[Reply, ..
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         raise
+    failed = [error for error in (task.exception() for task in tasks) if error is not None]
+    if failed:
+        raise failed[0]
     return tuple(task.result() for task in tasks)
 
 

@@ -19,16 +19,19 @@ LEAVES = (
     "You attend to every detail (the role of Kitty).",
     "You look for unusual ways to a solution (the role of Peter).",
 )
-FIRST = "You are {name}, a student working on a problem. {trait} {task} Go step by step, and end with your answer."
+FIRST = (
+    "You are {name}, a student working on a problem. {trait} {task} Go step by step, and end with your "
+    "answer."
+)
 AGAIN = (
-    "You are {name}, a student working on a problem. {trait} {task} Your solution of the last round and your friend's are "
-    "shown. Examine your friend's critically, say what you would change in it, and need not agree; then give your solution "
-    "step by step as you now see it, and end with your answer."
+    "You are {name}, a student working on a problem. {trait} {task} Your solution of the last round and "
+    "your friend's are shown. Examine your friend's critically, say what you would change in it, and need "
+    "not agree; then give your solution step by step as you now see it, and end with your answer."
 )
 SYNTHESISE = (
-    "You are a student who brings together what two friends, leaf 1 and leaf 2, have worked out (the role of Ben). {task} "
-    "Compare their solutions, name the strong and the weak points and where they contradict each other, and give one "
-    "complete answer with the reasons for it."
+    "You are a student who brings together what two friends, leaf 1 and leaf 2, have worked out (the role "
+    "of Ben). {task} Compare their solutions, name the strong and the weak points and where they "
+    "contradict each other, and give one complete answer with the reasons for it."
 )
 
 
@@ -36,25 +39,27 @@ SYNTHESISE = (
 class EoT(DebateProtocol):
     """Two leaves solve at the same time; in later rounds each reads both solutions of the round before.
 
-    The synthesizer reads both leaves' solutions in every round; its answer of the last round is the decision. The
-    debate ends when the leaves' answers read alike, when both leaves have left, or after the last round. A leaf leaves
-    when its answer reads like its own of the round before: it does not speak again, and its last solution is what others
-    read of it.
+    The synthesizer reads both leaves' solutions in every round; its answer of the last round is the
+    decision. The debate ends when the leaves' answers read alike, when both leaves have left, or after the
+    last round. A leaf leaves when its answer reads like its own of the round before: it does not speak
+    again, and its last solution is what others read of it.
 
     Parameters
     ----------
     max_rounds : int
         The paper's number is 3.
     similarity, self_similarity : float
-        The ratios of :class:`~d3stats.stopping.ExchangeOfThought` above which two leaves agree and one leaf leaves.
+        The ratios of :class:`~d3stats.stopping.ExchangeOfThought` above which two leaves agree and one leaf
+        leaves.
 
     Notes
     -----
-    Answers are compared, not whole solutions. Leaving belongs to the protocol and happens under any stopping rule; when
-    both have left, the debate is over ("agents_left"). A leaf that has left casts no vote: in the log and to a rule its
-    seat is empty, and ``ExchangeOfThought`` remembers its answer. The leaves have a role each, ``"leaf 1"`` and
-    ``"leaf 2"``, because a log wants all agents of one role in a round or none. When the synthesizer fails in
-    the last round, there is no decision, though the leaves may agree.
+    Answers are compared, not whole solutions. Leaving belongs to the protocol and happens under any
+    stopping rule; when both have left, the debate is over ("agents_left"). A leaf that has left casts no
+    vote: in the log and to a rule its seat is empty, and ``ExchangeOfThought`` remembers its answer. The
+    leaves have a role each, ``"leaf 1"`` and ``"leaf 2"``, because a log wants all agents of one role in a
+    round or none. When the synthesizer fails in the last round, there is no decision, though the leaves may
+    agree.
 
     Examples
     --------

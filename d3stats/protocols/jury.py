@@ -30,6 +30,8 @@ def jurors(
 ) -> tuple[Request, ...]:
     """Return one request per juror, who reads the anonymised record and no other juror's vote.
 
+    Speakers have neutral names; systems' names are gone from the messages and from the candidates.
+
     Parameters
     ----------
     case : Case

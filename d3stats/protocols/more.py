@@ -59,7 +59,7 @@ class More(OneRound):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._whole("advocates", "defence_words", "aggregate_words", "reasons_words", "rationale_words")
-        jury(self.jurors, self.personas, self.persona_seed)
+        object.__setattr__(self, "jurors", len(jury(self.jurors, self.personas, self.persona_seed)))
 
     def play(self, case: Case) -> Play:
         """Play one debate."""

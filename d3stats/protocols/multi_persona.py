@@ -14,23 +14,24 @@ from d3stats.stopping import Declaration, StoppingRule, StopReason
 __all__ = ["MultiPersona"]
 
 AFFIRM = (
-    "You are the affirmative side of a debate (the angel). {task} Propose an answer and stand up for it; in later rounds "
-    "meet what the negative side has said against it, and change your proposal where it is right. Be clear and civil, "
-    "and end with the answer that you propose."
+    "You are the affirmative side of a debate (the angel). {task} Propose an answer and stand up for it; "
+    "in later rounds meet what the negative side has said against it, and change your proposal where it "
+    "is right. Be clear and civil, and end with the answer that you propose."
 )
 OPPOSE = (
-    "You are the negative side of a debate (the devil). {task} Challenge what the affirmative side has just said: name "
-    "gaps and vague points, ask for precision, and put forward an answer that is sharper. Be critical, logical and "
-    "civil, and end with the answer that you propose."
+    "You are the negative side of a debate (the devil). {task} Challenge what the affirmative side has "
+    "just said: name gaps and vague points, ask for precision, and put forward an answer that is sharper. "
+    "Be critical, logical and civil, and end with the answer that you propose."
 )
 MODERATE = (
-    "You moderate a debate between an affirmative and a negative side. {task} Weigh the arguments of both without favour. "
-    "If a clear and reasonable answer has emerged, decide for it, which ends the debate; if not, pass, and say what is "
-    "still to be cleared up."
+    "You moderate a debate between an affirmative and a negative side. {task} Weigh the arguments of both "
+    "without favour. If a clear and reasonable answer has emerged, decide for it, which ends the debate; "
+    "if not, pass, and say what is still to be cleared up."
 )
 DECIDE = (
-    "You moderate a debate between an affirmative and a negative side. {task} This was the last round: decide now. Draw on "
-    "what both sides proposed, give the answer that the debate supports best, and say why."
+    "You moderate a debate between an affirmative and a negative side. {task} This was the last round: "
+    "decide now. Draw on what both sides proposed, give the answer that the debate supports best, and say "
+    "why."
 )
 
 FALLBACKS = ("negative_stands", "affirmative_stands", "no_conclusion")
@@ -41,9 +42,9 @@ FALLBACKS = ("negative_stands", "affirmative_stands", "no_conclusion")
 class MultiPersona(DebateProtocol):
     """An affirmative and a negative side propose answers; the moderator ends the debate by deciding.
 
-    In each round the affirmative side speaks, then the negative, then the moderator, each having read all that was said.
-    Before the last round the moderator may pass; in the last it is asked to decide. When it has not decided, the
-    negative side's latest proposal stands, then the affirmative's.
+    In each round the affirmative side speaks, then the negative, then the moderator, each having read all
+    that was said. Before the last round the moderator may pass; in the last it is asked to decide. When it
+    has not decided, the negative side's latest proposal stands, then the affirmative's.
 
     Parameters
     ----------
@@ -52,9 +53,10 @@ class MultiPersona(DebateProtocol):
 
     Notes
     -----
-    A moderator who fails is one who goes on. The reason is ``"declaration"`` when the moderator decided; after the last
-    round without it ``"negative_stands"``, ``"affirmative_stands"`` or ``"no_conclusion"``; else that of the stopping
-    rule, with the same fallbacks. ``detail["passed_over"]`` counts those who were asked before an answer was found.
+    A moderator who fails is one who goes on. The reason is ``"declaration"`` when the moderator decided;
+    after the last round without it ``"negative_stands"``, ``"affirmative_stands"`` or ``"no_conclusion"``;
+    else that of the stopping rule, with the same fallbacks. ``detail["passed_over"]`` counts those who were
+    asked before an answer was found.
 
     Names are chosen so that the moderator has the last seat of the log, where
     :class:`~d3stats.stopping.Declaration` looks.

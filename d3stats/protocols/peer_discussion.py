@@ -14,12 +14,13 @@ from d3stats.stopping import StoppingRule, Unanimity
 __all__ = ["PeerDiscussion"]
 
 REVIEW = (
-    "You are {name}. Review two answers to one question: compare them, whatever the order in which they are shown, explain "
-    "what decides, and vote for the better answer."
+    "You are {name}. Review two answers to one question: compare them, whatever the order in which they "
+    "are shown, explain what decides, and vote for the better answer."
 )
 DISCUSS = (
-    "You are {name} and talk with {other} about your reviews of two answers to one question. The reviews and the talk so "
-    "far are shown. Decide whether to keep or change your vote, and explain it; reply to what {other} has said."
+    "You are {name} and talk with {other} about your reviews of two answers to one question. The reviews "
+    "and the talk so far are shown. Decide whether to keep or change your vote, and explain it; reply to "
+    "what {other} has said."
 )
 
 
@@ -39,11 +40,12 @@ class PeerDiscussion(DebateProtocol):
 
     Notes
     -----
-    The paper's aim is an agreed preference, and its released code always lets four turns pass. Here the debate ends with
-    the first round after which both votes are there and equal, the reviews included: nothing is left to discuss. Agreement
-    is looked at after both have spoken, so that a log has both in every round. A reviewer who failed has not agreed.
-    The paper discusses each pair with either reviewer leading and each answer first; that is two runs in both orders.
-    The reviewers have a role each ("reviewer 1", "reviewer 2"), so that they may be two models.
+    The paper's aim is an agreed preference, and its released code always lets four turns pass. Here the
+    debate ends with the first round after which both votes are there and equal, the reviews included:
+    nothing is left to discuss. Agreement is looked at after both have spoken, so that a log has both in
+    every round. A reviewer who failed has not agreed. The paper discusses each pair with either reviewer
+    leading and each answer first; that is two runs in both orders. The reviewers have a role each
+    ("reviewer 1", "reviewer 2"), so that they may be two models.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Several reviewers compare a pair in both orders; votes weigh as much as the reviewers are worth (PRD's peer rank)."""
+"""Reviewers compare a pair in both orders; a vote weighs what its reviewer is worth (PRD's peer rank)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from d3stats.protocols.protocol import DebateProtocol
 __all__ = ["PeerRank"]
 
 INSTRUCTION = (
-    "You review two answers to one question. Compare them, free of any leaning towards the one that comes first, the longer "
-    "one or one that sounds like your own; explain what decides, and vote for the better answer."
+    "You review two answers to one question. Compare them, free of any leaning towards the one that comes "
+    "first, the longer one or one that sounds like your own; explain what decides, and vote for the "
+    "better answer."
 )
 
 
@@ -28,11 +29,13 @@ class PeerRank(DebateProtocol):
     reviewers : int
         The paper's panel has 5: the models whose answers are compared review each other.
     weights : tuple of float
-        One per reviewer, from 0; empty for equal weights. :func:`~d3stats.protocols.peer_weights.peer_weights` finds
-        the paper's weights from finished reviews.
+        One per reviewer, from 0; empty for equal weights.
+        :func:`~d3stats.protocols.peer_weights.peer_weights` finds the paper's weights from finished
+        reviews.
     orders : {"agree", "each"}
-        "agree": a reviewer has one vote, and only if both of its votes are equal; if they differ it abstains, or votes
-        "tie" where the case has that answer. "each": both votes count, as in the paper's win rates.
+        "agree": a reviewer has one vote, and only if both of its votes are equal; if they differ it
+        abstains, or votes "tie" where the case has that answer. "each": both votes count, as in the paper's
+        win rates.
 
     Raises
     ------
@@ -41,10 +44,10 @@ class PeerRank(DebateProtocol):
 
     Notes
     -----
-    A reviewer with one missing vote has, under "agree", no vote. Equal weight on both candidates is "tie" where the
-    case has it, else no decision. The log has two turns per reviewer, with votes by candidate. Reviewers have a role
-    each ("reviewer 1", ...), so that each may be another model; the paper's reviewers are never told which model wrote
-    an answer.
+    A reviewer with one missing vote has, under "agree", no vote. Equal weight on both candidates is "tie"
+    where the case has it, else no decision. The log has two turns per reviewer, with votes by candidate.
+    Reviewers have a role each ("reviewer 1", ...), so that each may be another model; the paper's reviewers
+    are never told which model wrote an answer.
 
     Examples
     --------
@@ -66,46 +69,41 @@ class PeerRank(DebateProtocol):
         weights = tuple(nonnegative("weights", self.weights).tolist())
         if weights and (len(weights) != self.reviewers or not any(weights)):
             raise ValueError(
-                f"weights must be one per reviewer ({self.reviewers}) and not all 0; got weights={self.weights!r}"
+                f"weights must be one per reviewer ({self.reviewers}) and not all 0; got weights={weights!r}"
             )
         object.__setattr__(self, "weights", weights)
 
     def play(self, case: Case) -> Play:
         """Play one debate."""
         slot = Slot(case.answers, words=150)
+        # In the order of the log's seats, which a rule sees.
         asked = sorted(
-            (
-                Request(
-                    case,
-                    1,
-                    f"reviewer {i + 1}, {side} first",
-                    f"reviewer {i + 1}",
-                    "review",
-                    INSTRUCTION,
-                    slot,
-                    first=side,
-                )
-                for i in range(self.reviewers)
-                for side in case.sides
-            ),
-            # The order of the log's seats, which a rule sees.
+            (self._reviewer(case, seat, side, slot) for seat in range(self.reviewers) for side in case.sides),
             key=lambda request: request.agent,
         )
         replies = yield from speak(*asked)
         votes = {request.agent: reply.vote for request, reply in zip(asked, replies, strict=True)}
         given: list[str | None] = []
         weights: list[float] = []
-        for i in range(self.reviewers):
-            both = [votes[f"reviewer {i + 1}, {side} first"] for side in case.sides]
+        for seat in range(self.reviewers):
+            both = [votes[_name(seat, side)] for side in case.sides]
             kept = both if self.orders == "each" else [_agreed(case, both)]
             given += kept
-            weights += [self.weights[i] if self.weights else 1.0] * len(kept)
-        detail = {
-            side: sum(w for vote, w in zip(given, weights, strict=True) if vote == side)
+            weights += [self.weights[seat] if self.weights else 1.0] * len(kept)
+        worth = {
+            side: sum(weight for vote, weight in zip(given, weights, strict=True) if vote == side)
             for side in case.sides
         }
         yield from round_over(1, votes=votes.values(), ends="one_round")
-        return Outcome(majority(case, given, weights), 1, "one_round", detail)
+        return Outcome(majority(case, given, weights), 1, "one_round", worth)
+
+    def _reviewer(self, case: Case, seat: int, side: str, slot: Slot) -> Request:
+        name, role = _name(seat, side), f"reviewer {seat + 1}"
+        return Request(case, 1, name, role, "review", INSTRUCTION, slot, first=side)
+
+
+def _name(seat: int, side: str) -> str:
+    return f"reviewer {seat + 1}, {side} first"
 
 
 def _agreed(case: Case, both: list[str | None]) -> str | None:

@@ -24,6 +24,8 @@ DOMAINS = (
 )
 """The nine domains of D3's pool (appendix G.1)."""
 
+KINDS = ("curated", "pool", "none")
+
 
 @dataclass(frozen=True, slots=True)
 class Persona:
@@ -110,13 +112,13 @@ def personas(n: int, seed: RngLike = None, *, domain: str | None = None) -> tupl
     return tuple(known[i] for i in as_rng(seed).permutation(len(known))[:n])
 
 
-def jury(n: int, kind: str = "curated", seed: int = 0) -> tuple[Persona | None, ...]:
-    """Return the roles of a jury of `n`.
+def jury(jurors: int, personas: str = "curated", seed: int = 0) -> tuple[Persona | None, ...]:
+    """Return the roles of a jury.
 
     Parameters
     ----------
-    n : int
-    kind : {"curated", "pool", "none"}
+    jurors : int
+    personas : {"curated", "pool", "none"}
         D3's five, and after them the pool in its order; or a draw from the pool; or jurors without a role.
     seed : int
         Of the draw.
@@ -131,15 +133,17 @@ def jury(n: int, kind: str = "curated", seed: int = 0) -> tuple[Persona | None, 
     >>> jury(5) == curated(), jury(2, "none")
     (True, (None, None))
     """
-    n = integer("n", n, minimum=0)
-    choice("kind", kind, ("curated", "pool", "none"))
-    if kind == "none":
-        return (None,) * n
-    if n == 0:
-        return ()
-    if kind == "pool":
-        return personas(n, integer("seed", seed, minimum=0))
-    known = curated() + pool()
-    if n > len(known):
-        raise ValueError(f"n must be at most {len(known)}, the roles there are; got n={n}")
-    return known[:n]
+    jurors = integer("jurors", jurors, minimum=0)
+    choice("personas", personas, KINDS)
+    seed = integer("seed", seed, minimum=0)
+    if personas == "none":
+        return (None,) * jurors
+    known = pool() if personas == "pool" else curated() + pool()
+    if jurors > len(known):
+        raise ValueError(f"jurors must be at most {len(known)}, the roles there are; got jurors={jurors}")
+    return known[:jurors] if personas == "curated" else _drawn(jurors, seed)
+
+
+@functools.cache
+def _drawn(jurors: int, seed: int) -> tuple[Persona, ...]:
+    return personas(jurors, seed) if jurors else ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from d3stats._check import choice, integer
@@ -19,20 +19,29 @@ ORDERS = ("seeded", "both", "first")
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One debate that is to be played: its name in the log, its item, and the candidate shown first."""
+    """One debate that is to be played: its name in the log, its item, and the candidate shown first.
+
+    `names` are those of the LLMs that take part, which nobody may read in another's message.
+    """
 
     debate: str
     item: DebateItem
     first: str | None
+    names: tuple[str, ...] = ()
 
     @property
     def case(self) -> Case:
         """What the agents get."""
-        return self.item.case(self.debate, self.first)
+        case = self.item.case(self.debate, self.first)
+        return replace(case, names=case.names + self.names) if self.names else case
 
 
 def placements(
-    items: Iterable[DebateItem], orders: Orders = "seeded", seed: int = 0, repeats: int = 1
+    items: Iterable[DebateItem],
+    orders: Orders = "seeded",
+    seed: int = 0,
+    repeats: int = 1,
+    names: tuple[str, ...] = (),
 ) -> Iterator[Planned]:
     """Yield the debates of some items, in order.
 
@@ -48,6 +57,8 @@ def placements(
     seed : int
     repeats : int
         How often each item is debated in each order.
+    names : tuple of str
+        Names of the LLMs that take part.
 
     Examples
     --------
@@ -69,10 +80,12 @@ def placements(
         for number in range(1, repeats + 1):
             tail = f"/{number}" if repeats > 1 else ""
             for place, first in _shown_first(item, orders, seed, number):
-                yield Planned(f"{item.question}{place}{tail}", item, first)
+                yield Planned(f"{item.question}{place}{tail}", item, first, names)
 
 
-def _shown_first(item: DebateItem, orders: Orders, seed: int, number: int) -> Iterator[tuple[str, str | None]]:
+def _shown_first(
+    item: DebateItem, orders: Orders, seed: int, number: int
+) -> Iterator[tuple[str, str | None]]:
     if not item.candidates or item.answers is None:
         yield "", None
         return
@@ -83,5 +96,7 @@ def _shown_first(item: DebateItem, orders: Orders, seed: int, number: int) -> It
     elif orders == "first":
         yield "", one
     else:
-        coin = hashlib.blake2b(f"{seed}\x1f{item.question}".encode(errors="replace"), digest_size=8).digest()[0]
+        coin = hashlib.blake2b(f"{seed}\x1f{item.question}".encode(errors="replace"), digest_size=8).digest()[
+            0
+        ]
         yield "", (one, other)[(coin + number - 1) % 2]

@@ -113,11 +113,12 @@ def said(
 ) -> tuple[Message, ...]:
     """Return what others get to read of a reply, with `show` its vote and scores too.
 
-    Nothing if nothing came back. The text is cut at what was asked for, and names no system (``case.names``).
+    Nothing if nothing came back. The text names no system (``case.names``) and is cut at what was asked for.
     """
     if reply.text is None:
         return ()
-    text = without_names(cut(reply.text, request.slot.longest), request.case.names)
+    # Cut last: a forecast has to know how long a message can be, and half a name would still be a name.
+    text = cut(without_names(reply.text, request.case.names), request.slot.longest)
     vote, scores = (reply.vote, reply.scores) if show else (None, None)
     return (Message(speaker, request.round, text, request.side, vote, scores),)
 

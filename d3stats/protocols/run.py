@@ -112,7 +112,9 @@ async def run_debates(
     fit waits for others to end, and when all wait, those stop with the reason ``"budget"`` and are decided by what
     has been said. So every debate that has begun gets a verdict.
     """
-    run = _Run(protocol, items, agents, log, rule, seed, orders, repeats, budget_tokens, max_usd, prices, name)
+    run = _Run(
+        protocol, items, agents, log, rule, seed, orders, repeats, budget_tokens, max_usd, prices, name
+    )
     return await run.play(integer("concurrency", concurrency, minimum=1), observer, halt)
 
 
@@ -149,7 +151,7 @@ class _Run:
         self.log = Path(log)
         self.name = self.log.stem if name is None else name
         self.cast, self.tariff = Cast(agents), Tariff(prices)
-        self.planned = tuple(placements(items, orders, seed, repeats))
+        self.planned = tuple(placements(items, orders, seed, repeats, self.cast.models))
         self.budget = (budget_tokens, max_usd)
         _check_plan(self.planned, protocol, self.log)
         check_rule(
@@ -171,6 +173,7 @@ class _Run:
             "seed": seed,
             "repeats": repeats,
             "agents": {role: _described(self.cast(role)) for role in roles},
+            "servers": sorted({str(agent.where) for agent in self.cast.all.values() if hasattr(agent, "where")}),
             "budget_tokens": budget_tokens,
             "max_usd": max_usd,
             "prices": None if prices is None else prices.date,
@@ -178,10 +181,14 @@ class _Run:
         Bank(*self.budget)  # its limits are checked before a file is touched
 
     def _roles(self) -> list[str]:
-        calls = ahead(self.protocol, self.planned[0].case, self.cast, "typical", continued=self.protocol.max_rounds)
+        calls = ahead(
+            self.protocol, self.planned[0].case, self.cast, "typical", continued=self.protocol.max_rounds
+        )
         return sorted({moment.request.role for moment in calls if moment.request is not None})
 
-    async def play(self, concurrency: int, observer: Observer | None, halt: asyncio.Event | None) -> RunReport:
+    async def play(
+        self, concurrency: int, observer: Observer | None, halt: asyncio.Event | None
+    ) -> RunReport:
         from d3stats.log.write import LogWriter
 
         began = time.monotonic()
@@ -198,7 +205,16 @@ class _Run:
                 bank = Bank(*self.budget, spent=past.spent)
                 report = _first_report(self.log, table, past)
                 calls = Calls(
-                    self.cast, self.tariff, bank, journal, writer, report, concurrency, halt, observer, self.priced
+                    self.cast,
+                    self.tariff,
+                    bank,
+                    journal,
+                    writer,
+                    report,
+                    concurrency,
+                    halt,
+                    observer,
+                    self.priced,
                 )
                 stage = _Stage(self, past, bank, calls, report, writer, journal)
                 stage.check_budget()
@@ -216,7 +232,14 @@ class _Stage:
     """Where the debates of one run are played."""
 
     def __init__(
-        self, run: _Run, past: Past, bank: Bank, calls: Calls, report: RunReport, writer: LogWriter, journal: Journal
+        self,
+        run: _Run,
+        past: Past,
+        bank: Bank,
+        calls: Calls,
+        report: RunReport,
+        writer: LogWriter,
+        journal: Journal,
     ) -> None:
         self.run, self.past, self.bank, self.calls = run, past, bank, calls
         self.report, self.writer, self.journal = report, writer, journal
@@ -380,10 +403,10 @@ class _Seat:
 
     async def settle(self, step: RoundOver, since: Sequence[tuple[Request, Reply]]) -> Decision:
         decision = await self._decision(step, since)
+        if any((request.round, request.agent) not in self.recorded for request, _ in since):
+            self.stage.report.rounds += 1
         if step.ends is not None or self.verdict is not None:
             return decision
-        if self.last <= step.number:
-            self.stage.report.rounds += 1
         earlier = self.stage.past.stops.get(self.planned.debate)
         if earlier is not None and earlier[0] == step.number:
             return Decision(stop=True, reason=earlier[1])
@@ -431,7 +454,9 @@ def _check_plan(planned: Sequence[Planned], protocol: DebateProtocol, log: Path)
         if protocol.candidates is not None and protocol.candidates != bool(debate.item.candidates):
             needs = "two candidates" if protocol.candidates else "no candidates"
             got = "two" if debate.item.candidates else "none"
-            raise ValueError(f"items must have {needs} for {protocol.name}; got {got} in {debate.item.question!r}")
+            raise ValueError(
+                f"items must have {needs} for {protocol.name}; got {got} in {debate.item.question!r}"
+            )
     names = Counter(debate.debate for debate in planned)
     twice = next((name for name, times in names.items() if times > 1), None)
     if twice is not None:
@@ -443,10 +468,13 @@ def _check_plan(planned: Sequence[Planned], protocol: DebateProtocol, log: Path)
 
 
 def _described(agent: Agent) -> Any:
-    """What a journal says of an agent: its own settings, or its kind and model."""
+    """What a journal says of an agent: its own settings, or its kind and model.
+
+    Where its server stands is said apart: it may move between runs.
+    """
     settings = getattr(agent, "settings", None)
     if isinstance(settings, Mapping):
-        return dict(settings)
+        return {name: value for name, value in settings.items() if name != "server"}
     return {"agent": type(agent).__name__, "model": getattr(agent, "model", None)}
 
 
@@ -464,5 +492,3 @@ def _first_report(log: Path, table: Mapping[str, Planned], past: Past) -> RunRep
         charged=past.spent.tokens,
         missing=Counter(past.missing),
     )
-
-

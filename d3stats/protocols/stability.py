@@ -16,14 +16,15 @@ __all__ = ["Stability"]
 
 FIRST = "You are {name}, one of a panel. {task} Give your reasons, then your vote."
 AGAIN = (
-    "You are {name}, one of a panel. {task} The panel's statements and votes so far are shown. Where others have the "
-    "better reasons, change your mind; where you have, say why and stay. Give your reasons, then your vote."
+    "You are {name}, one of a panel. {task} The panel's statements and votes so far are shown. Where "
+    "others have the better reasons, change your mind; where you have, say why and stay. Give your "
+    "reasons, then your vote."
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stability(DebateProtocol):
-    """A panel answers, all at once, in every round, having read the debate; the last round's majority decides.
+    """A panel votes, all at once, round by round, having read the debate; the last majority decides.
 
     Parameters
     ----------
@@ -34,15 +35,16 @@ class Stability(DebateProtocol):
     sees : {"history", "last_round"}
         Whether a panelist reads all rounds so far or the last one; its own statements are among them.
     camp : {"right", "first", "largest", "none"}
-        Whose votes the batch rule counts. "right" is the paper's rule and needs the right answers; a run without
-        labels takes "largest" (blind to which camp is the largest) or "first" (for pairs); "none" leaves unanimity
-        alone, so that each debate decides for itself.
+        Whose votes the batch rule counts. "right" is the paper's rule and needs the right answers; a run
+        without labels takes "largest" (blind to which camp is the largest) or "first" (for pairs); "none"
+        leaves unanimity alone, so that each debate decides for itself.
 
     Notes
     -----
-    The paper's adaptive stop compares the distributions of *correct* votes of two rounds over a batch of debates, which
-    a deployed panel does not have. :class:`~d3stats.stopping.KSStability` says what each camp is blind to. Equal
-    leading camps are no decision, except both sides of a pair where ``"tie"`` may be voted for.
+    The paper's adaptive stop compares the distributions of *correct* votes of two rounds over a batch of
+    debates, which a deployed panel does not have. :class:`~d3stats.stopping.KSStability` says what each
+    camp is blind to. Equal leading camps are no decision, except both sides of a pair where ``"tie"`` may
+    be voted for.
 
     Examples
     --------

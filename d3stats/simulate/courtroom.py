@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -186,11 +187,14 @@ def gain(world: Courtroom, heard: Any) -> Any:
     return world.improvement * (1 - world.decay**heard) / (1 - world.decay)
 
 
-def argued(world: Courtroom, better: Any, side: Any, own: Any) -> Any:
-    """Return the strength of an advocate's argument without that gain, from the two errors of it."""
-    sd = np.where(better, world.upside, 1.0) * world.advocate_sd
+def argued(world: Courtroom, scale: Any, side: Any, own: Any) -> Any:
+    """Return the strength of an advocate's argument without that gain, from its two errors.
+
+    `scale` is `upside` for the better answer and 1 for the other.
+    """
     common = world.advocate_correlation
-    return world.skill + sd * (np.sqrt(common) * side + np.sqrt(1 - common) * own)
+    error = math.sqrt(common) * side + math.sqrt(1 - common) * own
+    return world.skill + scale * world.advocate_sd * error
 
 
 def _arguments(
@@ -199,7 +203,8 @@ def _arguments(
     """Return the strength of each side's defence, shape (debates, rounds, 2), in points of the total."""
     better = np.stack([a_is_better, ~a_is_better], axis=1)[:, None, :, None]
     own = rng.standard_normal((len(a_is_better), n_rounds, 2, world.advocates))
-    strength = aggregate(argued(world, better, side[:, None, :, None], own), world.temperature)
+    error_scale = np.where(better, world.upside, 1.0)
+    strength = aggregate(argued(world, error_scale, side[:, None, :, None], own), world.temperature)
     total: Floats = strength + gain(world, np.arange(n_rounds))[:, None]
     return total
 
@@ -237,9 +242,9 @@ def _judge(world: Courtroom, gap: Floats, strength: Floats, rng: np.random.Gener
 
 def marks(world: Courtroom, merit: Any, halo: Any, own: Any) -> Floats:
     """Return the marks of the criteria of an answer, from its merit in points and the judge's two errors."""
-    error = world.noise * (np.sqrt(world.halo) * halo + np.sqrt(1 - world.halo) * own)
-    given: Floats = np.clip(np.rint(world.base + merit / CRITERIA + error), 1, world.ceiling)
-    return given
+    error = world.noise * (math.sqrt(world.halo) * halo + math.sqrt(1 - world.halo) * own)
+    given: Floats = np.rint(world.base + merit / CRITERIA + error)
+    return np.minimum(np.maximum(given, 1), world.ceiling)
 
 
 def _jury(

@@ -98,7 +98,7 @@ def spoken(world: Referees, own: Any, heard: Any, level: Any, noise: Any) -> tup
     x = own if heard is None else (1 - world.conformity) * own + world.conformity * heard
     half = (x + world.talk_noise * noise) / 2
     a, b = np.rint(level + half), np.rint(level - half)
-    return np.clip(a, LOWEST, HIGHEST), np.clip(b, LOWEST, HIGHEST)
+    return np.minimum(np.maximum(a, LOWEST), HIGHEST), np.minimum(np.maximum(b, LOWEST), HIGHEST)
 
 
 def _heard(communication: str, said: Floats, t: int, j: int, blur: Floats) -> Floats | None:

@@ -24,6 +24,9 @@ from d3stats.worlds import from_table
 __all__ = ["play_all"]
 
 ORDERS = ("AB", "BA")
+DEPTHS = (3, 4, 6)
+"""How deep a batch is played before it is asked whether all of it has stopped."""
+
 COLUMNS = ["debate", "item", "order", "label", "verdict", "rounds", "calls", "input", "output", "reason"]
 
 
@@ -65,60 +68,72 @@ async def _played(
 ) -> pd.DataFrame:
     rows = []
     for order in ORDERS:
-        ends = None if isinstance(rule, Rule) else await _batch_stops(protocol, rule, agent, items, order)
-        for at, item in enumerate(items):
-            debate = Debate(protocol, rule, agent, item, order, None if ends is None else ends[at])
+        debates = [Debate(protocol, rule, agent, item, order) for item in items]
+        if not isinstance(rule, Rule):
+            await _stop_together(debates, rule)
+        for debate in debates:
             outcome = await debate.play()
-            debate_id, spent = debate.case.debate, [debate.calls, debate.input, debate.output]
-            decided = [item.label, outcome.decision, outcome.round]
-            rows.append([debate_id, item.question, order, *decided, *spent, outcome.reason])
+            decided = [debate.item.label, outcome.decision, outcome.round]
+            spent = [debate.calls, debate.input, debate.output]
+            rows.append([debate.case.debate, debate.item.question, order, *decided, *spent, outcome.reason])
+            debate.heard.clear()
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-async def _batch_stops(
-    protocol: DebateProtocol, rule: StoppingRule, agent: Agent, items: Sequence[Any], order: str
-) -> list[tuple[int, str]]:
-    """Say after which round each debate stops under a rule that looks at the whole batch.
+async def _stop_together(debates: Sequence[Debate], rule: StoppingRule) -> None:
+    """Find the round in which each debate stops under a rule that looks at the whole batch.
 
-    An agent's words depend on the debate and the round alone, so debates played to the end say what the rule
-    would have seen; they are then played again up to there.
+    The batch is played a few rounds deep, then deeper, until the rule has stopped all of it. Nobody is asked twice.
     """
-    votes = []
-    for item in items:
-        debate = Debate(protocol, FullDepth(), agent, item, order, None)
-        await debate.play()
-        votes.append([step.votes for step in debate.steps])
     codes: dict[str | None, int] = {"A": 0, "B": 1, None: -1}
-    array = np.array([[[codes[vote] for vote in votes_] for votes_ in rounds] for rounds in votes])
-    labels = [codes[item.label] for item in items]
-    stops = rule.stop_rounds(Trajectories.from_arrays(array, label=labels, answers=["A", "B"]))
-    return [(int(at), str(why)) for at, why in zip(stops.rounds, stops.reasons, strict=True)]
+    labels = [codes[debate.item.label] for debate in debates]
+    most = debates[0].protocol.max_rounds
+    for depth in sorted({*(d for d in DEPTHS if d < most), most}):
+        for debate in debates:
+            debate.end = depth, str(StopReason.EXHAUSTED)
+            await debate.play()
+        votes = np.array([[[codes[vote] for vote in step.votes] for step in d.steps] for d in debates])
+        stops = rule.stop_rounds(Trajectories.from_arrays(votes, label=labels, answers=["A", "B"]))
+        if depth == most or not (stops.reasons == str(StopReason.EXHAUSTED)).any():
+            break
+    for debate, at, why in zip(debates, stops.rounds, stops.reasons, strict=True):
+        debate.end = int(at), str(why)
 
 
 class Debate:
-    """One debate: who was asked how much, and the rounds as a rule sees them."""
+    """One debate: what was said and paid, and the rounds as a rule sees them.
+
+    Parameters
+    ----------
+    protocol : DebateProtocol
+    rule : StoppingRule
+        One that needs a whole batch is followed by setting `end`: round and reason of the stop.
+    agent : Agent
+    item : SyntheticItem
+    order : {"AB", "BA"}
+    """
 
     def __init__(
-        self,
-        protocol: DebateProtocol,
-        rule: StoppingRule,
-        agent: Agent,
-        item: Any,
-        order: str,
-        end: tuple[int, str] | None,
+        self, protocol: DebateProtocol, rule: StoppingRule, agent: Agent, item: Any, order: str
     ) -> None:
-        self.protocol, self.agent, self.end = protocol, agent, end
+        self.protocol, self.rule, self.agent, self.item = protocol, rule, agent, item
         self.case = item.case(f"{item.question}/{order}", order[0])
-        self.book = RuleBook(self.case, rule if isinstance(rule, Rule) else FullDepth(), protocol.max_rounds)
-        self.calls, self.input, self.output = 0, 0, 0
-        self.steps: list[RoundOver] = []
+        self.end: tuple[int, str] | None = None
+        self.heard: dict[tuple[int, str], Reply] = {}
 
     async def play(self) -> Outcome:
-        """Play it to its end."""
+        """Play it to its end, from the start; what was said before is said again."""
+        rule = self.rule if self.end is None and isinstance(self.rule, Rule) else FullDepth()
+        self.book = RuleBook(self.case, rule, self.protocol.max_rounds)
+        self.calls, self.input, self.output = 0, 0, 0
+        self.steps: list[RoundOver] = []
         return await drive(self.protocol.play(self.case), self._answer, self._settle)
 
     async def _answer(self, request: Request) -> Reply:
-        reply = await ask(self.agent, request)
+        at = request.round, request.agent
+        if at not in self.heard:
+            self.heard[at] = await ask(self.agent, request)
+        reply = self.heard[at]
         self.calls += 1
         self.input += reply.tokens_in or 0
         self.output += reply.tokens_out or 0
@@ -126,8 +141,7 @@ class Debate:
 
     async def _settle(self, step: RoundOver, since: Sequence[tuple[Request, Reply]]) -> Decision:
         self.steps.append(step)
-        decision = self.book.decide(step, since)
-        if self.end is None or decision.reason not in (None, str(StopReason.EXHAUSTED)):
-            return decision
+        if self.end is None:
+            return self.book.decide(step, since)
         at, why = self.end
         return Decision(stop=step.number >= at, reason=why if step.number >= at else None)

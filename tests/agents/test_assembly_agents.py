@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.special import bdtr, ndtr
 
-from d3stats.agents import Message, Refused, Reply, Request, Rubric, Slot
-from d3stats.agents.synthetic import synthetic_agent, synthetic_items
+from d3stats.agents import Agent, Message, Refused, Reply, Request, Rubric, Slot
+from d3stats.agents.synthetic import SyntheticItem, synthetic_agent, synthetic_items
 from d3stats.agents.synthetic.assembly import ALONE, TALK, AssemblyAgent
 from d3stats.agents.synthetic.base import tell, told
 from d3stats.agents.synthetic.courtroom import CourtAgent
 from d3stats.protocols import play_sync
 from d3stats.protocols.catalogue import protocol_from_text, protocols
-from d3stats.protocols.engine import ask
+from d3stats.protocols.criteria import CRITERIA
+from d3stats.protocols.engine import drive
+from d3stats.protocols.play import Outcome, RoundOver
+from d3stats.protocols.play import total as points
+from d3stats.protocols.protocol import DebateProtocol
+from d3stats.stopping import Decision
 from d3stats.worlds import Courtroom
 from d3stats.worlds.assembly import Assembly
 
@@ -48,27 +55,45 @@ def exact_accuracy(world: Assembly, panel: int = 1) -> float:
     return total
 
 
-def request_for(act: str, agent: str = "somebody", **more: object) -> Callable[[object], Request]:
+@pytest.fixture(scope="module")
+def assembly() -> tuple[AssemblyAgent, list[SyntheticItem]]:
+    return AssemblyAgent(WORLD, 5), synthetic_items(WORLD, 2000, 5)
+
+
+def one_round(protocol: DebateProtocol, items: Sequence[SyntheticItem], agent: Agent) -> list[Outcome]:
+    """Play debates of one round each, A shown first, in one event loop."""
+
+    async def settle(step: RoundOver, since: Sequence[tuple[Request, Reply]]) -> Decision:
+        return Decision(stop=True, reason="exhausted")
+
+    async def all_of_them() -> list[Outcome]:
+        return [await drive(protocol.play(item.case(item.question, "A")), agent.act, settle) for item in items]
+
+    return asyncio.run(all_of_them())
+
+
+def request_for(act: str, agent: str = "somebody", **more: Any) -> Callable[[SyntheticItem], Request]:
     """Return what turns an item into a request of this act that asks for a vote."""
 
-    def make(item: object) -> Request:
-        case = item.case("d", "A")  # type: ignore[attr-defined]  # any item of a world
-        slot = Slot(case.answers)
-        return Request(case, 1, agent, act, act, "decide", slot, **more)  # type: ignore[arg-type]  # fields of Request
+    def make(item: SyntheticItem) -> Request:
+        case = item.case(item.question, "A")
+        return Request(case, 1, agent, act, act, "decide", Slot(case.answers), **more)
 
     return make
 
 
 @pytest.mark.parametrize("act", [act for act in (*ALONE, *TALK) if act != "judge"])
-def test_whoever_is_asked_reads_a_pair_equally_well(act: str) -> None:
-    agent, items = AssemblyAgent(WORLD, 5), synthetic_items(WORLD, 2000, 5)
-    make = request_for(act)
+def test_whoever_is_asked_reads_a_pair_equally_well(
+    act: str, assembly: tuple[AssemblyAgent, list[SyntheticItem]]
+) -> None:
+    agent, items = assembly
+    make = request_for(act, f"somebody {act}")
     right = np.mean([agent.reply(make(item)).vote == item.label for item in items])
     p = exact_accuracy(WORLD)
     assert abs(right - p) < 4 * math.sqrt(p * (1 - p) / len(items))
 
 
-@pytest.mark.parametrize("panel", [1, 3, 7])
+@pytest.mark.parametrize("panel", [1, 5])
 @pytest.mark.parametrize("diversity", [0.0, 1.0])
 def test_a_majority_is_right_as_often_as_quadrature_says(panel: int, diversity: float) -> None:
     """Items with small gaps and a large shared error, so that more voters do not settle everything."""
@@ -77,7 +102,7 @@ def test_a_majority_is_right_as_often_as_quadrature_says(panel: int, diversity: 
     agent, items = synthetic_agent(world, 7), synthetic_items(world, 2500, 7)
     protocol = protocol_from_text(f"majority:judges={panel}")
     right = np.mean(
-        [play_sync(protocol, item.case("d", "A"), agent).decision == item.label for item in items]
+        [play_sync(protocol, item.case(item.question, "A"), agent).decision == item.label for item in items]
     )
     p = exact_accuracy(world, panel)
     assert abs(right - p) < 4 * math.sqrt(p * (1 - p) / len(items))
@@ -93,13 +118,15 @@ def test_a_judge_who_reads_without_error_has_the_marks_of_the_courtroom() -> Non
     """Bare answers: the courtroom shows 1 - hidden of the gap, as here."""
     court = Courtroom(juror_shared=0, juror_persona=0, juror_noise=0)
     here, there = AssemblyAgent(Assembly(court=court), 3), CourtAgent(court, 3)
-    protocol = protocol_from_text("single_judge")
-    means = []
+
+    def judge(item: SyntheticItem) -> Request:
+        request = request_for("judge")(item)
+        return replace(request, slot=Slot(("A", "B"), rubric=Rubric(("A", "B"), CRITERIA, 1, 20), lead=True))
+
+    means, items = [], synthetic_items(court, 800, 3)
     for agent in (here, there):
-        found = [
-            play_sync(protocol, item.case("d", "A"), agent).detail for item in synthetic_items(court, 1500, 3)
-        ]
-        means.append([(d["A"] - d["B"], d["A"] + d["B"]) for d in found])
+        found = [points(agent.reply(judge(item)), ("A", "B")) for item in items]
+        means.append([(d["A"] - d["B"], d["A"] + d["B"]) for d in found if d is not None])
     gap, level = (np.array([m[i] for m in means[0]]) - [m[i] for m in means[1]] for i in (0, 1))
     for difference in (gap, level):
         assert abs(difference.mean()) < 4 * difference.std() / math.sqrt(len(difference))
@@ -116,7 +143,7 @@ def test_jurors_vote_as_those_of_the_courtroom_do_call_by_call(text: str) -> Non
     votes = 0
     for item in synthetic_items(world, 40, 11):
         heard: list[tuple[Request, Reply]] = []
-        play_sync(protocol, item.case("d", "B"), here, heard=heard)
+        play_sync(protocol, item.case(item.question, "B"), here, heard=heard)
         for request, reply in heard:
             if request.act == "vote":
                 assert there.reply(request).vote == reply.vote
@@ -139,17 +166,17 @@ def test_a_place_is_worth_nothing_when_both_orders_are_added() -> None:
 
 def test_a_calibrated_judge_gives_the_same_verdict_in_both_orders_and_a_plain_one_follows_the_place() -> None:
     world = Assembly(court=Courtroom(position_bias=9.0))
-    agent, items = synthetic_agent(world, 4), synthetic_items(world, 300, 4)
+    agent, items = synthetic_agent(world, 4), synthetic_items(world, 200, 4)
     firsts = {}
     for text in ("single_judge", "single_judge:calibrate=true"):
         protocol = protocol_from_text(text)
         found = [
-            [play_sync(protocol, item.case("d", side), agent).decision for side in "AB"] for item in items
+            [play_sync(protocol, item.case(item.question, side), agent).decision for side in "AB"] for item in items
         ]
         firsts[text] = sum(a == "A" for a, _ in found) - sum(b == "A" for _, b in found)
         if "calibrate" in text:
             assert all(a == b for a, b in found)
-    assert firsts["single_judge"] > 60
+    assert firsts["single_judge"] > 40
     assert firsts["single_judge:calibrate=true"] == 0
 
 
@@ -174,7 +201,7 @@ def test_a_summary_passes_on_the_mean_and_no_reading_of_its_own() -> None:
     item = synthetic_items(WORLD, 1, 1)[0]
     seen = tuple(Message(f"referee {i}", 1, tell(50, lean=lean)) for i, lean in enumerate((-4.0, 1.0)))
     slot = Slot(words=100)
-    request = Request(item.case("d"), 1, "summarizer", "summarizer", "summarise", "sum up", slot, seen)
+    request = Request(item.case(item.question), 1, "summarizer", "summarizer", "summarise", "sum up", slot, seen)
     assert told(str(AssemblyAgent(WORLD, 1).reply(request).text)).facts == {"lean": -1.5}
 
 
@@ -213,7 +240,7 @@ def test_an_evaluator_finds_a_solution_right_as_often_as_the_law_says() -> None:
         solution = 3.0 if i % 2 else -3.0
         seen = (Message("solver", 1, tell(50, lean=solution)),)
         request = Request(
-            item.case("d"),
+            item.case(item.question),
             1,
             "evaluator",
             "evaluator",
@@ -261,7 +288,7 @@ def test_every_protocol_is_played_and_no_reply_is_longer_than_was_imagined(name:
         heard: list[tuple[Request, Reply]] = []
         kind = protocols()[name]
         protocol = kind(camp="none") if name == "stability" else kind()  # type: ignore[call-arg]  # stability has camps
-        outcome = play_sync(protocol, item.case("d", "B"), agent, heard=heard)
+        outcome = play_sync(protocol, item.case(item.question, "B"), agent, heard=heard)
         assert outcome.decision in ("A", "B", None)
         for request, reply in heard:
             assert reply.error is None
@@ -270,22 +297,21 @@ def test_every_protocol_is_played_and_no_reply_is_longer_than_was_imagined(name:
                 (longest.tokens_in, reply.tokens_in, typical.tokens_in),
                 (longest.tokens_out, reply.tokens_out, typical.tokens_out),
             ):
-                assert bound is not None and spent is not None and usual is not None
-                assert max(spent, usual) <= bound
+                assert max(spent or 0, usual or 0) <= (bound or 0)
 
 
-async def test_replies_do_not_depend_on_who_was_asked_first() -> None:
+def test_replies_do_not_depend_on_who_was_asked_first() -> None:
     items = synthetic_items(WORLD, 20, 3)
     asked = [request_for("answer", f"panelist {i}")(item) for item in items for i in range(3)]
     forward, backward = AssemblyAgent(WORLD, 3), AssemblyAgent(WORLD, 3)
-    said = [await ask(forward, request) for request in asked]
-    assert said == [await ask(backward, request) for request in reversed(asked)][::-1]
+    said = [forward.reply(request) for request in asked]
+    assert said == [backward.reply(request) for request in reversed(asked)][::-1]
 
 
 def test_what_the_world_has_no_law_for_is_refused() -> None:
     agent, item = AssemblyAgent(WORLD, 1), synthetic_items(WORLD, 1, 1)[0]
-    with pytest.raises(Refused, match="act must be one that world 'assembly' has a law for .*; got 'sing'"):
+    with pytest.raises(Refused, match=r"act must be one that world 'assembly' has a law for .*; got 'sing'"):
         agent.reply(request_for("sing")(item))
-    bare = replace(item.case("d"), candidates=(), first=None)
-    with pytest.raises(Refused, match="case must have two candidates in this world; got none in 'd'"):
+    bare = replace(item.case(item.question), candidates=(), first=None)
+    with pytest.raises(Refused, match="case must have two candidates in this world; got none in '1'"):
         agent.reply(replace(request_for("answer")(item), case=bare))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -32,7 +33,7 @@ def test_bare_answers_show_what_is_not_hidden_and_arguments_show_the_rest_in_the
     world = Assembly(court=Courtroom(hidden=0.5, decay=0.3))
     shown = [world.shown(r) for r in range(30)]
     assert shown[0] == 0.5
-    assert all(later > earlier for earlier, later in zip(shown[:10], shown[1:11], strict=True))
+    assert all(later > earlier for earlier, later in pairwise(shown[:11]))
     assert shown[-1] == pytest.approx(1)
 
 

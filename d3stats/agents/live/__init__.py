@@ -3,3 +3,7 @@
 Who may live here: how a request becomes messages, how a reply is read, the call with its retries, the rate limit.
 Nothing is imported from ``openai`` before the first call. The key comes from the environment and goes nowhere else.
 """
+
+from d3stats.agents.live.client import LiveAgent
+
+__all__ = ["LiveAgent"]

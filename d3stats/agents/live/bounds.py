@@ -49,6 +49,12 @@ class Bounds:
         """Return the `max_tokens` of a call."""
         return wire.most_tokens(self.per_word, self.reasoning)
 
+    def out_of(self, content: str | None, wire: Wire) -> int:
+        """Return the most tokens that a reply can have cost that came without a count."""
+        if not content or self.reasoning:
+            return self.most_out(wire)
+        return min(self.most_out(wire), len(content.encode("utf-8", errors="replace")) + PER_MESSAGE)
+
     def most_in(self, prompt: Prompt, wire: Wire) -> int:
         """Return the most tokens that a prompt can have, the schema included where it is sent beside it."""
         beside = 0 if prompt.nonce is not None else len(json.dumps(wire.schema))
@@ -59,11 +65,15 @@ class Bounds:
         wire = Wire(request)
         if size == "typical":
             prompt = render(request)
-            tokens_in = math.ceil((len(prompt.system) + len(prompt.user)) / CHARACTERS_PER_TOKEN) + 2 * PER_MESSAGE
+            tokens_in = (
+                math.ceil((len(prompt.system) + len(prompt.user)) / CHARACTERS_PER_TOKEN) + 2 * PER_MESSAGE
+            )
             words = request.slot.words
             slots = (self.most_out(wire) - self.reasoning - self.per_word * words - 96) / 2 + 16
             tokens_out = math.ceil(words / WORDS_PER_TOKEN + slots)
-            return self._reply(wire, " ".join(["quite"] * words), tokens_in, min(tokens_out, self.most_out(wire)))
+            return self._reply(
+                wire, " ".join(["quite"] * words), tokens_in, min(tokens_out, self.most_out(wire))
+            )
         # The server may turn out to have no structured output, so the longer form counts.
         prompts = [render(request, as_text=as_text) for as_text in (False, True)]
         most = max(self.most_in(prompt, wire) for prompt in prompts) + NOTE + _growth(request)

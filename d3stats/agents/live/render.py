@@ -8,7 +8,7 @@ in none of them. Characters that cannot be seen are written out.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -58,13 +58,13 @@ class Prompt:
 
 
 def call_key(request: Request) -> str:
-    """Return what tells this request from every other of a run: debate, round and agent.
+    r"""Return what tells this request from every other of a run: debate, round and agent.
 
     Examples
     --------
     >>> from d3stats.agents import Case, Request
     >>> call_key(Request(Case("d7", "q", "Why?"), 2, "juror 1", "juror", "vote", "Vote."))
-    'd7\\x1f2\\x1fjuror 1'
+    'd7\x1f2\x1fjuror 1'
     """
     return f"{request.case.debate}\x1f{request.round}\x1f{request.agent}"
 
@@ -99,7 +99,7 @@ def render(request: Request, *, seed: int = 0, as_text: bool = False) -> Prompt:
     """
     wire = Wire(request)
     parts = list(_parts(request, wire))
-    fenced = [text for _, _, text in parts if text is not None]
+    fenced = [text for _, _, text in parts]
     token = _unlike(fenced, "\x1f".join(fenced))
     blocks = [_block(note, title, text, token) for note, title, text in parts]
     blocks.append("End of the material. Now do what you were told above, and reply in the form given there.")
@@ -119,8 +119,8 @@ def _system(request: Request, wire: Wire, token: str, nonce: str | None) -> str:
     return _sendable("\n".join(lines))
 
 
-def _parts(request: Request, wire: Wire) -> Iterable[tuple[str, str, str | None]]:
-    """Yield (a line of ours, a title, what somebody wrote); the last is None for a line of ours alone."""
+def _parts(request: Request, wire: Wire) -> Iterator[tuple[str, str, str]]:
+    """Yield a line of ours (or nothing), a title, and what somebody wrote."""
     case = request.case
     yield "", "question", _seen(case.text)
     written = dict(zip(case.sides, case.candidates, strict=True))
@@ -130,7 +130,7 @@ def _parts(request: Request, wire: Wire) -> Iterable[tuple[str, str, str | None]
         yield from _message(message, wire)
 
 
-def _message(message: Message, wire: Wire) -> Iterable[tuple[str, str, str | None]]:
+def _message(message: Message, wire: Wire) -> Iterator[tuple[str, str, str]]:
     who = _name(message.speaker)
     title = f"{who}, round {message.round}"
     if message.side is not None:
@@ -148,10 +148,10 @@ def _message(message: Message, wire: Wire) -> Iterable[tuple[str, str, str | Non
     # Texts of others may not grow by being written out: a forecast has to know how long they can be.
     yield note, title, cut(_seen(message.text), len(message.text.encode(errors="replace")))
     if message.vote is not None and message.vote not in known:
-        yield "", f"vote of {title}", _seen(message.vote)
+        yield "", f"vote of {title}", cut(_seen(message.vote), len(message.vote.encode(errors="replace")))
 
 
-def _block(note: str, title: str, text: str | None, token: str) -> str:
+def _block(note: str, title: str, text: str, token: str) -> str:
     fenced = f"[begin {token} {title}]\n{text}\n[end {token}]"
     return f"{note}\n{fenced}" if note else fenced
 

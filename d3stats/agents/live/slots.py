@@ -116,7 +116,12 @@ class Wire:
             return {"type": "string"}
         if name == "list":
             entry = {"type": "string"}
-            return {"type": "array", "items": entry, "minItems": self.slot.listed, "maxItems": self.slot.listed}
+            return {
+                "type": "array",
+                "items": entry,
+                "minItems": self.slot.listed,
+                "maxItems": self.slot.listed,
+            }
         if name == "scores":
             rubric = self.slot.rubric
             assert rubric is not None

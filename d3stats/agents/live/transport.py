@@ -24,6 +24,9 @@ __all__ = ["Failed", "Got", "Transport", "where"]
 
 HOSTED = "https://api.openai.com/v1"
 
+SECRET = 8
+"""What has fewer characters is not taken for a secret."""
+
 Cost = Literal["none", "unknown"]
 """Whether a failed attempt may have been charged."""
 
@@ -171,7 +174,7 @@ class Transport:
                         path, cast_to=self._raw, body=body, options={"headers": headers}
                     )
             return json.loads(response.content)
-        except (openai.APIError, TimeoutError, ValueError) as caught:
+        except (openai.APIError, TimeoutError, ValueError, RecursionError) as caught:
             error = caught
         # Outside of the handler: nothing that is raised later carries the client's error along.
         return self._failed(error)
@@ -183,7 +186,9 @@ class Transport:
         if isinstance(error, openai.APIStatusError):
             return self._status(error)
         if isinstance(error, (openai.APITimeoutError, TimeoutError)):
-            return Failed("timeout", "none" if cause in ("ConnectTimeout", "PoolTimeout") else "unknown", True)
+            return Failed(
+                "timeout", "none" if cause in ("ConnectTimeout", "PoolTimeout") else "unknown", True
+            )
         if isinstance(error, openai.APIError):
             cost: Cost = "none" if cause in ("ConnectError", "UnsupportedProtocol") else "unknown"
             return Failed("connection", cost, True, cause)
@@ -200,16 +205,25 @@ class Transport:
             return Failed(kind, "none", True, words, wait, status)
         if status in (401, 402, 403, 404):
             return Failed("refused", "none", False, words, None, status)
-        kind = "refused_content" if error.code in ("content_filter", "content_policy_violation") else "bad_request"
+        kind = (
+            "refused_content"
+            if error.code in ("content_filter", "content_policy_violation")
+            else "bad_request"
+        )
         return Failed(kind, "none", False, words, None, status)
 
     def clean(self, words: str) -> str:
         """Return a server's words on one line, without the key, to be shown."""
+        return " ".join(visible(self.hide(words)).split())[:300]
+
+    def hide(self, words: str) -> str:
+        """Return a text without the key, and without what stands in the URL's query."""
         secrets = [self._key(), *urlsplit(self.base_url).query.replace("=", "&").split("&")]
         for secret in secrets:
-            if secret and len(secret) >= 6:
+            # What is shorter is no key but a placeholder, and may be a word of the text.
+            if secret and len(secret) >= SECRET:
                 words = words.replace(secret, "[not shown]")
-        return " ".join(visible(words).split())[:300]
+        return words
 
 
 def _got(value: Any) -> Got | Failed:

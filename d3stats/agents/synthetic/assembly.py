@@ -59,8 +59,8 @@ JUDGES_TOP = 20
 class AssemblyAgent(SyntheticAgent[Assembly]):
     """Everybody in a debate of an assembly; the law is in :class:`~d3stats.worlds.Assembly`.
 
-    An agent asked twice, "judge, A first" and "judge, B first", is one and the same, and misreads a question in the same
-    way both times.
+    An agent asked twice, "judge, A first" and "judge, B first", is one and the same, and misreads a question in the
+    same way both times.
 
     Parameters
     ----------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 import struct
 from abc import ABC, abstractmethod
@@ -17,7 +16,7 @@ from typing import ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from d3stats._check import integer
-from d3stats.agents.request import Agent, Case, More, Refused, Reply, Request, Size, always
+from d3stats.agents.request import Agent, Case, Message, More, Refused, Reply, Request, Size, always
 from d3stats.worlds import World
 
 __all__ = [
@@ -59,32 +58,26 @@ class Stream:
     def __init__(self, named: hashlib.blake2b) -> None:
         self._hash, self._block, self._left = named, 0, list[float]()
 
-    def uniforms(self, n: int) -> list[float]:
-        """Return n numbers strictly between 0 and 1."""
-        left = self._left
-        while len(left) < n:
+    def uniform(self) -> float:
+        """Return one number strictly between 0 and 1."""
+        if not self._left:
             block = self._hash.copy()
             block.update(self._block.to_bytes(8, "little"))
             self._block += 1
-            left += [((x >> 12) + 0.5) * _STEP for x in _EIGHT.unpack(block.digest())]
-        self._left = left[n:]
-        return left[:n]
-
-    def uniform(self) -> float:
-        """Return one number strictly between 0 and 1."""
-        return self.uniforms(1)[0]
-
-    def normals(self, n: int) -> list[float]:
-        """Return n standard normal numbers."""
-        return [_normal(u) for u in self.uniforms(n)]
+            self._left = [((x >> 12) + 0.5) * _STEP for x in _EIGHT.unpack(block.digest())]
+        return self._left.pop()
 
     def normal(self) -> float:
         """Return one standard normal number."""
-        return _normal(self.uniforms(1)[0])
+        return _normal(self.uniform())
+
+    def normals(self, n: int) -> list[float]:
+        """Return n standard normal numbers."""
+        return [_normal(self.uniform()) for _ in range(n)]
 
     def rounded(self, value: float) -> int:
         """Round up or down at random, so that the mean is kept."""
-        return math.floor(value + self.uniform())
+        return int(value + self.uniform())
 
 
 class Streams:
@@ -129,9 +122,7 @@ def tell(words: float, **facts: float) -> str:
     >>> tell(71.25, strength=1.5, heard=2)
     'strength 1.5; heard 2; 71.25 words'
     """
-    return "; ".join(
-        [*(f"{name} {float(value):.17g}" for name, value in facts.items()), f"{words:.17g} words"]
-    )
+    return "; ".join([*(f"{name} {value:.17g}" for name, value in facts.items()), f"{words:.17g} words"])
 
 
 _NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
@@ -298,6 +289,8 @@ class SyntheticAgent(ABC, Generic[W]):
     def __init__(self, world: W, seed: int = 0) -> None:
         self.world = world
         self.streams = Streams(seed)
+        self._seen: tuple[Message, ...] = ()
+        self._words = 0.0
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.world.name}, seed={self.streams.seed})"
@@ -323,6 +316,12 @@ class SyntheticAgent(ABC, Generic[W]):
         """Open the stream of this one call, or of another agent's in this round; each run of a world has others."""
         run, name = getattr(self.world, "run", 0), request.agent if agent is None else agent
         return self.streams.of("call", run, request.case.debate, purpose, name, request.round)
+
+    def read(self, seen: tuple[Message, ...]) -> float:
+        """Return the words of what is seen; several agents that are asked at once see the same tuple."""
+        if seen is not self._seen:
+            self._seen, self._words = seen, sum([told(message.text).words for message in seen])
+        return self._words
 
     def refuse(self, request: Request) -> Refused:
         """Return the error for an act that the world has no law for."""

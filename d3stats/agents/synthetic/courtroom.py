@@ -102,23 +102,22 @@ def heard_by_round(seen: Sequence[Message], sides: Sequence[str], temperature: f
     Where a side's defences were aggregated, the joint one counts; otherwise several become one by the softmax of
     the world. A side that said nothing has strength 0; it builds on as much feedback as the other.
     """
-    single: dict[tuple[int, str], list[tuple[float, float]]] = {}
-    joint: dict[tuple[int, str], tuple[float, float]] = {}
+    single: dict[int, dict[str, list[tuple[float, float]]]] = {}
+    joint: dict[int, dict[str, tuple[float, float]]] = {}
     for message in seen:
         if message.side is None:
             continue
         facts = told(message.text).facts
-        at = (message.round, message.side)
         if "joint" in facts:
-            joint[at] = facts["joint"], facts.get("heard", 0.0)
+            joint.setdefault(message.round, {})[message.side] = facts["joint"], facts.get("heard", 0.0)
         elif "strength" in facts:
-            single.setdefault(at, []).append((facts["strength"], facts.get("heard", 0.0)))
-    for at, defences in single.items():
-        joint.setdefault(at, _joined(defences, temperature))
-    return {
-        number: _both(joint.get((number, sides[0])), joint.get((number, sides[1])))
-        for number in dict.fromkeys(number for number, _ in joint)
-    }
+            defence = facts["strength"], facts.get("heard", 0.0)
+            single.setdefault(message.round, {}).setdefault(message.side, []).append(defence)
+    for number, by_side in single.items():
+        of_round = joint.setdefault(number, {})
+        for side, defences in by_side.items():
+            of_round.setdefault(side, _joined(defences, temperature))
+    return {number: _both(by_side.get(sides[0]), by_side.get(sides[1])) for number, by_side in joint.items()}
 
 
 def _joined(defences: Sequence[tuple[float, float]], temperature: float) -> tuple[float, float]:
@@ -158,6 +157,7 @@ class CourtAgent(SyntheticAgent[Courtroom]):
     def __init__(self, world: Courtroom, seed: int = 0) -> None:
         super().__init__(world, seed)
         self.item = lru_cache(maxsize=4096)(self._item)
+        self._argued: tuple[tuple[Message, ...], dict[int, Heard]] = ((), {})
         self._standing = lru_cache(maxsize=65536)(self._normal_of)
 
     def _item(self, question: str) -> CourtItem:
@@ -218,7 +218,8 @@ class CourtAgent(SyntheticAgent[Courtroom]):
         heard = max((m.round for m in request.seen if "reasons" in told(m.text).facts), default=0)
         at = request.case.sides.index(request.side)
         side = self._standing("side", request.case.question, str(at))
-        strength = argued(world, item.better[at], side, stream.normal()) + gain(world, heard)
+        scale = world.upside if item.better[at] else 1.0
+        strength = argued(world, scale, side, stream.normal()) + gain(world, heard)
         words = self._long(world.defence_words, stream)
         return self._done(request, stream, tell(words, strength=strength, heard=heard), words)
 
@@ -234,9 +235,7 @@ class CourtAgent(SyntheticAgent[Courtroom]):
 
     def _judge(self, request: Request, stream: Stream) -> Reply:
         world, item, rubric = self.world, self.item(request.case.question), request.slot.rubric
-        heard = heard_by_round(request.seen, request.case.sides, world.temperature).get(
-            request.round, SILENCE
-        )
+        heard = self._heard(request).get(request.round, SILENCE)
         scores = None
         if rubric is not None:
             n = len(rubric.criteria)
@@ -244,7 +243,8 @@ class CourtAgent(SyntheticAgent[Courtroom]):
             merit = np.array([[heard.strength[0] + lean], [heard.strength[1] - lean]])
             errors = np.array(stream.normals(2 + 2 * n))
             given = marks(world, merit, errors[:2, None], errors[2:].reshape(2, n))
-            given = np.clip(given, rubric.low, rubric.high)
+            if rubric.low > 1 or rubric.high < world.ceiling:
+                given = np.clip(given, rubric.low, rubric.high)
             scores = {
                 side: dict(zip(rubric.criteria, row, strict=True))
                 for side, row in zip(request.case.sides, given.tolist(), strict=True)
@@ -257,7 +257,7 @@ class CourtAgent(SyntheticAgent[Courtroom]):
 
     def _vote(self, request: Request, stream: Stream) -> Reply:
         world, question = self.world, request.case.question
-        heard = heard_by_round(request.seen, request.case.sides, world.temperature)
+        heard = self._heard(request)
         error = juror_error(
             world,
             self._standing("jury", question),
@@ -268,6 +268,13 @@ class CourtAgent(SyntheticAgent[Courtroom]):
         vote = a if self.reading(request, list(heard.values())) + error > 0 else b
         words = self._long(world.rationale_words, stream)
         return self._done(request, stream, tell(words), words, vote)
+
+    def _heard(self, request: Request) -> dict[int, Heard]:
+        # Jurors who are asked at once see the same tuple.
+        if request.seen is not self._argued[0]:
+            heard = heard_by_round(request.seen, request.case.sides, self.world.temperature)
+            self._argued = request.seen, heard
+        return self._argued[1]
 
     def _lengths(self, request: Request) -> tuple[float, float]:
         """Return the most words of a reply that others read, and of what is only filed."""
@@ -288,9 +295,7 @@ class CourtAgent(SyntheticAgent[Courtroom]):
         return longest * (1 - self.world.slack * stream.uniform())
 
     def _prompt(self, request: Request) -> float:
-        return self.item(request.case.question).words + sum(
-            told(message.text).words for message in request.seen
-        )
+        return self.item(request.case.question).words + self.read(request.seen)
 
     def _done(
         self, request: Request, stream: Stream, text: str, words: float, vote: str | None = None

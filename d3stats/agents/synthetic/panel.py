@@ -22,7 +22,6 @@ from d3stats.agents.synthetic.base import (
     questions,
     synthetic_items,
     tell,
-    told,
 )
 from d3stats.simulate.draw import letters
 from d3stats.worlds import Lengths, PanelWorld
@@ -126,8 +125,7 @@ class PanelAgent(SyntheticAgent[W]):
             )
 
     def _prompt(self, request: Request, lengths: Lengths) -> float:
-        seen = sum(told(message.text).words for message in request.seen)
-        return lengths.prompt + lengths.tokens_per_word * seen
+        return lengths.prompt + lengths.tokens_per_word * self.read(request.seen)
 
     def _number(self, vote: str, question: str) -> int:
         """Return a vote's number, counted from the right answer."""

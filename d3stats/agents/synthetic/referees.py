@@ -145,7 +145,7 @@ class RefereeAgent(SyntheticAgent[Referees]):
     def _prompt(self, request: Request) -> float:
         # A summarizer reads what was said and not the case.
         case = self.world.instruction_words if request.act == "summarise" else case_words(self.world)
-        return case + sum(told(message.text).words for message in request.seen)
+        return case + self.read(request.seen)
 
     def _done(
         self,

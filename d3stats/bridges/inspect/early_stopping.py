@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
 from d3stats._check import choice, integer, number
@@ -45,10 +46,10 @@ class InspectStopping:
         How many epochs make a round. A rule that looks at one round's votes, such as unanimity, needs several; a
         rule that adds up all votes takes 1.
     wait : float
-        The most seconds that an epoch waits for the sample's earlier ones. Inspect starts as many epochs at once
-        as it is allowed to, so without waiting (0) epochs are started that the rule would have saved. An epoch
-        that is not heard of by then (it failed and was not scored) counts as a missing vote. While it waits an
-        epoch occupies one of the run's ``max_samples`` places.
+        How many seconds a running epoch is waited for before the sample's next one starts. Inspect starts as many
+        epochs at once as it is allowed to, so without waiting (0) epochs are started that the rule would have
+        saved. An epoch that is not heard of by then (it failed and was not scored) counts as a missing vote.
+        While it waits an epoch occupies one of the run's ``max_samples`` places.
 
     Notes
     -----
@@ -119,6 +120,8 @@ class InspectStopping:
         if self.wait > 0 and not seen.stopped:
             await self._hear(seen, epoch)
         if not seen.stopped:
+            if epoch == seen.next:
+                seen.since = monotonic()
             return None
         from inspect_ai.util import EarlyStop
 
@@ -145,7 +148,7 @@ class InspectStopping:
             "panel": self.panel,
             "wait": self.wait,
             "samples": len(self._samples),
-            "samples_stopped": sum(seen.stopped for seen in every),
+            "samples_where_it_fired": sum(seen.stopped for seen in every),
             "epochs_planned": self._epochs * len(self._samples),
             "epochs_saved": sum(seen.saved for seen in every),
             "votes_missing": sum(vote is None for seen in every for vote in seen.heard.values()),
@@ -155,12 +158,12 @@ class InspectStopping:
     async def _hear(self, seen: _Votes, epoch: int) -> None:
         import anyio
 
-        with anyio.move_on_after(self.wait):
-            while not seen.stopped and seen.next < epoch:
-                seen.news = seen.news or anyio.Event()
+        while not seen.stopped and seen.next < epoch:
+            seen.news = seen.news or anyio.Event()
+            with anyio.move_on_after(max(0.0, seen.since + self.wait - monotonic())):
                 await seen.news.wait()
-        for lost in range(seen.next, epoch):
-            seen.take(lost, None)
+            if seen.next < epoch and monotonic() >= seen.since + self.wait:
+                seen.take(seen.next, None)
 
 
 @dataclass
@@ -174,6 +177,7 @@ class _Votes:
     reason: str | None = None
     saved: int = 0
     late: int = 0
+    since: float = field(default_factory=monotonic)
     heard: dict[int, str | None] = field(default_factory=dict)
     news: Any = None
 
@@ -193,7 +197,7 @@ class _Votes:
         self.heard[epoch] = vote
         self.late += self.stopped
         while self.next in self.heard:
-            self.next += 1
+            self.next, self.since = self.next + 1, monotonic()
             if not self.stopped and (self.next - 1) % self.panel == 0:
                 self._close()
         if self.news is not None:

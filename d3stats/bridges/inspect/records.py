@@ -109,6 +109,7 @@ def read_inspect_log(
     title = name or f"{header.eval.task}, {header.eval.model}"
     stopped = _early_stops(header)
     planned = header.eval.config.epochs or 1
+    ended = header.status == "success"
 
     def turn(sample: EvalSample, debate: str, item: Item, at: int) -> Turn:
         size = seats or planned
@@ -146,7 +147,7 @@ def read_inspect_log(
             early = stopped.get(str(chunk[0].id))
             if epochs == "debates":
                 yield Verdict(debate=item.debate, decision=turns[0].vote, round=1, stop_reason="exhausted")
-            elif early is not None or len(chunk) == planned:
+            elif early is not None or (len(chunk) == planned and (ended or _all_well(chunk))):
                 yield Verdict(
                     debate=item.debate,
                     round=max(one.round for one in turns),
@@ -260,6 +261,11 @@ def _inspect_log() -> Any:
 def _early_stops(log: EvalLog) -> dict[str, str]:
     summary = None if log.results is None else getattr(log.results, "early_stopping", None)
     return {} if summary is None else {str(one.id): one.reason or "early_stop" for one in summary.early_stops}
+
+
+def _all_well(samples: Iterable[EvalSample]) -> bool:
+    # A run that broke off logs the samples that it cut off, too.
+    return all(sample.error is None for sample in samples)
 
 
 def _failed(sample: EvalSample) -> str | None:

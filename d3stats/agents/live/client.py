@@ -1,0 +1,378 @@
+"""A live LLM: ask, wait, ask again if need be, read, and count what it cost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from dataclasses import dataclass
+from hashlib import blake2b
+from types import TracebackType
+from typing import Any, Self, cast, get_args
+from urllib.parse import quote, urlsplit
+
+from d3stats._check import choice, integer, number
+from d3stats.agents.live.bounds import Bounds
+from d3stats.agents.live.dialect import Dialect, Structured
+from d3stats.agents.live.pace import Pace, backoff
+from d3stats.agents.live.parse import Unreadable, read_reply, storable
+from d3stats.agents.live.render import Prompt, call_key, render
+from d3stats.agents.live.slots import Wire
+from d3stats.agents.live.transport import HOSTED, Failed, Got, Transport, where
+from d3stats.agents.request import More, Refused, Reply, Request, Size, always
+
+__all__ = ["LiveAgent", "Structured"]
+
+EMPTY = Failed("empty", "none", True)
+"""A reply in which nothing is said; what it cost is on the bill already."""
+
+
+@dataclass
+class _Bill:
+    """What the attempts of one request came to."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    estimated: bool = False
+    attempts: int = 0
+    model: str | None = None
+
+    def charge(self, tokens_in: int | None, tokens_out: int | None, most_in: int, most_out: int) -> None:
+        """Add an attempt; what the server did not say is taken at its most."""
+        self.estimated |= tokens_in is None or tokens_out is None
+        self.tokens_in += most_in if tokens_in is None else tokens_in
+        self.tokens_out += most_out if tokens_out is None else tokens_out
+
+    def add(self, got: Got, most_in: int, most_out: int) -> None:
+        """Add an attempt that was answered."""
+        self.charge(got.tokens_in, got.tokens_out, most_in, most_out)
+        self.model = got.model or self.model
+
+
+class LiveAgent:
+    """An LLM behind any server that speaks the OpenAI chat protocol; an asynchronous context manager.
+
+    Parameters
+    ----------
+    model : str
+        As the server names it.
+    base_url : str, optional
+        Of the server, up to and with its version (``http://127.0.0.1:8000/v1``); by default the environment's
+        ``OPENAI_BASE_URL``, else OpenAI's own. It may hold no user or password.
+    key_env : str
+        The environment variable that holds the key. A server of one's own needs none.
+    temperature : float, optional
+        Sent as it is; None leaves it to the server.
+    seed : int
+        Each call has its own, derived from this one and from debate, round and agent. It is sent to servers that take
+        it, and the jitter of repeats is drawn from it.
+    timeout : float
+        Seconds that one attempt may take in all.
+    retries : int
+        How often a call is repeated after a failure that may pass. The one repair of an unreadable reply is extra.
+    backoff, longest_wait : float
+        Seconds: the first wait is drawn from 0 to `backoff`, each further one from twice as much, and no wait is
+        longer than `longest_wait`, whatever the server asks for.
+    requests_per_minute : float, optional
+        None for no limit.
+    concurrency : int
+        The most calls at the same time.
+    tokens_per_word : float
+        Tokens allowed per word that an agent was asked for; English needs 1.4, some languages 4.
+    reasoning_tokens : int
+        Tokens allowed on top in every call, for models that think before they speak.
+    structured : {"auto", "schema", "text"}
+        How the structured part is asked for. "auto" begins with a JSON schema and goes over to text for the rest of
+        the run when the server does not support it.
+
+    Attributes
+    ----------
+    where : str
+        The base URL without user, password and query.
+    dropped : tuple of str
+        What the server turned out not to take: ``"json_schema"``, ``"seed"``.
+    notes : dict of str
+        The latest words of the server for each kind of failure.
+
+    Examples
+    --------
+    >>> from d3stats.agents import Case, Request, Slot
+    >>> agent = LiveAgent("some-model", "http://127.0.0.1:8000/v1", temperature=0.7, seed=1)
+    >>> agent
+    LiveAgent('some-model', 'http://127.0.0.1:8000/v1', temperature=0.7, seed=1)
+    >>> case = Case("d", "q", "Which is larger?", ("A", "B"), ("Two.", "Three."), "B")
+    >>> request = Request(case, 1, "juror 1", "juror", "vote", "You are a juror.", Slot(case.answers))
+    >>> expected, longest = agent.imagine(request, "typical"), agent.imagine(request, "longest")
+    >>> expected.tokens_in < longest.tokens_in, expected.tokens_out < longest.tokens_out
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str | None = None,
+        *,
+        key_env: str = "OPENAI_API_KEY",
+        temperature: float | None = None,
+        seed: int = 0,
+        timeout: float = 120.0,
+        retries: int = 4,
+        backoff: float = 0.5,
+        longest_wait: float = 60.0,
+        requests_per_minute: float | None = None,
+        concurrency: int = 16,
+        tokens_per_word: float = 2.0,
+        reasoning_tokens: int = 0,
+        structured: Structured = "auto",
+    ) -> None:
+        if not isinstance(model, str) or not model.strip():
+            raise ValueError(f"model must be the name of a model; got model={model!r}")
+        self.model = model
+        self._hosted = base_url is None and not os.environ.get("OPENAI_BASE_URL")
+        url = base_url or os.environ.get("OPENAI_BASE_URL") or HOSTED
+        self.where = _checked(url)
+        self.key_env = key_env
+        self.temperature = None if temperature is None else number("temperature", temperature, minimum=0.0)
+        self.seed = integer("seed", seed, minimum=0)
+        self.timeout = _positive("timeout", timeout)
+        self.retries = integer("retries", retries, minimum=0)
+        self.backoff = number("backoff", backoff, minimum=0.0)
+        self.longest_wait = number("longest_wait", longest_wait, minimum=0.0)
+        self.requests_per_minute = (
+            None if requests_per_minute is None else _positive("requests_per_minute", requests_per_minute)
+        )
+        self.concurrency = integer("concurrency", concurrency, minimum=1)
+        self._bounds = Bounds(
+            _positive("tokens_per_word", tokens_per_word),
+            integer("reasoning_tokens", reasoning_tokens, minimum=0),
+        )
+        self.structured = cast(Structured, choice("structured", structured, get_args(Structured)))
+        self.notes: dict[str, str] = {}
+        self._dialect = Dialect(self.structured, "max_completion_tokens" if self._hosted else "max_tokens")
+        self._transport = Transport(url, key_env, self.timeout)
+        self._gate: asyncio.Semaphore | None = None
+        self._pace = Pace(self.requests_per_minute)
+
+    def __repr__(self) -> str:
+        return f"LiveAgent({self.model!r}, {self.where!r}, temperature={self.temperature}, seed={self.seed})"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a record of a run should say about this agent; holds no key."""
+        return {
+            "model": self.model,
+            "server": self.where,
+            "temperature": self.temperature,
+            "seed": self.seed,
+            "tokens_per_word": self._bounds.per_word,
+            "reasoning_tokens": self._bounds.reasoning,
+            "structured": self.structured,
+        }
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """What the server turned out not to take."""
+        return self._dialect.dropped
+
+    async def __aenter__(self) -> Self:
+        if self._hosted and not self._transport.has_key:
+            raise Refused(f"{self.where} needs a key; got none in the environment variable {self.key_env}")
+        await self._transport.open()
+        self._gate = asyncio.Semaphore(self.concurrency)
+        self._pace = Pace(self.requests_per_minute)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._transport.close()
+
+    async def check(self) -> None:
+        """Ask for the list of models, which costs nothing.
+
+        A server without such a list is taken at its word.
+
+        Raises
+        ------
+        Refused
+            When nobody answers, the key is refused, or the model is not in the list.
+        """
+        failures = 0
+        while True:
+            found = await self._transport.models()
+            if not isinstance(found, Failed):
+                break
+            if found.status in (404, 405, 501):
+                return
+            self._refuse(found)
+            failures += 1
+            if failures > min(self.retries, 2) or not found.again:
+                got = found.message or found.error
+                raise Refused(f"base_url must lead to a server that answers; got {got} from {self.where}")
+            await asyncio.sleep(backoff(failures, self.backoff, self.longest_wait, random.Random(self.seed)))
+        if found and self.model not in found and f"{self.model}:latest" not in found:
+            more = f" and {len(found) - 8} more" if len(found) > 8 else ""
+            raise Refused(
+                f"model must be one that {self.where} has; got model={self.model!r}, not one of "
+                f"{', '.join(found[:8])}{more}"
+            )
+
+    def imagine(self, request: Request, size: Size, /) -> Reply:
+        """Return a reply of the expected or the longest length, with its tokens; asks nobody.
+
+        The longest counts every byte of the prompt as a token, `max_tokens` for the reply, and allowances for the
+        server's template and the schema. The expected one counts four characters of the prompt and three quarters
+        of a word of the reply as a token.
+        """
+        return self._bounds.imagine(request, size)
+
+    async def act(self, request: Request, /, more: More = always) -> Reply:
+        """Answer one request; see :class:`d3stats.agents.Agent`.
+
+        Raises
+        ------
+        Refused
+            When the key or the model is refused.
+        RuntimeError
+            When the agent was not entered.
+        """
+        wire, bill = Wire(request), _Bill()
+        jitter = random.Random(self._seed_of(request))
+        failures, problem, said = 0, None, None
+        while True:
+            prompt = render(request, seed=self.seed, as_text=self._dialect.as_text)
+            prompt = prompt if problem is None else prompt.mended(problem)
+            most_in, most_out = self._bounds.most_in(prompt, wire), self._bounds.most_out(wire)
+            if bill.attempts and not more(most_in + most_out):
+                return self._reply(said, bill, "budget")
+            body = self._body(request, wire, prompt)
+            found = await self._attempt(body, request, bill)
+            if isinstance(found, Failed):
+                if found.cost == "unknown":
+                    bill.charge(None, None, most_in, most_out)
+                if found.message:
+                    self.notes[found.error] = found.message
+                if self._dialect.learn(found.status, found.message, body):
+                    continue
+                self._refuse(found)
+            else:
+                bill.add(found, most_in, self._bounds.out_of(found.content or found.refusal, wire))
+                if found.refusal is not None or found.finish == "content_filter":
+                    return self._reply(found.refusal or found.content, bill, "refused_content")
+                if found.content or found.finish == "length":
+                    said = found.content or said
+                    try:
+                        read = read_reply(found.content or "", wire, prompt.nonce)
+                    except Unreadable as fault:
+                        self._dialect.unreadable(found.content or "", body)
+                        cut_off = found.finish == "length"
+                        if problem is not None:
+                            return self._reply(said, bill, "length" if cut_off else "unreadable")
+                        problem = "it was cut off before its end; be shorter" if cut_off else str(fault)
+                        continue
+                    self._dialect.readable(body)
+                    return self._reply(read.text, bill, None, read.vote, read.scores)
+                found = EMPTY
+            failures += 1
+            if not found.again or failures > self.retries:
+                return self._reply(said, bill, found.error)
+            await self._wait(failures, found.wait, jitter)
+
+    def _body(self, request: Request, wire: Wire, prompt: Prompt) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "model": self.model,
+            "messages": [
+                {"role": "system", "content": prompt.system},
+                {"role": "user", "content": prompt.user},
+            ],
+            self._dialect.limit: self._bounds.most_out(wire),
+        }
+        if self.temperature is not None:
+            body["temperature"] = self.temperature
+        if self._dialect.seeds:
+            body["seed"] = self._seed_of(request)
+        if prompt.nonce is None:
+            schema = {"name": "reply", "strict": True, "schema": wire.schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        return body
+
+    async def _attempt(self, body: dict[str, Any], request: Request, bill: _Bill) -> Got | Failed:
+        if self._gate is None:
+            raise RuntimeError("a live agent must be entered (async with agent) before it is asked")
+        async with self._gate:
+            await self._pace.turn()
+            bill.attempts += 1
+            return await self._transport.chat(body, _trace(request, bill.attempts))
+
+    async def _wait(self, failures: int, asked: float | None, jitter: random.Random) -> None:
+        wait = backoff(failures, self.backoff, self.longest_wait, jitter)
+        if asked is not None:
+            asked = min(asked, self.longest_wait)
+            self._pace.hold(asked)
+        await asyncio.sleep(min((asked or 0.0) + wait, self.longest_wait))
+
+    def _refuse(self, found: Failed) -> None:
+        if found.status in (401, 403):
+            raise Refused(
+                f"the key in {self.key_env} must be one that {self.where} takes; got {found.status}"
+                f"{'' if self._transport.has_key else ' (there is no key in it)'}"
+            )
+        if found.status == 402:
+            raise Refused(f"the account at {self.where} must have credit; got {found.message!r}")
+        if found.status == 404:
+            raise Refused(
+                f"model must be one that {self.where} has; got model={self.model!r} and 404 ({found.message!r})"
+            )
+
+    def _seed_of(self, request: Request) -> int:
+        text = f"{self.seed}\x1f{call_key(request)}".encode(errors="backslashreplace")
+        return int.from_bytes(blake2b(text, digest_size=4).digest()) >> 1
+
+    def _reply(
+        self,
+        text: str | None,
+        bill: _Bill,
+        error: str | None,
+        vote: str | None = None,
+        scores: dict[str, dict[str, float]] | None = None,
+    ) -> Reply:
+        return Reply(
+            None if text is None else storable(self._transport.hide(text)),
+            vote,
+            scores,
+            bill.tokens_in,
+            bill.tokens_out,
+            bill.estimated,
+            storable(bill.model or self.model),
+            error,
+            bill.attempts,
+        )
+
+
+def _trace(request: Request, attempt: int) -> str:
+    """Return what a server may log to tell calls apart: debate, round, agent, act, attempt."""
+    parts = (request.case.debate, request.round, request.agent, request.act, attempt)
+    trace = "/".join(quote(str(part), safe="", errors="backslashreplace") for part in parts)
+    # Some servers refuse more than 512 characters.
+    return trace if len(trace) <= 500 else f"{blake2b(trace.encode(), digest_size=16).hexdigest()}/{attempt}"
+
+
+def _positive(name: str, value: float) -> float:
+    result = number(name, value)
+    if result <= 0:
+        raise ValueError(f"{name} must be > 0; got {name}={value!r}")
+    return result
+
+
+def _checked(url: str) -> str:
+    """Return the URL as it may be shown, after a look at it."""
+    try:
+        parts = urlsplit(url)
+        shown = where(url)
+    except ValueError:
+        raise ValueError("base_url must be a URL; got one that cannot be read (not shown)") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"base_url must begin with http:// or https:// and name a host; got {shown!r}")
+    if parts.username or parts.password:
+        raise ValueError(f"base_url must hold no user and no password; got one with them for {shown!r}")
+    return shown

@@ -1,0 +1,349 @@
+"""``d3stats debate``: run debates with live or synthetic agents, within a budget, and go on after a crash."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from d3stats.cli.options import Json, Seed
+from d3stats.cli.output import print_json, print_notes, print_table
+
+if TYPE_CHECKING:
+    from d3stats.agents.request import Agent
+    from d3stats.protocols.forecast import Forecast
+    from d3stats.protocols.items import DebateItem
+    from d3stats.protocols.report import RunReport
+
+SYNTHETIC_ITEMS = 100
+"""Debates of a synthetic world when --limit says nothing."""
+
+
+def debate(
+    items: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="ITEMS", help="Questions, with candidates or without: JSONL, JSON, CSV, XLSX."
+        ),
+    ] = None,
+    protocol: Annotated[
+        str, typer.Option("--protocol", help="A protocol, e.g. 'samre', 'samre:jurors=3,poll=every_round'.")
+    ] = "samre",
+    model: Annotated[str | None, typer.Option("--model", help="The model's name on the server.")] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option("--base-url", help="An OpenAI-compatible server, e.g. http://localhost:8000/v1."),
+    ] = None,
+    role_model: Annotated[
+        list[str] | None,
+        typer.Option("--role-model", metavar="ROLE=NAME", help="Another model for a role; repeatable."),
+    ] = None,
+    stop: Annotated[
+        str | None,
+        typer.Option("--stop", help="A stopping rule, e.g. 'unanimity'; the protocol's own by default."),
+    ] = None,
+    budget_tokens: Annotated[
+        int | None,
+        typer.Option("--budget-tokens", help="Never spend more tokens than this, all runs together."),
+    ] = None,
+    max_usd: Annotated[
+        float | None, typer.Option("--max-usd", help="Never spend more dollars than this; needs --prices.")
+    ] = None,
+    prices: Annotated[
+        Path | None, typer.Option("--prices", help="What models cost: TOML with a date and [models.NAME].")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The log; the same command goes on from it.")
+    ] = None,
+    orders: Annotated[
+        str, typer.Option("--orders", help="Which candidate is shown first: 'seeded', 'both' or 'first'.")
+    ] = "seeded",
+    repeats: Annotated[int, typer.Option("--repeats", help="Debate each item so often.")] = 1,
+    limit: Annotated[int | None, typer.Option("--limit", help="Only the first so many items.")] = None,
+    item_format: Annotated[
+        str | None, typer.Option("--format", help="The shape of ITEMS, when the content is not to decide.")
+    ] = None,
+    identical: Annotated[
+        str, typer.Option("--identical", help="Candidates of the same text: 'refuse' or 'keep'.")
+    ] = "refuse",
+    concurrency: Annotated[int, typer.Option("--concurrency", help="Calls at a time.")] = 8,
+    rpm: Annotated[float | None, typer.Option("--rpm", help="Requests per minute at most.")] = None,
+    temperature: Annotated[
+        float | None, typer.Option("--temperature", help="Sent to the server; its own by default.")
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", help="Seconds until a call is given up.")
+    ] = None,
+    retries: Annotated[
+        int | None, typer.Option("--retries", help="Further attempts of a call that failed.")
+    ] = None,
+    key_env: Annotated[
+        str, typer.Option("--key-env", help="The environment variable that holds the server's key.")
+    ] = "OPENAI_API_KEY",
+    name: Annotated[
+        str | None, typer.Option("--name", help="The run's name in the log; the file's stem.")
+    ] = None,
+    seed: Seed = 0,
+    synthetic: Annotated[
+        Path | None,
+        typer.Option("--synthetic", metavar="WORLD.toml", help="Agents of a world; nothing is paid."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the forecast and stop.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Run debates and write their log; shows what it will cost before the first call."""
+    import asyncio
+
+    from d3stats.protocols.catalogue import protocol_from_text
+    from d3stats.protocols.forecast import forecast
+    from d3stats.simulate.tokens import PriceTable
+    from d3stats.stopping import from_text
+
+    if out is None and not dry_run:
+        raise ValueError("-o must say where the log is written; got none (or ask for --dry-run)")
+    played = protocol_from_text(protocol)
+    rule = None if stop is None else from_text(stop)
+    table = None if prices is None else PriceTable.read(prices)
+    if max_usd is not None and table is None:
+        raise ValueError("--max-usd needs --prices FILE, which says what the models cost; got none")
+    agents: Agent | dict[str, Agent]
+    if synthetic is not None:
+        agents, chosen = _of_world(synthetic, items, limit, seed)
+    else:
+        agents = _live(
+            model, base_url, role_model or [], key_env, temperature, seed, timeout, retries, rpm, concurrency
+        )
+        chosen = _items(items, item_format, identical, limit)
+    placing: dict[str, Any] = {"orders": orders, "repeats": repeats, "seed": seed}
+    outlook = forecast(played, chosen, agents, prices=table, **placing)
+    if not as_json:
+        _show_forecast(outlook, str(played), str(rule or played.rule()), budget_tokens, max_usd)
+    if dry_run or out is None:
+        if as_json:
+            print_json({"forecast": _forecast_json(outlook)})
+        return
+    job = _Job(
+        agents=agents,
+        arguments=(played, chosen, agents, out),
+        settings={
+            **placing,
+            "rule": rule,
+            "concurrency": concurrency,
+            "budget_tokens": budget_tokens,
+            "max_usd": max_usd,
+            "prices": table,
+            "name": name,
+        },
+    )
+    report = asyncio.run(job.run())
+    if report.stopped == "interrupted":
+        typer.echo(
+            f"d3stats: interrupted after {report.closed} of {report.planned} debates; "
+            f"the same command goes on from {out}",
+            err=True,
+        )
+        raise typer.Exit(130)
+    if as_json:
+        print_json({"forecast": _forecast_json(outlook), "run": report.to_dict()})
+    else:
+        _show_report(report)
+
+
+@dataclass
+class _Job:
+    """The part that needs an event loop."""
+
+    agents: Agent | dict[str, Agent]
+    arguments: tuple[Any, ...]
+    settings: dict[str, Any]
+
+    async def run(self) -> RunReport:
+        import asyncio
+        import signal
+
+        from d3stats.cli._progress import Progress
+        from d3stats.protocols.run import run_debates
+
+        halt = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task()
+        assert task is not None
+        with Progress() as progress:
+
+            def interrupt() -> None:
+                if halt.is_set():
+                    task.cancel()
+                    return
+                halt.set()
+                progress.note("finishing the calls in flight; interrupt again to stop at once")
+
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, interrupt)
+            try:
+                async with AsyncExitStack() as stack:
+                    for agent in _each(self.agents):
+                        if hasattr(agent, "__aenter__"):
+                            await stack.enter_async_context(agent)
+                        if hasattr(agent, "check"):
+                            await agent.check()
+                    return await run_debates(*self.arguments, **self.settings, observer=progress, halt=halt)
+            except asyncio.CancelledError:
+                raise KeyboardInterrupt from None
+            finally:
+                for number in (signal.SIGINT, signal.SIGTERM):
+                    loop.remove_signal_handler(number)
+
+
+def _each(agents: Any) -> list[Any]:
+    """Each agent once, whatever roles it plays."""
+    return (
+        list({id(agent): agent for agent in agents.values()}.values())
+        if isinstance(agents, dict)
+        else [agents]
+    )
+
+
+def _items(source: str | None, shape: str | None, identical: str, limit: int | None) -> list[DebateItem]:
+    from d3stats.protocols.items import read_items
+
+    if source is None:
+        raise ValueError("ITEMS must be given: a file of questions (or --synthetic WORLD.toml); got none")
+    return read_items(source, format=shape, identical=identical, limit=limit)  # type: ignore[arg-type]  # checked there
+
+
+def _live(
+    model: str | None,
+    base_url: str | None,
+    role_models: list[str],
+    key_env: str,
+    temperature: float | None,
+    seed: int,
+    timeout: float | None,
+    retries: int | None,
+    rpm: float | None,
+    concurrency: int,
+) -> dict[str, Agent]:
+    from d3stats.agents.live import LiveAgent
+
+    if model is None:
+        raise ValueError("--model must name the model to ask; got none")
+    given = {
+        "temperature": temperature,
+        "timeout": timeout,
+        "retries": retries,
+        "requests_per_minute": rpm,
+    }
+    settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    named = {"default": model}
+    for text in role_models:
+        role, equals, other = (part.strip() for part in text.partition("="))
+        if not (role and equals and other):
+            raise ValueError(f"--role-model must be written ROLE=NAME; got {text!r}")
+        named[role] = other
+    made = {
+        name: LiveAgent(name, base_url, key_env=key_env, seed=seed, concurrency=concurrency, **settings)
+        for name in dict.fromkeys(named.values())
+    }
+    return {role: made[name] for role, name in named.items()}
+
+
+def _of_world(path: Path, source: str | None, limit: int | None, seed: int) -> tuple[Agent, list[DebateItem]]:
+    import tomllib
+
+    from d3stats.agents.synthetic import synthetic_agent, synthetic_items
+    from d3stats.protocols.items import DebateItem
+    from d3stats.worlds.read import from_table
+
+    if source is not None:
+        raise ValueError(f"ITEMS must not be given with --synthetic, which makes its own; got {source!r}")
+    try:
+        world = from_table(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path}: {error}") from None
+    made = synthetic_items(world, SYNTHETIC_ITEMS if limit is None else limit, seed)
+    items = [DebateItem(one.question, one.text, one.candidates, one.answers, one.label) for one in made]
+    return synthetic_agent(world, seed), items
+
+
+def _show_forecast(
+    outlook: Forecast, protocol: str, rule: str, budget_tokens: int | None, max_usd: float | None
+) -> None:
+    looks = [
+        ("typical, stopped after round 1", outlook.shortest),
+        ("typical, never stopped", outlook.full),
+        ("longest, never stopped", outlook.bound),
+    ]
+    print_table(
+        f"forecast: {outlook.debates} debates, {protocol}, stopped by {rule}",
+        ["case", "rounds", "calls", "tokens in", "tokens out", "tokens", "per debate", "dollars"],
+        [
+            [
+                case,
+                str(look.rounds),
+                f"{look.calls:,}",
+                f"{look.tokens_in:,}",
+                f"{look.tokens_out:,}",
+                f"{look.tokens:,}",
+                f"{look.tokens / outlook.debates:,.0f}",
+                _dollars(look.dollars),
+            ]
+            for case, look in looks
+        ],
+    )
+    notes = ["'longest' bounds one attempt a call; attempts after failures come on top, within the budget."]
+    if outlook.measured < outlook.debates:
+        notes.append(f"Scaled up from {outlook.measured} debates, spread evenly over the items.")
+    limits = [
+        text
+        for text in (
+            budget_tokens is not None and f"{budget_tokens:,} tokens",
+            max_usd is not None and f"{max_usd:g} dollars",
+        )
+        if text
+    ]
+    notes.append(f"Budget: {' and '.join(limits)}." if limits else "No budget: nothing limits what is spent.")
+    print_notes(notes)
+
+
+def _forecast_json(outlook: Forecast) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return asdict(outlook)
+
+
+def _show_report(report: RunReport) -> None:
+    def counted(counts: Any) -> str:
+        return ", ".join(f"{count} {name}" for name, count in counts.most_common()) or "none"
+
+    rows = [
+        ["debates closed", f"{report.closed} of {report.planned}"],
+        ["of these, in this run", str(report.new)],
+        ["stops", counted(report.stops)],
+        ["calls", f"{report.calls:,}"],
+        ["tokens in, out", f"{report.tokens_in:,}, {report.tokens_out:,}"],
+        ["tokens charged to the budget", f"{report.charged:,}"],
+        ["dollars", _dollars(report.dollars)],
+        ["turns with something missing", counted(report.missing)],
+        ["calls repeated after a kill", str(report.repeated)],
+        ["seconds", f"{report.seconds:.1f}"],
+    ]
+    print_table(str(report.log), ["", ""], rows)
+    notes = []
+    if report.not_begun or report.unfinished:
+        notes.append(
+            f"{len(report.not_begun)} debates were not begun and {report.unfinished} not ended, because the budget "
+            "is used up: the same command with a larger one goes on."
+        )
+    if report.overdrawn:
+        notes.append(
+            f"{report.overdrawn} calls cost more than their bound: the server counts tokens otherwise than by bytes."
+        )
+    notes.append(f"Next: d3stats doctor {report.log}; d3stats show {report.log}; d3stats replay {report.log}")
+    print_notes(notes)
+
+
+def _dollars(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.4f}"

@@ -1,0 +1,149 @@
+"""A fault campaign over real HTTP: every debate ends, the budget holds, the log is sound, the sums agree."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from server import KINDS, Server, at_random
+
+from d3stats.agents.live import LiveAgent
+from d3stats.log.doctor import examine
+from d3stats.protocols.catalogue import protocol_from_text
+from d3stats.protocols.items import DebateItem
+from d3stats.protocols.report import RunReport
+from d3stats.protocols.run import run_debates
+from d3stats.simulate.tokens import PriceTable
+
+SAMRE = "samre:jurors=3,max_rounds=2"
+SHORT = "samre:jurors=2,max_rounds=1"
+
+
+def items(n: int) -> list[DebateItem]:
+    return [DebateItem(f"q{i}", f"question {i}?", (f"answer {i}", f"another {i}")) for i in range(n)]
+
+
+def campaign(
+    server: Server, log: Path, n: int, share: float = 0.2, protocol: str = SAMRE, **settings: Any
+) -> RunReport:
+    """Debate n items against a server that spoils a share of all calls in every way it knows."""
+    server.faults = at_random(share, seed=5, slow_s=1.0)
+    server.keep_bodies = False
+
+    async def run() -> RunReport:
+        agent = LiveAgent(
+            "scripted",
+            server.url,
+            timeout=0.5,
+            backoff=0.005,
+            longest_wait=0.05,
+            retries=settings.pop("retries", 3),
+            concurrency=64,
+        )
+        async with agent:
+            played = protocol_from_text(protocol)
+            return await run_debates(played, items(n), agent, log, **{"concurrency": 16, **settings})
+
+    return asyncio.run(run())
+
+
+def turns(log: Path) -> list[dict[str, Any]]:
+    return [record for record in map(json.loads, log.read_text().splitlines()) if record["type"] == "turn"]
+
+
+def verdicts(log: Path) -> list[dict[str, Any]]:
+    return [record for record in map(json.loads, log.read_text().splitlines()) if record["type"] == "verdict"]
+
+
+def hold(server: Server, log: Path, report: RunReport, n: int) -> None:
+    """Hold a finished campaign against the server's own count."""
+    count = server.count()
+    assert set(count["faults"]) == set(KINDS)
+    assert not count["errors"]
+    closed = verdicts(log)
+    assert report.closed == len(closed) == n
+    assert all(verdict["stop_reason"] for verdict in closed)
+    assert list(examine(log).problems) == []
+    said = turns(log)
+    assert len({(turn["debate"], turn["round"], turn["agent"]) for turn in said}) == len(said)
+    # No turn without a vote or scores hides why.
+    for turn in said:
+        if turn["role"] == "juror":
+            assert ("vote" in turn) != ("error" in turn)
+        if turn["role"] == "judge":
+            assert ("scores" in turn) != ("error" in turn)
+    charged = sum(turn["tokens_in"] + turn["tokens_out"] for turn in said)
+    assert charged == report.charged >= count["tokens_in"] + count["tokens_out"]
+
+
+def test_two_hundred_debates_with_a_fifth_of_all_replies_spoilt(server: Server, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    report = campaign(server, log, 200, protocol=SHORT)
+    hold(server, log, report, 200)
+
+
+@pytest.mark.slow
+def test_two_thousand_debates_with_a_fifth_of_all_replies_spoilt(server: Server, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    report = campaign(server, log, 2000)
+    hold(server, log, report, 2000)
+
+
+def test_what_the_server_told_is_what_the_log_says(server: Server, tmp_path: Path) -> None:
+    """Turn by turn, where every charge was told: repeats and repairs included."""
+    log = tmp_path / "log.jsonl"
+    campaign(server, log, 40)
+    told: Counter[str] = Counter()
+    silent = set()
+    for call in server.calls:
+        key = call.key.rsplit("/", 1)[0]
+        told[key] += call.tokens_in + call.tokens_out if call.charged and call.told else 0
+        if call.charged and not call.told:
+            silent.add(key)
+    compared = 0
+    for turn in turns(log):
+        key = f"{turn['debate']}/{turn['round']}/{turn['agent']}"
+        if key not in silent:
+            assert turn["tokens_in"] + turn["tokens_out"] == told[key]
+            assert "tokens_source" not in turn
+            compared += 1
+    assert compared > 200
+
+
+@pytest.mark.parametrize("budget", [60_000, 250_000])
+def test_a_budget_holds_against_the_servers_own_count(budget: int, server: Server, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    report = campaign(server, log, 100, budget_tokens=budget)
+    count = server.count()
+    assert count["tokens_in"] + count["tokens_out"] <= report.charged <= budget
+    assert report.overdrawn == 0
+    assert report.unfinished == 0
+    assert 0 < report.closed == len(verdicts(log)) < 100
+    assert report.closed + len(report.not_begun) == 100
+    assert list(examine(log).problems) == []
+
+
+def test_a_budget_in_dollars_holds_too(server: Server, tmp_path: Path) -> None:
+    prices = PriceTable("2025-01-01", {"scripted": (1.5, 6.0)})
+    report = campaign(server, tmp_path / "log.jsonl", 60, max_usd=0.4, prices=prices)
+    count = server.count()
+    assert report.dollars is not None
+    paid = prices.dollars(count["tokens_in"], count["tokens_out"], "scripted")
+    assert paid <= report.dollars <= 0.4
+    assert 0 < report.closed < 60
+
+
+def test_a_server_that_fails_always_leaves_verdicts_without_a_decision(
+    server: Server, tmp_path: Path
+) -> None:
+    log = tmp_path / "log.jsonl"
+    server.faults = None
+    server.script = lambda asked: "no object at all"
+    campaign(server, log, 3, share=0.0)
+    assert len(verdicts(log)) == 3
+    assert all("decision" not in verdict for verdict in verdicts(log))
+    assert all("vote" not in turn and "scores" not in turn for turn in turns(log))

@@ -1,0 +1,191 @@
+"""kill -9 at any point: the same command goes on, and nothing that was recorded is lost or bought again."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from d3stats.log.doctor import examine
+
+CONCURRENCY = 4
+CLI = [sys.executable, "-c", "from d3stats.cli import app; app()"]
+PROTOCOL = "samre:jurors=3,max_rounds=3"
+
+
+@dataclass
+class Remote:
+    """The scripted server in a process of its own, so that it outlives what is killed."""
+
+    port: int
+    process: subprocess.Popen[bytes]
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def count(self) -> dict[str, Any]:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/_count", timeout=10) as got:
+            counted: dict[str, Any] = json.load(got)
+            return counted
+
+
+@pytest.fixture
+def remote(server_script: Path, tmp_path: Path) -> Iterator[Remote]:
+    port_file = tmp_path / "port"
+    words = [sys.executable, str(server_script), "--port-file", str(port_file), "--latency", "0.02"]
+    process = subprocess.Popen(words)
+    try:
+        until = time.monotonic() + 30
+        while not port_file.exists():
+            assert process.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        yield Remote(int(port_file.read_text()), process)
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def items_file(folder: Path, n: int) -> Path:
+    path = folder / "items.jsonl"
+    rows = [{"id": f"q{i}", "question": f"question {i}?", "answer_a": f"a {i}", "answer_b": f"b {i}"} for i in range(n)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def command(remote: Remote, items: Path, log: Path, *more: str) -> list[str]:
+    words = ["debate", str(items), "--protocol", PROTOCOL, "--model", "scripted", "--base-url", remote.url]
+    return [*CLI, *words, "--concurrency", str(CONCURRENCY), "-o", str(log), *more]
+
+
+def start(words: list[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for_calls(remote: Remote, process: subprocess.Popen[str], calls: int) -> None:
+    """Wait until the server has had so many calls, or the process has ended."""
+    while process.poll() is None and remote.count()["calls"] < calls:
+        time.sleep(0.003)
+
+
+def records(log: Path, kind: str) -> list[dict[str, Any]]:
+    """Return the whole records of a kind; a torn last line is none."""
+    whole = [line for line in log.read_bytes().split(b"\n")[:-1]] if log.exists() else []
+    return [record for record in map(json.loads, whole) if record["type"] == kind]
+
+
+def keys(log: Path) -> list[tuple[str, int, str]]:
+    return [(turn["debate"], turn["round"], turn["agent"]) for turn in records(log, "turn")]
+
+
+def kill_and_resume(remote: Remote, tmp_path: Path, kills: int, n: int, seed: int) -> dict[str, Any]:
+    """Kill a run at random points, resume it each time, and hold what is left to what must be."""
+    items, log = items_file(tmp_path, n), tmp_path / "log.jsonl"
+    budget = ("--budget-tokens", "100000000")
+    rng = random.Random(seed)
+    repeated = 0
+    for _ in range(kills):
+        before = keys(log)
+        process = start(command(remote, items, log, *budget))
+        wait_for_calls(remote, process, remote.count()["calls"] + rng.randrange(1, 25))
+        time.sleep(rng.random() * 0.03)
+        process.kill()
+        process.communicate()
+        after = keys(log)
+        assert after[: len(before)] == before, "a recorded turn was lost"
+        assert len(set(after)) == len(after)
+        # Paid and not recorded: in flight at a kill, at most as many as there may be at once.
+        lost = remote.count()["charged"] - len(after)
+        assert lost - repeated <= CONCURRENCY
+        repeated = lost
+    done = subprocess.run(
+        command(remote, items, log, *budget, "--json"), capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    report: dict[str, Any] = json.loads(done.stdout)["run"]
+    count, said = remote.count(), keys(log)
+    assert len(set(said)) == len(said)
+    assert {debate for debate, _, _ in said} == {f"q{i}" for i in range(n)}
+    assert report["closed"] == len(records(log, "verdict")) == n
+    assert list(examine(log).problems) == []
+    # Each key was paid once, but for calls in flight at a kill, which are counted as repeated.
+    paid_again = sum(times - 1 for times in count["keys"].values())
+    assert count["charged"] == len(said) + paid_again
+    assert paid_again <= report["repeated"] <= kills * CONCURRENCY
+    assert count["most_at_once"] <= 2 * CONCURRENCY
+    # What may have been paid is on the account: turns at their count, lost calls at their bound.
+    assert report["charged"] >= count["tokens_in"] + count["tokens_out"]
+    assert not count["errors"]
+    return report | {"paid_again": paid_again, "turns": len(said)}
+
+
+def test_killed_eight_times_and_resumed(remote: Remote, tmp_path: Path) -> None:
+    kill_and_resume(remote, tmp_path, kills=8, n=12, seed=1)
+
+
+@pytest.mark.slow
+def test_killed_two_hundred_times_and_resumed(remote: Remote, tmp_path: Path) -> None:
+    kills = int(os.environ.get("D3STATS_KILLS", "200"))
+    result = kill_and_resume(remote, tmp_path, kills=kills, n=2 * kills, seed=2)
+    print(result)
+
+
+def test_an_interrupt_ends_the_calls_in_flight_and_says_how_to_go_on(remote: Remote, tmp_path: Path) -> None:
+    items, log = items_file(tmp_path, 12), tmp_path / "log.jsonl"
+    process = start(command(remote, items, log))
+    wait_for_calls(remote, process, 20)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    last = said.strip().splitlines()[-1]
+    assert last.startswith("d3stats: interrupted after ")
+    assert last.endswith(f"the same command goes on from {log}")
+    assert "Traceback" not in said
+    # Nothing that was begun is lost.
+    assert remote.count()["charged"] == len(keys(log))
+    done = subprocess.run(command(remote, items, log, "--json"), capture_output=True, text=True, check=True)
+    report = json.loads(done.stdout)["run"]
+    assert (report["closed"], report["repeated"]) == (12, 0)
+    assert set(remote.count()["keys"].values()) == {1}
+
+
+def test_a_second_interrupt_stops_at_once(server_script: Path, tmp_path: Path) -> None:
+    port_file = tmp_path / "slow_port"
+    slow = subprocess.Popen(
+        [sys.executable, str(server_script), "--port-file", str(port_file), "--latency", "30"]
+    )
+    try:
+        while not port_file.exists():
+            time.sleep(0.02)
+        far = Remote(int(port_file.read_text()), slow)
+        items, log = items_file(tmp_path, 6), tmp_path / "log.jsonl"
+        process = start(command(far, items, log))
+        wait_for_calls(far, process, CONCURRENCY)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        assert process.poll() is None, "the first interrupt waits for the calls in flight"
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        _, said = process.communicate(timeout=20)
+        assert time.monotonic() - began < 10
+        assert process.returncode == 130
+        assert "Traceback" not in said
+        journal = [json.loads(line) for line in (tmp_path / "log.calls.jsonl").read_text().splitlines()]
+        # They may have been paid for: without an end they count as in flight.
+        assert sum("begun" in line for line in journal) == CONCURRENCY
+        assert sum("ended" in line for line in journal) == 0
+    finally:
+        slow.terminate()
+        slow.wait(10)

@@ -1,0 +1,182 @@
+"""Candidates, who was shown first, estimated tokens and errors: kept by every format and by both readers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from log_worlds import NAMES, clean_logs, item, panel, turn, write_lines, write_log
+
+from d3stats.log import LogError, LogWriter, Turn, examine, read_log, write_csv, write_jsonl, write_parquet
+from d3stats.log.files import find_files
+from d3stats.log.read import DebateLog, _read_exactly, _read_fast
+from d3stats.log.records import iter_records
+from d3stats.log.schema import SCHEMA_VERSION, Item
+
+TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)
+
+
+def read_both(path: Path) -> DebateLog:
+    """Read with the fast and with the exact reader and hold them equal."""
+    fast, exact = _read_fast(find_files([path])), _read_exactly(find_files([path]), strict=True)
+    assert fast is not None, "not on the fast path"
+    assert fast == exact
+    return exact
+
+
+@st.composite
+def full_logs(draw: st.DrawFn) -> list[Any]:
+    """Draw a log in which any record may have the fields of version 2, and texts."""
+    records = []
+    for record in draw(clean_logs(scores=draw(st.booleans()))):
+        if record.type == "item":
+            extra: dict[str, Any] = {
+                "candidates": draw(st.none() | st.tuples(TEXTS, TEXTS)),
+                "first": draw(st.none() | NAMES),
+                "text": draw(st.none() | TEXTS),
+            }
+        elif record.type == "turn":
+            extra = {
+                "tokens_source": draw(st.none() | st.just("estimate")),
+                "error": draw(st.none() | st.sampled_from(["timeout", "unreadable"])),
+                "text": draw(st.none() | TEXTS),
+            }
+        else:
+            extra = {}
+        records.append(record.model_copy(update=extra))
+    return records
+
+
+@settings(max_examples=25)
+@given(full_logs())
+def test_the_fields_of_version_two_are_read_alike_by_both_readers_and_survive_every_format(
+    tmp_path_factory: pytest.TempPathFactory, records: list[Any]
+) -> None:
+    folder = tmp_path_factory.mktemp("two")
+    path = write_log(folder / "log.jsonl", records)
+    log = read_both(path)
+    first = {r.debate: r.first for r in records if r.type == "item"}
+    assert dict(zip(log.items["debate"], log.items["first"], strict=True)) == first
+    said = {(r.debate, r.round, r.agent): (r.tokens_source, r.error) for r in records if r.type == "turn"}
+    columns = (log.turns[name] for name in ("debate", "round", "agent", "tokens_source", "error"))
+    assert {(d, r, a): (s, e) for d, r, a, s, e in zip(*columns, strict=True)} == said
+    assert read_log(write_jsonl(log, folder / "again.jsonl")) == log
+    assert read_both(write_parquet(log, folder / "log.parquet")) == log
+    assert read_both(write_csv(log, folder / "log.csv")) == log
+    assert [r for r in iter_records(path) if r.type != "log"] == records
+
+
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": "), (" , ", " : ")])
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_any_spelling_of_candidates_and_texts_is_read_on_the_fast_path(
+    tmp_path: Path, separators: tuple[str, str], ascii_only: bool
+) -> None:
+    opened = item(candidates=['é"\\ [x], {y}\n', ""], first="A", text="", answers=["A", "B"])
+    records = [opened, *panel(text="", error="timeout", tokens_source="estimate", tokens_in=3, tokens_out=4)]
+    path = tmp_path / "log.jsonl"
+    path.write_text(
+        "".join(json.dumps(r, separators=separators, ensure_ascii=ascii_only) + "\n" for r in records)
+    )
+    assert set(read_both(path).turns["error"]) == {"timeout"}
+
+
+def test_a_log_of_version_one_is_read_as_ever(tmp_path: Path) -> None:
+    header = {"type": "log", "schema_version": 1, "writer": "d3stats"}
+    path = write_lines(tmp_path / "old.jsonl", [header, item(), *panel()])
+    log = read_both(path)
+    assert log.problems == ()
+    assert log.items["first"].tolist() == [None]
+    assert log.turns["error"].isna().all()
+
+
+def test_a_new_log_says_version_two_and_a_newer_one_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "new.jsonl"
+    LogWriter(path).close()
+    assert json.loads(path.read_text())["schema_version"] == SCHEMA_VERSION == 2
+    newer = write_lines(
+        tmp_path / "newer.jsonl", [{"type": "log", "schema_version": 3, "writer": "x"}, item()]
+    )
+    with pytest.raises(LogError, match="schema_version must be <= 2; got schema_version=3"):
+        read_log(newer)
+
+
+@pytest.mark.parametrize(
+    ("records", "field"),
+    [
+        ([item(candidates="A"), turn()], "candidates"),
+        ([item(candidates=["A", 3]), turn()], "candidates.1"),
+        ([item(candidates=[["A"], "B"]), turn()], "candidates.0"),
+        ([item(first=""), turn()], "first"),
+        ([item(first=1), turn()], "first"),
+        ([item(), turn(error="")], "error"),
+        ([item(), turn(error=True)], "error"),
+        ([item(), turn(tokens_source=5)], "tokens_source"),
+        ([item(text=["A"]), turn()], "text"),
+    ],
+)
+def test_a_wrong_field_of_version_two_is_named_and_never_passes_the_fast_path(
+    tmp_path: Path, records: list[Any], field: str
+) -> None:
+    path = write_lines(tmp_path / "log.jsonl", records)
+    assert _read_fast(find_files([path])) is None
+    with pytest.raises(LogError) as caught:
+        read_log(path)
+    assert caught.value.problem.field == field
+
+
+def test_a_table_may_have_the_new_columns_but_a_row_without_a_turn_has_no_error(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    header = "debate,first,label,round,agent,vote,error,tokens_source\n"
+    path.write_text(header + "d,B,A,1,a,A,,\nd,B,A,1,b,,timeout,estimate\n")
+    log = read_both(path)
+    assert log.items["first"].tolist() == ["B"]
+    assert log.turns["error"].tolist() == [None, "timeout"]
+    path.write_text(header + "d,B,A,1,a,A,,\ne,B,A,,,,timeout,\n")
+    with pytest.raises(LogError, match="error must come with a round and an agent"):
+        read_log(path)
+
+
+def test_two_items_of_a_debate_that_differ_in_who_was_first_are_a_conflict(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "log.jsonl", [item(first="A"), item(first="B"), turn()])
+    with pytest.raises(LogError, match="conflicting item: .*got first='B'"):
+        read_log(path)
+
+
+def test_what_a_server_sends_can_always_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    with LogWriter(path) as log:
+        log.write(Item(debate="d", question="q", text="\ud83d", candidates=("\udc00", "x\x00y")))
+        log.write(Turn(debate="d", round=1, agent="a", vote="\ud800", text="a\ud800b \u202e"))
+    _, opened, said = iter_records(path)
+    assert isinstance(opened, Item)
+    assert isinstance(said, Turn)
+    assert (opened.text, opened.candidates) == ("\ufffd", ("\ufffd", "x\x00y"))
+    assert (said.vote, said.text) == ("\ufffd", "a\ufffdb \u202e")
+    assert examine(path).problems == ()
+
+
+def test_long_candidates_leave_a_log_on_the_fast_path(tmp_path: Path) -> None:
+    long = ("é" * 50_000, 'x"\\' * 30_000)
+    records = [
+        Item(debate="d", question="q", candidates=long, first="A"),
+        Turn(debate="d", round=1, agent="a"),
+    ]
+    assert len(read_both(write_log(tmp_path / "log.jsonl", records)).items) == 1
+
+
+def test_records_are_read_one_by_one_with_what_was_passed_over(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "log.jsonl", [item(text="Why?"), "{broken", turn(text="So.")], end="")
+    with pytest.raises(LogError, match="malformed line"):
+        list(iter_records(path))
+    passed: list[Any] = []
+    assert [r.text for r in iter_records(path, strict=False, problems=passed)] == ["Why?", "So."]  # type: ignore[union-attr]
+    assert [(p.line, p.kind) for p in passed] == [(2, "malformed line")]
+    with pytest.raises(ValueError, match=r"path must end in \.jsonl"):
+        list(iter_records(write_csv(write_lines(tmp_path / "b.jsonl", [item(), turn()]), tmp_path / "b.csv")))
+    empty = tmp_path / "empty.jsonl"
+    empty.touch()
+    assert list(iter_records(empty)) == []

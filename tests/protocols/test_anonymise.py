@@ -1,0 +1,124 @@
+"""Nobody reads a system's name in another's message."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from golden import Played, fitting, pair, plays
+from hypothesis import given
+from hypothesis import strategies as st
+
+from d3stats.agents.request import Case, Message, Reply, Request
+from d3stats.protocols.anonymise import anonymise, anonymous_case, without_names
+from d3stats.protocols.catalogue import protocols
+from d3stats.protocols.more import More
+from d3stats.protocols.play import said
+from d3stats.protocols.samre import Samre
+
+NAMES = ("gpt-4", "gpt-4-turbo", "Claude", "meta-llama/Llama-3.1-8B-Instruct", "llama3:8b", "vicuna-13b-v1.2")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I am GPT-4.", "I am [model]."),
+        ("gpt-4-turbo", "[model]"),
+        ("GPT 4 Turbo, gpt4turbo, GPT\u20114", "[model], [model], [model]"),
+        ("As an answer by CLAUDE's maker", "As an answer by [model]'s maker"),
+        ("Claudette and preclaude", "Claudette and preclaude"),
+        ("Llama-3.1-8B-Instruct wrote it", "[model] wrote it"),
+        ("meta-llama/Llama-3.1-8B-Instruct wrote it", "[model] wrote it"),
+        ("llama3 or llama3:8b", "[model] or [model]"),
+        ("vicuna 13b v1 2", "[model]"),
+        ("vicuna*13b", "vicuna*13b"),
+        ("gpt-45", "gpt-45"),
+        ("", ""),
+    ],
+)
+def test_names_are_whole_words_in_any_case_and_the_longest_is_taken(text: str, expected: str) -> None:
+    assert without_names(text, NAMES) == expected
+
+
+def test_a_name_is_a_text_and_no_pattern() -> None:
+    assert without_names("a.b.c and (x)+ and abc", ("(x)+y*",)) == "a.b.c and (x)+ and abc"
+    assert without_names("use c++v2 here", ("c++v2",)) == "use [model] here"
+
+
+def test_one_letter_is_no_name() -> None:
+    assert without_names("A beats B", ("A", "B", "", " ", "-")) == "A beats B"
+
+
+@given(st.text(max_size=60), st.lists(st.text(min_size=1, max_size=8), max_size=4).map(tuple))
+def test_any_text_and_any_names_are_taken_and_once_is_enough(text: str, names: tuple[str, ...]) -> None:
+    once = without_names(text, names)
+    assert without_names(once, names) == once
+
+
+def test_hiding_twice_is_hiding_once_even_for_a_name_that_stands_in_the_mark() -> None:
+    assert without_names("a model and [model]", ("model",)) == "a [model] and [model]"
+    assert without_names("a [model] and [model]", ("model",)) == "a [model] and [model]"
+
+
+def test_a_message_does_not_outgrow_what_was_asked_for_by_hiding_short_names() -> None:
+    request = plays(More(), pair(names=("o1",))).request("advocate A 1")
+    (message,) = said(request, Reply("o1 " * 100_000), "advocate")
+    assert len(message.text.encode()) <= request.slot.longest + len(" [cut]")
+    assert "o1" not in message.text
+
+
+def test_a_long_text_is_searched_at_once() -> None:
+    text = "gpt -" * 20_000 + "gpt-4"
+    assert without_names(text, NAMES).endswith("gpt -[model]")
+
+
+def test_messages_keep_everything_but_the_name() -> None:
+    message = Message("advocate of gpt-4", 2, "gpt-4 is right", "A", "A", {"A": {"depth": 3.0}})
+    assert anonymise([message], NAMES) == (
+        replace(message, speaker="advocate of [model]", text="[model] is right"),
+    )
+    assert anonymise([message], ()) == (message,)
+
+
+def test_jurors_read_candidates_without_names_and_the_question_as_asked() -> None:
+    case = Case("d", "q", "What is gpt-4?", ("A", "B"), ("gpt-4 is me", "ask Claude"), "A", NAMES)
+    assert anonymous_case(case).candidates == ("[model] is me", "ask [model]")
+    assert anonymous_case(case).text == case.text
+    assert anonymous_case(case).names == case.names
+
+
+def boasts(request: Request) -> Reply:
+    """Everybody names every model, its own role and its persona."""
+    return replace(fitting(request), text=" and ".join(NAMES))
+
+
+def everything_seen(played: Played) -> str:
+    return "\n".join(f"{m.speaker}: {m.text}" for request in played.requests for m in request.seen).lower()
+
+
+@pytest.mark.parametrize("name", sorted(protocols()))
+def test_no_protocol_passes_on_the_name_of_a_model(name: str) -> None:
+    kind = protocols()[name]
+    case = replace(pair(names=NAMES), candidates=("By gpt-4.", "By Claude."))
+    if kind.candidates is False:
+        case = replace(case, candidates=(), answers=("2", "3"), first=None)
+    from d3stats.stopping import FixedRounds
+
+    played = plays(kind(), case, boasts, FixedRounds(kind().max_rounds))
+    seen = everything_seen(played)
+    for spelled in ("gpt", "claude", "llama", "vicuna"):
+        assert spelled not in seen
+
+
+@pytest.mark.parametrize("protocol", [More(), Samre(), Samre(poll="every_round")], ids=str)
+def test_a_juror_never_sees_a_model_name_nor_another_jurors_vote_or_persona(protocol: More | Samre) -> None:
+    case = replace(pair(names=NAMES), candidates=("By gpt-4.", "By Claude."))
+    played = plays(protocol, case, boasts)
+    jurors = [request for request in played.requests if request.role == "juror"]
+    assert jurors
+    for request in jurors:
+        assert request.case.candidates == ("By [model].", "By [model].")
+        assert {m.speaker for m in request.seen} == {"advocate", "judge"}
+        assert all(m.vote is None for m in request.seen)
+    # Those who argue and judge read the answers as they were given.
+    assert played.request("judge").case.candidates == ("By gpt-4.", "By Claude.")

@@ -1,0 +1,218 @@
+"""Many debates: who is asked, what is on disk when, and how a run ends."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from chancy import Chancy, as_set, defects, lines, of_type, pairs, turns
+
+from d3stats.agents.request import Refused, Reply, Request
+from d3stats.protocols.catalogue import protocol_from_text, protocols
+from d3stats.protocols.items import DebateItem
+from d3stats.protocols.placement import placements
+from d3stats.protocols.report import RunReport
+from d3stats.protocols.run import debate, run_debates
+from d3stats.stopping import FixedRounds, from_text
+
+SAMRE = protocol_from_text("samre:jurors=3")
+
+
+@pytest.mark.parametrize("name", sorted(protocols()))
+def test_every_protocol_runs_to_a_verdict_and_its_log_is_clean(name: str, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    report = debate(protocol_from_text(name), pairs(6), Chancy(failing=0.2), log)
+    assert (report.closed, report.stopped) == (6, None)
+    assert len(of_type(log, "verdict")) == len(of_type(log, "item")) == 6
+    assert len(set(turns(log))) == len(of_type(log, "turn")) == report.calls
+    assert defects(log) == []
+
+
+def test_the_log_is_the_same_for_any_concurrency(tmp_path: Path) -> None:
+    logs = []
+    for concurrency in (1, 3, 16):
+        logs.append(tmp_path / f"{concurrency}.jsonl")
+        debate(
+            SAMRE, pairs(8), Chancy(0.2, pause=0.002), logs[-1], concurrency=concurrency, name="same", seed=3
+        )
+    assert as_set(logs[0]) == as_set(logs[1]) == as_set(logs[2])
+
+
+@pytest.mark.parametrize("concurrency", [1, 2, 5])
+def test_there_are_never_more_calls_at_once_than_allowed(concurrency: int, tmp_path: Path) -> None:
+    agent = Chancy(pause=0.003)
+    debate(SAMRE, pairs(10), agent, tmp_path / "log.jsonl", concurrency=concurrency)
+    assert agent.most_at_once == concurrency
+
+
+def test_a_turn_is_on_disk_before_anybody_reads_it(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    heard = []
+
+    def before(number: int, request: Request) -> None:
+        on_disk = {record["text"] for record in of_type(log, "turn")}
+        heard.extend(message.text for message in request.seen if message.speaker != "question")
+        said = [message.text for message in request.seen if " in round " in message.text]
+        assert all(any(text in one for one in on_disk) for text in said)
+
+    debate(SAMRE, pairs(2), Chancy(before=before), log, rule=FixedRounds(2))
+    assert any(" in round " in text for text in heard)
+
+
+def test_places_are_a_coin_of_seed_and_question_and_repeats_take_turns() -> None:
+    items = pairs(400)
+    shown = [planned.first for planned in placements(items, seed=1)]
+    assert shown == [planned.first for planned in placements(items, seed=1)]
+    assert 160 < shown.count("A") < 240
+    assert shown != [planned.first for planned in placements(items, seed=2)]
+    # Each item has its own coin: what stands before it does not matter.
+    assert shown[7:] == [planned.first for planned in placements(items[7:], seed=1)]
+    twice = [planned.first for planned in placements(items, seed=1, repeats=2)]
+    assert all(one != other for one, other in zip(twice[::2], twice[1::2], strict=True))
+
+
+def test_both_orders_are_two_debates_of_one_question(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    report = debate(SAMRE, pairs(3), Chancy(), log, orders="both")
+    assert report.closed == 6
+    opened = of_type(log, "item")
+    assert {(one["debate"], one["question"], one["first"]) for one in opened} == {
+        (f"q{i}/{first}{other}", f"q{i}", first) for i in range(3) for first, other in ("AB", "BA")
+    }
+
+
+def test_questions_without_candidates_are_debated_too(tmp_path: Path) -> None:
+    items = [DebateItem(f"q{i}", f"What is {i} + 1?", label=str(i + 1)) for i in range(4)]
+    report = debate(protocol_from_text("stability"), items, Chancy(), tmp_path / "log.jsonl", rule=FixedRounds(2))
+    assert report.stops == {"fixed_rounds": 4}
+
+
+def test_roles_are_played_by_their_own_agents(tmp_path: Path) -> None:
+    judge, others = Chancy(), Chancy()
+    debate(SAMRE, pairs(2), {"judge": judge, "default": others}, tmp_path / "log.jsonl", rule=FixedRounds(1))
+    assert {agent for _, _, agent in judge.asked} == {"judge"}
+    assert {agent.split()[0] for _, _, agent in others.asked} == {"advocate", "juror"}
+    with pytest.raises(ValueError, match="agents must have an agent for the role 'advocate'"):
+        debate(SAMRE, pairs(2), {"judge": judge}, tmp_path / "other.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"items": []}, "items must hold at least one item"),
+        ({"items": pairs(2) + pairs(1)}, "'q0' twice"),
+        ({"items": [DebateItem("q", "Why?")]}, "items must have two candidates for samre"),
+        ({"log": "log.txt"}, "log must end in .jsonl"),
+        ({"log": "nowhere/log.jsonl"}, "folder that exists"),
+        ({"rule": from_text("unanimity")}, "poll=every_round makes it"),
+        ({"rule": from_text("ks:camp=largest")}, "must poll its voters every round"),
+        ({"orders": "random"}, "orders must be one of"),
+        ({"repeats": 0}, "repeats must be >= 1"),
+        ({"concurrency": 0}, "concurrency must be >= 1"),
+        ({"budget_tokens": 0}, "budget_tokens must be >= 1"),
+        ({"max_usd": 1.0}, "prices must name the model 'chancy'"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_asked(
+    changed: dict[str, object], said: str, tmp_path: Path
+) -> None:
+    agent = Chancy()
+    given = {"items": pairs(2), "log": "log.jsonl"} | changed
+    with pytest.raises(ValueError, match=said) as caught:
+        debate(SAMRE, given.pop("items"), agent, tmp_path / str(given.pop("log")), **given)  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)
+    assert agent.calls == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_rule_on_scores_needs_a_protocol_that_scores(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="must score every round"):
+        debate(
+            protocol_from_text("stability"), pairs(2), Chancy(), tmp_path / "log.jsonl", rule=from_text("d3_paper")
+        )
+
+
+def test_who_is_refused_ends_the_run_and_the_same_call_goes_on(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+
+    def before(number: int, request: Request) -> None:
+        if number > 20:
+            raise Refused("the key is refused")
+
+    with pytest.raises(Refused, match="the key is refused"):
+        debate(SAMRE, pairs(5), Chancy(pause=0.002, before=before), log, concurrency=3)
+    had = len(of_type(log, "turn"))
+    assert had == 20
+    after = Chancy()
+    report = debate(SAMRE, pairs(5), after, log)
+    assert (report.closed, report.repeated) == (5, 0)
+    assert after.calls == len(of_type(log, "turn")) - had
+    assert defects(log) == []
+
+
+NOBODY = Reply(None, tokens_in=0, tokens_out=0, error="connection")
+
+
+def test_a_server_that_dies_stops_the_run_and_leaves_no_missing_votes_behind(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    dead = Chancy(before=lambda number, request: NOBODY if number > 15 else None)
+    with pytest.raises(Refused, match="20 calls in a row reached no server"):
+        debate(SAMRE, pairs(5), dead, log, concurrency=4)
+    assert len(of_type(log, "turn")) == 15
+    report = debate(SAMRE, pairs(5), Chancy(), log)
+    assert (report.closed, sum(report.missing.values()), report.repeated) == (5, 0, 0)
+
+
+def test_a_server_that_comes_back_is_waited_for(tmp_path: Path) -> None:
+    away = Chancy(before=lambda number, request: NOBODY if 15 < number < 25 else None)
+    report = debate(SAMRE, pairs(3), away, tmp_path / "log.jsonl", concurrency=1)
+    assert (report.closed, sum(report.missing.values())) == (3, 0)
+
+
+def test_a_call_that_alone_reaches_nobody_is_a_missing_vote(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    agent = Chancy(
+        pause=0.002,
+        before=lambda number, request: NOBODY if request.agent == "juror 1" and request.case.debate == "q1" else None,
+    )
+    report = debate(SAMRE, pairs(6), agent, log, concurrency=4, rule=FixedRounds(1))
+    assert report.closed == 6
+    assert report.missing == {"connection": 1}
+
+
+def test_a_halt_ends_the_calls_in_flight_records_them_and_begins_no_other(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+
+    async def run(agent: Chancy) -> RunReport:
+        halt = asyncio.Event()
+
+        def observer(report: RunReport) -> None:
+            if report.calls >= 30:
+                halt.set()
+
+        return await run_debates(SAMRE, pairs(9), agent, log, concurrency=4, halt=halt, observer=observer)
+
+    agent = Chancy(pause=0.004)
+    report = asyncio.run(run(agent))
+    assert report.stopped == "interrupted"
+    assert agent.calls == len(of_type(log, "turn")) <= 34
+    assert report.unfinished + report.closed + len(report.not_begun) == 9
+    journal = lines(tmp_path / "log.calls.jsonl")
+    assert sum("begun" in line for line in journal) == sum("ended" in line for line in journal)
+    whole = debate(SAMRE, pairs(9), agent, log)
+    assert (whole.closed, whole.repeated) == (9, 0)
+    assert max(agent.asked.values()) == 1
+
+
+def test_the_report_adds_up_to_the_log(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    agent = Chancy(failing=0.3)
+    report = debate(SAMRE, pairs(7), agent, log)
+    said = of_type(log, "turn")
+    assert report.charged == report.tokens_in + report.tokens_out == agent.tokens
+    assert report.tokens_in == sum(turn["tokens_in"] for turn in said)
+    assert report.missing == {"timeout": sum("error" in turn for turn in said)}
+    assert report.estimated == sum(turn.get("tokens_source") == "estimate" for turn in said)
+    assert report.stops.total() == report.closed == 7
+    assert report.rounds == sum(verdict["round"] for verdict in of_type(log, "verdict"))
