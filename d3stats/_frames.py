@@ -5,6 +5,7 @@ Floor 2, the other half of ``trajectories.py``: everything that knows pandas' wa
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -13,13 +14,19 @@ from numpy.typing import NDArray
 
 from d3stats._check import whole_numbers
 from d3stats._codes import MISSING, encode, seat_names
+from d3stats.log.frames import seated
 
 WRONG, RIGHT = "wrong", "right"
 """The two answers of a log that records only correctness."""
 
 
-def arrays_from_tables(turns: pd.DataFrame, items: pd.DataFrame | None) -> dict[str, Any]:
-    """Return the fields of a Trajectories, made from one row per turn and, optionally, one row per debate."""
+def arrays_from_tables(
+    turns: pd.DataFrame, items: pd.DataFrame | None, roles: Iterable[str] | None = None
+) -> dict[str, Any]:
+    """Return the fields of a Trajectories, made from one row per turn and, optionally, one row per debate.
+
+    With `roles` only their turns count. Without, all turns count, and seats are for the roles that vote.
+    """
     _need(turns, "turns", ["debate", "round", "agent"])
     if "vote" not in turns.columns and "correct" not in turns.columns:
         raise ValueError(f"turns must have a column vote or correct; got {list(turns.columns)}")
@@ -38,17 +45,23 @@ def arrays_from_tables(turns: pd.DataFrame, items: pd.DataFrame | None) -> dict[
             f"debate must be listed in items; got {turns['debate'].iloc[int(np.argmax(row < 0))]!r}"
         )
     played = whole_numbers("round", turns["round"].to_numpy(), minimum=1) - 1
-    seat, panel, seat_names = _seats(row, turns["agent"].astype(str), len(names))
+    _refuse_duplicates(turns, row, played)
+    _refuse_gaps(names, row, played)
+    if roles is not None:
+        # A round in which only others spoke is a round without votes.
+        kept = _of_roles(turns, roles)
+        turns, row, played = turns[kept], row[kept], played[kept]
+    has_seat = np.ones(len(turns), dtype=np.bool_) if roles is not None else seated(turns)
+    at = row[has_seat], played[has_seat]
+    seat, panel, seat_names = _seats(at[0], turns["agent"].astype(str)[has_seat], len(names))
     n_rounds = int(played.max()) + 1 if len(played) else 0
     shape = (len(names), n_rounds, len(seat_names))
-    _refuse_duplicates(turns, np.ravel_multi_index((row, played, seat), shape) if len(row) else row)
 
-    votes, label, answers, coding = _votes_and_labels(turns, items)
+    votes, label, answers, coding = _votes_and_labels(turns[has_seat], items)
     cube = np.full(shape, MISSING, dtype=np.int32)
-    cube[row, played, seat] = votes
+    cube[(*at, seat)] = votes
     depth = np.zeros(len(names), dtype=np.int64)
     np.maximum.at(depth, row, played + 1)
-    _refuse_gaps(names, row, played, depth)
     cluster_codes, cluster_names = _clusters(items)
     scores, sides = _scores(turns, row, played, shape)
     return {
@@ -63,10 +76,20 @@ def arrays_from_tables(turns: pd.DataFrame, items: pd.DataFrame | None) -> dict[
         "cluster_names": cluster_names,
         "scores": scores,
         "sides": sides,
-        "tokens": _tokens(turns, row, played, shape),
+        "tokens": _tokens(turns, row, played, shape, depth),
         "groups": tuple(items["log"].fillna("").astype(str)) if "log" in items.columns else (),
         "coding": coding,
     }
+
+
+def _of_roles(turns: pd.DataFrame, roles: Iterable[str]) -> NDArray[np.bool_]:
+    wanted = set(roles)
+    kept = np.zeros(len(turns), dtype=np.bool_)
+    if "role" in turns.columns:
+        kept = turns["role"].isin(wanted).to_numpy(dtype=np.bool_)
+    if not kept.any():
+        raise ValueError(f"roles must occur in the log; got {sorted(wanted)}")
+    return kept
 
 
 def _need(frame: pd.DataFrame, name: str, columns: list[str]) -> None:
@@ -142,17 +165,24 @@ def _clusters(items: pd.DataFrame) -> tuple[NDArray[np.int64], tuple[str, ...]]:
 
 
 def _tokens(
-    turns: pd.DataFrame, row: NDArray[np.int64], played: NDArray[np.int64], shape: tuple[int, int, int]
+    turns: pd.DataFrame,
+    row: NDArray[np.int64],
+    played: NDArray[np.int64],
+    shape: tuple[int, int, int],
+    depth: NDArray[np.int64],
 ) -> NDArray[np.float64] | None:
-    """Sum tokens over a round; a round with any unrecorded turn has an unrecorded total."""
+    """Sum tokens over a round; a round with any unrecorded turn has an unrecorded total.
+
+    A round in which nobody who is counted spoke cost nothing.
+    """
     columns = [c for c in ("tokens", "tokens_in", "tokens_out") if c in turns.columns]
     if not columns or turns[columns].isna().to_numpy().all():
         return None
     total = np.full(shape[:2], np.nan)
+    total[np.arange(shape[1]) < depth[:, None]] = 0.0
     spent = np.sum(
         [pd.to_numeric(turns[c]).to_numpy(dtype=np.float64, na_value=np.nan) for c in columns], axis=0
     )
-    total[row, played] = 0.0
     np.add.at(total, (row, played), spent)
     return total
 
@@ -182,8 +212,10 @@ def _scores(
     return np.where(scorers > 0, total / np.maximum(scorers, 1.0), np.nan), tuple(map(str, sides))
 
 
-def _refuse_duplicates(turns: pd.DataFrame, flat: NDArray[np.int64]) -> None:
-    repeated = pd.Series(flat).duplicated().to_numpy()
+def _refuse_duplicates(turns: pd.DataFrame, row: NDArray[np.int64], played: NDArray[np.int64]) -> None:
+    # Codes in place of names: a table of numbers is searched faster than one of texts.
+    agent = pd.factorize(turns["agent"].astype(str))[0]
+    repeated = pd.DataFrame({"row": row, "played": played, "agent": agent}).duplicated().to_numpy()
     if repeated.any():
         turn = turns.iloc[int(np.argmax(repeated))]
         raise ValueError(
@@ -192,9 +224,9 @@ def _refuse_duplicates(turns: pd.DataFrame, flat: NDArray[np.int64]) -> None:
         )
 
 
-def _refuse_gaps(
-    names: NDArray[Any], row: NDArray[np.int64], played: NDArray[np.int64], depth: NDArray[np.int64]
-) -> None:
+def _refuse_gaps(names: NDArray[Any], row: NDArray[np.int64], played: NDArray[np.int64]) -> None:
+    depth = np.zeros(len(names), dtype=np.int64)
+    np.maximum.at(depth, row, played + 1)
     seen = np.zeros((len(names), int(depth.max(initial=0))), dtype=bool)
     seen[row, played] = True
     short = seen.sum(axis=1) < depth

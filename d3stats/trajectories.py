@@ -243,17 +243,32 @@ class Trajectories:
         )
 
     @classmethod
-    def from_frame(cls, turns: pd.DataFrame, items: pd.DataFrame | None = None) -> Trajectories:
+    def from_frame(
+        cls,
+        turns: pd.DataFrame,
+        items: pd.DataFrame | None = None,
+        *,
+        roles: Iterable[str] | None = None,
+    ) -> Trajectories:
         """Build from a tidy table with one row per turn.
+
+        Seats are for agents who vote. A role that never votes in the whole table (an advocate, an aggregator, a
+        judge who scores beside a jury) gets none, so that it has no missing votes; rounds in which only such
+        roles speak are rounds without votes, and their tokens and scores count like all others. Turns without a
+        role have seats, and where nobody votes all have. A round's tokens are the sum over its turns; its
+        scores, side by side, are the mean over the agents that scored it of their totals over the criteria.
 
         Parameters
         ----------
         turns : DataFrame
             Columns ``debate, round, agent`` and either ``vote`` or ``correct`` (0/1, NaN missing); optional
-            ``tokens`` (or ``tokens_in, tokens_out``), ``scores`` (dicts: side, criterion, points) and, when
-            `items` is not given, ``label, question, cluster, log`` (one value per debate).
+            ``role``, ``tokens`` (or ``tokens_in, tokens_out``), ``scores`` (dicts: side, criterion, points) and,
+            when `items` is not given, ``label, question, cluster, log`` (one value per debate).
         items : DataFrame, optional
             One row per debate: ``debate`` and any of ``label, question, cluster, log``.
+        roles : iterable of str, optional
+            Only the turns of these roles: they have the seats, and what the others spent and scored is left out.
+            A debate ends with the last round in which one of them speaks.
 
         Raises
         ------
@@ -263,7 +278,7 @@ class Trajectories:
         """
         from d3stats._frames import arrays_from_tables
 
-        return cls(**arrays_from_tables(turns, items))
+        return cls(**arrays_from_tables(turns, items, roles))
 
     @classmethod
     def from_log(
@@ -276,18 +291,13 @@ class Trajectories:
         strict : bool
             Raise on the first defect, or leave out what is defective (see :func:`d3stats.log.read_log`).
         roles : iterable of str, optional
-            Keep only the turns of these roles; by default all turns.
+            Only the turns of these roles, with their votes, tokens and scores; by default all turns, and seats
+            for every role that votes somewhere in the log (see :meth:`from_frame`).
         """
         from d3stats.log.read import read_log
 
         log = read_log(*paths, strict=strict)
-        turns = log.turns
-        if roles is not None:
-            wanted = set(roles)
-            turns = turns[turns["role"].isin(wanted)]
-            if turns.empty:
-                raise ValueError(f"roles must occur in the log; got {sorted(wanted)}")
-        built = cls.from_frame(turns, log.items)
+        built = cls.from_frame(log.turns, log.items, roles=roles)
         return replace(built, coding=log.coding)
 
     # ---------------------------------------------------------------- shape

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-__all__ = ["ITEM_COLUMNS", "VERDICT_COLUMNS", "frame", "turn_columns"]
+__all__ = ["ITEM_COLUMNS", "VERDICT_COLUMNS", "frame", "seated", "turn_columns"]
 
 ITEM_COLUMNS = ("debate", "question", "cluster", "label", "answers", "log", "protocol", "first")
 VERDICT_COLUMNS = ("debate", "decision", "round", "stop_reason")
@@ -19,6 +21,21 @@ def turn_columns(coding: str, totals: bool) -> tuple[str, ...]:
     vote = "vote" if coding == "answers" else "correct"
     tokens = ("tokens",) if totals else ("tokens_in", "tokens_out")
     return ("debate", "round", "agent", "role", vote, "scores", *tokens, "tokens_source", "model", "error")
+
+
+def seated(turns: pd.DataFrame) -> NDArray[np.bool_]:
+    """Return which turns are of agents that have a seat: all but those of roles that never vote in the whole log.
+
+    Advocates, aggregators, summarizers and a judge beside a jury speak and are paid for, but have no vote that could
+    be missing. Where nobody votes at all, or roles are not recorded, everybody has a seat.
+    """
+    everybody = np.ones(len(turns), dtype=np.bool_)
+    if "role" not in turns.columns:
+        return everybody
+    vote = turns["vote" if "vote" in turns.columns else "correct"].notna()
+    role = turns["role"]
+    has_seat: NDArray[np.bool_] = (role.isna() | role.isin(role[vote].unique())).to_numpy(dtype=np.bool_)
+    return has_seat if has_seat.any() else everybody
 
 
 def frame(records: pd.DataFrame | Iterable[Mapping[str, Any]], columns: tuple[str, ...]) -> pd.DataFrame:

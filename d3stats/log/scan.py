@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from glob import has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from d3stats._check import choice
 from d3stats.counts import RoundCounts, TransitionCounts
@@ -90,7 +90,8 @@ def count_log(*paths: str | Path, missing: Missing = "exclude", strict: bool = T
     *paths : path or glob
         JSON lines, CSV or Parquet, see :func:`d3stats.log.read_log`.
     missing : {"exclude", "wrong"}
-        Leave a missing vote out, so that trials vary, or count every agent of the debate as a trial.
+        Leave a missing vote out, so that trials vary, or count every agent of the debate as a trial; agents of
+        roles that never vote in the files are no trials.
     strict : bool
         Raise on the first defect, or leave out what is defective and list it in ``problems``.
 
@@ -180,10 +181,12 @@ def _count(checked: Checked, missing: Missing) -> tuple[RoundCounts, TransitionC
     cast: Counter[tuple[str, int]] = Counter()
     panel: dict[str, set[str]] = defaultdict(set)
     by_answers = checked.gathered.coding == "answers"
+    silent = _silent(checked.turns, "vote" if by_answers else "correct")
     for turn in checked.turns:
         debate, key = turn["debate"], (turn["debate"], turn["round"])
         label = checked.items[debate]["label"]
-        panel[debate].add(turn["agent"])
+        if turn["role"] not in silent:
+            panel[debate].add(turn["agent"])
         if by_answers and label is None:
             continue
         voted = turn["vote"] if by_answers else turn["correct"]
@@ -203,3 +206,9 @@ def _count(checked: Checked, missing: Missing) -> tuple[RoundCounts, TransitionC
         [trials[d, r + 1] for d, r in steps],
     )
     return rounds, transitions
+
+
+def _silent(turns: Sequence[dict[str, Any]], vote: str) -> set[str]:
+    """Return the roles that never vote; none where nobody has a seat otherwise, see ``frames.seated``."""
+    voting = {turn["role"] for turn in turns if turn["role"] is None or turn[vote] is not None}
+    return {turn["role"] for turn in turns} - voting if voting else set()

@@ -85,9 +85,11 @@ def plot_protocol_frontier(
         rows = worth == on
         if rows.any():
             _draw_points(ax, checked[rows], on=on, bars=bool(given))
-    ax.margins(x=0.14, y=0.12)
-    ax.autoscale_view()
-    left, right = ax.get_xlim()
+    ax.margins(y=0.12)
+    ends = column(checked[[*COST_LIMITS] if given else ["cost"]].stack())
+    spread = float(np.nanmax(ends) / np.nanmin(ends))
+    room = spread**0.14 if spread > 1 else 2.0
+    left, right = float(np.nanmin(ends) / room), float(np.nanmax(ends) * room)
     order = np.flatnonzero(worth)[np.argsort(cost[worth], kind="stable")]
     ax.step(
         [*cost[order], right], [*accuracy[order], accuracy[order][-1]], where="post", color=WORTH,
@@ -181,7 +183,7 @@ def _write_labels(ax: Axes, checked: pd.DataFrame, corners: NDArray[np.float64])
             ha="center",
             va="center",
             path_effects=[withStroke(linewidth=1.4, foreground="white")],
-        )  # fmt: skip
+        )
         for label, point in zip(
             checked["label"], checked[["cost", "accuracy"]].itertuples(index=False), strict=True
         )
@@ -219,7 +221,7 @@ def _place(
         outside = box[0] < frame[0] or box[1] < frame[1] or box[2] > frame[2] or box[3] > frame[3]
         hidden = sum(_overlap(box, other) for other in taken)
         crossed = sum(_overlap(box, other) > 0 for other in lines)
-        price = 1000.0 * outside + 10.0 * hidden + 8.0 * crossed + distance
+        price = 1000.0 * outside + 10.0 * hidden + 6.0 * crossed + distance
         if price < best:
             best, found = price, (offset, distance)
     return found

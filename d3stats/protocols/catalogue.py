@@ -32,6 +32,8 @@ def _found() -> dict[str, type[DebateProtocol]]:
 
     found: dict[str, type[DebateProtocol]] = {}
     for info in pkgutil.iter_modules(folder.__path__, folder.__name__ + "."):
+        if info.name.rpartition(".")[2].startswith("_"):
+            continue
         module = importlib.import_module(info.name)
         for value in vars(module).values():
             if not inspect.isclass(value) or not issubclass(value, DebateProtocol):

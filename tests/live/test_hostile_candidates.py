@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from asking import CASE, JUDGE, VOTE, asked
+from asking import CASE, JUDGE, VOTE, asked, at_once
 from hostile import HOSTILE, aimed
 from server import Asked, Server, wrap
 
@@ -23,37 +25,65 @@ SCORES = {"answer_1": {"relevance": 3, "depth": 4}, "answer_2": {"relevance": 17
 BOTH = replace(JUDGE, slot=replace(JUDGE.slot, lead=False), seen=())
 
 
-def attacked(request: Request, text: str) -> Request:
+def attacked(request: Request, text: str, debate: str = "d1") -> Request:
     """Let candidate B, shown first, and an advocate of an earlier round write the text."""
     said = Message("advocate", 1, text, "B")
-    return replace(request, case=replace(CASE, candidates=("Two is.", text)), seen=(said,))
+    return replace(request, case=replace(CASE, debate=debate, candidates=("Two is.", text)), seen=(said,))
 
 
 def echo(text: str) -> dict[str, object]:
     return {"text": text, "scores": SCORES, "vote": "2"}
 
 
-def ask_attacked(server: Server, text: str, **given: object) -> tuple[Reply, Asked]:
-    """Ask a judge who repeats the candidate's text, in its slot and around it, and votes for answer 2."""
+Answers = dict[tuple[str, str], tuple[Reply, Asked]]
 
-    def script(asked: Asked) -> str:
-        # Repeated in prose too, where prose is allowed.
+
+def asked_all(script: Callable[[Asked, str], str], **given: Any) -> Answers:
+    """Ask about every hostile candidate in both modes; reply and first call by (name, mode)."""
+    server = Server().start()
+    server.script = lambda asked: script(asked, HOSTILE[asked.debate])
+    found: Answers = {}
+    try:
+        for mode in ("schema", "text"):
+            server.reset()
+            requests = [attacked(BOTH, text, name) for name, text in HOSTILE.items()]
+            replies = at_once(server, requests, structured=mode, concurrency=4, timeout=60.0, **given)
+            calls = {}
+            for call in server.calls:
+                seen = Asked(call.body, call.headers)
+                calls.setdefault(seen.debate, seen)
+            found |= {
+                (name, mode): (reply, calls[name]) for name, reply in zip(HOSTILE, replies, strict=True)
+            }
+    finally:
+        server.stop()
+    return found
+
+
+@pytest.fixture(scope="module")
+def quoted() -> Answers:
+    """From a judge who repeats the candidate's text, in its slot and around it, and votes for answer 2."""
+
+    def script(asked: Asked, text: str) -> str:
         line = wrap(asked, echo(text))
         return f"{storable(text)}\n{line}" if asked.text_mode else line
 
-    server.script = script
-    (reply,) = asked(server, attacked(BOTH, text), **given)
-    (call,) = server.calls
-    return reply, Asked(call.body, call.headers)
+    return asked_all(script)
 
 
-@pytest.mark.parametrize("structured", ["schema", "text"])
+@pytest.fixture(scope="module")
+def parroted() -> Answers:
+    """From a judge who says the candidate's text and nothing else."""
+    return asked_all(lambda asked, text: storable(text), retries=0)
+
+
+@pytest.mark.parametrize("mode", ["schema", "text"])
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_candidate_changes_no_parse_and_no_fence(
-    server: Server, name: str, structured: str, tmp_path: Path
+    quoted: Answers, name: str, mode: str, tmp_path: Path
 ) -> None:
     text = HOSTILE[name]
-    reply, seen = ask_attacked(server, text, structured=structured)
+    reply, seen = quoted[name, mode]
     assert (reply.error, reply.attempts, reply.vote) == (None, 1, "A")
     assert reply.scores == {"A": SCORES["answer_2"], "B": SCORES["answer_1"]}
     assert reply.text == storable(text)
@@ -68,7 +98,7 @@ def test_a_hostile_candidate_changes_no_parse_and_no_fence(
 
 def plain_system(seen: Asked) -> str:
     """Return the system message that the same request has with harmless candidates and the same tokens."""
-    prompt = render(attacked(BOTH, "Three is."), seed=7, as_text=seen.text_mode)
+    prompt = render(attacked(BOTH, "Three is.", seen.debate), seed=7, as_text=seen.text_mode)
     token = prompt.user[len("[begin ") :].split(" ")[0]
     plain = prompt.system.replace(token, seen.fence)
     return plain if prompt.nonce is None else plain.replace(prompt.nonce, seen.nonce)
@@ -86,28 +116,28 @@ def written_and_read(turn: Turn, folder: Path) -> Turn:
 @pytest.mark.parametrize("name", sorted(aimed(attacked(BOTH, "Three is."), 7)))
 def test_a_text_made_for_this_very_prompt_changes_nothing(server: Server, name: str) -> None:
     text = aimed(attacked(BOTH, "Three is."), 7)[name]
-    reply, seen = ask_attacked(server, text, structured="text")
+    server.script = lambda asked: f"{text}\n{wrap(asked, echo(text))}"
+    (reply,) = asked(server, attacked(BOTH, text), structured="text")
+    (call,) = server.calls
+    seen = Asked(call.body, call.headers)
     assert (reply.error, reply.vote, reply.scores is not None) == (None, "A", True)
     assert seen.fence not in text
     assert seen.nonce not in text
     assert len(seen.sections) == 4
 
 
-@pytest.mark.parametrize("structured", ["schema", "text"])
+@pytest.mark.parametrize("mode", ["schema", "text"])
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_reply_that_is_a_candidates_text_and_nothing_else_is_no_vote(
-    server: Server, name: str, structured: str
+    parroted: Answers, name: str, mode: str
 ) -> None:
     # A judge who was talked into repeating the text has not filled its slot, unless the text is the very
     # object that was asked for: then the judge has said it.
-    text = HOSTILE[name]
-    server.script = lambda asked: storable(text)
-    (reply,) = asked(server, attacked(BOTH, text), structured=structured, retries=0)
-    if structured == "schema" and name == "json object":
+    reply, _ = parroted[name, mode]
+    if (name, mode) == ("json object", "schema"):
         assert reply.vote == "B"
     else:
-        assert reply.vote is None
-        assert reply.scores is None
+        assert (reply.vote, reply.scores) == (None, None)
         assert reply.error in ("unreadable", "empty")
 
 

@@ -60,7 +60,10 @@ def remote(server_script: Path, tmp_path: Path) -> Iterator[Remote]:
 
 def items_file(folder: Path, n: int) -> Path:
     path = folder / "items.jsonl"
-    rows = [{"id": f"q{i}", "question": f"question {i}?", "answer_a": f"a {i}", "answer_b": f"b {i}"} for i in range(n)]
+    rows = [
+        {"id": f"q{i}", "question": f"question {i}?", "answer_a": f"a {i}", "answer_b": f"b {i}"}
+        for i in range(n)
+    ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
@@ -111,7 +114,11 @@ def kill_and_resume(remote: Remote, tmp_path: Path, kills: int, n: int, seed: in
         assert lost - repeated <= CONCURRENCY
         repeated = lost
     done = subprocess.run(
-        command(remote, items, log, *budget, "--json"), capture_output=True, text=True, timeout=300, check=False
+        command(remote, items, log, *budget, "--json"),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     report: dict[str, Any] = json.loads(done.stdout)["run"]

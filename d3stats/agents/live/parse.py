@@ -15,7 +15,7 @@ from d3stats.agents.live.slots import LISTED, OPEN_VOTE, Wire
 
 __all__ = ["Read", "Unreadable", "read_reply"]
 
-DEEPEST = 200_000
+LONGEST = 1_000_000
 """The most characters of an object that is looked at."""
 
 
@@ -81,8 +81,8 @@ def _last_line(content: str, nonce: str) -> str:
 
 
 def _object(text: str) -> dict[str, Any]:
-    if len(text) > DEEPEST:
-        raise Unreadable(f"it is longer than {DEEPEST} characters")
+    if len(text) > LONGEST:
+        raise Unreadable(f"it is longer than {LONGEST} characters")
     try:
         value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
     except Unreadable:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache, singledispatch
 from statistics import NormalDist
 from types import MappingProxyType
-from typing import ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -299,6 +299,11 @@ class SyntheticAgent(ABC, Generic[W]):
     def model(self) -> str:
         """Name in the log."""
         return f"synthetic {self.world.name}"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a run has to agree in to go on with the debates of another."""
+        return {"agent": type(self).__name__, "world": repr(self.world), "seed": self.streams.seed}
 
     @abstractmethod
     def reply(self, request: Request) -> Reply:
