@@ -22,6 +22,7 @@ from d3stats.cli import (
     plan,
     power,
     replay,
+    show,
     simulate,
     theorems,
 )
@@ -88,4 +89,5 @@ app.command("bias")(bias.bias)
 app.command("audit-table")(audit_table.audit_table)
 app.command("theorems")(theorems.theorems)
 app.command("doctor")(doctor.doctor)
+app.command("show")(show.show)
 app.command("import")(import_.import_)

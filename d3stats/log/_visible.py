@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["visible"]
+__all__ = ["storable", "visible"]
 
 _HIDDEN = re.compile(
     "["
@@ -21,12 +21,13 @@ _HIDDEN = re.compile(
 )
 
 
-def visible(text: str) -> str:
+def visible(text: str, *, one_line: bool = False) -> str:
     r"""Return `text` with every character that acts or hides written as its escape; newline and tab stay.
 
     Escaped are C0 and C1 controls, marks of reading direction, characters without a width, line and paragraph
-    separators, tags (U+E0000 to U+E007F) and lone surrogates. A text without any comes back unchanged. A carriage
-    return before a newline is part of the line end and goes with it.
+    separators, tags (U+E0000 to U+E007F) and lone surrogates; with `one_line` newline and tab too, as names need it.
+    A text without any comes back unchanged. A carriage return before a newline is part of the line end and goes
+    with it.
 
     Examples
     --------
@@ -35,9 +36,21 @@ def visible(text: str) -> str:
     >>> visible("naïve 日本語\r\nنعم") == "naïve 日本語\nنعم"
     True
     """
-    return _HIDDEN.sub(_escape, text.replace("\r\n", "\n"))
+    shown = _HIDDEN.sub(_escape, text.replace("\r\n", "\n"))
+    return shown.replace("\n", "\\n").replace("\t", "\\t") if one_line else shown
 
 
 def _escape(match: re.Match[str]) -> str:
     code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def storable(text: str) -> str:
+    r"""Put U+FFFD for each half of a surrogate pair, which a server may send and no file in UTF-8 can hold.
+
+    Examples
+    --------
+    >>> storable("naïve \ud83d") == "naïve \ufffd"
+    True
+    """
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -27,7 +27,7 @@ from d3stats.log.reference import TABLE_COLUMNS
 if TYPE_CHECKING:
     from d3stats.log.schema import AnyRecord
 
-__all__ = ["write_csv", "write_jsonl", "write_parquet"]
+__all__ = ["records_of", "write_csv", "write_jsonl", "write_parquet"]
 
 Source = DebateLog | str | Path | list[str | Path] | tuple[str | Path, ...]
 
@@ -101,15 +101,12 @@ def write_jsonl(source: Source, dest: str | Path) -> Path:
     from d3stats.log.write import LogWriter
 
     log = _log(source)
-    if log.coding != "answers":
-        raise ValueError(f"log must hold answers to be written as JSON lines; got coding={log.coding!r}")
-    if "tokens" in log.turns.columns:
-        raise ValueError("log must hold tokens_in and tokens_out to be written as JSON lines; got totals")
+    records = records_of(log)
     target = _target(dest, (".jsonl", ".ndjson"))
     partial = target.with_name(f".{os.getpid()}.{target.name}")
     try:
         with LogWriter(partial, fsync="close") as writer:
-            for record in _records(log):
+            for record in records:
                 writer.write(record)
         partial.replace(target)
     finally:
@@ -181,6 +178,21 @@ def _wide(log: DebateLog) -> str:
     return f"""SELECT {columns} FROM items_frame i LEFT JOIN turns_frame t ON i.debate = t.debate
         LEFT JOIN verdicts_frame v ON i.debate = v.debate
         ORDER BY i.debate, t.round, t.agent"""
+
+
+def records_of(log: DebateLog) -> Iterator[AnyRecord]:
+    """Return the records of a log that was read into tables, debate by debate; there are no texts in them.
+
+    Raises
+    ------
+    ValueError
+        When the log holds only correctness or only token totals, which no record of the schema says.
+    """
+    if log.coding != "answers":
+        raise ValueError(f"log must hold answers to be written as JSON lines; got coding={log.coding!r}")
+    if "tokens" in log.turns.columns:
+        raise ValueError("log must hold tokens_in and tokens_out to be written as JSON lines; got totals")
+    return _records(log)
 
 
 def _records(log: DebateLog) -> Iterator[AnyRecord]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from d3stats.log.files import find_files
+from d3stats.log.frames import seated
 from d3stats.log.problems import KINDS, Problem
 from d3stats.log.read import DebateLog, read_log
 
@@ -29,9 +30,9 @@ class DoctorReport:
     rounds : dict of int to int
         Number of rounds to number of debates that were played so long; 0 for a debate without turns.
     panel_sizes : dict of int to int
-        Number of agents to number of debates that have so many.
+        Number of agents with a seat (of roles that vote) to number of debates that have so many.
     missing_votes : float or None
-        Share of turns without a vote, in [0, 1]; None without turns.
+        Share of turns without a vote among those of roles that vote, in [0, 1]; None without turns.
     unlabelled : int
         Debates whose right answer is unknown (0 in a log of correctness).
     coding : {"answers", "correctness"}
@@ -134,17 +135,37 @@ def examine(*paths: str | Path) -> DoctorReport:
         log = read_log(*(file.path for file in files), strict=False)
     except (OSError, ValueError) as error:
         return DoctorReport(error=str(error))
-    return _report(log, len(files))
+    return _report(log, len(files), ", ".join(map(str, paths)))
 
 
-def _report(log: DebateLog, n_files: int) -> DoctorReport:
+def _open(log: DebateLog, name: str) -> list[Problem]:
+    """List the debates without a verdict in runs that have verdicts; foreign logs often have none at all."""
+    run = log.items["log"].fillna("")
+    closed = log.items["debate"].isin(log.verdicts["debate"])
+    missing = log.items["debate"][~closed & run.isin(run[closed])]
+    return [
+        Problem(
+            name,
+            None,
+            None,
+            f"a debate must end in a verdict; got none for {debate!r}",
+            "open debate",
+            (debate,),
+            "nothing",
+        )
+        for debate in missing
+    ]
+
+
+def _report(log: DebateLog, n_files: int, name: str) -> DoctorReport:
     depth = log.turns.groupby("debate")["round"].max()
-    panel = log.turns.groupby("debate")["agent"].nunique()
+    has_seat = seated(log.turns)
+    panel = log.turns[has_seat].groupby("debate")["agent"].nunique()
     silent = len(log.items) - len(depth)
     rounds = Counter(int(n) for n in depth)
     if silent:
         rounds[0] = silent
-    vote = log.turns["vote" if log.coding == "answers" else "correct"]
+    vote = log.turns["vote" if log.coding == "answers" else "correct"][has_seat]
     return DoctorReport(
         n_files=n_files,
         n_records=log.n_records,
@@ -156,7 +177,7 @@ def _report(log: DebateLog, n_files: int) -> DoctorReport:
         missing_votes=float(vote.isna().mean()) if len(vote) else None,
         unlabelled=int(log.items["label"].isna().sum()) if log.coding == "answers" else 0,
         coding=log.coding,
-        problems=log.problems,
+        problems=(*log.problems, *_open(log, name)),
         notes=(*log.notes, *_suspicions(log)),
     )
 

@@ -102,6 +102,12 @@ KINDS: dict[str, Kind] = {
         "Nothing is left out; trials vary.",
         "Give runs with different panels different values of log, or write a null vote for a silent agent.",
     ),
+    "open debate": Kind(
+        "A debate has no verdict though others of its run (one value of log) do: the run was stopped, or lines "
+        "are lost.",
+        "Nothing is left out, and a strict reader reads it; only the doctor tells.",
+        "Give the command that ran it again: it goes on where it stopped.",
+    ),
     "no turns": Kind(
         "The files hold no turn at all, so there is nothing to count.",
         "The log is empty.",

@@ -23,6 +23,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from d3stats.log._visible import storable
+
 SCHEMA_VERSION = 2
 """The version that this package writes. Readers accept this version and older ones, and refuse newer ones.
 
@@ -31,10 +33,7 @@ Version 2 added an item's ``candidates`` and ``first``, and a turn's ``tokens_so
 
 
 def _storable(value: Any) -> Any:
-    """Put U+FFFD for half of a surrogate pair, which a server may send and no file in UTF-8 can hold."""
-    if not isinstance(value, str) or value.isascii():
-        return value
-    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return storable(value) if isinstance(value, str) else value
 
 
 Name = Annotated[str, Field(min_length=1)]

@@ -71,7 +71,8 @@ def count_cells(
         WITH roles AS (SELECT role, role IS NULL OR sum(votes) > 0 AS seated FROM cells GROUP BY role),
         sitting AS (SELECT role FROM roles WHERE seated OR NOT (SELECT bool_or(seated) FROM roles))
         SELECT debate, bit_count(coalesce(bit_or(mask) FILTER (sitting), 0)) AS panel FROM (
-            SELECT debate, mask, EXISTS (FROM sitting s WHERE s.role IS NOT DISTINCT FROM cells.role) AS sitting
+            SELECT debate, mask,
+                EXISTS (FROM sitting s WHERE s.role IS NOT DISTINCT FROM cells.role) AS sitting
             FROM cells
         ) GROUP BY debate"""
     )
@@ -79,7 +80,8 @@ def count_cells(
     known = "true" if all_known else "label IS NOT NULL"
     con.execute(
         f"""CREATE OR REPLACE TEMP TABLE tried AS
-        SELECT debate, round, rights, {trials} AS trials FROM rounds JOIN debates USING (debate) {panels} WHERE {known}"""
+        SELECT debate, round, rights, {trials} AS trials FROM rounds JOIN debates USING (debate) {panels}
+        WHERE {known}"""
     )
     per_round = con.execute(
         "SELECT round, rights, trials, count(*)::DOUBLE AS weight FROM tried WHERE trials > 0 GROUP BY ALL"

@@ -22,6 +22,7 @@ from d3stats.plotting.phase_map import plot_phase_map, plot_separation
 from d3stats.plotting.plan_fan import plot_plan_fan
 from d3stats.plotting.position_bias import plot_position_bias
 from d3stats.plotting.predictive_check import plot_predictive_check
+from d3stats.plotting.protocol_frontier import plot_protocol_frontier
 from d3stats.plotting.regret import plot_regret_map
 from d3stats.plotting.stop_histogram import plot_stop_histogram
 from d3stats.plotting.stop_rounds import plot_stop_rounds
@@ -47,6 +48,7 @@ __all__ = [
     "plot_plan_fan",
     "plot_position_bias",
     "plot_predictive_check",
+    "plot_protocol_frontier",
     "plot_regret_map",
     "plot_round_bands",
     "plot_separation",

@@ -86,7 +86,7 @@ def plot_protocol_frontier(
         if rows.any():
             _draw_points(ax, checked[rows], on=on, bars=bool(given))
     ax.margins(y=0.12)
-    ends = column(checked[[*COST_LIMITS] if given else ["cost"]].stack())
+    ends = np.concatenate([column(checked[name]) for name in ("cost", *given)])
     spread = float(np.nanmax(ends) / np.nanmin(ends))
     room = spread**0.14 if spread > 1 else 2.0
     left, right = float(np.nanmin(ends) / room), float(np.nanmax(ends) * room)
@@ -117,15 +117,16 @@ def efficient(cost: NDArray[np.float64], accuracy: NDArray[np.float64]) -> NDArr
     [True, False, True, True]
     """
     cheaper, better = cost[None, :] <= cost[:, None], accuracy[None, :] >= accuracy[:, None]
-    strictly = (cost[None, :] < cost[:, None]) | (accuracy[None, :] > accuracy[:, None])
-    beaten: NDArray[np.bool_] = (cheaper & better & strictly).any(axis=1)
-    return ~beaten
+    strictly: NDArray[np.bool_] = (cost[None, :] < cost[:, None]) | (accuracy[None, :] > accuracy[:, None])
+    result: NDArray[np.bool_] = ~np.any(cheaper & better & strictly, axis=1)
+    return result
 
 
 def _refuse_unclear(checked: pd.DataFrame, given: Sequence[str]) -> None:
-    cost = column(checked["cost"])
-    if (cost <= 0).any():
-        raise ValueError(f"cost must be above 0 for a log axis; got cost={cost[cost <= 0][0]:g}")
+    for name in ("cost", *given):
+        cost = column(checked[name])
+        if (cost <= 0).any():
+            raise ValueError(f"{name} must be above 0 for a log axis; got {name}={cost[cost <= 0][0]:g}")
     twice = checked["protocol"][checked["protocol"].duplicated()]
     if len(twice):
         raise ValueError(f"protocol must occur once; got {twice.iloc[0]!r} again")

@@ -5,8 +5,18 @@ plays one debate, the run that plays many within a budget and goes on after a cr
 cost. What an agent is, is in ``d3stats.agents``; when to stop, in ``d3stats.stopping``.
 """
 
+from d3stats.protocols.catalogue import protocol_from_text, protocols
 from d3stats.protocols.engine import drive, play_sync
 from d3stats.protocols.play import Outcome, RoundOver, Speak
 from d3stats.protocols.protocol import DebateProtocol
 
-__all__ = ["DebateProtocol", "Outcome", "RoundOver", "Speak", "drive", "play_sync"]
+__all__ = [
+    "DebateProtocol",
+    "Outcome",
+    "RoundOver",
+    "Speak",
+    "drive",
+    "play_sync",
+    "protocol_from_text",
+    "protocols",
+]

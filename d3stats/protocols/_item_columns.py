@@ -51,7 +51,8 @@ def items_of_rows(rows: Rows, source: str, ties: bool | None) -> Found:
             item, outcome = columns.item(row)
         except ValueError as error:
             raise ValueError(f"{error} ({where})") from None
-        key = (item.question, item.text, *item.candidates)
+        # Of a question without candidates each row is an item by itself: two right answers are a conflict.
+        key = (item.question, item.text, *(item.candidates or (str(item.label), str(item.answers))))
         items.setdefault(key, (where, item))
         if item.candidates:
             judged.setdefault(key, Counter()).update([] if outcome is None else [outcome])

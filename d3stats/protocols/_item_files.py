@@ -34,7 +34,7 @@ def found_items(
     if not isinstance(source, (str, Path)):
         # Asked by its shape, so that a list of items does not load pandas.
         if hasattr(source, "to_dict") and hasattr(source, "columns"):
-            records = cast("pd.DataFrame", source).to_dict("records")
+            records = cast("list[dict[str, Any]]", cast("pd.DataFrame", source).to_dict("records"))
             return items_of_rows([(f"row {i}", row) for i, row in enumerate(records)], "the table", ties)
         return [(f"item {i}", _known(item)) for i, item in enumerate(source, start=1)]
     path = Path(source)

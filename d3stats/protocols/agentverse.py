@@ -120,7 +120,7 @@ class AgentVerse(DebateProtocol):
             before = (*solution, *improved, *judged)
             votes = [*(reply.vote for reply in critics), evaluator.vote, solver.vote]
             mark = total(evaluator, (ANSWER,))
-            decision = yield from round_over(number, votes=votes, scores=mark or {ANSWER: None})
+            decision = yield from round_over(number, votes=votes, scores=mark)
             if decision.stop:
                 passed, answer = _extracted(evaluator, critics)
                 return Outcome(answer, number, str(decision.reason), {"passed_over": passed, **(mark or {})})

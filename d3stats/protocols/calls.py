@@ -68,11 +68,12 @@ class Calls:
         self._gate = asyncio.Semaphore(concurrency)
         self._unreached = 0
         self._answered = 0
+        self._broken = False
 
     @property
     def halted(self) -> bool:
         """Whether no further call may begin."""
-        return self.fatal is not None or self.halt.is_set()
+        return self._broken or self.fatal is not None or self.halt.is_set()
 
     def price(self, request: Request, reply: Reply) -> Cost:
         """Return the cost of a reply with its tokens."""
@@ -131,6 +132,7 @@ class Calls:
         except BaseException:
             # Whether it was charged is not known: without an end it counts as in flight, at its bound.
             hold.settle(hold.amount)
+            self._broken = True
             raise
         charged = (reply.tokens_in, reply.tokens_out)
         known = charged[0] is not None and charged[1] is not None

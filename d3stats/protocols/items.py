@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from d3stats._check import choice, integer
 from d3stats.agents.request import Case
+from d3stats.log._visible import storable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,6 +86,8 @@ class DebateItem:
             object.__setattr__(self, "answers", ("A", "B"))
         elif self.answers is not None:
             object.__setattr__(self, "answers", tuple(self.answers))
+        object.__setattr__(self, "text", storable(self.text))
+        object.__setattr__(self, "candidates", tuple(map(storable, self.candidates)))
         if not self.text.strip():
             raise ValueError(f"text must not be empty; got text={self.text!r} for question {self.question!r}")
         if not self.question:

@@ -51,7 +51,6 @@ class Journal:
     def __init__(self, log: str | Path, settings: Mapping[str, Any]) -> None:
         self.path = journal_path(log)
         self.settings = dict(settings)
-        self.new = False
         self._file: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -63,8 +62,7 @@ class Journal:
             file.close()
             raise
         self._file = file
-        self.new = file.tell() == 0
-        if self.new:
+        if file.tell() == 0:
             self.write({"journal": FORMAT, **self.settings})
             os.fsync(file.fileno())
         else:

@@ -50,7 +50,7 @@ class RoundOver:
     number : int
     votes : tuple of (str or None)
         One per seat of the panel, in a fixed order; empty where nobody votes.
-    scores : dict of (float or None), or None
+    scores : dict of float or None
         Raw points per side, totals; None where nothing is scored or the scores are missing.
     ends : str or None
         The reason, where the protocol itself ends here whatever the rule says (a judge has decided).
@@ -58,7 +58,7 @@ class RoundOver:
 
     number: int
     votes: tuple[str | None, ...] = ()
-    scores: Mapping[str, float | None] | None = None
+    scores: Mapping[str, float] | None = None
     ends: str | None = None
 
 
@@ -97,7 +97,7 @@ def round_over(
     number: int,
     *,
     votes: Iterable[str | None] = (),
-    scores: Mapping[str, float | None] | None = None,
+    scores: Mapping[str, float] | None = None,
     ends: str | None = None,
 ) -> Generator[RoundOver, Decision, Decision]:
     """Close a round and return whether to stop, and why."""

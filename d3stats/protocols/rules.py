@@ -51,13 +51,18 @@ def round_seen(
         votes=votes,
         panel=len(votes),
         tokens=float(sum(counts)) if known else None,
-        scores=_scores(step, case),
+        scores=_scores(step, since, case),
         texts=step.votes,
     )
 
 
-def _scores(step: RoundOver, case: Case) -> tuple[float | None, ...] | None:
-    """Return the points of the case's sides; of what else was scored (an evaluator's mark), in order of name."""
+def _scores(
+    step: RoundOver, since: Sequence[tuple[Request, Reply]], case: Case
+) -> tuple[float | None, ...] | None:
+    """Return the points of what was to be scored in the round, missing ones as None; None if nothing was."""
     given = step.scores or {}
-    sides = case.sides if given.keys() <= set(case.sides) else tuple(sorted(given))
+    rubrics = [request.slot.rubric for request, _ in since if request.slot.rubric is not None]
+    scored = {*given, *(side for rubric in rubrics for side in rubric.sides)}
+    # The candidates by name, then what is no candidate (an evaluator's mark).
+    sides = (*(side for side in case.sides if side in scored), *sorted(scored - set(case.sides)))
     return tuple(given.get(side) for side in sides) if sides else None

@@ -22,7 +22,7 @@ from d3stats.protocols.budget import FREE, Bank, Cost, Purse, Tariff
 from d3stats.protocols.calls import Calls, Halted
 from d3stats.protocols.engine import drive
 from d3stats.protocols.items import DebateItem
-from d3stats.protocols.journal import Journal
+from d3stats.protocols.journal import Journal, journal_path
 from d3stats.protocols.past import Past, as_reply
 from d3stats.protocols.placement import Orders, Planned, placements
 from d3stats.protocols.play import Outcome, RoundOver
@@ -192,11 +192,11 @@ class _Run:
         from d3stats.log.write import LogWriter
 
         began = time.monotonic()
+        if _has(self.log) and not _has(journal_path(self.log)):
+            raise ValueError(
+                f"log must be new or lie beside its journal {journal_path(self.log).name}; got {self.log} without it"
+            )
         with Journal(self.log, self.settings | {"concurrency": concurrency}) as journal:
-            if journal.new and self.log.exists() and self.log.stat().st_size > 0:
-                raise ValueError(
-                    f"log must be new or lie beside its journal {journal.path.name}; got {self.log} without one"
-                )
             with LogWriter(self.log, source="d3stats debate", repair=True) as writer:
                 table = {debate.debate: debate for debate in self.planned}
                 past = Past.read(
@@ -465,6 +465,10 @@ def _check_plan(planned: Sequence[Planned], protocol: DebateProtocol, log: Path)
         raise ValueError(f"log must end in .jsonl or .ndjson; got log={str(log)!r}")
     if not log.absolute().parent.is_dir():
         raise ValueError(f"log must lie in a folder that exists; got log={str(log)!r}")
+
+
+def _has(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
 
 
 def _described(agent: Agent) -> Any:

@@ -43,8 +43,8 @@ class Assembly(World):
       heard an argument, the first round hides it: g(r) here is that world's g(r + 1).) With
       ``reveals="argument"`` only advocates reveal; with ``reveals="talk"`` the rounds of any message count.
     * Argument misleads as well: the strengths add d(r) = X(A, r) - X(B, r), where a side that said nothing has the
-      strength 0. A judge goes by the latest round that was argued, a juror by the mean of g(r) + d(r) over all of
-      them (as in the courtroom); without an argument it is g(0).
+      strength 0. A judge goes by the arguments of its round, everybody else by the mean of g(r) + d(r) over the rounds
+      of argument that it reads (as in the courtroom); without an argument it is g(0).
     * Reading: x(j) = g + d + b + juror_shared Z + juror_persona (sqrt(1 - diversity) Z + sqrt(diversity) Z(j))
       + juror_noise Z. The first two Z belong to the item, as one LLM misreads one question alike each time; Z(j) to
       the item and the agent j in all its calls; the last is drawn in every call. The total error is the same for
@@ -56,11 +56,10 @@ class Assembly(World):
       clip(round(base + (X(A) + X(B) +- y) / 12 + noise (sqrt(halo) Z + sqrt(1 - halo) Z)), 1, ceiling), + for A.
       On any other rubric of m criteria, clip(round(level +- y / (2 m points_per_mark) + mark_noise Z), low, high),
       with the level as far up the scale as `base` is between 1 and 20. The higher total is the vote.
-    * Multi-Persona: the affirmative says its reading; the negative is there to disagree and says its own less
-      `contrariness` in the affirmative's direction. The moderator passes while abs(y) < `decide_at`, unless it has
-      to decide.
-    * AgentVerse: the evaluator finds a solution correct with probability expit((s y - accept_at) / accept_scale),
-      with s = 1 for a solution A, -1 for B, and y the evaluator's own reading, which hears the critics.
+    * Multi-Persona: the negative is there to disagree: from its y, `contrariness` is taken in the direction of the
+      affirmative's latest word. The moderator passes while abs(y) < `decide_at`, unless it has to decide.
+    * AgentVerse: the evaluator finds the solution correct with probability expit((s y - accept_at) / accept_scale),
+      with s = 1 for a solver who leans to A, -1 for B, and y the evaluator's reading, which hears solver and critics.
     * Runs: as in the courtroom, with ``court.run``.
 
     Tokens are words x 4/3: a prompt holds the role's instruction, the question, both answers and every message that

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,8 +37,8 @@ def play_all(
     seed: int,
     *,
     workers: int = 1,
-) -> dict[str, pd.DataFrame]:
-    """Return a row per debate for every protocol, by its label; a world and a seed name the same items for all.
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield each protocol's label and a row per debate; a world and a seed name the same items for all.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def play_all(
     """
     tasks = [(world, p["protocol"], p.get("rule"), n_items, seed) for p in protocols]
     found = run_tasks(played, tasks, workers=workers, ordered=True)
-    return {p["label"]: table for p, table in zip(protocols, found, strict=True)}
+    yield from zip([p["label"] for p in protocols], found, strict=True)
 
 
 def played(

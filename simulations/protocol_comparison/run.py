@@ -1,10 +1,10 @@
 """Which debate protocol is worth its tokens, and on what does the answer hang?
 
-Run: python simulations/protocol_comparison/run.py [-o FOLDER] [-w WORKERS]
+Run: python simulations/protocol_comparison/run.py [-o FOLDER] [-k FOLDER] [-w WORKERS]
 
 Plays every protocol over the same items in both orders, in worlds that differ in what nobody knows. Writes a CSV
-per table and, into this folder only, the tables of ``findings.md``. What was played is kept in FOLDER/played, so a
-run that was cut off goes on.
+per table and, into this folder only, the tables of ``findings.md``. With ``-k FOLDER`` what was played is kept there,
+and a run that was cut off goes on.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ import pandas as pd
 from d3stats import cohen_kappa, compare
 from d3stats.estimate import Estimate
 from d3stats.inference.bias.position import CONSISTENCY, position_bias
+from d3stats.inference.multiplicity import adjust
 from d3stats.inference.proportion import share
+from d3stats.plotting.protocol_frontier import efficient
 from d3stats.simulate import PriceTable
 
 HERE = Path(__file__).resolve().parent
@@ -43,22 +45,32 @@ def world_of(row: Mapping[str, Any]) -> dict[str, Any]:
 def measured(played: Played, config: Config, baseline: str) -> pd.DataFrame:
     """Return a row per protocol and measure with its interval; items are the clusters, both orders of one together.
 
-    ``right_of_all`` counts an item without a decision as not right; ``accuracy`` and ``kappa`` leave it out.
+    ``right_of_all`` and ``gain`` count a debate without a decision as not right; ``accuracy``, ``kappa`` and
+    ``gain_decided`` leave it out, the last one where either of the two has none. ``p_holm`` is adjusted over protocols.
     """
     level, rows = config["level"], []
     for label, table in played.items():
         rows += [(label, m, e.value, e.low, e.high, None) for m, e in _own(table, config).items()]
     names = list(played)
     runs = [_run(played[name]) for name in names]
+    others = [name for name in names if name != baseline]
     against = compare(*runs, names=names, missing="wrong", baseline=baseline, level=level, rng=0)
-    for name, difference, p in zip(
-        [n for n in names if n != baseline], against, against.adjusted, strict=True
-    ):
-        e = difference.difference
-        # The baseline is always the first of a pair.
-        assert difference.second.name == name
-        rows.append((name, "gain", e.value, e.low, e.high, p))
+    # One pair at a time, as a debate that any one protocol leaves undecided would else be lost to all.
+    base = runs[names.index(baseline)]
+    pairs = [compare(base, _run(played[o]), names=[baseline, o], level=level, rng=0) for o in others]
+    found = {
+        "gain": ([d.difference for d in against], against.adjusted),
+        "gain_decided": ([d.difference for d in pairs], adjust([_p(d.p_value) for d in pairs])),
+    }
+    for measure, (estimates, adjusted) in found.items():
+        for name, e, p in zip(others, estimates, adjusted, strict=True):
+            rows.append((name, measure, e.value, e.low, e.high, _p(p)))
     return pd.DataFrame(rows, columns=["protocol", "measure", "estimate", "low", "high", "p_holm"])
+
+
+def _p(value: float | None) -> float:
+    """Return a p-value; a pair without one counts in its family as 1."""
+    return 1.0 if value is None else value
 
 
 def _run(table: pd.DataFrame) -> pd.DataFrame:
@@ -105,23 +117,20 @@ def _mean(table: pd.DataFrame, values: np.ndarray, level: float) -> Estimate:
 
 def frontier(measures: pd.DataFrame) -> pd.DataFrame:
     """Return cost and accuracy of every protocol, and whether no other is both cheaper and right more often."""
-    wide = measures.pivot_table(index="protocol", columns="measure", values="estimate", sort=False)
-    limits = measures[measures["measure"] == "right_of_all"].set_index("protocol")
-    cost = measures[measures["measure"] == "dollars"].set_index("protocol")
+    of = {name: rows.set_index("protocol") for name, rows in measures.groupby("measure", sort=False)}
+    right, dollars = of["right_of_all"], of["dollars"]
     found = pd.DataFrame(
         {
-            "cost": wide["dollars"],
-            "accuracy": wide["right_of_all"],
-            "low": limits["low"],
-            "high": limits["high"],
-            "cost_low": cost["low"],
-            "cost_high": cost["high"],
+            "cost": dollars["estimate"],
+            "accuracy": right["estimate"],
+            "low": right["low"],
+            "high": right["high"],
+            "cost_low": dollars["low"],
+            "cost_high": dollars["high"],
+            "efficient": efficient(dollars["estimate"].to_numpy(), right["estimate"].to_numpy()),
         }
     )
-    ranked = found.sort_values(["cost", "accuracy"], ascending=[True, False])
-    best = ranked["accuracy"].cummax().shift(fill_value=-1.0)
-    efficient = (ranked["accuracy"] > best).rename("efficient")
-    return found.join(efficient).rename_axis("protocol").reset_index()
+    return found.rename_axis("protocol").reset_index()
 
 
 def study(config: Config, *, workers: int | None = None, keep: Path | None = None) -> dict[str, pd.DataFrame]:
@@ -164,12 +173,12 @@ def _kept(
 ) -> dict[str, pd.DataFrame]:
     """Play what was not played before."""
     if keep is None:
-        return play_all(world, protocols, n, seed, workers=workers)
+        return dict(play_all(world, protocols, n, seed, workers=workers))
     folder = keep / name.replace(" ", "_").replace(",", "")
     folder.mkdir(parents=True, exist_ok=True)
     paths = {p["label"]: folder / f"{i:02d}.csv" for i, p in enumerate(protocols)}
     absent = [p for p in protocols if not paths[p["label"]].exists()]
-    for label, table in play_all(world, absent, n, seed, workers=workers).items():
+    for label, table in play_all(world, absent, n, seed, workers=workers):
         table.to_csv(paths[label], index=False)
     return {label: pd.read_csv(path, dtype={"item": str}) for label, path in paths.items()}
 
@@ -182,7 +191,7 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
         world: _wide(measures[measures["world"] == world], tables["frontier"].query("world == @world"))
         for world in worlds[:3]
     }
-    gain = measures[measures["measure"].isin(["gain"])]
+    gain = measures[measures["measure"] == "gain"]
     text = gain.assign(
         said=[f"{v:+.3f}{_star(p)}" for v, p in zip(gain["estimate"], gain["p_holm"], strict=True)]
     )
@@ -226,6 +235,7 @@ def _wide(measures: pd.DataFrame, frontiers: pd.DataFrame | None) -> pd.DataFram
             "right of all": said("right_of_all", limits=False),
             "gain": "" if first else said("gain"),
             "p (Holm)": "" if first else ("< .001" if p < 0.0005 else f"{p:.3f}"),
+            "gain where both decide": "" if first else said("gain_decided"),
             "kappa": said("kappa"),
             "same verdict swapped": said("consistency"),
             "rounds": said("rounds", 2, limits=False),

@@ -57,7 +57,7 @@ def exact_accuracy(world: Assembly, panel: int = 1) -> float:
 
 @pytest.fixture(scope="module")
 def assembly() -> tuple[AssemblyAgent, list[SyntheticItem]]:
-    return AssemblyAgent(WORLD, 5), synthetic_items(WORLD, 2000, 5)
+    return AssemblyAgent(WORLD, 5), synthetic_items(WORLD, 1500, 5)
 
 
 def one_round(protocol: DebateProtocol, items: Sequence[SyntheticItem], agent: Agent) -> list[Outcome]:
@@ -67,7 +67,9 @@ def one_round(protocol: DebateProtocol, items: Sequence[SyntheticItem], agent: A
         return Decision(stop=True, reason="exhausted")
 
     async def all_of_them() -> list[Outcome]:
-        return [await drive(protocol.play(item.case(item.question, "A")), agent.act, settle) for item in items]
+        return [
+            await drive(protocol.play(item.case(item.question, "A")), agent.act, settle) for item in items
+        ]
 
     return asyncio.run(all_of_them())
 
@@ -123,7 +125,7 @@ def test_a_judge_who_reads_without_error_has_the_marks_of_the_courtroom() -> Non
         request = request_for("judge")(item)
         return replace(request, slot=Slot(("A", "B"), rubric=Rubric(("A", "B"), CRITERIA, 1, 20), lead=True))
 
-    means, items = [], synthetic_items(court, 800, 3)
+    means, items = [], synthetic_items(court, 500, 3)
     for agent in (here, there):
         found = [points(agent.reply(judge(item)), ("A", "B")) for item in items]
         means.append([(d["A"] - d["B"], d["A"] + d["B"]) for d in found if d is not None])
@@ -166,17 +168,18 @@ def test_a_place_is_worth_nothing_when_both_orders_are_added() -> None:
 
 def test_a_calibrated_judge_gives_the_same_verdict_in_both_orders_and_a_plain_one_follows_the_place() -> None:
     world = Assembly(court=Courtroom(position_bias=9.0))
-    agent, items = synthetic_agent(world, 4), synthetic_items(world, 200, 4)
+    agent, items = synthetic_agent(world, 4), synthetic_items(world, 120, 4)
     firsts = {}
     for text in ("single_judge", "single_judge:calibrate=true"):
         protocol = protocol_from_text(text)
         found = [
-            [play_sync(protocol, item.case(item.question, side), agent).decision for side in "AB"] for item in items
+            [play_sync(protocol, item.case(item.question, side), agent).decision for side in "AB"]
+            for item in items
         ]
         firsts[text] = sum(a == "A" for a, _ in found) - sum(b == "A" for _, b in found)
         if "calibrate" in text:
             assert all(a == b for a, b in found)
-    assert firsts["single_judge"] > 40
+    assert firsts["single_judge"] > 20
     assert firsts["single_judge:calibrate=true"] == 0
 
 
@@ -201,7 +204,9 @@ def test_a_summary_passes_on_the_mean_and_no_reading_of_its_own() -> None:
     item = synthetic_items(WORLD, 1, 1)[0]
     seen = tuple(Message(f"referee {i}", 1, tell(50, lean=lean)) for i, lean in enumerate((-4.0, 1.0)))
     slot = Slot(words=100)
-    request = Request(item.case(item.question), 1, "summarizer", "summarizer", "summarise", "sum up", slot, seen)
+    request = Request(
+        item.case(item.question), 1, "summarizer", "summarizer", "summarise", "sum up", slot, seen
+    )
     assert told(str(AssemblyAgent(WORLD, 1).reply(request).text)).facts == {"lean": -1.5}
 
 
@@ -233,7 +238,7 @@ def test_a_moderator_passes_unless_it_is_sure_or_has_to_decide() -> None:
 
 def test_an_evaluator_finds_a_solution_right_as_often_as_the_law_says() -> None:
     world = replace(WORLD, conformity=0.0)
-    agent, items = AssemblyAgent(world, 8), synthetic_items(world, 2000, 8)
+    agent, items = AssemblyAgent(world, 8), synthetic_items(world, 1000, 8)
     rubric = Rubric(("solution",), ("correctness",), 0, 1)
     found, expected = [], []
     for i, item in enumerate(items):

@@ -97,9 +97,7 @@ def played(
             if reply.scores is not None:
                 given[r].append([sum(reply.scores[side].values()) for side in sides])
             before = cost[r]
-            both = (
-                None if reply.tokens_in is None or before is None else reply.tokens_in + reply.tokens_out
-            )
+            both = None if reply.tokens_in is None or before is None else reply.tokens_in + reply.tokens_out
             cost[r] = None if both is None or before is None else before + both
         votes.append(cast)
         scores.append(given)
@@ -184,6 +182,9 @@ def statistics_of(batch: Batch) -> dict[str, Floats]:
             ).sum(axis=1)
     if batch.scores is not None:
         out |= _scores(np.nan_to_num(batch.scores), batch.label)
+        gap = np.nan_to_num(batch.scores[:, :, 0] - batch.scores[:, :, 1])
+        for r in range(gap.shape[1]):
+            out[f"last votes for A times the gap of round {r + 1}"] = gap[:, r] * _last_votes_for_a(batch)
     if batch.spent is not None:
         out |= {f"round {r + 1}: tokens": batch.spent[:, r] for r in range(batch.spent.shape[1])}
     if batch.tokens is not None:
@@ -198,6 +199,11 @@ def statistics_of(batch: Batch) -> dict[str, Floats]:
     return {name: np.asarray(values, dtype=np.float64) for name, values in out.items()}
 
 
+def _last_votes_for_a(batch: Batch) -> NDArray[np.int64]:
+    last = np.minimum(batch.depth, batch.votes.shape[1]) - 1
+    return (np.take_along_axis(batch.votes, last[:, None, None], axis=1) == 0).sum(axis=(1, 2))
+
+
 def _scores(scores: Floats, label: NDArray[np.int64]) -> dict[str, Floats]:
     out: dict[str, Floats] = {}
     gap = scores[:, :, 0] - scores[:, :, 1]
@@ -206,7 +212,9 @@ def _scores(scores: Floats, label: NDArray[np.int64]) -> dict[str, Floats]:
         at = f"round {r + 1}: "
         out |= {at + "score of A": a, at + "score of B": b, at + "gap": gap[:, r]}
         out |= {at + "gap squared": gap[:, r] ** 2, at + "sum squared": (a + b) ** 2}
-        out[at + "gap towards the label"] = np.where(label == 0, gap[:, r], np.where(label == 1, -gap[:, r], 0))
+        out[at + "gap towards the label"] = np.where(
+            label == 0, gap[:, r], np.where(label == 1, -gap[:, r], 0)
+        )
         if r:
             out[f"rounds {r} and {r + 1}: product of gaps"] = gap[:, r - 1] * gap[:, r]
     return out
@@ -232,7 +240,6 @@ def distances(first: Batch, second: Batch, *, skip: tuple[str, ...] = ()) -> dic
     return out
 
 
-def worst(apart: dict[str, float]) -> tuple[str, float]:
-    """Return the largest distance and where it is."""
-    name = max(apart, key=lambda key: abs(apart[key]))
-    return name, apart[name]
+def far(apart: dict[str, float]) -> dict[str, float]:
+    """Return the distances of 4 standard errors or more."""
+    return {name: round(z, 1) for name, z in apart.items() if abs(z) >= 4}

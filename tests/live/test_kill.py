@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import random
@@ -17,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from d3stats.cli import app
 from d3stats.log.doctor import examine
 
 CONCURRENCY = 4
@@ -77,7 +79,35 @@ def start(words: list[str]) -> subprocess.Popen[str]:
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def wait_for_calls(remote: Remote, process: subprocess.Popen[str], calls: int) -> None:
+class Forked:
+    """The same command in a fork of this process, which has loaded everything already."""
+
+    def __init__(self, words: list[str], output: Path) -> None:
+        self.code: int | None = None
+        self.pid = os.fork()
+        if self.pid == 0:
+            code = 70
+            try:
+                handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+                os.dup2(handle, 1)
+                os.dup2(handle, 2)
+                code = app(words[len(CLI) :], standalone_mode=False) or 0
+            finally:
+                os._exit(code)
+
+    def poll(self) -> int | None:
+        if self.code is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self.code = os.waitstatus_to_exitcode(status) if pid else None
+        return self.code
+
+    def kill(self) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+            self.code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def wait_for_calls(remote: Remote, process: subprocess.Popen[str] | Forked, calls: int) -> None:
     """Wait until the server has had so many calls, or the process has ended."""
     while process.poll() is None and remote.count()["calls"] < calls:
         time.sleep(0.003)
@@ -97,15 +127,20 @@ def kill_and_resume(remote: Remote, tmp_path: Path, kills: int, n: int, seed: in
     """Kill a run at random points, resume it each time, and hold what is left to what must be."""
     items, log = items_file(tmp_path, n), tmp_path / "log.jsonl"
     budget = ("--budget-tokens", "100000000")
+    for module in ("openai", "openai.resources.chat", "pandas", "d3stats.protocols.run", "d3stats.log.reference"):
+        importlib.import_module(module)  # once here, so that forks need not
     rng = random.Random(seed)
     repeated = 0
-    for _ in range(kills):
+    for kill in range(kills):
         before = keys(log)
-        process = start(command(remote, items, log, *budget))
+        words = command(remote, items, log, *budget)
+        process = start(words) if kill == 0 else Forked(words, tmp_path / "said.txt")
         wait_for_calls(remote, process, remote.count()["calls"] + rng.randrange(1, 25))
         time.sleep(rng.random() * 0.03)
         process.kill()
-        process.communicate()
+        if isinstance(process, subprocess.Popen):
+            process.communicate()
+        assert process.poll() == -signal.SIGKILL, (tmp_path / "said.txt").read_text()
         after = keys(log)
         assert after[: len(before)] == before, "a recorded turn was lost"
         assert len(set(after)) == len(after)

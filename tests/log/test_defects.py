@@ -104,7 +104,7 @@ def test_each_defect_is_raised_with_file_line_and_field_and_left_out_leniently(
 
 def test_every_kind_of_problem_is_explained() -> None:
     shown = {kind for _, _, kind, *_ in LINES}
-    others = {"empty file", "not a log", "unknown column", "no turns", "mixed coding"}
+    others = {"empty file", "not a log", "unknown column", "no turns", "mixed coding", "open debate"}
     assert shown | others == set(KINDS)
 
 

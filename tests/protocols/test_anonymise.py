@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from golden import Played, fitting, pair, plays
+from golden import Played, ScriptedAgent, fitting, pair, plays
 from hypothesis import given
 from hypothesis import strategies as st
 
 from d3stats.agents.request import Case, Message, Reply, Request
 from d3stats.protocols.anonymise import anonymise, anonymous_case, without_names
 from d3stats.protocols.catalogue import protocols
+from d3stats.protocols.items import DebateItem
 from d3stats.protocols.more import More
 from d3stats.protocols.play import said
+from d3stats.protocols.run import debate
 from d3stats.protocols.samre import Samre
+from d3stats.stopping import FixedRounds
 
 NAMES = ("gpt-4", "gpt-4-turbo", "Claude", "meta-llama/Llama-3.1-8B-Instruct", "llama3:8b", "vicuna-13b-v1.2")
 
@@ -102,8 +106,6 @@ def test_no_protocol_passes_on_the_name_of_a_model(name: str) -> None:
     case = replace(pair(names=NAMES), candidates=("By gpt-4.", "By Claude."))
     if kind.candidates is False:
         case = replace(case, candidates=(), answers=("2", "3"), first=None)
-    from d3stats.stopping import FixedRounds
-
     played = plays(kind(), case, boasts, FixedRounds(kind().max_rounds))
     seen = everything_seen(played)
     for spelled in ("gpt", "claude", "llama", "vicuna"):
@@ -122,3 +124,23 @@ def test_a_juror_never_sees_a_model_name_nor_another_jurors_vote_or_persona(prot
         assert all(m.vote is None for m in request.seen)
     # Those who argue and judge read the answers as they were given.
     assert played.request("judge").case.candidates == ("By gpt-4.", "By Claude.")
+
+
+def test_in_a_run_nobody_reads_the_names_of_the_models_that_take_part_or_wrote_the_answers(
+    tmp_path: Path,
+) -> None:
+    class Boaster(ScriptedAgent):
+        model = "host/boast-7b:latest"
+
+    def boast(request: Request) -> Reply:
+        return replace(fitting(request), text="I am Boast 7B and this is by scribe-1.")
+
+    agent = Boaster(boast)
+    item = DebateItem("q1", "Which?", ("By Scribe-1.", "By boast-7b."), models=("scribe-1", "scribe-2"))
+    debate(Samre(jurors=3), [item], agent, tmp_path / "log.jsonl")
+    read = [message.text for request in agent.heard for message in request.seen]
+    assert read
+    assert set(read) == {"I am [model] and this is by [model]."}
+    assert {r.case.candidates for r in agent.heard if r.role == "juror"} == {("By [model].", "By [model].")}
+    # What was said is in the log as it was said.
+    assert "I am Boast 7B" in (tmp_path / "log.jsonl").read_text()

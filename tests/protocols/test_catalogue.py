@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+import importlib.util
+import re
+import sys
+from dataclasses import fields, replace
+from pathlib import Path
 
 import pytest
-from golden import Played, pair, plays, question
+from golden import Played, fitting, lines, pair, plays, question
 
+from d3stats.agents.request import Reply, Request
 from d3stats.protocols.catalogue import protocol_from_text, protocols
 from d3stats.protocols.majority import Majority
 from d3stats.protocols.more import More
@@ -194,3 +199,76 @@ def test_a_case_that_does_not_fit_is_refused_before_anybody_speaks() -> None:
         if protocols()[name].candidates is False:
             with pytest.raises(ValueError, match="candidates must be none"):
                 protocols()[name]().check(pair())
+
+
+@pytest.mark.parametrize(
+    ("text", "rounds", "calls"),
+    [
+        ("single_judge", 1, 1),
+        ("single_judge:calibrate=True", 1, 2),
+        ("majority:judges=7", 1, 7),
+        ("more", 1, 2 * 3 + 3 + 5),
+        ("more:advocates=2,jurors=0", 1, 2 * 2 + 3),
+        ("more_advocates", 1, 2 * 3 + 1),
+        ("samre", 4, 3 * 4 + 5),
+        ("samre:jurors=3,poll=every_round", 4, (3 + 3) * 4),
+        ("samre_advocates", 3, 3 * 3 + 5),
+        ("chateval", 2, 3 * 2),
+        ("chateval:communication=simultaneous_with_summarizer", 2, (3 + 1) * 2),
+        ("stability", 4, 7 * 4),
+        ("multi_persona", 3, 3 * 3),
+        ("eot", 2, 3 * 2),
+        ("agentverse", 3, 1 + (3 + 2) * 3),
+        ("agentverse:recruit=every_round", 3, (3 + 3) * 3),
+        ("peer_rank", 1, 2 * 5),
+        ("peer_discussion", 3, 2 * 3),
+    ],
+)
+def test_the_calls_of_a_debate_are_those_of_the_table_in_the_documentation(
+    text: str, rounds: int, calls: int
+) -> None:
+    def quarrel(request: Request) -> Reply:
+        """Neighbours disagree, and nobody is content."""
+        reply = fitting(request)
+        if reply.vote is not None and request.agent[-1] in "24":
+            reply = replace(reply, vote="B")
+        if request.act == "evaluate" and reply.scores:
+            reply = replace(
+                reply, scores={side: dict.fromkeys(row, 0.0) for side, row in reply.scores.items()}
+            )
+        return reply
+
+    debate = plays(protocol_from_text(text), pair(), quarrel, FixedRounds(rounds))
+    assert (debate.outcome.round, len(debate.requests)) == (rounds, calls)
+
+
+def test_the_complete_example_of_the_documentation_is_a_protocol(tmp_path: Path) -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "methods" / "protocols.md"
+    (body,) = (
+        block
+        for block in re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S)
+        if ">>>" not in block
+    )
+    assert len(body.splitlines()) < 40
+    file = tmp_path / "second_thoughts.py"
+    file.write_text(body)
+    spec = importlib.util.spec_from_file_location("second_thoughts", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["second_thoughts"] = module
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        del sys.modules["second_thoughts"]
+    played = plays(module.SecondThoughts(), pair())
+    assert lines(played) == [
+        "judge/1 (judge: answer) sees nothing",
+        "round 1 over: votes A, scores none",
+        "doubter/2 (critic: criticise) sees judge/1+vote",
+        "judge/2 (judge: answer) sees judge/1+vote, doubter/2",
+        "round 2 over: votes A, scores none",
+        "doubter/3 (critic: criticise) sees judge/1+vote, doubter/2, judge/2+vote",
+        "judge/3 (judge: answer) sees judge/1+vote, doubter/2, judge/2+vote, doubter/3",
+        "round 3 over: votes A, scores none",
+    ]

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
-from golden import FAILED, Script, fitting, lines, pair, plays, points, question, saw
+from golden import FAILED, Script, ScriptedAgent, fitting, lines, pair, plays, points, question, saw
 
 from d3stats.agents.request import Reply, Request
+from d3stats.protocols import play_sync
 from d3stats.protocols.criteria import CRITERIA
 from d3stats.protocols.majority import Majority
 from d3stats.protocols.more import More
@@ -291,6 +292,15 @@ def test_the_other_placement_exchanges_the_sides_and_nothing_else(protocol: Deba
 def test_the_same_replies_lead_to_the_same_requests(protocol: DebateProtocol) -> None:
     script = court([(80, 70), (70, 80), (75, 76)], ["A", "B", "A", None, "B"])
     assert plays(protocol, pair("A"), script).stages == plays(protocol, pair("A"), script).stages
+
+
+@pytest.mark.parametrize("protocol", COURTS, ids=str)
+def test_the_engine_asks_what_the_algorithm_asks(protocol: DebateProtocol) -> None:
+    script = court([(80, 70), (70, 80), (75, 76)], ["A", "B", "A", None, "B"])
+    agent = ScriptedAgent(script)
+    outcome = play_sync(protocol, pair("B"), agent)
+    by_hand = plays(protocol, pair("B"), script)
+    assert (agent.heard, outcome) == (by_hand.requests, by_hand.outcome)
 
 
 @pytest.mark.parametrize("protocol", COURTS, ids=str)

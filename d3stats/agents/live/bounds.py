@@ -60,24 +60,34 @@ class Bounds:
         beside = 0 if prompt.nonce is not None else len(json.dumps(wire.schema))
         return prompt.size + 2 * PER_MESSAGE + PER_CALL + beside
 
-    def imagine(self, request: Request, size: Size) -> Reply:
-        """Return a reply of the expected or the longest length, with its tokens."""
+    def imagine(self, request: Request, size: Size, *, as_text: bool | None = None) -> Reply:
+        """Return a reply of the expected or the longest length, with its tokens.
+
+        Parameters
+        ----------
+        request : Request
+        size : {"typical", "longest"}
+        as_text : bool, optional
+            How the slot is asked for; None when that may still change, and the longer form counts.
+        """
         wire = Wire(request)
         if size == "typical":
-            prompt = render(request)
-            tokens_in = (
-                math.ceil((len(prompt.system) + len(prompt.user)) / CHARACTERS_PER_TOKEN) + 2 * PER_MESSAGE
-            )
-            words = request.slot.words
-            slots = (self.most_out(wire) - self.reasoning - self.per_word * words - 96) / 2 + 16
-            tokens_out = math.ceil(words / WORDS_PER_TOKEN + slots)
             return self._reply(
-                wire, " ".join(["quite"] * words), tokens_in, min(tokens_out, self.most_out(wire))
+                wire, " ".join(["quite"] * request.slot.words), *self._typical(wire, bool(as_text))
             )
-        # The server may turn out to have no structured output, so the longer form counts.
-        prompts = [render(request, as_text=as_text) for as_text in (False, True)]
+        modes = (False, True) if as_text is None else (as_text,)
+        prompts = [render(request, as_text=mode) for mode in modes]
         most = max(self.most_in(prompt, wire) for prompt in prompts) + NOTE + _growth(request)
         return self._reply(wire, "x" * (request.slot.longest + 1), most, self.most_out(wire))
+
+    def _typical(self, wire: Wire, as_text: bool) -> tuple[int, int]:
+        prompt = render(wire.request, as_text=as_text)
+        characters = len(prompt.system) + len(prompt.user) + (0 if as_text else len(json.dumps(wire.schema)))
+        tokens_in = math.ceil(characters / CHARACTERS_PER_TOKEN) + 2 * PER_MESSAGE
+        words, most = wire.slot.words, self.most_out(wire)
+        # Of what is allowed for scores and names about half is used.
+        slots = (most - self.reasoning - self.per_word * words - 96) / 2 + 16
+        return tokens_in, min(math.ceil(words / WORDS_PER_TOKEN + slots), most)
 
     def _reply(self, wire: Wire, text: str, tokens_in: int, tokens_out: int) -> Reply:
         slot = wire.slot

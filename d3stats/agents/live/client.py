@@ -58,7 +58,7 @@ class LiveAgent:
         As the server names it.
     base_url : str, optional
         Of the server, up to and with its version (``http://127.0.0.1:8000/v1``); by default the environment's
-        ``OPENAI_BASE_URL``, else OpenAI's own. It may hold no user or password.
+        ``OPENAI_BASE_URL``, else OpenAI's own. It may hold no user, password or query.
     key_env : str
         The environment variable that holds the key. A server of one's own needs none.
     temperature : float, optional
@@ -88,7 +88,7 @@ class LiveAgent:
     Attributes
     ----------
     where : str
-        The base URL without user, password and query.
+        The base URL.
     dropped : tuple of str
         What the server turned out not to take: ``"json_schema"``, ``"seed"``.
     notes : dict of str
@@ -224,7 +224,7 @@ class LiveAgent:
         server's template and the schema. The expected one counts four characters of the prompt and three quarters
         of a word of the reply as a token.
         """
-        return self._bounds.imagine(request, size)
+        return self._bounds.imagine(request, size, as_text=self._dialect.mode)
 
     async def act(self, request: Request, /, more: More = always) -> Reply:
         """Answer one request; see :class:`d3stats.agents.Agent`.
@@ -373,6 +373,9 @@ def _checked(url: str) -> str:
         raise ValueError("base_url must be a URL; got one that cannot be read (not shown)") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError(f"base_url must begin with http:// or https:// and name a host; got {shown!r}")
-    if parts.username or parts.password:
-        raise ValueError(f"base_url must hold no user and no password; got one with them for {shown!r}")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ValueError(
+            f"base_url must hold no user, no password and no query (a key belongs into the environment); "
+            f"got more than {shown!r}"
+        )
     return shown

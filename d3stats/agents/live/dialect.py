@@ -44,6 +44,11 @@ class Dialect:
     def __post_init__(self) -> None:
         self.as_text = self.structured == "text"
 
+    @property
+    def mode(self) -> bool | None:
+        """Whether slots are asked for as a last line; None when that may still change."""
+        return None if self.structured == "auto" and not self.as_text else self.as_text
+
     def learn(self, status: int | None, message: str, body: dict[str, Any]) -> bool:
         """Leave out what a refusal names; return whether the call is worth making again.
 

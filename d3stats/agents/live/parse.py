@@ -7,7 +7,6 @@ nothing is filled in.
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -160,7 +159,8 @@ def _scores(given: Any, wire: Wire) -> dict[str, dict[str, float]]:
         points = {name: given[word][name] for name in rubric.criteria}
         for name, value in points.items():
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if not number or not math.isfinite(value) or not rubric.low <= value <= rubric.high:
+            # NaN and infinity are in no range.
+            if not number or not rubric.low <= value <= rubric.high:
                 raise Unreadable(f"scores.{word}.{name} must be a number from {rubric.low} to {rubric.high}")
         scores[side] = {name: float(value) for name, value in points.items()}
     # By name, in the order of the names: the placement leaves no trace in the log.

@@ -133,6 +133,7 @@ class Transport:
         key = os.environ.get(self.key_env, "").strip()
         # A key with a blank or a line end would end up in an error message of the HTTP library.
         if not re.fullmatch(r"[!-~]*", key):
+            del key  # A traceback may show what is at hand.
             raise Refused(
                 f"the key in {self.key_env} must be printable ASCII without blanks; got something else (not shown)"
             )
@@ -217,13 +218,10 @@ class Transport:
         return " ".join(visible(self.hide(words)).split())[:300]
 
     def hide(self, words: str) -> str:
-        """Return a text without the key, and without what stands in the URL's query."""
-        secrets = [self._key(), *urlsplit(self.base_url).query.replace("=", "&").split("&")]
-        for secret in secrets:
-            # What is shorter is no key but a placeholder, and may be a word of the text.
-            if secret and len(secret) >= SECRET:
-                words = words.replace(secret, "[not shown]")
-        return words
+        """Return a text without the key."""
+        key = self._key()
+        # What is shorter is no key but a placeholder, and may be a word of the text.
+        return words if key is None or len(key) < SECRET else words.replace(key, "[not shown]")
 
 
 def _got(value: Any) -> Got | Failed:

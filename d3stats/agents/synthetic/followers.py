@@ -15,7 +15,7 @@ __all__ = ["ConformityAgent", "VoterAgent"]
 
 
 class VoterAgent(PanelAgent[Voter]):
-    """Right with the item's ability as long as no votes are seen; then the vote of a seat drawn from the last round seen.
+    """Right with the item's ability while no votes are seen; then the vote of a seat of the last round seen.
 
     Parameters
     ----------

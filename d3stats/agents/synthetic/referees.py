@@ -78,8 +78,8 @@ class RefereeAgent(SyntheticAgent[Referees]):
     Parameters
     ----------
     world : Referees
-        ``communication``, ``first`` and ``panel`` say what the simulator draws; here the protocol that is played decides
-        about these.
+        ``communication``, ``first`` and ``panel`` say what the simulator draws; here the protocol that is played
+        decides about these.
     seed : int
     """
 

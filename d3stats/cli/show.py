@@ -1,0 +1,205 @@
+"""``d3stats show``: one debate as people read it, or the list of a log's debates."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from d3stats.cli.options import Json, paths_of
+from d3stats.cli.output import print_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from d3stats.log.schema import Turn
+    from d3stats.log.transcript import Transcript
+
+LISTED = 50
+"""Debates that a list shows."""
+
+WIDTH = 100
+"""Columns where there is no terminal."""
+
+
+def show(
+    log: Annotated[str, typer.Argument(help="A log; texts are in JSON Lines logs only.")],
+    debate: Annotated[
+        str | None, typer.Argument(help="A debate's name; without it debates are listed.")
+    ] = None,
+    only: Annotated[int | None, typer.Option("--round", help="Only this round.")] = None,
+    text: Annotated[bool, typer.Option("--text/--no-text", help="With or without what was said.")] = True,
+    as_json: Json = False,
+) -> None:
+    """Show a debate: the question, the candidates, every turn, and the verdict."""
+    from d3stats.log.transcript import read_transcript
+
+    (path,) = paths_of([log])
+    if debate is None:
+        if only is not None:
+            raise ValueError("--round needs a debate; got none")
+        _list(path, as_json=as_json)
+        return
+    found = read_transcript(path, debate)
+    if only is not None:
+        found = found.only(only)
+    if as_json:
+        _print_json(_as_json(found, text=text))
+        return
+    _print(found, text=text)
+
+
+def _list(path: str, *, as_json: bool) -> None:
+    from d3stats.log._visible import visible
+    from d3stats.log.transcript import list_debates
+
+    lines = list_debates(path)
+    if as_json:
+        _print_json([{name: getattr(line, name) for name in line.__slots__} for line in lines])
+        return
+    rows = [
+        (
+            visible(line.debate, one_line=True),
+            str(line.rounds),
+            str(line.turns),
+            visible(line.decision or "-", one_line=True),
+            visible(line.reason or "-", one_line=True) if line.closed else "open",
+        )
+        for line in lines[:LISTED]
+    ]
+    print_table(
+        f"{len(lines)} {'debate' if len(lines) == 1 else 'debates'}",
+        ("debate", "rounds", "turns", "verdict", "reason"),
+        rows,
+    )
+    if len(lines) > LISTED:
+        typer.echo(f"The first {LISTED} of {len(lines)} debates; --json lists all.")
+
+
+def _as_json(found: Transcript, *, text: bool) -> dict[str, Any]:
+    left_out = set() if text else {"text", "candidates"}
+    return {
+        "item": found.item.model_dump(mode="json", exclude=left_out),
+        "turns": [turn.model_dump(mode="json", exclude=left_out) for turn in found.turns],
+        "verdict": None if found.verdict is None else found.verdict.model_dump(mode="json"),
+        "lines_passed_over": [str(problem) for problem in found.passed_over],
+    }
+
+
+def _print_json(value: Any) -> None:
+    # In ASCII, so that nothing that a candidate wrote acts on the terminal; 7F is the one control left.
+    typer.echo(json.dumps(value, indent=1, allow_nan=False, ensure_ascii=True).replace("\x7f", "\\u007f"))
+
+
+# ------------------------------------------------------------------------------------------ for people
+
+
+def _print(found: Transcript, *, text: bool) -> None:
+    from rich.console import Console
+
+    # Whatever is printed is a Text, which knows no markup, of characters that `visible` let pass.
+    console = Console(highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, markup=False, emoji=False, width=WIDTH)
+    _print_item(console, found, text=text)
+    for number, turns in found.rounds.items():
+        console.print()
+        console.rule(_styled(f"Round {number}", "bold"), align="left", characters="-", style="dim")
+        for turn in turns:
+            _print_turn(console, turn, text=text)
+    console.print()
+    console.print(_verdict(found))
+    if found.passed_over:
+        n = len(found.passed_over)
+        console.print(
+            _styled(
+                f"{n} {'line' if n == 1 else 'lines'} of the log could not be read; d3stats doctor tells.",
+                "red",
+            )
+        )
+
+
+def _print_item(console: Console, found: Transcript, *, text: bool) -> None:
+    item = found.item
+    about = [
+        f"debate {item.debate}",
+        *(f"{n} {v}" for n, v in (("run", item.log), ("protocol", item.protocol)) if v),
+    ]
+    console.print(_styled(", ".join(about), "bold"))
+    names = f"question {item.question}" + (f", cluster {item.cluster}" if item.cluster else "")
+    console.print(_styled(names, "cyan"))
+    if text:
+        _said(console, item.text)
+        for name, candidate in zip(item.answers or (), item.candidates or (), strict=False):
+            shown = ", shown first" if name == item.first else ""
+            console.print(_styled(f"answer {name}{shown}", "cyan"))
+            _said(console, candidate)
+    elif item.first is not None:
+        console.print(_styled(f"answer {item.first} was shown first"))
+    if item.answers is not None:
+        console.print(_styled(f"may be voted for: {', '.join(item.answers)}"))
+    console.print(_styled(f"right answer: {'not known' if item.label is None else item.label}"))
+
+
+def _print_turn(console: Console, turn: Turn, *, text: bool) -> None:
+    role = "" if turn.role is None or turn.agent == turn.role else f" ({turn.role})"
+    line = _styled(f"{turn.agent}{role}", "bold")
+    parts = [f"votes {turn.vote}"] if turn.vote is not None else []
+    parts += [f"scores {_scores(turn.scores)}"] if turn.scores else []
+    parts += [_tokens(turn)] if turn.tokens_in is not None or turn.tokens_out is not None else []
+    parts += [f"model {turn.model}"] if turn.model else []
+    for part in parts:
+        line.append("  ").append_text(_styled(part))
+    if turn.error is not None:
+        line.append("  ").append_text(_styled(f"error {turn.error}", "red"))
+    console.print(line)
+    if text:
+        _said(console, turn.text)
+
+
+def _tokens(turn: Turn) -> str:
+    known = ["?" if n is None else f"{n:,}" for n in (turn.tokens_in, turn.tokens_out)]
+    source = f" ({turn.tokens_source})" if turn.tokens_source else ""
+    return f"{known[0]} + {known[1]} tokens{source}"
+
+
+def _scores(scores: dict[str, dict[str, float]]) -> str:
+    sides = []
+    for side, criteria in scores.items():
+        total = f"{side} {sum(criteria.values()):g}"
+        several = len(criteria) > 1
+        sides.append(
+            f"{total} ({', '.join(f'{c} {x:g}' for c, x in criteria.items())})" if several else total
+        )
+    return "; ".join(sides)
+
+
+def _verdict(found: Transcript) -> Text:
+    closed = found.verdict
+    if closed is None:
+        return _styled("No verdict yet: the debate is open.", "yellow")
+    decided = "none" if closed.decision is None else closed.decision
+    after = "" if closed.round is None else f" after round {closed.round}"
+    return _styled(f"Verdict: {decided}{after} ({closed.stop_reason or 'no reason recorded'})", "bold green")
+
+
+def _said(console: Console, text: str | None) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from d3stats.log._visible import visible
+
+    if text is not None:
+        console.print(
+            Padding(Text(visible(text) if text else "(empty)", overflow="fold"), (0, 0, 0, 4), expand=False)
+        )
+
+
+def _styled(text: str, style: str = "") -> Text:
+    from rich.text import Text
+
+    from d3stats.log._visible import visible
+
+    return Text(visible(text, one_line=True), style=style, overflow="fold")

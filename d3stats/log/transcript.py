@@ -1,0 +1,171 @@
+"""One debate of a log, whole, for people: what was asked, who said what in which round, and what was decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from d3stats.log._visible import visible
+from d3stats.log.files import find_files
+from d3stats.log.problems import Problem
+
+if TYPE_CHECKING:
+    from d3stats.log.schema import AnyRecord, Item, Turn, Verdict
+
+__all__ = ["DebateLine", "Transcript", "list_debates", "read_transcript"]
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """The records of one debate.
+
+    Attributes
+    ----------
+    item : Item
+    turns : tuple of Turn
+        By round, and within a round in the order of the log.
+    verdict : Verdict or None
+        None while the debate is open.
+    passed_over : tuple of Problem
+        Lines of the file that could not be read; one of them may belong here.
+    """
+
+    item: Item
+    turns: tuple[Turn, ...]
+    verdict: Verdict | None
+    passed_over: tuple[Problem, ...] = ()
+
+    @property
+    def rounds(self) -> dict[int, tuple[Turn, ...]]:
+        """The turns of each round."""
+        numbers = sorted({turn.round for turn in self.turns})
+        return {n: tuple(turn for turn in self.turns if turn.round == n) for n in numbers}
+
+    def only(self, number: int) -> Transcript:
+        """Keep one round.
+
+        Raises
+        ------
+        ValueError
+            When the debate has no such round.
+        """
+        if number not in self.rounds:
+            played = ", ".join(map(str, self.rounds)) or "none"
+            raise ValueError(f"round must be one of the debate's ({played}); got round={number}")
+        return replace(self, turns=self.rounds[number])
+
+
+@dataclass(frozen=True, slots=True)
+class DebateLine:
+    """One debate in a list.
+
+    Attributes
+    ----------
+    debate : str
+    rounds, turns : int
+        Rounds played and turns taken.
+    decision, reason : str or None
+        None while the debate is open, and where none was recorded.
+    closed : bool
+    """
+
+    debate: str
+    rounds: int = 0
+    turns: int = 0
+    decision: str | None = None
+    reason: str | None = None
+    closed: bool = False
+
+
+def read_transcript(path: str | Path, debate: str) -> Transcript:
+    r"""Read one debate.
+
+    Texts are kept in JSON lines only; a CSV or Parquet log has votes, scores and tokens.
+
+    Raises
+    ------
+    ValueError
+        When no such debate is in the log; names near matches. Or when the log records only correctness.
+    FileNotFoundError
+        When there is no such file.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.jsonl"
+    >>> _ = path.write_text('{"type":"item","debate":"q1/AB","question":"q1","text":"Why?"}\n')
+    >>> read_transcript(path, "q1/AB").item.text
+    'Why?'
+    >>> read_transcript(path, "q1")
+    Traceback (most recent call last):
+    ...
+    ValueError: debate must be in the log; got 'q1' (near: 'q1/AB')
+    """
+    item: Item | None = None
+    verdict: Verdict | None = None
+    turns: list[Turn] = []
+    names: dict[str, None] = {}
+    passed: list[Problem] = []
+    for record in _records(path, passed):
+        if record.type == "log":
+            continue
+        if record.type == "item":
+            names[record.debate] = None
+        if record.debate != debate:
+            continue
+        if record.type == "item":
+            item = item or record
+        elif record.type == "turn":
+            turns.append(record)
+        else:
+            verdict = verdict or record
+    if item is None:
+        near = ", ".join(f"'{visible(name, one_line=True)}'" for name in _near(debate, list(names)))
+        hint = f" (near: {near})" if near else f" ({len(names)} debates; without a name they are listed)"
+        raise ValueError(f"debate must be in the log; got '{visible(debate, one_line=True)}'{hint}")
+    turns.sort(key=lambda turn: turn.round)
+    return Transcript(item, tuple(turns), verdict, tuple(passed))
+
+
+def list_debates(path: str | Path) -> list[DebateLine]:
+    """List the debates of a log in the order in which they were opened.
+
+    Raises
+    ------
+    FileNotFoundError
+        When there is no such file.
+    """
+    found: dict[str, DebateLine] = {}
+    for record in _records(path, []):
+        if record.type == "log":
+            continue
+        line = found.get(record.debate) or DebateLine(record.debate)
+        if record.type == "turn":
+            line = replace(line, rounds=max(line.rounds, record.round), turns=line.turns + 1)
+        elif record.type == "verdict":
+            line = replace(line, decision=record.decision, reason=record.stop_reason, closed=True)
+        found[record.debate] = line
+    return list(found.values())
+
+
+def _records(path: str | Path, passed: list[Problem]) -> Iterator[AnyRecord]:
+    (file,) = find_files([path])
+    if file.format == "jsonl":
+        from d3stats.log.records import iter_records
+
+        return iter_records(path, strict=False, problems=passed)
+    from d3stats.log.convert import records_of
+    from d3stats.log.read import read_log
+
+    return records_of(read_log(path))
+
+
+def _near(debate: str, names: list[str]) -> list[str]:
+    """Return up to five names that hold what was asked for, or are spelt like it."""
+    folded = debate.casefold()
+    holding = [name for name in names if folded in name.casefold()][:5]
+    # Comparing letter by letter takes a while; ten thousand names are done at once.
+    return holding or get_close_matches(debate, names[:10_000], n=5)

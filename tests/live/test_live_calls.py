@@ -1,0 +1,290 @@
+"""How calls are made: seeds, temperatures, how many at once, how many a minute, how long between attempts."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+
+import pytest
+from asking import CASE, JUDGE, QUICK, VOTE, asked, at_once
+from server import Fault, Server
+
+from d3stats.agents import Refused
+from d3stats.agents.live import LiveAgent
+from d3stats.agents.live.pace import Pace, backoff, seconds_asked
+
+
+def test_each_call_has_its_own_seed_and_the_same_in_every_run(server: Server) -> None:
+    others = [replace(VOTE, agent=f"juror {i}") for i in range(20)]
+    for _ in range(2):
+        at_once(server, others, concurrency=7)
+    asked(server, *others, seed=8)
+    seeds: dict[str, list[int]] = {}
+    for call in server.calls:
+        seeds.setdefault(call.key, []).append(call.body["seed"])
+    assert all(one == two != three for one, two, three in seeds.values())
+    assert len({pair[0] for pair in seeds.values()}) == 20
+    assert all(0 <= seed < 2**31 for found in seeds.values() for seed in found)
+
+
+def test_a_repeat_has_the_seed_of_the_first_attempt(server: Server) -> None:
+    server.faults = lambda asked: Fault("server_error") if asked.attempt == 1 else None
+    asked(server, VOTE)
+    first, second = (call.body for call in server.calls)
+    assert first == second
+
+
+def test_the_temperature_is_sent_as_given_or_not_at_all(server: Server) -> None:
+    asked(server, VOTE, temperature=0.0)
+    asked(server, VOTE, temperature=0.7)
+    asked(server, VOTE)
+    assert [call.body.get("temperature", "none") for call in server.calls] == [0.0, 0.7, "none"]
+
+
+def test_settings_and_repr_say_what_was_sent(server: Server) -> None:
+    agent = LiveAgent("scripted", server.url, temperature=0.7, seed=3)
+    assert agent.settings["temperature"] == 0.7
+    assert agent.settings["seed"] == 3
+    assert agent.settings["server"] == server.url
+    assert repr(agent) == f"LiveAgent('scripted', '{server.url}', temperature=0.7, seed=3)"
+
+
+def test_the_reply_names_the_model_as_the_server_does(server: Server) -> None:
+    (reply,) = asked(server, VOTE)
+    assert reply.model == "scripted"
+
+
+def test_calls_can_be_told_apart_by_the_server(server: Server) -> None:
+    odd = replace(VOTE, case=replace(CASE, debate="q/1 é\n\x00"), agent="judge, B first")
+    long = replace(VOTE, case=replace(CASE, debate="d" * 3_000))
+    asked(server, VOTE, odd, long)
+    keys = [call.key for call in server.calls]
+    assert keys[0] == "d1/1/juror 1/vote"
+    assert keys[1] == "q/1 é\n\x00/1/judge, B first/vote"
+    assert len(server.calls[2].headers["x-client-request-id"]) <= 500
+
+
+def test_no_more_calls_at_once_than_allowed(server: Server) -> None:
+    server.latency_s = 0.02
+    requests = [replace(VOTE, agent=f"juror {i}") for i in range(30)]
+    at_once(server, requests, concurrency=3)
+    assert server.most_at_once == 3
+    server.reset()
+    at_once(server, requests, concurrency=10)
+    assert 4 <= server.most_at_once <= 10
+
+
+def test_no_more_calls_a_minute_than_allowed(server: Server) -> None:
+    requests = [replace(VOTE, agent=f"juror {i}") for i in range(12)]
+    at_once(server, requests, requests_per_minute=1_200)  # one every 50 ms, bursts of 20 in a second
+    began = sorted(call.began for call in server.calls)
+    assert len(began) == 12
+    server.reset()
+    at_once(server, requests[:5], requests_per_minute=300)  # one every 200 ms, bursts of a second's worth
+    at_once(server, requests[:4], requests_per_minute=60)  # one a second: no bursts
+    began = sorted(call.began for call in server.calls)
+    assert began[-1] - began[-4] >= 2.9
+
+
+def test_the_pace_is_kept_over_any_stretch() -> None:
+    async def run() -> list[float]:
+        pace, times = Pace(6_000), []
+
+        async def call() -> None:
+            await pace.turn()
+            times.append(asyncio.get_running_loop().time())
+
+        await asyncio.gather(*(call() for _ in range(150)))
+        return times
+
+    times = asyncio.run(run())
+    # A hundred may begin at once, each further one 10 ms after the one before.
+    assert times[-1] - times[0] >= 0.45
+    for i in range(100, 150):
+        assert (
+            times[i] - times[i - 100] >= (i - 99) * 0.01 - 0.02
+            or times[i] - times[0] >= (i - 99) * 0.01 - 0.02
+        )
+
+
+def test_the_wait_that_a_server_asks_for_is_kept(server: Server) -> None:
+    server.faults = lambda asked: Fault("rate_limited", 0.4) if asked.attempt == 1 else None
+    asked(server, VOTE)
+    first, second = server.calls
+    assert second.began - first.ended >= 0.4
+
+
+def test_a_wait_that_is_asked_of_one_call_holds_for_all(server: Server) -> None:
+    server.faults = lambda asked: Fault("rate_limited", 0.4) if asked.number == 1 else None
+
+    async def run() -> None:
+        async with LiveAgent("scripted", server.url, **QUICK) as agent:
+            first = asyncio.create_task(agent.act(VOTE))
+            while not server.calls or not server.calls[0].ended:
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.05)
+            await asyncio.gather(first, *(agent.act(replace(JUDGE, agent=f"j {i}")) for i in range(3)))
+
+    asyncio.run(run())
+    assert len(server.calls) == 5
+    assert min(call.began for call in server.calls[1:]) - server.calls[0].ended >= 0.39
+
+
+def test_no_wait_is_longer_than_the_longest(server: Server) -> None:
+    server.faults = lambda asked: Fault("rate_limited", 3_600.0) if asked.attempt == 1 else None
+    start = time.monotonic()
+    (reply,) = asked(server, VOTE, longest_wait=0.2)
+    assert (reply.error, time.monotonic() - start < 2.0) == (None, True)
+
+
+def test_waits_double_on_average_up_to_the_cap_and_come_from_the_seed() -> None:
+    rng = random.Random(1)
+    means = [sum(backoff(k, 0.5, 8.0, rng) for _ in range(4_000)) / 4_000 for k in range(1, 8)]
+    assert means == pytest.approx([0.25, 0.5, 1.0, 2.0, 4.0, 4.0, 4.0], rel=0.05)
+    assert backoff(3, 0.5, 8.0, random.Random(5)) == backoff(3, 0.5, 8.0, random.Random(5))
+    assert backoff(10**6, 0.5, 8.0, rng) <= 8.0
+
+
+def test_a_wait_may_be_given_in_seconds_milliseconds_or_as_a_date() -> None:
+    soon = datetime.now(UTC) + timedelta(seconds=30)
+    assert seconds_asked({"retry-after": format_datetime(soon, usegmt=True)}) == pytest.approx(29.5, abs=1.0)
+    assert seconds_asked({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0.0
+    assert seconds_asked({"retry-after-ms": "1500", "retry-after": "9"}) == 1.5
+    for bad in ("", "soon", "-1", "nan", "inf", "Wed, 99 Xyz"):
+        assert seconds_asked({"retry-after": bad}) is None
+
+
+def test_an_agent_has_to_be_entered(server: Server) -> None:
+    agent = LiveAgent("scripted", server.url)
+    with pytest.raises(RuntimeError, match="must be entered"):
+        asyncio.run(agent.act(VOTE))
+    with pytest.raises(RuntimeError, match="must be entered"):
+        asyncio.run(agent.check())
+
+
+def test_a_cancelled_call_leaves_the_agent_usable(server: Server) -> None:
+    async def run() -> None:
+        async with LiveAgent("scripted", server.url, concurrency=1, **QUICK) as agent:
+            server.latency_s = 5.0
+            task = asyncio.create_task(agent.act(VOTE))
+            await asyncio.sleep(0.1)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            server.latency_s = 0.0
+            assert (await agent.act(VOTE)).error is None
+
+    asyncio.run(run())
+
+
+def checked(model: str, url: str, **given: object) -> None:
+    async def run() -> None:
+        async with LiveAgent(model, url, **(QUICK | given)) as agent:  # type: ignore[arg-type]
+            await agent.check()
+
+    asyncio.run(run())
+
+
+def test_a_known_model_passes_the_check_without_a_chat(server: Server) -> None:
+    server.models = ("scripted", "tagged:latest")
+    checked("scripted", server.url)
+    checked("tagged", server.url)
+    assert (server.listings, server.calls) == (2, [])
+
+
+def test_an_unknown_model_is_refused_with_the_first_eight_that_are_known(server: Server) -> None:
+    server.models = tuple(f"m{i}" for i in range(11))
+    with pytest.raises(Refused, match=r"got model='mistake', not one of m0, m1, .*, m7 and 3 more$"):
+        checked("mistake", server.url)
+    assert server.calls == []
+
+
+def test_a_key_that_is_refused_is_one_line(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.key = "sk-right"
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(Refused, match=r"got 401 \(there is no key in it\)$"):
+        checked("scripted", server.url)
+    monkeypatch.setenv("OTHER_KEY", "sk-right")
+    checked("scripted", server.url, key_env="OTHER_KEY")
+
+
+def test_a_server_that_is_not_there_is_one_line(server: Server) -> None:
+    server.stop()
+    with pytest.raises(
+        Refused, match=r"^base_url must lead to a server that answers; got ConnectError from http://127"
+    ):
+        checked("scripted", server.url)
+
+
+def test_a_server_without_a_list_of_models_is_taken_at_its_word(server: Server) -> None:
+    checked("scripted", server.url.replace("/v1", "/v2"))
+    assert server.listings == 0
+
+
+def test_the_hosted_service_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+
+    async def run() -> None:
+        async with LiveAgent("some-model"):
+            pass
+
+    with pytest.raises(Refused, match=r"needs a key; got none in the environment variable OPENAI_API_KEY$"):
+        asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: LiveAgent(""), "model must be the name of a model; got model=''"),
+        (lambda: LiveAgent("m", "127.0.0.1:8000"), "base_url must begin with http:// or https://"),
+        (
+            lambda: LiveAgent("m", "http://me:secret@h/v1"),
+            "base_url must hold no user, no password and no query",
+        ),
+        (lambda: LiveAgent("m", "http://h:99999/v1"), "base_url must be a URL"),
+        (lambda: LiveAgent("m", "http://h/v1", temperature=-1), "temperature must be >= 0"),
+        (lambda: LiveAgent("m", "http://h/v1", timeout=0), "timeout must be > 0; got timeout=0"),
+        (lambda: LiveAgent("m", "http://h/v1", retries=-1), "retries must be >= 0"),
+        (lambda: LiveAgent("m", "http://h/v1", concurrency=0), "concurrency must be >= 1"),
+        (lambda: LiveAgent("m", "http://h/v1", requests_per_minute=0), "requests_per_minute must be > 0"),
+        (lambda: LiveAgent("m", "http://h/v1", structured="json"), "structured must be one of 'auto'"),  # type: ignore[arg-type]
+    ],
+    ids=[
+        "model",
+        "scheme",
+        "user",
+        "port",
+        "temperature",
+        "timeout",
+        "retries",
+        "concurrency",
+        "rpm",
+        "structured",
+    ],
+)
+def test_bad_settings_are_refused_in_one_line(make: Callable[[], object], words: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        make()
+    assert str(caught.value).startswith(words)
+    assert "secret" not in str(caught.value)
+
+
+def test_openai_is_not_imported_before_the_first_call(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from d3stats.agents.live import LiveAgent; LiveAgent('m', 'http://h/v1'); "
+        "print(sorted({'openai', 'httpx2', 'httpx', 'numba', 'duckdb'} & set(sys.modules)))"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert said.stdout.strip() == "[]"

@@ -1,0 +1,285 @@
+"""Each way in which a call can fail, over real HTTP: what is asked again, what is recorded, what is charged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from asking import BOTH, EXPERTS, JUDGE, MODERATE, OPEN, VOTE, asked, at_once
+from server import KINDS, Asked, Fault, Say, Server, at_random, wrap
+
+from d3stats.agents import Refused, Request
+from d3stats.agents.live.bounds import Bounds
+from d3stats.agents.live.render import render
+from d3stats.agents.live.slots import Wire
+
+BOUNDS = Bounds(2.0, 0)
+
+
+def first_fails(kind: str, seconds: float = 0.0) -> Callable[[Asked], Fault | None]:
+    return lambda asked: Fault(kind, seconds) if asked.attempt == 1 else None
+
+
+def most(request: Request) -> tuple[int, int]:
+    """Return the bound of one attempt in schema mode: tokens in and out."""
+    wire = Wire(request)
+    return BOUNDS.most_in(render(request), wire), BOUNDS.most_out(wire)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("slow", "refusal")])
+def test_one_failure_costs_no_vote(server: Server, kind: str) -> None:
+    (clean,) = asked(server, VOTE)
+    server.reset()
+    server.faults = first_fails(kind)
+    (reply,) = asked(server, VOTE)
+    assert reply.error is None
+    assert reply.vote in ("A", "B", "tie")
+    assert reply.attempts == len(server.calls) == (1 if kind == "no_usage" else 2)
+    if kind not in ("wrong_schema", "not_json", "length"):
+        assert reply.vote == clean.vote
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        ("rate_limited", "rate_limited"),
+        ("server_error", "server_error"),
+        ("reset", "connection"),
+        ("half_body", "connection"),
+        ("bad_json", "server_error"),
+        ("empty_choices", "empty"),
+        ("empty_content", "empty"),
+    ],
+)
+def test_what_fails_every_time_is_a_missing_vote_with_its_reason(
+    server: Server, kind: str, error: str
+) -> None:
+    server.faults = lambda asked: Fault(kind)
+    (reply,) = asked(server, BOTH, retries=3)
+    assert (reply.vote, reply.scores, reply.text) == (None, None, None)
+    assert reply.error == error
+    assert reply.attempts == len(server.calls) == 4
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"), [("wrong_schema", "unreadable"), ("not_json", "unreadable"), ("length", "length")]
+)
+@pytest.mark.parametrize("structured", ["schema", "text"])
+def test_one_repair_and_then_a_missing_vote(server: Server, kind: str, error: str, structured: str) -> None:
+    server.faults = lambda asked: Fault(kind)
+    (reply,) = asked(server, BOTH, structured=structured)
+    assert (reply.vote, reply.scores, reply.error) == (None, None, error)
+    assert reply.attempts == len(server.calls) == 2
+    assert reply.text is not None, "what was said is kept, though nothing could be read from it"
+
+
+def test_the_repair_says_what_was_wrong_and_quotes_nothing(server: Server) -> None:
+    server.script = lambda asked: wrap(
+        asked, {"text": "SECRET WORDS", "vote": "3" if asked.attempt == 1 else "2"}
+    )
+    (reply,) = asked(server, VOTE)
+    assert (reply.vote, reply.error) == ("A", None)
+    first, second = (call.body["messages"] for call in server.calls)
+    note = second[1]["content"].removeprefix(first[1]["content"])
+    assert "vote must be one of those that were named" in note
+    assert "SECRET WORDS" not in note
+    assert 0 < len(note) < len(second[1]["content"])
+    assert first[0] == second[0]
+
+
+def test_a_refusal_is_recorded_and_not_asked_again(server: Server) -> None:
+    server.faults = lambda asked: Fault("refusal")
+    (reply,) = asked(server, VOTE)
+    assert (reply.vote, reply.error, reply.attempts) == (None, "refused_content", 1)
+    assert reply.text == "I cannot help with that."
+
+
+def test_a_filtered_reply_is_a_refusal(server: Server) -> None:
+    server.script = lambda asked: Say('{"text": "", "vote": "1"}', finish_reason="content_filter")
+    (reply,) = asked(server, VOTE)
+    assert (reply.vote, reply.error) == (None, "refused_content")
+
+
+def test_a_time_out_is_over_the_whole_attempt_and_charged_at_its_most(server: Server) -> None:
+    server.faults = first_fails("slow", 5.0)
+    (reply,) = asked(server, VOTE, timeout=0.3)
+    assert (reply.error, reply.attempts, reply.estimated) == (None, 2, True)
+    told = server.calls[1]
+    assert (reply.tokens_in, reply.tokens_out) == (
+        told.tokens_in + most(VOTE)[0],
+        told.tokens_out + most(VOTE)[1],
+    )
+
+
+@pytest.mark.parametrize("kind", ["reset", "half_body", "bad_json"])
+def test_a_reply_that_was_lost_is_charged_at_its_most(server: Server, kind: str) -> None:
+    server.faults = first_fails(kind)
+    (reply,) = asked(server, VOTE)
+    told = server.calls[1]
+    assert reply.estimated
+    assert (reply.tokens_in, reply.tokens_out) == (
+        told.tokens_in + most(VOTE)[0],
+        told.tokens_out + most(VOTE)[1],
+    )
+
+
+@pytest.mark.parametrize("kind", ["rate_limited", "server_error"])
+def test_a_call_that_was_turned_away_costs_nothing(server: Server, kind: str) -> None:
+    server.faults = first_fails(kind)
+    (reply,) = asked(server, VOTE)
+    assert not reply.estimated
+    assert (reply.tokens_in, reply.tokens_out) == (server.calls[1].tokens_in, server.calls[1].tokens_out)
+
+
+@pytest.mark.parametrize("kind", ["wrong_schema", "not_json", "empty_choices", "empty_content", "length"])
+def test_a_useless_reply_is_paid_as_the_server_counts_it(server: Server, kind: str) -> None:
+    server.faults = first_fails(kind)
+    (reply,) = asked(server, VOTE)
+    assert not reply.estimated
+    count = server.count()
+    assert (reply.tokens_in, reply.tokens_out) == (count["tokens_in"], count["tokens_out"])
+
+
+def test_usage_that_is_missing_is_estimated_from_above_and_marked(server: Server) -> None:
+    server.faults = lambda asked: Fault("no_usage")
+    (reply,) = asked(server, VOTE)
+    (call,) = server.calls
+    assert reply.estimated
+    assert reply.tokens_in == most(VOTE)[0] >= call.tokens_in
+    assert most(VOTE)[1] >= reply.tokens_out >= call.tokens_out
+
+
+def test_usage_that_is_no_count_is_missing_usage(server: Server) -> None:
+    from d3stats.agents.live.transport import _tokens
+
+    assert _tokens({"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 13}) == (10, 3)
+    assert _tokens({"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 20}) == (10, 10)
+    for bad in (-1, 2.5, "7", True, None, 10**15):
+        assert _tokens({"prompt_tokens": bad, "completion_tokens": 3}) == (None, 3)
+    assert _tokens([]) == _tokens(None) == (None, None)
+
+
+def test_each_further_attempt_has_to_be_allowed(server: Server) -> None:
+    wanted: list[int] = []
+
+    def more(tokens: int) -> bool:
+        wanted.append(tokens)
+        return len(wanted) < 2
+
+    server.faults = lambda asked: Fault("server_error")
+    (reply,) = asked(server, VOTE, more=more)
+    assert (reply.error, reply.attempts, len(server.calls)) == ("budget", 2, 2)
+    assert wanted == [sum(most(VOTE))] * 2
+
+
+def test_a_repair_has_to_be_allowed(server: Server) -> None:
+    server.faults = lambda asked: Fault("not_json")
+    (reply,) = asked(server, VOTE, more=lambda tokens: False)
+    assert (reply.error, reply.vote, reply.attempts) == ("budget", None, 1)
+
+
+def test_a_server_without_structured_output_is_asked_in_text_from_then_on(server: Server) -> None:
+    server.json_schema = False
+    replies = asked(server, VOTE, BOTH, OPEN, EXPERTS)
+    assert [reply.error for reply in replies] == [None] * 4
+    assert [reply.attempts for reply in replies] == [2, 1, 1, 1]
+    assert ["response_format" in call.body for call in server.calls] == [True, False, False, False, False]
+
+
+def test_a_server_that_ignores_schemas_is_asked_in_text_after_three_replies_in_prose(server: Server) -> None:
+    server.ignores_schema = True
+    replies = asked(server, VOTE, VOTE, VOTE)
+    assert [reply.error for reply in replies] == ["unreadable", None, None]
+    assert ["response_format" in call.body for call in server.calls] == [True, True, True, False, False]
+
+
+def test_one_bad_reply_does_not_change_how_a_good_server_is_asked(server: Server) -> None:
+    server.faults = lambda asked: Fault("not_json") if asked.number > 1 else None
+    asked(server, VOTE, VOTE, VOTE, VOTE)
+    assert all("response_format" in call.body for call in server.calls)
+
+
+def test_structured_text_never_sends_a_schema_and_schema_never_falls_back(server: Server) -> None:
+    (reply,) = asked(server, VOTE, structured="text")
+    assert (reply.error, "response_format" in server.calls[-1].body) == (None, False)
+    server.json_schema = False
+    (reply,) = asked(server, VOTE, structured="schema")
+    assert (reply.error, reply.attempts) == ("bad_request", 1)
+
+
+def test_a_server_without_seeds_gets_none(server: Server) -> None:
+    server.lacks = ("seed",)
+    replies = asked(server, VOTE, VOTE)
+    assert [(reply.error, reply.attempts) for reply in replies] == [(None, 2), (None, 1)]
+
+
+def test_the_limit_goes_by_the_name_that_the_server_takes(server: Server) -> None:
+    server.lacks = ("max_tokens",)
+    replies = at_once(server, [VOTE, JUDGE, BOTH])
+    assert [reply.error for reply in replies] == [None] * 3
+    assert "max_completion_tokens" in server.calls[-1].body
+    server.lacks = ("max_tokens", "max_completion_tokens")
+    (reply,) = asked(server, VOTE)
+    assert (reply.error, reply.attempts) == ("bad_request", 2)
+
+
+def test_a_temperature_that_is_not_taken_is_an_error_and_not_left_out(server: Server) -> None:
+    server.lacks = ("temperature",)
+    (reply,) = asked(server, VOTE, temperature=0.3)
+    assert (reply.error, reply.vote, reply.attempts) == ("bad_request", None, 1)
+    (reply,) = asked(server, VOTE)
+    assert reply.error is None
+
+
+def test_a_key_or_a_model_that_is_refused_in_a_run_ends_it(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.key = "sk-right"
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong-key")
+    with pytest.raises(
+        Refused, match=r"^the key in OPENAI_API_KEY must be one that http://127.0.0.1:\d+/v1 takes; got 401$"
+    ):
+        asked(server, VOTE)
+    server.key, server.models = None, ("other",)
+    with pytest.raises(Refused, match=r"^model must be one that .* has; got model='scripted' and 404"):
+        asked(server, VOTE)
+
+
+def test_what_may_be_withheld_is_no_error(server: Server) -> None:
+    server.script = lambda asked: wrap(asked, {"text": "Go on.", "vote": None})
+    (reply,) = asked(server, MODERATE)
+    assert (reply.vote, reply.error, reply.attempts) == (None, None, 1)
+    (reply,) = asked(server, OPEN)
+    assert (reply.vote, reply.error) == (None, "unreadable")
+
+
+def test_a_list_comes_back_as_lines(server: Server) -> None:
+    server.script = lambda asked: wrap(asked, {"list": ["a  physicist", "a\nchemist", "a cook"]})
+    (reply,) = asked(server, EXPERTS)
+    assert (reply.text, reply.error) == ("a physicist\na chemist\na cook", None)
+
+
+def test_under_many_faults_every_request_gets_a_vote_or_a_reason_and_pays_what_it_cost(
+    server: Server,
+) -> None:
+    from dataclasses import replace
+
+    kinds = [kind for kind in KINDS if kind != "slow"]
+    server.faults = at_random(0.4, kinds, seed=3)
+    requests = [replace(request, agent=f"{request.agent} {i}") for i in range(60) for request in (VOTE, BOTH)]
+    replies = at_once(server, requests, concurrency=8, retries=2)
+    assert server.errors == []
+    assert all((reply.error is None) == (reply.vote is not None) for reply in replies)
+    count = server.count()
+    assert sum(reply.attempts for reply in replies) == count["calls"]
+    assert sum(reply.tokens_in or 0 for reply in replies) >= count["tokens_in"]
+    assert sum(reply.tokens_out or 0 for reply in replies) >= count["tokens_out"]
+    exact = [reply for reply in replies if not reply.estimated]
+    keys = {
+        f"d1/{request.round}/{request.agent}/{request.act}"
+        for request, reply in zip(requests, replies, strict=True)
+        if not reply.estimated
+    }
+    told = [call for call in server.calls if call.charged and call.key in keys]
+    assert sum(reply.tokens_in or 0 for reply in exact) == sum(call.tokens_in for call in told)
+    assert len(exact) > 60

@@ -1,0 +1,190 @@
+"""What an agent is shown: places instead of names, others' words between fences, the same for the same request."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+from asking import ARGUE, BOTH, CASE, EXPERTS, JUDGE, MODERATE, OPEN, VOTE, asked
+from hypothesis import given
+from hypothesis import strategies as st
+from server import Asked, Server
+
+from d3stats.agents import Case, Message, Request, Slot
+from d3stats.agents.live import LiveAgent
+from d3stats.agents.live.render import Prompt, render
+from d3stats.agents.request import cut
+
+REQUESTS = {
+    "vote": VOTE,
+    "judge": JUDGE,
+    "both": BOTH,
+    "argue": ARGUE,
+    "open": OPEN,
+    "list": EXPERTS,
+    "pass": MODERATE,
+}
+
+
+def sections(prompt: Prompt) -> list[tuple[str, str]]:
+    """Read a prompt as the scripted server does."""
+    messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
+    return Asked({"messages": messages}, {}).sections
+
+
+def test_candidates_are_shown_in_their_order_and_without_their_names() -> None:
+    assert sections(render(VOTE))[1:] == [("answer 1", "Three is."), ("answer 2", "Two is.")]
+    assert sections(render(replace(VOTE, first="A")))[1:] == [
+        ("answer 1", "Two is."),
+        ("answer 2", "Three is."),
+    ]
+    for request in (VOTE, JUDGE, BOTH, ARGUE):
+        for text in (render(request).system, render(request).user, render(request, as_text=True).system):
+            assert not re.search(r"\b[AB]\b", text), text
+
+
+def test_exchanged_places_exchange_nothing_but_the_places() -> None:
+    one, two = render(JUDGE), render(replace(JUDGE, first="A"))
+    assert one.system.replace(one.user[7:19], "") == two.system.replace(two.user[7:19], "")
+    assert dict(sections(one))["answer 1"] == dict(sections(two))["answer 2"]
+
+
+def test_an_advocate_is_told_which_answer_is_its_side() -> None:
+    assert "Your side is answer 2." in render(ARGUE).system
+    assert "Your side is answer 1." in render(replace(ARGUE, side="B")).system
+    assert "Your side" not in render(VOTE).system
+
+
+def test_votes_and_scores_that_a_protocol_shows_are_shown_by_place_and_outside_of_the_fences() -> None:
+    scores = {"A": {"depth": 3.0}, "B": {"depth": 17.5}}
+    seen = (
+        Message("judge", 1, "Reasons.", vote="A", scores=scores),
+        Message("juror 1", 1, "Mine.", vote="tie"),
+    )
+    prompt = render(replace(VOTE, round=2, seen=seen))
+    assert "The vote of judge in round 1: answer 2. The scores by judge in round 1: " in prompt.user
+    assert "round 1: answer 1: depth 17.5; answer 2: depth 3.\n[begin" in prompt.user
+    assert "The vote of juror 1 in round 1: tie." in prompt.user
+    assert sections(prompt)[-2:] == [("judge, round 1", "Reasons."), ("juror 1, round 1", "Mine.")]
+
+
+def test_the_system_message_holds_the_instruction_the_round_the_form_and_nothing_of_others() -> None:
+    prompt = render(JUDGE)
+    assert prompt.system.startswith(JUDGE.instruction)
+    assert "This is round 2 of at most 3." in prompt.system
+    assert "a number from 1 to 20" in prompt.system
+    assert "at most 150 words" in prompt.system
+    for text in (CASE.text, *CASE.candidates, JUDGE.seen[0].text):
+        assert text in prompt.user
+        assert text not in prompt.system
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_the_same_request_has_the_same_prompt_and_another_seed_another_nonce(name: str) -> None:
+    request = REQUESTS[name]
+    assert render(request, seed=1, as_text=True) == render(request, seed=1, as_text=True)
+    one, two = render(request, seed=1, as_text=True), render(request, seed=2, as_text=True)
+    assert one.nonce != two.nonce
+    assert one.user == two.user
+    other = render(replace(request, agent="another"), seed=1, as_text=True)
+    assert other.nonce != one.nonce
+
+
+@given(st.lists(st.text(max_size=80), min_size=3, max_size=3), st.booleans())
+def test_fences_hold_whatever_is_between_them(texts: list[str], as_text: bool) -> None:
+    question, answer, message = texts
+    case = Case("d", "q", question, ("A", "B"), (answer, "other"), "A")
+    request = Request(case, 1, "j", "juror", "vote", "Vote.", Slot(case.answers), (Message("x", 1, message),))
+    prompt = render(request, as_text=as_text)
+    found = sections(prompt)
+    assert [title for title, _ in found] == ["question", "answer 1", "answer 2", "x, round 1"]
+    assert found[2][1] == "other"
+    prompt.user.encode()
+
+
+@given(st.text(max_size=300))
+def test_a_message_does_not_grow_by_being_made_visible(text: str) -> None:
+    text = text.encode(errors="replace").decode()
+    hidden = replace(VOTE, seen=(Message("x", 1, text),))
+    plain = replace(VOTE, seen=(Message("x", 1, "x" * len(text.encode())),))
+    assert render(hidden).size <= render(plain).size + len(" [cut]")
+
+
+@pytest.mark.parametrize("structured", ["schema", "text"])
+@pytest.mark.parametrize("name", REQUESTS)
+def test_a_call_costs_no_more_than_the_longest_that_was_imagined(
+    server: Server, name: str, structured: str
+) -> None:
+    # The least favourable server there can be: every byte of the body a token, schema and all.
+    request = REQUESTS[name]
+    server.faults = None
+    (reply,) = asked(server, request, structured=structured)
+    assert reply.error is None
+    (call,) = server.calls
+    agent = LiveAgent("scripted", server.url, structured=structured)  # type: ignore[arg-type]
+    longest, typical = agent.imagine(request, "longest"), agent.imagine(request, "typical")
+    assert longest.tokens_in <= LiveAgent("scripted", server.url).imagine(request, "longest").tokens_in
+    assert longest.tokens_in is not None
+    assert longest.tokens_out is not None
+    sent = sum(len(message["content"].encode()) for message in call.body["messages"])
+    beside = len(json.dumps(call.body.get("response_format", {}).get("json_schema", {}).get("schema", "")))
+    assert sent + beside + 80 <= longest.tokens_in
+    assert call.body["max_tokens"] <= longest.tokens_out
+    assert reply.tokens_in <= typical.tokens_in * 1.1 < longest.tokens_in
+    assert typical.tokens_out < longest.tokens_out
+
+
+def test_a_repair_costs_no_more_than_the_longest_that_was_imagined(server: Server) -> None:
+    for content in ('{"text": "", "scores": {}, "vote": "1"}', "prose", '{"text": ""}'):
+        server.reset()
+        server.script = lambda asked, content=content: content
+        asked(server, BOTH)
+        call = server.calls[1]
+        sent = sum(len(message["content"].encode()) for message in call.body["messages"])
+        schema = len(json.dumps(call.body["response_format"]["json_schema"]["schema"]))
+        assert sent + schema + 80 <= (LiveAgent("m", server.url).imagine(BOTH, "longest").tokens_in or 0)
+
+
+@pytest.mark.parametrize("name", ["vote", "judge", "both", "argue"])
+def test_a_later_prompt_is_no_longer_than_one_with_imagined_replies(name: str) -> None:
+    request = REQUESTS[name]
+    agent = LiveAgent("m", "http://127.0.0.1:1/v1")
+    imagined = agent.imagine(request, "longest")
+    text = "\x00\u202e" * 3_000
+    scores = None
+    if imagined.scores is not None:
+        scores = {side: dict.fromkeys(points, 17.25) for side, points in imagined.scores.items()}
+    longest = request.slot.longest
+
+    def later(text: str | None, vote: str | None, scores: object) -> Request:
+        said = Message("x", 1, cut(text or "", longest), None, vote, scores)  # type: ignore[arg-type]
+        return replace(VOTE, round=2, seen=(said,) * 5)
+
+    real = later(text, "tie" if imagined.vote else None, scores)
+    forecast = agent.imagine(later(imagined.text, imagined.vote, imagined.scores), "longest")
+    assert render(real, as_text=True).size + 80 <= (forecast.tokens_in or 0)
+
+
+def test_imagined_replies_have_what_was_asked_for() -> None:
+    agent = LiveAgent("m", "http://127.0.0.1:1/v1")
+    for request in REQUESTS.values():
+        for size in ("typical", "longest"):
+            reply = agent.imagine(request, size)
+            slot = request.slot
+            assert (reply.vote is not None) == (slot.wants_vote and not slot.may_pass)
+            assert (reply.scores is not None) == (slot.rubric is not None)
+            assert reply.estimated
+            assert reply.text
+    words = agent.imagine(VOTE, "typical").text or ""
+    assert len(words.split()) == VOTE.slot.words
+
+
+def test_head_room_to_reason_is_part_of_the_limit(server: Server) -> None:
+    asked(server, VOTE)
+    asked(server, VOTE, reasoning_tokens=2_000)
+    asked(server, VOTE, tokens_per_word=4.0)
+    plain, thinking, wide = (call.body["max_tokens"] for call in server.calls)
+    assert thinking == plain + 2_000
+    assert wide == plain + 2 * VOTE.slot.words

@@ -1,0 +1,179 @@
+"""The key goes from the environment into one header and appears nowhere else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from asking import BOTH, QUICK, VOTE
+from server import Asked, Fault, Server, wrap
+
+from d3stats.agents import Refused, Reply
+from d3stats.agents.live import LiveAgent
+from d3stats.log.schema import Item, Turn
+from d3stats.log.write import LogWriter
+
+KEY = "sk-Zq7-very.secret_0123456789"
+
+
+@pytest.fixture
+def everything(
+    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> Callable[..., str]:
+    """Play a call and a check, and return everything that was said, stored or raised, locals of tracebacks included."""
+    monkeypatch.setenv("MY_KEY", KEY)
+    monkeypatch.setenv("OPENAI_LOG", "debug")
+    caplog.set_level(logging.DEBUG)
+
+    def play(url: str | None = None, **given: object) -> str:
+        agent = LiveAgent("scripted", url or server.url, key_env="MY_KEY", **(QUICK | given))  # type: ignore[arg-type]
+        found: list[object] = [agent, vars(agent), agent.settings]
+
+        async def run() -> list[Reply]:
+            async with agent:
+                await agent.check()
+                return [await agent.act(VOTE), await agent.act(BOTH)]
+
+        replies: list[Reply] = []
+        try:
+            replies = asyncio.run(run())
+        except Exception as error:
+            told = traceback.TracebackException.from_exception(error, capture_locals=True)
+            found += [error, *told.format(chain=True), vars(error)]
+            while error.__context__ is not None:
+                error = error.__context__  # type: ignore[assignment]
+                told = traceback.TracebackException.from_exception(error, capture_locals=True)
+                found += [repr(error), *told.format(chain=True), vars(error)]
+        with LogWriter(tmp_path / "log.jsonl", fsync="never") as log:
+            log.write(Item(debate="d1", question="q1"))
+            for reply in replies:
+                log.write(
+                    Turn(debate="d1", round=1, agent="j", text=reply.text, vote=reply.vote, model=reply.model)
+                )
+        found += [replies, agent.notes, agent.dropped, caplog.text, repr(agent)]
+        found += [path.read_text() for path in tmp_path.iterdir()]
+        return "\n".join(map(str, found))
+
+    return play
+
+
+def test_the_key_is_sent_and_shown_nowhere(
+    server: Server, everything: Callable[..., str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    server.key = KEY
+    said = everything()
+    assert "error=None" in said
+    assert len(server.calls) == 2
+    out = capfd.readouterr()
+    assert KEY not in said + out.out + out.err
+    assert KEY not in json.dumps([call.body for call in server.calls])
+    assert [call.headers["authorization"] for call in server.calls] == [f"Bearer {KEY}"] * 2
+
+
+@pytest.mark.parametrize("kind", ["server_error", "rate_limited", "reset", "half_body", "bad_json", "slow"])
+def test_no_failure_shows_the_key(server: Server, everything: Callable[..., str], kind: str) -> None:
+    server.key = KEY
+    server.faults = lambda asked: Fault(kind, 2.0 if kind == "slow" else 0.0)
+    said = everything(retries=1, timeout=0.3)
+    assert "error='" in said
+    assert KEY not in said
+
+
+def test_a_refused_key_is_not_shown_although_the_server_repeats_it(
+    server: Server, everything: Callable[..., str]
+) -> None:
+    server.key = "sk-another"
+    said = everything()
+    assert "Refused" in said
+    assert KEY not in said
+
+
+def test_a_server_that_puts_the_key_into_its_errors_and_replies_is_not_repeated(
+    server: Server, everything: Callable[..., str]
+) -> None:
+    def script(asked: Asked) -> str:
+        key = asked.headers["authorization"].removeprefix("Bearer ")
+        return wrap(asked, {"text": f"Your key is {key}.", "vote": "1"})
+
+    server.script = script
+    said = everything()
+    assert "Your key is [not shown]." in said
+    assert KEY not in said
+    server.models = ("scripted", KEY)
+    server.lacks = ("seed",)
+    assert KEY not in everything()
+
+
+def test_an_unknown_model_and_a_dead_server_show_no_key(
+    server: Server, everything: Callable[..., str]
+) -> None:
+    server.models = ("other",)
+    said = everything()
+    assert "Refused" in said
+    assert KEY not in said
+    server.stop()
+    said = everything()
+    assert "ConnectError" in said
+    assert KEY not in said
+
+
+@pytest.mark.parametrize("bad", [f"{KEY}\nX-Other: 1", f"{KEY} {KEY}", f"{KEY}é", f"{KEY}\x00"[:-1] + "\x01"])
+def test_a_key_that_no_header_can_hold_is_refused_without_being_shown(
+    server: Server, everything: Callable[..., str], monkeypatch: pytest.MonkeyPatch, bad: str
+) -> None:
+    monkeypatch.setenv("MY_KEY", bad)
+    said = everything()
+    assert "the key in MY_KEY must be printable ASCII without blanks" in said
+    assert KEY not in said
+    assert server.calls == []
+
+
+def test_a_line_end_after_the_key_is_not_part_of_it(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.key = KEY
+    monkeypatch.setenv("MY_KEY", f"  {KEY}\n")
+
+    async def run() -> Reply:
+        async with LiveAgent("scripted", server.url, key_env="MY_KEY", **QUICK) as agent:
+            return await agent.act(VOTE)
+
+    assert asyncio.run(run()).error is None
+
+
+@pytest.mark.parametrize(
+    "url", [f"http://me:{KEY}@127.0.0.1/v1", f"http://127.0.0.1/v1?key={KEY}", f"http://127.0.0.1/v1#{KEY}"]
+)
+def test_a_key_in_a_url_is_refused_without_being_shown(url: str) -> None:
+    with pytest.raises(ValueError, match="a key belongs into the environment") as caught:
+        LiveAgent("m", url)
+    assert KEY not in str(caught.value)
+
+
+def test_other_environment_variables_are_not_taken_for_the_key(
+    server: Server, everything: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-for-this-server")
+    everything()
+    assert {call.headers["authorization"] for call in server.calls} == {f"Bearer {KEY}"}
+    monkeypatch.delenv("MY_KEY")
+    server.reset()
+    everything()
+    assert {call.headers["authorization"] for call in server.calls} == {"Bearer none"}
+
+
+def test_a_refusal_carries_no_other_error_along(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    server.key = "sk-another"
+
+    async def run() -> None:
+        async with LiveAgent("scripted", server.url, key_env="MY_KEY", **QUICK) as agent:
+            await agent.act(VOTE)
+
+    with pytest.raises(Refused) as caught:
+        asyncio.run(run())
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
