@@ -43,6 +43,7 @@ from d3stats.plotting import (
     plot_phase_map,
     plot_plan_fan,
     plot_position_bias,
+    plot_protocol_frontier,
     plot_regret_map,
     plot_stop_histogram,
     plot_stop_rounds,
@@ -98,6 +99,25 @@ def regret_table(price: str = "round .01") -> pd.DataFrame:
     )
     rules = [name for name in rows.columns[rows.columns.get_loc("posterior") + 1 :] if name != "betting:0.05"]
     return rows[rules].reset_index().melt("world", var_name="rule", value_name="regret")
+
+
+def draw_protocol_frontier() -> Figure:
+    """Draw what protocols cost and how often they are right, from the study `simulations/protocol_comparison`.
+
+    Two of its worlds, which differ in how much bare answers hide and how far arguments mislead.
+    """
+    folder = HERE.parent / "simulations" / "protocol_comparison"
+    table = pd.read_csv(folder / "frontier.csv")
+    worlds = ["a fifth hidden", "half hidden, arguments mislead little"]
+    fig, axes = plt.subplots(len(worlds), 1, figsize=(TWO_COLUMNS, 7.6), layout="constrained", sharex=True)
+    money = ["cost", "cost_low", "cost_high"]
+    for ax, world in zip(axes, worlds, strict=True):
+        rows = table[table["world"] == world]
+        rows = rows.assign(label=rows["protocol"], **{name: 1000 * rows[name] for name in money})
+        ax.set_title(world)
+        plot_protocol_frontier(rows, cost_label="dollars per 1,000 debates, made-up prices", ax=ax)
+        ax.set_ylabel("right verdicts, share of all debates")
+    return fig
 
 
 def draw_excess_wealth() -> Figure:
@@ -261,6 +281,7 @@ def main() -> None:
         save(plot_regret_map(regret_table()).figure, HERE / "regret_map")
         save(plot_plan_fan(fan).figure, HERE / "plan_fan")
         save(draw_separation_phases(), HERE / "separation_phase_map")
+        save(draw_protocol_frontier(), HERE / "protocol_frontier")
         save(draw_excess_wealth(), HERE / "excess_wealth")
         save(draw_gap_contraction(), HERE / "gap_contraction")
         save(draw_martingale_drift(), HERE / "martingale_drift")

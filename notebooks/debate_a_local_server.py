@@ -183,6 +183,7 @@ print(examine(log).to_text())
 # `d3stats show samre.jsonl DEBATE` prints one debate for people. Here is how the first one began:
 
 # %%
+import os
 import subprocess
 import sys
 
@@ -194,9 +195,10 @@ shown = subprocess.run(
     [sys.executable, "-c", command, "show", str(log), first, "--round", "1"],
     capture_output=True,
     text=True,
-    env={"COLUMNS": "100", "NO_COLOR": "1"},
+    check=True,
+    env=os.environ | {"COLUMNS": "100", "NO_COLOR": "1"},
 )
-print(shown.stdout or shown.stderr)
+print(shown.stdout)
 
 # %% [markdown]
 # ## Which rule would have done?
@@ -218,8 +220,8 @@ with use_style():
     played.plot()
 
 # %% [markdown]
-# The synthetic jurors do not listen to each other, so further rounds buy nothing here. Real ones may; that is what a
-# pilot with your own model is for: see *From pilot to plan*.
+# The synthetic jurors draw anew in every round and do not listen, so what a further round changes here is chance. Real
+# ones may listen; that is what a pilot with your own model is for: see *From pilot to plan*.
 #
 # ## Stop the server
 

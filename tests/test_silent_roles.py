@@ -146,6 +146,19 @@ def test_the_doctor_finds_nothing_wrong_with_a_court_and_names_an_unfinished_one
     assert {p.kind for p in examine(write(path, gone)).problems} == {"mixed panel"}
 
 
+def test_the_doctor_counts_errors_and_estimates(tmp_path: Path) -> None:
+    records = court()
+    records[-2] |= {"vote": None, "error": "unreadable", "tokens_source": "estimate"}
+    records[-3] |= {"vote": None, "error": "timeout"}
+    report = examine(write(tmp_path / "log.jsonl", records))
+    assert report.errors == {"unreadable": 1, "timeout": 1}
+    assert report.estimated == 1
+    assert report.exit_code == 0
+    assert "unreadable in 1 turn" in report.to_text()
+    assert "Tokens are estimates in 1 turn." in report.to_text()
+    assert json.loads(report.to_json())["errors"] == report.errors
+
+
 def test_a_log_without_any_verdict_is_no_unfinished_run(tmp_path: Path) -> None:
     path = write(tmp_path / "log.jsonl", [*court("d1", decision=None), *court("d2", decision=None)])
     assert examine(path).problems == ()

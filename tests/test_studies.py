@@ -49,7 +49,7 @@ def _study(name: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, pd.Data
     return runpy.run_path(str(folder / "run.py")), tomllib.loads((folder / "config.toml").read_text()), made
 
 
-@pytest.mark.parametrize("name", ["d3_headline", "stability_stop"])
+@pytest.mark.parametrize("name", ["d3_headline", "stability_stop", "protocol_comparison"])
 def test_the_findings_hold_the_tables_that_the_study_wrote(name: str) -> None:
     module, _, made = _study(name)
     text = (ROOT / "simulations" / name / "findings.md").read_text()
@@ -174,3 +174,43 @@ def test_a_world_of_the_promises_is_replayed_to_the_written_numbers() -> None:
     assert row["rule"] == written["rule"]
     for measure in ("rounds", "tokens", "kept", "saved", "loss", "loss_promised"):
         assert row[measure] == pytest.approx(written[measure], rel=1e-6, abs=1e-9)
+
+
+def test_the_comparison_of_protocols_plays_one_judge_to_the_written_numbers() -> None:
+    module, config, made = _study("protocol_comparison")
+    config["protocols"] = [p for p in config["protocols"] if p["label"].startswith("single judge")]
+    world = module["world_of"](config["worlds"][0])
+    played = dict(module["play_all"](world, config["protocols"], config["items"], config["seed"]))
+    again = module["measured"](played, config, config["baseline"]).set_index(["protocol", "measure"])
+    written = (
+        made["measures"].query("world == @config['worlds'][0]['label']").set_index(["protocol", "measure"])
+    )
+    assert len(again) == 2 * 9 + 2
+    # A p-value is adjusted over the protocols that are compared, so it is not the same.
+    for column in ("estimate", "low", "high"):
+        assert np.allclose(
+            again[column], written.loc[again.index, column], rtol=1e-4, atol=1e-6, equal_nan=True
+        )
+
+
+def test_other_items_give_the_comparison_of_protocols_within_its_error() -> None:
+    module, config, made = _study("protocol_comparison")
+    labels = [
+        "single judge",
+        "majority of 3",
+        "SAMRE, jury of 5",
+        "ChatEval, simultaneous",
+        "peer discussion",
+    ]
+    config["protocols"] = [p for p in config["protocols"] if p["label"] in labels]
+    world = module["world_of"](config["worlds"][0])
+    played = dict(module["play_all"](world, config["protocols"], 150, config["seed"] + 1))
+    small = module["measured"](played, config, config["baseline"])
+    written = made["measures"].query("world == @config['worlds'][0]['label']")
+    both = small.merge(written, on=["protocol", "measure"], suffixes=("", "_full")).dropna(
+        subset=["low", "low_full"]
+    )
+    assert set(both["protocol"]) == set(labels)
+    widths = [(both[f"high{end}"] - both[f"low{end}"]) / (2 * 1.96) for end in ("", "_full")]
+    away = (both["estimate"] - both["estimate_full"]).abs()
+    assert (away <= 4 * np.hypot(*widths) + 1e-12).all(), both[away > 4 * np.hypot(*widths)]

@@ -50,7 +50,7 @@ class ReplayAgent:
     'A'
     >>> agent.reply(Request(case, 2, "juror 1", "juror", "vote", "Vote."))
     Traceback (most recent call last):
-    d3stats.agents.replay.NotRecorded: round 2 of debate 'd1' must be recorded to be played again; got no turn of 'juror 1'
+    d3stats.agents.replay.NotRecorded: round 2 of debate 'd1' must be recorded; got no turn of 'juror 1'
     """
 
     def __init__(self, source: str | Path | Iterable[AnyRecord], *, strict: bool = True) -> None:
@@ -76,7 +76,7 @@ class ReplayAgent:
             return Reply(None, tokens_in=0, tokens_out=0, error="not_recorded", attempts=0)
         log = f" in {self.where}" if self.where else ""
         raise NotRecorded(
-            f"round {request.round} of debate {request.case.debate!r} must be recorded to be played again; "
+            f"round {request.round} of debate {request.case.debate!r} must be recorded; "
             f"got no turn of {request.agent!r}{log}"
         )
 

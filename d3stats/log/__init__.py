@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from d3stats.log.doctor import DoctorReport, examine
     from d3stats.log.problems import KINDS, LogError, Problem
     from d3stats.log.read import DebateLog, read_log
+    from d3stats.log.records import iter_records
     from d3stats.log.reduce import reduce_logs
     from d3stats.log.scan import LogCounts, count_log
     from d3stats.log.schema import Header, Item, Turn, Verdict
@@ -33,6 +34,7 @@ _HOMES = {
     "Verdict": "schema",
     "count_log": "scan",
     "examine": "doctor",
+    "iter_records": "records",
     "read_log": "read",
     "reduce_logs": "reduce",
     "write_csv": "convert",
@@ -55,6 +57,7 @@ __all__ = [
     "Verdict",
     "count_log",
     "examine",
+    "iter_records",
     "read_log",
     "reduce_logs",
     "write_csv",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from d3stats.log._visible import visible
 from d3stats.log.files import find_files
 from d3stats.log.frames import seated
 from d3stats.log.problems import KINDS, Problem
@@ -33,6 +34,10 @@ class DoctorReport:
         Number of agents with a seat (of roles that vote) to number of debates that have so many.
     missing_votes : float or None
         Share of turns without a vote among those of roles that vote, in [0, 1]; None without turns.
+    errors : dict of str to int
+        Why something that was asked for is missing, to number of turns; empty when no turn recorded an error.
+    estimated : int
+        Turns whose tokens are no server's count.
     unlabelled : int
         Debates whose right answer is unknown (0 in a log of correctness).
     coding : {"answers", "correctness"}
@@ -53,6 +58,8 @@ class DoctorReport:
     rounds: dict[int, int] | None = None
     panel_sizes: dict[int, int] | None = None
     missing_votes: float | None = None
+    errors: dict[str, int] = field(default_factory=dict)
+    estimated: int = 0
     unlabelled: int = 0
     coding: Literal["answers", "correctness"] = "answers"
     problems: tuple[Problem, ...] = ()
@@ -79,6 +86,13 @@ class DoctorReport:
         if self.missing_votes is not None:
             what = "votes" if self.coding == "answers" else "marks of right or wrong"
             lines.append(f"Missing {what}: {self.missing_votes:.1%} of turns (missing, not wrong).")
+        if self.errors:
+            kinds = ", ".join(
+                f"{visible(kind, one_line=True)} in {_n(n, 'turn')}" for kind, n in self.errors.items()
+            )
+            lines.append(f"Errors recorded: {kinds}.")
+        if self.estimated:
+            lines.append(f"Tokens are estimates in {_n(self.estimated, 'turn')}.")
         if self.unlabelled:
             lines.append(
                 f"{_n(self.unlabelled, 'debate')} without a label: no vote of theirs counts as right or wrong."
@@ -175,6 +189,8 @@ def _report(log: DebateLog, n_files: int, name: str) -> DoctorReport:
         rounds=dict(sorted(rounds.items())),
         panel_sizes=dict(sorted(Counter(int(n) for n in panel).items())),
         missing_votes=float(vote.isna().mean()) if len(vote) else None,
+        errors={str(kind): int(n) for kind, n in log.turns["error"].value_counts().items()},
+        estimated=int(log.turns["tokens_source"].notna().sum()),
         unlabelled=int(log.items["label"].isna().sum()) if log.coding == "answers" else 0,
         coding=log.coding,
         problems=(*log.problems, *_open(log, name)),

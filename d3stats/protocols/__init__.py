@@ -7,10 +7,12 @@ cost. What an agent is, is in ``d3stats.agents``; when to stop, in ``d3stats.sto
 
 from d3stats.protocols.catalogue import protocol_from_text, protocols
 from d3stats.protocols.engine import drive, play_sync
+from d3stats.protocols.items import DebateItem, read_items
 from d3stats.protocols.play import Outcome, RoundOver, Speak
 from d3stats.protocols.protocol import DebateProtocol
 
 __all__ = [
+    "DebateItem",
     "DebateProtocol",
     "Outcome",
     "RoundOver",
@@ -19,4 +21,5 @@ __all__ = [
     "play_sync",
     "protocol_from_text",
     "protocols",
+    "read_items",
 ]

@@ -56,7 +56,17 @@ def items_of_rows(rows: Rows, source: str, ties: bool | None) -> Found:
         items.setdefault(key, (where, item))
         if item.candidates:
             judged.setdefault(key, Counter()).update([] if outcome is None else [outcome])
-    return with_ties([(*items[key], _plurality(judged.get(key))) for key in items], ties)
+    shared = Counter(item.text for _, item in items.values() if item.candidates)
+    found = [
+        (where, _clustered(item, shared[item.text]), _plurality(judged.get(key)))
+        for key, (where, item) in items.items()
+    ]
+    return with_ties(found, ties)
+
+
+def _clustered(item: DebateItem, pairs: int) -> DebateItem:
+    """Give pairs of one question, which are not independent, a common cluster when they were given none."""
+    return replace(item, cluster=item_id(item.text)) if pairs > 1 and item.cluster is None else item
 
 
 def with_ties(found: Iterable[tuple[str, DebateItem, str | None]], ties: bool | None) -> Found:
@@ -96,8 +106,12 @@ class _Columns:
         if not rows:
             raise ValueError(f"{source} must hold at least one item; got none")
         self.names = names
-        # Beside a column of texts, "question" is the identifier: this package's own way to write items.
-        own = "text" in names and "question" in names
+        # As this package writes items, "question" is the identifier and "text" asks.
+        own = {"text", "question", "candidates"} <= set(names)
+        if {"text", "question"} <= set(names) and not own:
+            raise ValueError(
+                f"{source} must have one column that asks; got both question and text (an identifier is called id)"
+            )
         self.text = names["text"] if own else self._first(_TEXT)
         self.id = names["question"] if own else self._first(_ID)
         self.pair = next(((names[a], names[b]) for a, b in _PAIRS if a in names and b in names), None)

@@ -154,7 +154,7 @@ def _of_importer(name: str, path: Path, ties: bool | None) -> Found:
 def _of_records(
     records: Iterable[AnyRecord], source: str, ties: bool | None, *, by_debate: bool = False
 ) -> Found:
-    """Return the items of debates: one per content (or per debate), named by A and B whatever the log calls its answers."""
+    """Return the items of debates, one per content or per debate; answers are A and B whatever the log says."""
     from d3stats.log.schema import Item
 
     found: dict[str, tuple[str, DebateItem, str | None]] = {}

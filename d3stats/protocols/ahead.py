@@ -82,7 +82,9 @@ def imagined(agent: Agent, request: Request, size: Size) -> Reply:
         text = "\n".join(text[i * step : (i + 1) * step] for i in range(slot.listed))
     vote = None
     if slot.wants_vote and not slot.may_pass:
-        vote = slot.answers[0] if slot.answers else "answer"
+        # Another one each round: whoever repeats itself may leave early (eot).
+        choices = slot.answers or ("answer", "other")
+        vote = choices[(request.round - 1) % len(choices)]
     scores = None
     if slot.rubric is not None:
         rubric = slot.rubric

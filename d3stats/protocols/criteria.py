@@ -7,7 +7,7 @@ from collections.abc import Sequence
 __all__ = ["CRITERIA", "MEANING", "as_list", "explained"]
 
 MEANING = {
-    "relevance": "does it speak to the question?",
+    "relevance": "is it about what was asked?",
     "accuracy": "are its facts right and its sources good?",
     "depth": "how far does it go, and is anything missing?",
     "clarity": "is it well put, each thing in its place?",
@@ -38,6 +38,6 @@ def explained(names: Sequence[str] = CRITERIA) -> str:
     Examples
     --------
     >>> print(explained(["relevance"]))
-    1. relevance: does it speak to the question?
+    1. relevance: is it about what was asked?
     """
     return as_list([f"{name}: {MEANING[name]}" for name in names])

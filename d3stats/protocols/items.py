@@ -223,8 +223,8 @@ def read_items(
 
     A label of candidates is ``A``, ``B``, ``tie``, ``model_a``, ``response_b``, ``1``, ``2`` and the like, or a
     model's name. An empty cell is no label. Rows of the same texts are judgments of one item: its label is what
-    most of them say, None without a majority. Without an id an item is named by a hash of its texts, and its
-    cluster, when not given, by a hash of the question, so that pairs of one question stay together.
+    most of them say, None when two are said equally often. Without an id an item is named by a hash of its texts.
+    Pairs of one question are not independent: when no cluster is given, a hash of the question is theirs.
 
     Public files are known by what is in them: PandaLM (label: the majority of three annotators), LLMBar, the
     samples of Exchange-of-Thought, GSM8K debates, and a debate log that kept its texts.
@@ -280,7 +280,7 @@ def read_items(
             names = ("text", "candidates", "answers", "label", "cluster")
             name = next(name for name in names if getattr(known, name) != getattr(item, name))
             raise ValueError(
-                f"a question must stand for one content; got another {name} for {item.question!r} in {where} "
+                f"a question must stand for one content; got {item.question!r} again with other {name} in {where} "
                 "(what pairs of one question share is their cluster)"
             )
     if not items:

@@ -25,8 +25,8 @@ OPPOSE = (
 )
 MODERATE = (
     "You moderate a debate between an affirmative and a negative side. {task} Weigh the arguments of both "
-    "without favour. If a clear and reasonable answer has emerged, decide for it, which ends the debate; "
-    "if not, pass, and say what is still to be cleared up."
+    "without favour. Once an answer has come out that stands up to them, decide for it, which ends the "
+    "debate; until then pass, and say what is still to be cleared up."
 )
 DECIDE = (
     "You moderate a debate between an affirmative and a negative side. {task} This was the last round: "

@@ -173,7 +173,9 @@ class _Run:
             "seed": seed,
             "repeats": repeats,
             "agents": {role: _described(self.cast(role)) for role in roles},
-            "servers": sorted({str(agent.where) for agent in self.cast.all.values() if hasattr(agent, "where")}),
+            "servers": sorted(
+                {str(agent.where) for agent in self.cast.all.values() if hasattr(agent, "where")}
+            ),
             "budget_tokens": budget_tokens,
             "max_usd": max_usd,
             "prices": None if prices is None else prices.date,

@@ -139,7 +139,8 @@ def study(config: Config, *, workers: int | None = None, keep: Path | None = Non
     measures, frontiers = [], []
     for row in config["worlds"]:
         n = config["items_elsewhere"] if row.get("few") else config["items"]
-        played = _kept(keep, row["label"], world_of(row), config["protocols"], n, config["seed"], workers)
+        chosen = [p for p in config["protocols"] if not (row.get("few") and p.get("first_world_only"))]
+        played = _kept(keep, row["label"], world_of(row), chosen, n, config["seed"], workers)
         table = measured(played, config, config["baseline"]).assign(world=row["label"], items=n)
         measures.append(table)
         frontiers.append(frontier(table).assign(world=row["label"]))
@@ -174,9 +175,9 @@ def _kept(
     """Play what was not played before."""
     if keep is None:
         return dict(play_all(world, protocols, n, seed, workers=workers))
-    folder = keep / name.replace(" ", "_").replace(",", "")
+    folder = keep / f"{name}, {n} items, seed {seed}".replace(" ", "_").replace(",", "")
     folder.mkdir(parents=True, exist_ok=True)
-    paths = {p["label"]: folder / f"{i:02d}.csv" for i, p in enumerate(protocols)}
+    paths = {p["label"]: folder / f"{p['label'].replace(' ', '_').replace(',', '')}.csv" for p in protocols}
     absent = [p for p in protocols if not paths[p["label"]].exists()]
     for label, table in play_all(world, absent, n, seed, workers=workers):
         table.to_csv(paths[label], index=False)
@@ -187,26 +188,30 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """Return the tables of the findings, with the digits that they show."""
     measures = tables["measures"]
     worlds = list(dict.fromkeys(measures["world"]))
-    found = {
-        world: _wide(measures[measures["world"] == world], tables["frontier"].query("world == @world"))
-        for world in worlds[:3]
-    }
-    gain = measures[measures["measure"] == "gain"]
-    text = gain.assign(
-        said=[f"{v:+.3f}{_star(p)}" for v, p in zip(gain["estimate"], gain["p_holm"], strict=True)]
+    main = worlds[0]
+    found = _wide(measures[measures["world"] == main], tables["frontier"].query("world == @main"))
+    gain = measures[measures["measure"] == "gain_decided"]
+    said = [
+        f"{v:+.3f}{'*' if p < 0.05 else ''}" for v, p in zip(gain["estimate"], gain["p_holm"], strict=True)
+    ]
+    across = gain.assign(said=said).pivot_table(
+        index="world", columns="protocol", values="said", aggfunc="first"
     )
-    across = text.pivot_table(index="protocol", columns="world", values="said", aggfunc="first", sort=False)
-    base = measures[(measures["measure"] == "right_of_all") & ~measures["protocol"].isin(gain["protocol"])]
-    first = base.set_index("world")["estimate"].map("{:.3f}".format).rename("single judge, right of all")
-    across = pd.concat([first.to_frame().T[worlds], across[worlds]]).reset_index(
-        names="gain over the single judge"
+    base = measures[(measures["measure"] == "accuracy") & ~measures["protocol"].isin(gain["protocol"])]
+    first = (
+        base.set_index("world")["estimate"]
+        .map("{:.3f}".format)
+        .rename(f"{base['protocol'].iloc[0]}: accuracy")
     )
+    across = pd.concat([first, across[list(dict.fromkeys(gain["protocol"]))]], axis=1).loc[worlds].T
+    across = across.rename_axis(None, axis=1).fillna("").reset_index(names="protocol")
     best = _frontiers(tables["frontier"])
-    return {**found, "across worlds": across, "frontiers": best, "ablation": _wide(tables["ablation"], None)}
-
-
-def _star(p: float) -> str:
-    return "*" if p < 0.05 else ""
+    return {
+        "protocols": found,
+        "across worlds": across,
+        "frontiers": best,
+        "ablation": _wide(tables["ablation"], None),
+    }
 
 
 def _wide(measures: pd.DataFrame, frontiers: pd.DataFrame | None) -> pd.DataFrame:

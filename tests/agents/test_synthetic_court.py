@@ -14,6 +14,7 @@ from d3stats.agents.request import Case, Message, Refused, Request, Rubric, Slot
 from d3stats.agents.synthetic import synthetic_agent, synthetic_items
 from d3stats.agents.synthetic.base import Streams, tell, told
 from d3stats.agents.synthetic.courtroom import CourtAgent, court_item
+from d3stats.protocols.ahead import imagined
 from d3stats.protocols.criteria import CRITERIA
 from d3stats.protocols.engine import ask, drive
 from d3stats.protocols.more import More
@@ -37,11 +38,7 @@ BOTH_SIDES_FEEDBACK = 4 / 3 * 2 * 50 * 0.85
 """Mean tokens, per round, of the other side's feedback, which the two advocates of the protocol read, too."""
 
 
-def cell(protocol: DebateProtocol, world: Courtroom, rule: Rule | None = None) -> Any:
-    return pytest.param(protocol, world, rule)
-
-
-CELLS = {
+CELLS: dict[str, tuple[DebateProtocol, Courtroom, Rule | None]] = {
     "samre": (Samre(), Courtroom(), D3),
     "samre, B first": (Samre(), Courtroom(first="B"), D3),
     "samre, a jury of four": (Samre(jurors=4), Courtroom(panel=4, position_bias=3.0), D3),
@@ -57,7 +54,7 @@ def apart(name: str, n: int, seed: int, **settings: Any) -> dict[str, float]:
     """How far the played and the drawn debates of a cell are apart, in standard errors."""
     protocol, world, rule = CELLS[name]
     ours = played(protocol, world, n, seed, rule=rule, first=world.first, **settings)
-    drawn = twin(world, 60_000, protocol.max_rounds, seed + 1, rule=rule)
+    drawn = twin(world, 5 * n if n > 2000 else 20_000, protocol.max_rounds, seed + 1, rule=rule)
     if name == "samre, short memory":
         assert ours.tokens is not None
         ours = replace(ours, tokens=ours.tokens - (ours.depth - 1) * BOTH_SIDES_FEEDBACK)
@@ -68,7 +65,7 @@ def apart(name: str, n: int, seed: int, **settings: Any) -> dict[str, float]:
 
 @pytest.mark.parametrize("name", ["samre", "more, soft maximum"])
 def test_a_played_courtroom_has_the_law_of_its_twin(name: str) -> None:
-    found = apart(name, 1_000, 31)
+    found = apart(name, 700, 31)
     assert len(found) > 25
     assert not far(found)
 
@@ -120,14 +117,14 @@ def with_the_first_side_only(request: Request) -> Request:
 )
 def test_an_agent_that_sees_too_little_breaks_the_law(wiring: Any, where: str) -> None:
     protocol = Samre(poll="every_round", max_rounds=2)
-    drawn = twin(LOUD, 40_000, 2, 6)
-    wired = distances(played(protocol, LOUD, 600, 5, first="A", wiring=wiring), drawn, skip=("tokens",))
+    drawn = twin(LOUD, 20_000, 2, 6)
+    wired = distances(played(protocol, LOUD, 500, 5, first="A", wiring=wiring), drawn, skip=("tokens",))
     assert where in far(wired)
 
 
 def test_with_the_right_wiring_the_same_comparison_is_quiet() -> None:
-    ours = played(Samre(poll="every_round", max_rounds=2), LOUD, 600, 5, first="A")
-    assert not far(distances(ours, twin(LOUD, 40_000, 2, 6)))
+    ours = played(Samre(poll="every_round", max_rounds=2), LOUD, 500, 5, first="A")
+    assert not far(distances(ours, twin(LOUD, 20_000, 2, 6)))
 
 
 # ---------------------------------------------------------------- what hangs on what
@@ -309,7 +306,9 @@ def test_a_foreign_text_has_words_and_no_strength() -> None:
 
 
 def test_what_the_world_has_no_law_for_is_refused() -> None:
-    with pytest.raises(Refused, match="act must be one that world 'courtroom' has a law for.*got 'moderate'"):
+    with pytest.raises(
+        Refused, match=r"act must be one that world 'courtroom' has a law for .*got 'moderate'"
+    ):
         CourtAgent(Courtroom(), 3).reply(request("moderate", "moderator"))
 
 
@@ -341,7 +340,7 @@ def test_a_forecast_at_full_length_is_above_every_debate() -> None:
 
     class Imagining(CourtAgent):
         def reply(self, request: Request) -> Any:
-            return super().imagine(request, "longest")
+            return imagined(agent, request, "longest")
 
     def cost(who: CourtAgent) -> list[int]:
         cases = item.case("d")

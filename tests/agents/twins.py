@@ -165,7 +165,7 @@ def at_the_end(batch: Batch) -> Batch:
 def statistics_of(batch: Batch) -> dict[str, Floats]:
     """Return every number by which the two are compared, one value per debate."""
     out: dict[str, Floats] = {}
-    n, rounds, seats = batch.votes.shape
+    _, rounds, seats = batch.votes.shape
     right = (batch.votes == batch.label[:, None, None]).sum(axis=2)
     for r in range(rounds):
         cast = (batch.votes[:, r] != MISSING).any(axis=1)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from d3stats.bridges.inspect import read_inspect_log, write_debate_log
+from d3stats.bridges.inspect.votes import vote_of
 from d3stats.log import examine
 from d3stats.log.importers.answers import canonical_number
 from d3stats.log.schema import Item, Turn, Verdict
@@ -171,3 +172,32 @@ def test_importing_the_bridge_loads_nothing_of_inspect() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("value", "answer", "reading", "vote"),
+    [
+        ("C", "$18.00", "accepted", ("18", None)),
+        ("I", "18", "accepted", (None, "contradiction")),
+        ("I", "18", "answer", ("18", None)),
+        (1, "eighteen", "accepted", ("18", None)),
+        (0.5, "17", "accepted", ("17", None)),
+        (float("nan"), "17", "accepted", (None, "no_grade")),
+        (float("nan"), "17", "answer", ("17", None)),
+        ("C", "  ", "accepted", (None, "no_answer")),
+        ("P", None, "grade", ("partial", None)),
+        ("N", None, "grade", (None, "no_grade")),
+        ({"a": 1}, "17", "grade", (None, "no_grade")),
+    ],
+)
+def test_a_score_is_a_vote_or_a_reason_never_a_guess(
+    value: Any, answer: str | None, reading: Any, vote: tuple[str | None, str | None]
+) -> None:
+    scorer = pytest.importorskip("inspect_ai.scorer", reason="INSPECT BRIDGE NOT CHECKED: no inspect_ai")
+    assert vote_of(scorer.Score(value=value, answer=answer), reading=reading, label="18") == vote
+
+
+def test_the_scorers_own_reason_is_kept() -> None:
+    scorer = pytest.importorskip("inspect_ai.scorer", reason="INSPECT BRIDGE NOT CHECKED: no inspect_ai")
+    score = scorer.Score(value=float("nan"), answer=None, reason="grader_refused")
+    assert vote_of(score, label="18") == (None, "grader_refused")

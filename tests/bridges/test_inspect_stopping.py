@@ -13,15 +13,17 @@ from d3stats.log.schema import Verdict
 from d3stats.stopping import (
     SPRT,
     AdaptiveConsistency,
+    BudgetedStopping,
     FixedRounds,
     KSStability,
     Supermajority,
+    TokenBudget,
     Unanimity,
 )
 from d3stats.trajectories import Trajectories
 
-SINGLE_VOTES = [SPRT(0.7, alpha=0.2, beta=0.2), AdaptiveConsistency(0.9), FixedRounds(4), SPRT(0.6)]
-PANELS = [Unanimity(), Supermajority(0.6), Unanimity() | FixedRounds(2)]
+SINGLE_VOTES = [SPRT(0.7, alpha=0.2, beta=0.2), AdaptiveConsistency(0.9), FixedRounds(4)]
+PANELS = [Supermajority(0.6), Unanimity() | FixedRounds(2)]
 
 
 def epochs_run(log: Any) -> list[int]:
@@ -128,6 +130,12 @@ def test_a_rule_that_cannot_serve_is_refused_before_anything_runs() -> None:
         InspectStopping(KSStability())  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="rule must be a stopping rule; got 'unanimity'"):
         InspectStopping("unanimity")  # type: ignore[arg-type]
+    with pytest.raises(
+        ValueError, match=r"rule must decide by votes alone; got budgeted:3\.0: scores must be"
+    ):
+        InspectStopping(BudgetedStopping(3.0))
+    with pytest.raises(ValueError, match=r"rule must decide by votes alone; .* which counts tokens"):
+        InspectStopping(Unanimity() | TokenBudget(100))
     with pytest.raises(ValueError, match="panel must be >= 1"):
         InspectStopping(Unanimity(), panel=0)
     with pytest.raises(ValueError, match="wait must be >= 0"):

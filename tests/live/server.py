@@ -227,6 +227,8 @@ def fill(schema: dict[str, Any], rng: random.Random) -> Any:
         return fill(rng.choice(schema["anyOf"]), rng)
     if "enum" in schema:
         return rng.choice(schema["enum"])
+    if kind == "null":
+        return None
     if kind == "object":
         return {name: fill(part, rng) for name, part in schema["properties"].items()}
     if kind == "array":

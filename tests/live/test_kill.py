@@ -127,7 +127,13 @@ def kill_and_resume(remote: Remote, tmp_path: Path, kills: int, n: int, seed: in
     """Kill a run at random points, resume it each time, and hold what is left to what must be."""
     items, log = items_file(tmp_path, n), tmp_path / "log.jsonl"
     budget = ("--budget-tokens", "100000000")
-    for module in ("openai", "openai.resources.chat", "pandas", "d3stats.protocols.run", "d3stats.log.reference"):
+    for module in (
+        "openai",
+        "openai.resources.chat",
+        "pandas",
+        "d3stats.protocols.run",
+        "d3stats.log.reference",
+    ):
         importlib.import_module(module)  # once here, so that forks need not
     rng = random.Random(seed)
     repeated = 0

@@ -20,7 +20,10 @@ def pairs(n: int, *, labelled: bool = True) -> list[DebateItem]:
     """Return n items with two candidates."""
     return [
         DebateItem(
-            f"q{i}", f"question {i}?", (f"answer {i}", f"another {i}"), label="AB"[i % 2] if labelled else None
+            f"q{i}",
+            f"question {i}?",
+            (f"answer {i}", f"another {i}"),
+            label="AB"[i % 2] if labelled else None,
         )
         for i in range(n)
     ]
@@ -97,7 +100,9 @@ class Chancy:
     def imagine(self, request: Request, size: Size, /) -> Reply:
         read = 20 + sum(len(message.text) for message in request.seen) // 4
         if size == "longest":
-            return Reply("x" * request.slot.longest, tokens_in=4 * read, tokens_out=2 * request.slot.words + 20)
+            return Reply(
+                "x" * request.slot.longest, tokens_in=4 * read, tokens_out=2 * request.slot.words + 20
+            )
         return Reply("x" * 5 * request.slot.words, tokens_in=read, tokens_out=request.slot.words)
 
 

@@ -40,8 +40,7 @@ def test_a_batch_rule_stops_a_run_where_it_stops_the_finished_log(text: str, tmp
     debate(STABILITY, pairs(24), Chancy(failing=0.1, pause=0.001), log, rule=rule, concurrency=5)
     got = {v["debate"]: (v["round"], v["stop_reason"]) for v in of_type(log, "verdict")}
     wanted = zip(expected.rounds.tolist(), expected.reasons.tolist(), strict=True)
-    names = full.debate if hasattr(full, "debate") else [f"q{i}" for i in range(24)]
-    assert got == dict(zip(names, wanted, strict=True))
+    assert got == dict(zip(full.debates, wanted, strict=True))
     assert len(set(got.values())) > 1 or "ks" in next(iter(got.values()))[1]
     assert defects(log) == []
 
@@ -53,7 +52,9 @@ def test_with_a_batch_rule_all_debates_play_a_round_before_any_plays_the_next(tm
         rounds.append(request.round)
 
     agent = Chancy(pause=0.001, before=before)
-    debate(STABILITY, pairs(9), agent, tmp_path / "log.jsonl", rule=from_text("ks:0,camp=largest"), concurrency=3)
+    debate(
+        STABILITY, pairs(9), agent, tmp_path / "log.jsonl", rule=from_text("ks:0,camp=largest"), concurrency=3
+    )
     assert rounds == sorted(rounds)
     assert agent.most_at_once == 3
 
@@ -106,12 +107,14 @@ def test_a_batch_in_free_words_is_followed_too(tmp_path: Path) -> None:
 
 
 ONE_OF_EACH = {
-    "ladder": "ladder:4-3-2-1",
+    "ladder": "ladder:3-3-2-1",
+    "supermajority": "supermajority:0.7",
     "sprt": "sprt:0.8",
     "declaration": "declaration:1,undecided=b",
     "score_declaration": "score_declaration:1,at_least=14",
     "look_ahead": "look_ahead:2,p=0.6,cost=0.02",
     "token_budget": "token_budget:150",
+    "gap_posterior": "gap_posterior:0.6,width=0.2",
     "budgeted": "budgeted:2.5,budget=120,max_rounds=4",
 }
 
@@ -152,7 +155,9 @@ def test_a_rule_looks_at_what_it_says_it_reads_and_at_nothing_else(rule: Rule) -
         rounds, others = played(rng, 6), played(rng, 6)
         before = rule.run(rounds)
         for part in changed:
-            given = [replace(one, **{part: getattr(two, part)}) for one, two in zip(rounds, others, strict=True)]
+            given = [
+                replace(one, **{part: getattr(two, part)}) for one, two in zip(rounds, others, strict=True)
+            ]
             changed[part] |= rule.run(given) != before
     found = {part for part, moved in changed.items() if moved}
     assert found <= rule.reads
@@ -162,7 +167,11 @@ def test_a_rule_looks_at_what_it_says_it_reads_and_at_nothing_else(rule: Rule) -
 
 
 def test_a_combination_reads_what_its_parts_read() -> None:
-    assert from_text("(unanimity & d3_paper).after(2) | token_budget:100").reads == {"votes", "scores", "tokens"}
+    assert from_text("(unanimity & d3_paper).after(2) | token_budget:100").reads == {
+        "votes",
+        "scores",
+        "tokens",
+    }
     assert from_text("fixed:2").reads == frozenset()
     assert from_text("ks:0.05").reads == {"votes", "labels"}
     assert from_text("ks:0.05,camp=first,carry=unanimity").reads == {"votes"}

@@ -46,7 +46,14 @@ def test_no_budget_is_exceeded_however_the_calls_fall(seed: int, tmp_path: Path)
     log, budget = tmp_path / "log.jsonl", 30_000 + 7_919 * seed
     agent = Chancy(failing=0.4, pause=0.002)
     report = debate(
-        SAMRE, pairs(8), agent, log, seed=seed, budget_tokens=budget, concurrency=1 + seed % 6, rule=from_text("fixed:4")
+        SAMRE,
+        pairs(8),
+        agent,
+        log,
+        seed=seed,
+        budget_tokens=budget,
+        concurrency=1 + seed % 6,
+        rule=from_text("fixed:4"),
     )
     assert agent.tokens == report.charged <= budget
     assert len(of_type(log, "item")) == len(of_type(log, "verdict")) == report.closed
@@ -63,7 +70,13 @@ def test_a_budget_in_dollars_holds(tmp_path: Path) -> None:
 
 def test_both_budgets_hold_together(tmp_path: Path) -> None:
     report = debate(
-        SAMRE, pairs(20), Chancy(0.3), tmp_path / "log.jsonl", max_usd=0.2, budget_tokens=70_000, prices=PRICES
+        SAMRE,
+        pairs(20),
+        Chancy(0.3),
+        tmp_path / "log.jsonl",
+        max_usd=0.2,
+        budget_tokens=70_000,
+        prices=PRICES,
     )
     assert report.charged <= 70_000
     assert report.dollars is not None

@@ -408,6 +408,13 @@ def test_a_failed_judge_gives_no_scores_in_that_round_and_no_evidence_of_stabili
     assert outcome.detail["judge A"] == pytest.approx(241)
 
 
+def test_averages_are_over_the_rounds_that_were_scored() -> None:
+    outcome = plays(SamreAdvocates(), pair("A"), court([(80, 70), None, (60, 70), (70, 60)], TIED)).outcome
+    assert (outcome.round, outcome.detail["rounds scored"]) == (4, 3)
+    assert (outcome.detail["judge A"], outcome.detail["judge B"]) == pytest.approx((70, 200 / 3))
+    assert outcome.decision == "A"
+
+
 def test_the_final_score_breaks_no_tie_when_it_is_missing() -> None:
     judged = [(80, 70), (80, 70), None]
     protocol = Samre(tie_break="final")

@@ -37,7 +37,11 @@ def test_a_run_of_typical_replies_costs_what_was_forecast(rounds: int, tmp_path:
     report = debate(SAMRE, pairs(7), agent, tmp_path / "log.jsonl", rule=FixedRounds(rounds), orders="both")
     look = {1: found.shortest, 3: found.full}[rounds]
     assert found.debates == 14
-    assert (look.calls, look.tokens_in, look.tokens_out) == (report.calls, report.tokens_in, report.tokens_out)
+    assert (look.calls, look.tokens_in, look.tokens_out) == (
+        report.calls,
+        report.tokens_in,
+        report.tokens_out,
+    )
 
 
 def test_the_bound_is_what_the_longest_replies_cost(tmp_path: Path) -> None:
@@ -69,7 +73,9 @@ def test_a_long_list_is_scaled_up_from_some_of_it() -> None:
     agent = Chancy()
     found = forecast(SAMRE, pairs(300), agent, measure=10)
     assert (found.debates, found.measured) == (300, 10)
-    assert found.full.tokens == pytest.approx(forecast(SAMRE, pairs(300), agent, measure=300).full.tokens, rel=0.02)
+    assert found.full.tokens == pytest.approx(
+        forecast(SAMRE, pairs(300), agent, measure=300).full.tokens, rel=0.02
+    )
     assert agent.calls == 0
 
 

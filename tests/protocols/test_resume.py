@@ -100,7 +100,9 @@ def test_a_kill_between_a_turn_and_the_journal_repeats_nothing(tmp_path: Path) -
     assert report.charged == sum(turn["tokens_in"] + turn["tokens_out"] for turn in of_type(log, "turn"))
 
 
-def test_a_debate_that_was_closing_for_want_of_budget_keeps_closing_under_a_larger_one(tmp_path: Path) -> None:
+def test_a_debate_that_was_closing_for_want_of_budget_keeps_closing_under_a_larger_one(
+    tmp_path: Path,
+) -> None:
     log = tmp_path / "log.jsonl"
     debate(SAMRE, pairs(3), Chancy(), log, budget_tokens=20_000, rule=from_text("fixed:5"), concurrency=1)
     stopped = [v for v in of_type(log, "verdict") if v["stop_reason"] == "budget"]
@@ -124,10 +126,15 @@ def test_a_debate_that_was_closing_for_want_of_budget_keeps_closing_under_a_larg
         ({"seed": 1}, "seed must be as in the run"),
         ({"orders": "both"}, "orders must be as in the run"),
         ({"repeats": 2}, "repeats must be as in the run"),
-        ({"items": [DebateItem(f"q{i}", "Other?", ("x", "y"), label="A") for i in range(3)]}, "of debate 'q0'"),
+        (
+            {"items": [DebateItem(f"q{i}", "Other?", ("x", "y"), label="A") for i in range(3)]},
+            "of debate 'q0'",
+        ),
     ],
 )
-def test_what_changes_the_meaning_must_not_change(changed: dict[str, object], said: str, tmp_path: Path) -> None:
+def test_what_changes_the_meaning_must_not_change(
+    changed: dict[str, object], said: str, tmp_path: Path
+) -> None:
     log, agent = tmp_path / "log.jsonl", Chancy()
     debate(SAMRE, pairs(3), Chancy(), log)
     before = log.read_bytes()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import tracemalloc
 from pathlib import Path
 
 import pytest
 from chancy import Chancy, as_set, defects, lines, of_type, pairs, turns
 
-from d3stats.agents.request import Refused, Reply, Request
+from d3stats.agents.request import More, Refused, Reply, Request, always
 from d3stats.protocols.catalogue import protocol_from_text, protocols
 from d3stats.protocols.items import DebateItem
 from d3stats.protocols.placement import placements
@@ -84,7 +86,9 @@ def test_both_orders_are_two_debates_of_one_question(tmp_path: Path) -> None:
 
 def test_questions_without_candidates_are_debated_too(tmp_path: Path) -> None:
     items = [DebateItem(f"q{i}", f"What is {i} + 1?", label=str(i + 1)) for i in range(4)]
-    report = debate(protocol_from_text("stability"), items, Chancy(), tmp_path / "log.jsonl", rule=FixedRounds(2))
+    report = debate(
+        protocol_from_text("stability"), items, Chancy(), tmp_path / "log.jsonl", rule=FixedRounds(2)
+    )
     assert report.stops == {"fixed_rounds": 4}
 
 
@@ -129,7 +133,11 @@ def test_what_cannot_be_is_refused_before_anything_is_asked(
 def test_a_rule_on_scores_needs_a_protocol_that_scores(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="must score every round"):
         debate(
-            protocol_from_text("stability"), pairs(2), Chancy(), tmp_path / "log.jsonl", rule=from_text("d3_paper")
+            protocol_from_text("stability"),
+            pairs(2),
+            Chancy(),
+            tmp_path / "log.jsonl",
+            rule=from_text("d3_paper"),
         )
 
 
@@ -174,7 +182,9 @@ def test_a_call_that_alone_reaches_nobody_is_a_missing_vote(tmp_path: Path) -> N
     log = tmp_path / "log.jsonl"
     agent = Chancy(
         pause=0.002,
-        before=lambda number, request: NOBODY if request.agent == "juror 1" and request.case.debate == "q1" else None,
+        before=lambda number, request: (
+            NOBODY if request.agent == "juror 1" and request.case.debate == "q1" else None
+        ),
     )
     report = debate(SAMRE, pairs(6), agent, log, concurrency=4, rule=FixedRounds(1))
     assert report.closed == 6
@@ -203,6 +213,33 @@ def test_a_halt_ends_the_calls_in_flight_records_them_and_begins_no_other(tmp_pa
     whole = debate(SAMRE, pairs(9), agent, log)
     assert (whole.closed, whole.repeated) == (9, 0)
     assert max(agent.asked.values()) == 1
+
+
+class Forgetful(Chancy):
+    """Keeps no list of what it was asked."""
+
+    async def act(self, request: Request, /, more: More = always) -> Reply:
+        reply = await super().act(request, more)
+        self.asked.clear()
+        return reply
+
+
+def test_memory_does_not_grow_with_the_number_of_debates(tmp_path: Path) -> None:
+    short = protocol_from_text("samre:jurors=1,max_rounds=1")
+
+    def peak(n: int) -> int:
+        items = pairs(n)
+        gc.collect()
+        tracemalloc.start()
+        debate(short, items, Forgetful(), tmp_path / f"{n}.jsonl")
+        highest = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return highest
+
+    peak(10)
+    few, many = peak(40), peak(240)
+    # Of a debate only its name and place stay; its turns do not.
+    assert (many - few) / 200 < 1200
 
 
 def test_the_report_adds_up_to_the_log(tmp_path: Path) -> None:

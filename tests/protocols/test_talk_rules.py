@@ -7,7 +7,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 import pytest
-from golden import FAILED, Played, Script, plays
+from golden import FAILED, Played, Script, ScriptedAgent, plays
 
 from d3stats.agents.request import Case, Reply, Request
 from d3stats.log.doctor import examine
@@ -16,6 +16,8 @@ from d3stats.log.write import LogWriter
 from d3stats.protocols.agentverse import AgentVerse
 from d3stats.protocols.chateval import ChatEval
 from d3stats.protocols.eot import EoT
+from d3stats.protocols.forecast import forecast
+from d3stats.protocols.items import DebateItem
 from d3stats.protocols.multi_persona import MultiPersona
 from d3stats.protocols.past import as_turn
 from d3stats.protocols.peer_discussion import PeerDiscussion
@@ -264,3 +266,27 @@ def test_a_mark_is_a_score_of_its_own_and_a_missing_one_is_missing() -> None:
     played = plays(AgentVerse(), case, script)
     assert [latest.scores for latest in rounds_seen(played)] == [(None,), (1.0,)]
     assert ScoreDeclaration().run(rounds_seen(played)) == (2, "score_declaration")
+
+
+CALLS = {
+    "chateval:max_rounds=4": 12,
+    "chateval:max_rounds=4,communication=simultaneous_with_summarizer": 16,
+    "stability:max_rounds=4,panel=5,camp=none": 20,
+    "multi_persona:max_rounds=4": 12,
+    "eot:max_rounds=4": 12,
+    "agentverse:max_rounds=4": 21,
+    "peer_rank:reviewers=3": 6,
+    "peer_discussion:max_rounds=4": 8,
+}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=str)
+@pytest.mark.parametrize("answers", [("A", "B"), ("A", "B", "tie")], ids=len)
+def test_the_forecast_of_all_rounds_has_every_call_that_there_can_be(
+    protocol: DebateProtocol, answers: tuple[str, ...]
+) -> None:
+    item = DebateItem("q", "Which?", ("Two.", "Three."), answers)
+    looked = forecast(protocol, [item], ScriptedAgent())
+    assert (looked.full.calls, looked.bound.calls) == (CALLS[str(protocol)], CALLS[str(protocol)])
+    calls = [len(plays(protocol, case_of(n), chance(n), FullDepth()).requests) for n in range(DEBATES)]
+    assert max(calls) <= looked.bound.calls

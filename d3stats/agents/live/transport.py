@@ -1,6 +1,8 @@
 """One call over the wire: what came back, or why nothing did. The only file that imports ``openai``.
 
-Errors of the client are turned into values here and go no further: they hold the request with its headers.
+The client of ``openai`` says where a call goes and with which headers (key, organisation, project) and owns the
+connections; the call itself goes straight to them, because its layers in between cost as much time as the rest.
+Errors are turned into values here and go no further: they hold the request with its headers.
 """
 
 from __future__ import annotations
@@ -106,7 +108,9 @@ class Transport:
     def __init__(self, base_url: str, key_env: str, timeout: float) -> None:
         self.base_url, self.key_env, self.timeout = base_url, key_env, timeout
         self._client: AsyncOpenAI | None = None
-        self._raw: Any = None
+        self._http: Any = None
+        self._headers: dict[str, str] = {}
+        self._limits: Any = None
 
     async def open(self) -> None:
         """Make the client; opens no connection."""
@@ -115,17 +119,18 @@ class Transport:
             import openai
         except ImportError:
             raise Refused("a live agent needs openai >= 3; got none (pip install 'd3stats[live]')") from None
-        self._raw = httpx2.Response
+        limits = httpx2.Timeout(self.timeout, connect=min(self.timeout, 10.0), pool=None)
+        self._http = openai.DefaultAsyncHttpxClient(timeout=limits)
         self._client = openai.AsyncOpenAI(
-            api_key=self._key() or "none",
-            base_url=self.base_url,
-            max_retries=0,
-            timeout=httpx2.Timeout(self.timeout, connect=min(self.timeout, 10.0), pool=None),
+            api_key=self._key() or "none", base_url=self.base_url, max_retries=0, http_client=self._http
         )
+        given = {**self._client.default_headers, **self._client.auth_headers}
+        self._headers = {name: value for name, value in given.items() if isinstance(value, str)}
+        self._limits = limits.as_dict()
 
     async def close(self) -> None:
         """Close all connections."""
-        client, self._client = self._client, None
+        client, self._client, self._headers = self._client, None, {}
         if client is not None:
             await client.close()
 
@@ -158,59 +163,55 @@ class Transport:
         return [str(entry["id"]) for entry in listed or [] if isinstance(entry, dict) and "id" in entry]
 
     async def _call(self, method: str, path: str, body: dict[str, Any] | None, trace: str) -> Any:
-        import openai
+        import httpx2
 
-        client = self._client
-        if client is None:
+        if self._client is None:
             raise RuntimeError("a live agent must be entered (async with agent) before it is asked")
-        headers = {"X-Client-Request-Id": trace} if trace else {}
         error: Exception
         try:
             # In all, not between two bytes: a server that trickles would hold a debate for ever.
             async with asyncio.timeout(self.timeout):
-                if method == "GET":
-                    response = await client.get(path, cast_to=self._raw)
-                else:
-                    response = await client.post(
-                        path, cast_to=self._raw, body=body, options={"headers": headers}
+                response = await self._http.send(
+                    httpx2.Request(
+                        method,
+                        f"{self._client.base_url}{path}",
+                        headers={**self._headers, "X-Client-Request-Id": trace} if trace else self._headers,
+                        content=None if body is None else json.dumps(body).encode(),
+                        extensions={"timeout": self._limits},
                     )
+                )
+            if response.status_code >= 300:
+                return self._status(response)
             return json.loads(response.content)
-        except (openai.APIError, TimeoutError, ValueError, RecursionError) as caught:
+        except (httpx2.HTTPError, TimeoutError, ValueError, RecursionError) as caught:
             error = caught
         # Outside of the handler: nothing that is raised later carries the client's error along.
         return self._failed(error)
 
     def _failed(self, error: Exception) -> Failed:
-        import openai
+        import httpx2
 
-        cause = type(error.__cause__).__name__
-        if isinstance(error, openai.APIStatusError):
-            return self._status(error)
-        if isinstance(error, (openai.APITimeoutError, TimeoutError)):
-            return Failed(
-                "timeout", "none" if cause in ("ConnectTimeout", "PoolTimeout") else "unknown", True
-            )
-        if isinstance(error, openai.APIError):
-            cost: Cost = "none" if cause in ("ConnectError", "UnsupportedProtocol") else "unknown"
-            return Failed("connection", cost, True, cause)
+        kind = type(error).__name__
+        if isinstance(error, (httpx2.TimeoutException, TimeoutError)):
+            return Failed("timeout", "none" if kind in ("ConnectTimeout", "PoolTimeout") else "unknown", True)
+        if isinstance(error, httpx2.HTTPError):
+            cost: Cost = "none" if kind in ("ConnectError", "UnsupportedProtocol") else "unknown"
+            return Failed("connection", cost, True, kind)
         return Failed("server_error", "unknown", True, "the body is no JSON")
 
-    def _status(self, error: Any) -> Failed:
-        status: int = error.status_code
-        words = self.clean(str(error.message))
-        wait = seconds_asked({name.lower(): value for name, value in error.response.headers.items()})
-        if status == 429 and error.code == "insufficient_quota":
+    def _status(self, response: Any) -> Failed:
+        status: int = response.status_code
+        code, words = _told(response.content)
+        words = self.clean(words)
+        wait = seconds_asked({name.lower(): value for name, value in response.headers.items()})
+        if status == 429 and code == "insufficient_quota":
             return Failed("refused", "none", False, words, None, 402)
         if status in (408, 409, 429) or status >= 500:
             kind = {408: "timeout", 429: "rate_limited"}.get(status, "server_error")
             return Failed(kind, "none", True, words, wait, status)
         if status in (401, 402, 403, 404):
             return Failed("refused", "none", False, words, None, status)
-        kind = (
-            "refused_content"
-            if error.code in ("content_filter", "content_policy_violation")
-            else "bad_request"
-        )
+        kind = "refused_content" if code in ("content_filter", "content_policy_violation") else "bad_request"
         return Failed(kind, "none", False, words, None, status)
 
     def clean(self, words: str) -> str:
@@ -222,6 +223,20 @@ class Transport:
         key = self._key()
         # What is shorter is no key but a placeholder, and may be a word of the text.
         return words if key is None or len(key) < SECRET else words.replace(key, "[not shown]")
+
+
+def _told(body: bytes) -> tuple[str | None, str]:
+    """Return the code and the words of a refusal, in whichever of the usual forms they come."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return None, body[:1000].decode("utf-8", errors="replace")
+    error = value.get("error", value) if isinstance(value, dict) else value
+    if not isinstance(error, dict):
+        return None, str(error)
+    words = next((error[name] for name in ("message", "detail", "error") if error.get(name)), error)
+    code = error.get("code")
+    return (code if isinstance(code, str) else None), words if isinstance(words, str) else json.dumps(words)
 
 
 def _got(value: Any) -> Got | Failed:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from d3stats._check import choice, integer, number
 from d3stats.bridges.inspect.votes import Canonical, chosen_scorer, vote_of
-from d3stats.stopping import Round, Rule, StoppingRule
+from d3stats.stopping import Round, Rule, StoppingRule, TokenBudget
 from d3stats.trajectories import MISSING
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ class InspectStopping:
         self.rule, self.scorer, self.votes, self.canonical = rule, scorer, votes, canonical
         self.panel = integer("panel", panel, minimum=1)
         self.wait = number("wait", wait, minimum=0)
+        _probe(rule, self.panel)
         self._running = False
         self._samples: dict[str | int, _Votes] = {}
         self._scorer = ""
@@ -213,6 +214,16 @@ class _Votes:
         decision = self._state.update(Round(last // self.panel, codes, self.panel, texts=texts))
         if decision.stop:
             self.after, self.reason = last, decision.reason
+
+
+def _probe(rule: Rule, panel: int) -> None:
+    """Let a rule that needs more than votes say so now, not in the middle of a paid run."""
+    if any(isinstance(part, TokenBudget) for part in rule.parts()):
+        raise ValueError(f"rule must decide by votes alone; got {rule}, which counts tokens")
+    try:
+        rule.start().update(Round(1, (0,) * panel, panel, texts=("",) * panel))
+    except ValueError as error:
+        raise ValueError(f"rule must decide by votes alone; got {rule}: {error}") from None
 
 
 def _id(sample: Sample) -> str | int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -32,7 +32,11 @@ Epochs = Literal["votes", "debates"]
 EPOCHS = ("votes", "debates")
 ROLE = "panelist"
 _UNREAD = {"messages", "events", "store", "attachments", "timelines"}
-"""Parts of a sample that nothing here looks at; leaving them out saves most of the reading."""
+"""Parts of a sample that nothing here looks at."""
+_SMALL = 100_000
+"""Packed bytes per sample up to which reading everything is quicker than leaving parts out."""
+_BLOCK = 64
+"""Samples that are in memory at a time."""
 
 
 def read_inspect_log(
@@ -52,7 +56,7 @@ def read_inspect_log(
     Parameters
     ----------
     path : path
-        An Inspect log, ``.eval`` or ``.json``. Read only; of an ``.eval`` file one sample is in memory at a time.
+        An Inspect log, ``.eval`` or ``.json``. Read only; of an ``.eval`` file 64 samples are in memory at a time.
     epochs : {"votes", "debates"}
         "votes": a sample is one debate and each of its epochs one vote. "debates": every epoch is a debate of one
         vote, and the sample is the question that they share.
@@ -229,11 +233,10 @@ def _open(path: Path) -> tuple[EvalLog, Iterable[EvalSample]]:
     if not path.exists():
         raise FileNotFoundError(f"path must exist; got path={str(path)!r}")
     try:
-        header = reading.read_eval_log(str(path), header_only=True)
-        if path.suffix == ".eval" and header.eval.dataset.sample_ids is not None:
-            return header, reading.read_eval_log_samples(
-                str(path), all_samples_required=False, exclude_fields=_UNREAD
-            )
+        if path.suffix == ".eval" and hasattr(reading, "read_eval_log_samples_by_id"):
+            header = reading.read_eval_log(str(path), header_only=True)
+            runs = sorted(reading.read_eval_log_sample_summaries(str(path)), key=_order(header))
+            return header, _in_blocks(reading, path, runs)
         whole = reading.read_eval_log(str(path))
     except Exception as error:
         # Whatever the reader stumbles over (zip, JSON, schema), the user gets one line.
@@ -241,6 +244,17 @@ def _open(path: Path) -> tuple[EvalLog, Iterable[EvalSample]]:
             f"path must be an Inspect log; got path={str(path)!r}, {type(error).__name__}"
         ) from error
     return whole, sorted(whole.samples or [], key=_order(whole))
+
+
+def _in_blocks(reading: Any, path: Path, runs: Sequence[Any]) -> Iterator[EvalSample]:
+    """Yield samples as listed; one at a time would read the file's table of contents for each."""
+    small = path.stat().st_size <= _SMALL * len(runs)
+    for start in range(0, len(runs), _BLOCK):
+        yield from reading.read_eval_log_samples_by_id(
+            str(path),
+            [(run.id, run.epoch) for run in runs[start : start + _BLOCK]],
+            exclude_fields=None if small else _UNREAD,
+        )
 
 
 def _order(log: EvalLog) -> Any:

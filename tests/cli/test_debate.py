@@ -1,0 +1,95 @@
+"""``d3stats debate`` as a user runs it, with synthetic agents; live ones are in tests/live."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from d3stats.cli import app
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(app, ["debate", *words])
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> str:
+    path = tmp_path / "world.toml"
+    path.write_text('name = "courtroom"\n')
+    return str(path)
+
+
+def test_a_world_is_debated_and_the_log_goes_through_the_other_commands(world: str, tmp_path: Path) -> None:
+    log = str(tmp_path / "log.jsonl")
+    done = run("--synthetic", world, "--limit", "12", "-o", log)
+    assert done.exit_code == 0, done.output
+    shown = " ".join(done.stdout.split())
+    assert "forecast: 12 debates, samre, stopped by budgeted" in shown
+    assert "No budget: nothing limits what is spent." in shown
+    assert "debates closed 12 of 12" in shown
+    assert "Next: d3stats doctor" in shown
+    assert CliRunner().invoke(app, ["doctor", log]).exit_code == 0
+    assert CliRunner().invoke(app, ["replay", log, "-r", "fixed:1", "--n-boot", "50"]).exit_code == 0
+
+
+def test_the_same_command_again_plays_nothing_again(world: str, tmp_path: Path) -> None:
+    words = ("--synthetic", world, "--limit", "5", "-o", str(tmp_path / "log.jsonl"), "--json")
+    first, again = (json.loads(run(*words).stdout)["run"] for _ in range(2))
+    assert (first["new"], again["new"], again["closed"]) == (5, 0, 5)
+    assert again["charged"] == first["charged"]
+
+
+def test_a_dry_run_shows_the_forecast_and_writes_nothing(world: str, tmp_path: Path) -> None:
+    done = run("--synthetic", world, "--limit", "5", "--dry-run", "--json")
+    forecast = json.loads(done.stdout)["forecast"]
+    assert forecast["debates"] == 5
+    assert forecast["shortest"]["calls"] < forecast["full"]["calls"] == forecast["bound"]["calls"]
+    assert [path.name for path in tmp_path.iterdir()] == ["world.toml"]
+
+
+def test_a_budget_is_shown_and_what_it_left_out_is_said(world: str, tmp_path: Path) -> None:
+    words = ("--synthetic", world, "--limit", "30", "-o", str(tmp_path / "log.jsonl"))
+    done = run(*words, "--budget-tokens", "60000")
+    shown = " ".join(done.stdout.split())
+    assert done.exit_code == 0, done.output
+    assert "Budget: 60,000 tokens." in shown
+    assert "the same command with a larger one goes on" in shown
+    assert "debates closed 30 of 30" in " ".join(run(*words, "--budget-tokens", "99000000").stdout.split())
+
+
+def test_a_rule_for_a_batch_is_followed(world: str, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    protocol = "samre:jurors=5,poll=every_round"
+    words = ("--synthetic", world, "--limit", "20", "--protocol", protocol, "-o", str(log), "--json")
+    done = run(*words, "--stop", "ks:0.9,patience=1,camp=largest")
+    assert json.loads(done.stdout)["run"]["stops"] == {"ks_stable": 20}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("items.jsonl",), "-o must say where"),
+        (("-o", "{}/log.jsonl", "--model", "m"), "ITEMS must be given"),
+        (("nothing.jsonl", "-o", "{}/log.jsonl"), "--model must name"),
+        (("nothing.jsonl", "--model", "m", "-o", "{}/log.jsonl"), "nothing.jsonl"),
+        (("--synthetic", "{}/world.toml", "-o", "{}/log.txt"), "log must end in .jsonl"),
+        (("--synthetic", "{}/world.toml", "-o", "{}/no/log.jsonl"), "folder that exists"),
+        (("--synthetic", "{}/world.toml", "-o", "{}/log.jsonl", "--stop", "bogus"), "bogus"),
+        (("--synthetic", "{}/world.toml", "-o", "{}/log.jsonl", "--orders", "odd"), "orders must be one of"),
+        (("--synthetic", "{}/world.toml", "-o", "{}/log.jsonl", "--budget-tokens", "9"), "must be at least"),
+        (("x.jsonl", "--synthetic", "{}/world.toml", "-o", "{}/log.jsonl"), "ITEMS must not be given"),
+        (("x.jsonl", "--model", "m", "-o", "{}/log.jsonl", "--base-url", "nowhere"), "base_url must begin"),
+    ],
+)
+def test_what_a_user_can_mend_is_one_line(
+    words: tuple[str, ...], said: str, world: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run(*(word.format(tmp_path) for word in words))
+    assert done.exit_code == 1
+    assert said in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "Traceback" not in done.output
