@@ -108,15 +108,17 @@ def draw_protocol_frontier() -> Figure:
     """
     folder = HERE.parent / "simulations" / "protocol_comparison"
     table = pd.read_csv(folder / "frontier.csv")
-    worlds = ["a fifth hidden", "half hidden, arguments mislead little"]
+    worlds = {"a fifth hidden": "2,000", "half hidden, arguments mislead little": "250"}
     fig, axes = plt.subplots(len(worlds), 1, figsize=(TWO_COLUMNS, 7.6), layout="constrained", sharex=True)
     money = ["cost", "cost_low", "cost_high"]
-    for ax, world in zip(axes, worlds, strict=True):
+    for ax, (world, items) in zip(axes, worlds.items(), strict=True):
         rows = table[table["world"] == world]
         rows = rows.assign(label=rows["protocol"], **{name: 1000 * rows[name] for name in money})
-        ax.set_title(world)
+        rows = rows.assign(level=0.95, kind="cluster intervals")
+        ax.set_title(f"{world} ({items} items)")
         plot_protocol_frontier(rows, cost_label="dollars per 1,000 debates, made-up prices", ax=ax)
         ax.set_ylabel("right verdicts, share of all debates")
+    axes[0].set_xlabel("")
     return fig
 
 

@@ -1,4 +1,4 @@
 """Other people's debate and evaluation tools, met half way: read their logs, lend them a stopping rule.
 
-Who may live here: one file per tool, each with its own extra; nothing else imports them.
+Who may live here: one file or folder per tool, each with its own extra; nothing else imports them.
 """

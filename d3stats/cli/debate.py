@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from d3stats.cli._debate_tables import forecast_json, show_forecast, show_report
 from d3stats.cli.options import Json, Seed
-from d3stats.cli.output import print_json, print_notes, print_table
+from d3stats.cli.output import print_json
 
 if TYPE_CHECKING:
     from d3stats.agents.request import Agent
-    from d3stats.protocols.forecast import Forecast
     from d3stats.protocols.items import DebateItem
     from d3stats.protocols.report import RunReport
 
@@ -120,10 +120,10 @@ def debate(
     placing: dict[str, Any] = {"orders": orders, "repeats": repeats, "seed": seed}
     outlook = forecast(played, chosen, agents, prices=table, **placing)
     if not as_json:
-        _show_forecast(outlook, str(played), str(rule or played.rule()), budget_tokens, max_usd)
+        show_forecast(outlook, str(played), str(rule or played.rule()), budget_tokens, max_usd)
     if dry_run or out is None:
         if as_json:
-            print_json({"forecast": _forecast_json(outlook)})
+            print_json({"forecast": forecast_json(outlook)})
         return
     job = _Job(
         agents=agents,
@@ -147,9 +147,9 @@ def debate(
         )
         raise typer.Exit(130)
     if as_json:
-        print_json({"forecast": _forecast_json(outlook), "run": report.to_dict()})
+        print_json({"forecast": forecast_json(outlook), "run": report.to_dict()})
     else:
-        _show_report(report)
+        show_report(report)
 
 
 @dataclass
@@ -266,84 +266,3 @@ def _of_world(path: Path, source: str | None, limit: int | None, seed: int) -> t
     made = synthetic_items(world, SYNTHETIC_ITEMS if limit is None else limit, seed)
     items = [DebateItem(one.question, one.text, one.candidates, one.answers, one.label) for one in made]
     return synthetic_agent(world, seed), items
-
-
-def _show_forecast(
-    outlook: Forecast, protocol: str, rule: str, budget_tokens: int | None, max_usd: float | None
-) -> None:
-    looks = [
-        ("typical, stopped after round 1", outlook.shortest),
-        ("typical, never stopped", outlook.full),
-        ("longest, never stopped", outlook.bound),
-    ]
-    print_table(
-        f"forecast: {outlook.debates} debates, {protocol}, stopped by {rule}",
-        ["case", "rounds", "calls", "tokens in", "tokens out", "tokens", "per debate", "dollars"],
-        [
-            [
-                case,
-                str(look.rounds),
-                f"{look.calls:,}",
-                f"{look.tokens_in:,}",
-                f"{look.tokens_out:,}",
-                f"{look.tokens:,}",
-                f"{look.tokens / outlook.debates:,.0f}",
-                _dollars(look.dollars),
-            ]
-            for case, look in looks
-        ],
-    )
-    notes = ["'longest' bounds one attempt a call; attempts after failures come on top, within the budget."]
-    if outlook.measured < outlook.debates:
-        notes.append(f"Scaled up from {outlook.measured} debates, spread evenly over the items.")
-    limits = [
-        text
-        for text in (
-            budget_tokens is not None and f"{budget_tokens:,} tokens",
-            max_usd is not None and f"{max_usd:g} dollars",
-        )
-        if text
-    ]
-    notes.append(f"Budget: {' and '.join(limits)}." if limits else "No budget: nothing limits what is spent.")
-    print_notes(notes)
-
-
-def _forecast_json(outlook: Forecast) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return asdict(outlook)
-
-
-def _show_report(report: RunReport) -> None:
-    def counted(counts: Any) -> str:
-        return ", ".join(f"{count} {name}" for name, count in counts.most_common()) or "none"
-
-    rows = [
-        ["debates closed", f"{report.closed} of {report.planned}"],
-        ["of these, in this run", str(report.new)],
-        ["stops", counted(report.stops)],
-        ["calls", f"{report.calls:,}"],
-        ["tokens in, out", f"{report.tokens_in:,}, {report.tokens_out:,}"],
-        ["tokens charged to the budget", f"{report.charged:,}"],
-        ["dollars", _dollars(report.dollars)],
-        ["turns with something missing", counted(report.missing)],
-        ["calls repeated after a kill", str(report.repeated)],
-        ["seconds", f"{report.seconds:.1f}"],
-    ]
-    print_table(str(report.log), ["", ""], rows)
-    notes = []
-    if report.not_begun or report.unfinished:
-        notes.append(
-            f"{len(report.not_begun)} debates were not begun and {report.unfinished} not ended, because the budget "
-            "is used up: the same command with a larger one goes on."
-        )
-    if report.overdrawn:
-        notes.append(
-            f"{report.overdrawn} calls cost more than their bound: the server counts tokens otherwise than by bytes."
-        )
-    notes.append(f"Next: d3stats doctor {report.log}; d3stats show {report.log}; d3stats replay {report.log}")
-    print_notes(notes)
-
-
-def _dollars(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.4f}"

@@ -6,7 +6,8 @@ and agent. Rows are sorted by debate, round and agent, so that a debate lies in 
 columns shrink to almost nothing in their dictionaries (zstd). Text columns are strings, ``answers`` and
 ``scores`` are JSON text, ``round`` and ``stop_round`` are INT32, tokens INT64, ``correct`` INT8, ``closed``
 (whether there is a verdict) BOOLEAN. Columns are those of :data:`d3stats.log.reference.TABLE_COLUMNS`, without
-the ones that the log's coding does not have. Texts of questions and turns are not carried over.
+the ones that the log's coding does not have. Texts of questions, candidates and turns are not
+carried over.
 """
 
 from __future__ import annotations

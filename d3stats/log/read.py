@@ -33,13 +33,14 @@ class DebateLog:
     Attributes
     ----------
     items : DataFrame
-        One row per debate: ``debate, question, cluster, label, answers, log, protocol``; ``answers`` is a tuple
-        of str or None, the others are str or None.
+        One row per debate: ``debate, question, cluster, label, answers, log, protocol, first``; ``answers`` is a
+        tuple of str or None, the others are str or None.
     turns : DataFrame
-        One row per turn: ``debate, round, agent, role, vote, scores, tokens_in, tokens_out, model``. A vote is
-        None when there was none to be read; scores are a dict (side, criterion, raw points) or None; tokens are
-        Int64. With ``coding="correctness"`` there is ``correct`` (Int64: 0, 1, missing) in place of ``vote``.
-        A table that recorded only total tokens has ``tokens`` in place of ``tokens_in, tokens_out``.
+        One row per turn: ``debate, round, agent, role, vote, scores, tokens_in, tokens_out, tokens_source,
+        model, error``. A vote is None when there was none to be read; scores are a dict (side, criterion, raw
+        points) or None; tokens are Int64. With ``coding="correctness"`` there is ``correct`` (Int64: 0, 1,
+        missing) in place of ``vote``. A table that recorded only total tokens has ``tokens`` in place of
+        ``tokens_in, tokens_out``.
     verdicts : DataFrame
         One row per closed debate: ``debate, decision, round, stop_reason``.
     problems : tuple of Problem
@@ -87,13 +88,14 @@ def read_log(*paths: str | Path, strict: bool = True) -> DebateLog:
     The format is known by the name: ``.jsonl`` and ``.ndjson`` (also with ``.gz``) hold records as
     :class:`d3stats.log.write.LogWriter` writes them; ``.csv`` (also with ``.gz``) and ``.parquet`` hold one row
     per turn with the columns ``debate, round, agent`` and ``vote, label`` or ``correct``, and optionally
-    ``question, cluster, log, protocol, answers`` (JSON), ``role, scores`` (JSON), ``tokens`` or
-    ``tokens_in, tokens_out``, ``model``, and ``closed, decision, stop_round, stop_reason``. A row without round
-    and agent is a debate without turns. An empty cell is missing. A debate's question is the debate itself when
-    it is not given. Rounds of a table in which a round 0 occurs are shifted by one, all rows of that file; this
-    is noted, not a problem.
+    ``question, cluster, log, protocol, answers`` (JSON), ``first``, ``role, scores`` (JSON), ``tokens`` or
+    ``tokens_in, tokens_out``, ``tokens_source, model, error``, and ``closed, decision, stop_round,
+    stop_reason``. A row without round and agent is a debate without turns. An empty cell is missing. A debate's
+    question is the debate itself when it is not given. Rounds of a table in which a round 0 occurs are shifted
+    by one, all rows of that file; this is noted, not a problem.
 
-    The same debate may be opened in several files if its items are alike. Texts are not read.
+    The same debate may be opened in several files if its items are alike. Texts and candidates are not read; see
+    :func:`d3stats.log.records.iter_records`.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ class AgentVerse(DebateProtocol):
     Examples
     --------
     >>> str(AgentVerse().rule()), AgentVerse(critics=2).critics
-    ('score_declaration', 2)
+    ('score_declaration:0', 2)
     """
 
     max_rounds: int = 3

@@ -64,7 +64,7 @@ class MultiPersona(DebateProtocol):
     Examples
     --------
     >>> str(MultiPersona().rule()), MultiPersona().max_rounds
-    ('declaration', 3)
+    ('declaration:-1', 3)
     """
 
     max_rounds: int = 3

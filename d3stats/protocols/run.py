@@ -10,36 +10,29 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from d3stats._check import integer
-from d3stats.agents.request import Agent, Reply, Request
-from d3stats.protocols.ahead import Cast, Key, ahead, check_rule
-from d3stats.protocols.batch import Lockstep
-from d3stats.protocols.budget import FREE, Bank, Cost, Purse, Tariff
-from d3stats.protocols.calls import Calls, Halted
-from d3stats.protocols.engine import drive
+from d3stats.agents.request import Agent
+from d3stats.protocols.ahead import Cast, ahead, check_rule
+from d3stats.protocols.budget import Bank, Tariff
+from d3stats.protocols.calls import Calls
 from d3stats.protocols.items import DebateItem
 from d3stats.protocols.journal import Journal, journal_path
-from d3stats.protocols.past import Past, as_reply
+from d3stats.protocols.past import Past
 from d3stats.protocols.placement import Orders, Planned, placements
-from d3stats.protocols.play import Outcome, RoundOver
 from d3stats.protocols.protocol import DebateProtocol
 from d3stats.protocols.report import Observer, RunReport
-from d3stats.protocols.rules import RuleBook
+from d3stats.protocols.stage import Asked, Stage
 from d3stats.simulate.tokens import PriceTable
-from d3stats.stopping import Decision, Rule, StoppingRule, StopReason
+from d3stats.stopping import StoppingRule
 
 if TYPE_CHECKING:
-    from d3stats.log.schema import Turn, Verdict
-    from d3stats.log.write import LogWriter
+    pass
 
 __all__ = ["debate", "run_debates"]
-
-BUDGET = "budget"
-"""The reason of a debate that was stopped because its next round did not fit the budget."""
 
 
 async def run_debates(
@@ -147,28 +140,35 @@ class _Run:
         prices: PriceTable | None,
         name: str | None,
     ) -> None:
-        self.protocol, self.rule = protocol, protocol.rule() if rule is None else rule
+        rule = protocol.rule() if rule is None else rule
         self.log = Path(log)
-        self.name = self.log.stem if name is None else name
         self.cast, self.tariff = Cast(agents), Tariff(prices)
         self.planned = tuple(placements(items, orders, seed, repeats, self.cast.models))
         self.budget = (budget_tokens, max_usd)
         _check_plan(self.planned, protocol, self.log)
         check_rule(
             protocol,
-            self.rule,
+            rule,
             self.planned[0].case,
             self.cast,
             any(debate.item.label is not None for debate in self.planned),
         )
-        roles = self._roles()
+        roles = self._roles(protocol)
         if max_usd is not None:
             self.tariff.require({self.cast.model(role): None for role in roles}, "a budget in dollars")
         self.priced = prices is not None
-        self.batched = not isinstance(self.rule, Rule)
+        self.asked = Asked(
+            protocol,
+            rule,
+            self.planned,
+            self.cast,
+            self.log,
+            self.log.stem if name is None else name,
+            max_usd,
+        )
         self.settings = {
             "protocol": str(protocol),
-            "rule": str(self.rule),
+            "rule": str(rule),
             "orders": orders,
             "seed": seed,
             "repeats": repeats,
@@ -182,10 +182,8 @@ class _Run:
         }
         Bank(*self.budget)  # its limits are checked before a file is touched
 
-    def _roles(self) -> list[str]:
-        calls = ahead(
-            self.protocol, self.planned[0].case, self.cast, "typical", continued=self.protocol.max_rounds
-        )
+    def _roles(self, protocol: DebateProtocol) -> list[str]:
+        calls = ahead(protocol, self.planned[0].case, self.cast, "typical", continued=protocol.max_rounds)
         return sorted({moment.request.role for moment in calls if moment.request is not None})
 
     async def play(
@@ -198,255 +196,40 @@ class _Run:
             raise ValueError(
                 f"log must be new or lie beside its journal {journal_path(self.log).name}; got {self.log} without it"
             )
-        with Journal(self.log, self.settings | {"concurrency": concurrency}) as journal:
-            with LogWriter(self.log, source="d3stats debate", repair=True) as writer:
-                table = {debate.debate: debate for debate in self.planned}
-                past = Past.read(
-                    self.log, journal, table, self.cast, self.tariff, self.protocol.name, self.batched
-                )
-                bank = Bank(*self.budget, spent=past.spent)
-                report = _first_report(self.log, table, past)
-                calls = Calls(
-                    self.cast,
-                    self.tariff,
-                    bank,
-                    journal,
-                    writer,
-                    report,
-                    concurrency,
-                    halt,
-                    observer,
-                    self.priced,
-                )
-                stage = _Stage(self, past, bank, calls, report, writer, journal)
-                stage.check_budget()
-                try:
-                    await stage.play(concurrency)
-                finally:
-                    report.seconds = time.monotonic() - began
-                    calls.tell()
-                if calls.fatal is not None:
-                    raise calls.fatal
-        return report
-
-
-class _Stage:
-    """Where the debates of one run are played."""
-
-    def __init__(
-        self,
-        run: _Run,
-        past: Past,
-        bank: Bank,
-        calls: Calls,
-        report: RunReport,
-        writer: LogWriter,
-        journal: Journal,
-    ) -> None:
-        self.run, self.past, self.bank, self.calls = run, past, bank, calls
-        self.report, self.writer, self.journal = report, writer, journal
-        self.lockstep = Lockstep(run.rule, run.planned, bank) if run.batched else None
-        self.left_out: list[str] = []
-
-    def check_budget(self) -> None:
-        """Refuse a budget that is below every debate; one that earlier runs have used up is no mistake."""
-        if not self.bank.limited or self.past.calls:
-            return
-        least: Cost | None = None
-        for planned in self._open():
-            need = self._need(planned)
-            if self.bank.fits(need):
-                return
-            if least is None or (need.tokens, need.pico) < (least.tokens, least.pico):
-                least = need
-        if least is None:
-            return
-        if self.bank.tokens is not None and least.tokens > self.bank.tokens:
-            asked, got = f"budget_tokens must be at least {least.tokens}", f"budget_tokens={self.bank.tokens}"
-        else:
-            asked, got = f"max_usd must be at least {least.dollars:.6f}", f"max_usd={self.run.budget[1]}"
-        raise ValueError(f"{asked} for one debate to begin and end, whatever is said in it; got {got}")
-
-    def _open(self) -> Iterator[Planned]:
-        return (planned for planned in self.run.planned if planned.debate not in self.past.closed)
-
-    def _need(self, planned: Planned) -> Cost:
-        turns = self.past.turns.get(planned.debate, {})
-        last = max((number for number, _ in turns), default=1)
-        return self._ahead(planned, {key: as_reply(turn) for key, turn in turns.items()}, last - 1)
-
-    def _ahead(self, planned: Planned, said: Mapping[Key, Reply], continued: int) -> Cost:
-        """The most that the rounds up to the one after `continued`, and the end after it, can cost."""
-        if not self.bank.limited:
-            return FREE
-        need = FREE
-        for moment in ahead(
-            self.run.protocol, planned.case, self.run.cast, "longest", said=said, continued=continued
+        settings = self.settings | {"concurrency": concurrency}
+        with (
+            Journal(self.log, settings) as journal,
+            LogWriter(self.log, source="d3stats debate", repair=True) as writer,
         ):
-            if moment.request is not None and moment.reply is not None:
-                need += self.calls.price(moment.request, moment.reply)
-        return need
-
-    async def play(self, concurrency: int) -> None:
-        """Play all debates that are not closed; with a batch rule the closed ones too, from their record."""
-        planned = self.run.planned if self.lockstep is not None else self._open()
-        queue = iter(list(enumerate(planned)) if self.lockstep is not None else ((0, one) for one in planned))
-        workers = len(self.run.planned) if self.lockstep is not None else concurrency
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(workers):
-                    group.create_task(self._work(queue))
-        except* Exception as group_error:
-            raise group_error.exceptions[0] from None
-        self.left_out += [planned.debate for _, planned in queue]
-        self.report.not_begun = tuple(self.left_out)
-        if self.calls.halted:
-            self.report.stopped = "interrupted"
-        elif self.left_out or self.report.unfinished:
-            self.report.stopped = BUDGET
-
-    async def _work(self, queue: Iterator[tuple[int, Planned]]) -> None:
-        for row, planned in queue:
-            self.bank.resume()
-            purse = Purse(self.bank)
+            table = {debate.debate: debate for debate in self.planned}
+            asked = self.asked
+            past = Past.read(
+                self.log, journal, table, self.cast, self.tariff, asked.protocol.name, asked.batched
+            )
+            bank = Bank(*self.budget, spent=past.spent)
+            report = _first_report(self.log, table, past)
+            calls = Calls(
+                self.cast,
+                self.tariff,
+                bank,
+                journal,
+                writer,
+                report,
+                concurrency,
+                halt,
+                observer,
+                self.priced,
+            )
+            stage = Stage(asked, past, bank, calls, report, writer, journal)
+            stage.check_budget()
             try:
-                await self._one(row, planned, purse)
-            except Halted:
-                self._leave_open(planned)
+                await stage.play(concurrency)
             finally:
-                purse.close()
-                if self.lockstep is not None:
-                    self.lockstep.leave(row)
-                self.bank.pause()
-            if self.calls.halted:
-                return
-
-    def _leave_open(self, planned: Planned) -> None:
-        if planned.debate in self.past.items:
-            self.report.unfinished += 1
-        else:
-            self.left_out.append(planned.debate)
-
-    async def _one(self, row: int, planned: Planned, purse: Purse) -> None:
-        past, report = self.past, self.report
-        verdict = past.closed.get(planned.debate)
-        begun = planned.debate in past.items
-        if verdict is None:
-            if self.calls.halted:
-                raise Halted
-            if not await purse.fill(self._need(planned), running=begun) or self.calls.halted:
-                raise Halted
-            if not begun:
-                item = planned.item.item(
-                    planned.debate, planned.first, log=self.run.name, protocol=self.run.protocol.name
-                )
-                self.writer.write(item)
-                past.items[planned.debate] = item
-            report.playing += 1
-        turns = past.turns.pop(planned.debate, {})
-        seat = _Seat(self, row, planned, purse, turns, verdict)
-        try:
-            outcome = await drive(self.run.protocol.play(planned.case), seat.answer, seat.settle)
-        finally:
-            report.playing -= verdict is None
-        if verdict is None:
-            self._close(planned, outcome)
-
-    def _close(self, planned: Planned, outcome: Outcome) -> None:
-        from d3stats.log.schema import Verdict
-
-        self.writer.write(
-            Verdict(
-                debate=planned.debate,
-                decision=outcome.decision,
-                round=outcome.round,
-                stop_reason=outcome.reason,
-            )
-        )
-        self.past.items.pop(planned.debate, None)
-        self.report.closed += 1
-        self.report.new += 1
-        self.report.stops[outcome.reason] += 1
-        self.calls.tell()
-
-
-class _Seat:
-    """One debate: answers from its record or from its agents, and says when it stops."""
-
-    def __init__(
-        self,
-        stage: _Stage,
-        row: int,
-        planned: Planned,
-        purse: Purse,
-        turns: Mapping[Key, Turn],
-        verdict: Verdict | None,
-    ) -> None:
-        self.stage, self.row, self.planned, self.purse, self.verdict = stage, row, planned, purse, verdict
-        self.said: dict[Key, Reply] = {key: as_reply(turn) for key, turn in turns.items()}
-        self.recorded = frozenset(turns)
-        self.last = max((number for number, _ in turns), default=0)
-        self.book: RuleBook | None = None
-        if stage.lockstep is None:
-            self.book = RuleBook(planned.case, stage.run.rule, stage.run.protocol.max_rounds)
-
-    async def answer(self, request: Request) -> Reply:
-        key = (request.round, request.agent)
-        if key in self.recorded:
-            return self.said[key]
-        if self.verdict is not None:
-            raise ValueError(
-                f"a closed debate must have all its turns; got none of {request.agent!r} in round "
-                f"{request.round} of {self.planned.debate!r} in {self.stage.run.log}"
-            )
-        reply = await self.stage.calls.make(request, self.purse)
-        self.said[key] = reply
-        return reply
-
-    async def settle(self, step: RoundOver, since: Sequence[tuple[Request, Reply]]) -> Decision:
-        decision = await self._decision(step, since)
-        if any((request.round, request.agent) not in self.recorded for request, _ in since):
-            self.stage.report.rounds += 1
-        if step.ends is not None or self.verdict is not None:
-            return decision
-        earlier = self.stage.past.stops.get(self.planned.debate)
-        if earlier is not None and earlier[0] == step.number:
-            return Decision(stop=True, reason=earlier[1])
-        if step.number < self.last:
-            return Decision(stop=False)  # it went on, as its record says
-        if decision.stop:
-            if self.stage.lockstep is not None:
-                self._note(step.number, str(decision.reason))
-            return decision
-        return await self._afford(step.number)
-
-    async def _decision(self, step: RoundOver, since: Sequence[tuple[Request, Reply]]) -> Decision:
-        if self.book is not None:
-            return self.book.decide(step, since)
-        assert self.stage.lockstep is not None
-        decision = await self.stage.lockstep.arrive(self.row, step, since)
-        if step.ends is not None:
-            return Decision(stop=True, reason=step.ends)
-        if self.verdict is not None:
-            # Decided in an earlier run; it is here so that the batch is whole.
-            over = step.number >= (self.verdict.round or 0)
-            return Decision(stop=over, reason=self.verdict.stop_reason if over else None)
-        if decision.stop or step.number < self.stage.run.protocol.max_rounds:
-            return decision
-        return Decision(stop=True, reason=str(StopReason.EXHAUSTED))
-
-    async def _afford(self, played: int) -> Decision:
-        """Go on if the next round and the end fit the budget."""
-        stage = self.stage
-        need = stage._ahead(self.planned, self.said, played)
-        if await self.purse.fill(need, running=True):
-            return Decision(stop=False)
-        self._note(played, BUDGET)
-        return Decision(stop=True, reason=BUDGET)
-
-    def _note(self, number: int, reason: str) -> None:
-        """Write down a stop that no rule would repeat by itself when the debate is played again."""
-        self.stage.journal.write({"stopped": self.planned.debate, "round": number, "reason": reason})
+                report.seconds = time.monotonic() - began
+                calls.tell()
+            if calls.fatal is not None:
+                raise calls.fatal
+        return report
 
 
 def _check_plan(planned: Sequence[Planned], protocol: DebateProtocol, log: Path) -> None:

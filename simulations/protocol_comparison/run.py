@@ -147,19 +147,18 @@ def study(config: Config, *, workers: int | None = None, keep: Path | None = Non
     return {
         "measures": pd.concat(measures, ignore_index=True),
         "frontier": pd.concat(frontiers, ignore_index=True),
-        "ablation": ablation(config, workers=workers, keep=keep),
+        **{name: cells(config, name, workers=workers, keep=keep) for name in ("ablation", "batch_rules")},
     }
 
 
-def ablation(config: Config, *, workers: int = 1, keep: Path | None = None) -> pd.DataFrame:
-    """Return SAMRE with one juror or five, alike or each with its own eyes, on the items of the first world."""
-    settings, played = config["ablation"], {}
+def cells(config: Config, name: str, *, workers: int = 1, keep: Path | None = None) -> pd.DataFrame:
+    """Return the measures of a few protocols, each in its own variety of the first world, on the same items."""
+    settings = config[name]
+    played: dict[str, pd.DataFrame] = {}
     for cell in settings["cells"]:
-        world = world_of(config["worlds"][0]) | {"diversity": cell["diversity"]}
-        protocols = [{"label": cell["label"], "protocol": f"samre:jurors={cell['jurors']}"}]
-        played |= _kept(
-            keep, f"ablation {cell['label']}", world, protocols, settings["items"], config["seed"], workers
-        )
+        world = world_of(config["worlds"][0]) | cell.get("world", {})
+        kept_as = f"{name} {cell['label']}"
+        played |= _kept(keep, kept_as, world, [cell], settings["items"], config["seed"], workers)
     return measured(played, config, settings["baseline"]).assign(items=settings["items"])
 
 
@@ -211,6 +210,7 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
         "across worlds": across,
         "frontiers": best,
         "ablation": _wide(tables["ablation"], None),
+        "batch rules": _wide(tables["batch_rules"], None),
     }
 
 

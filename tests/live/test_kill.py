@@ -115,7 +115,7 @@ def wait_for_calls(remote: Remote, process: subprocess.Popen[str] | Forked, call
 
 def records(log: Path, kind: str) -> list[dict[str, Any]]:
     """Return the whole records of a kind; a torn last line is none."""
-    whole = [line for line in log.read_bytes().split(b"\n")[:-1]] if log.exists() else []
+    whole = log.read_bytes().split(b"\n")[:-1] if log.exists() else []
     return [record for record in map(json.loads, whole) if record["type"] == kind]
 
 

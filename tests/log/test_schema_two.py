@@ -142,7 +142,7 @@ def test_a_table_may_have_the_new_columns_but_a_row_without_a_turn_has_no_error(
 
 def test_two_items_of_a_debate_that_differ_in_who_was_first_are_a_conflict(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "log.jsonl", [item(first="A"), item(first="B"), turn()])
-    with pytest.raises(LogError, match="conflicting item: .*got first='B'"):
+    with pytest.raises(LogError, match=r"conflicting item: .*got first='B'"):
         read_log(path)
 
 

@@ -77,7 +77,8 @@ class Chancy:
         if special is not None:
             return special
         most = self.imagine(request, "longest")
-        assert most.tokens_in is not None and most.tokens_out is not None
+        assert most.tokens_in is not None
+        assert most.tokens_out is not None
         sent, said = rng.randint(1, most.tokens_in), rng.randint(1, most.tokens_out)
         if rng.random() < self.failing:
             if not more(most.tokens_in + most.tokens_out) or rng.random() < 0.5:

@@ -151,12 +151,12 @@ class Transport:
 
     async def chat(self, body: dict[str, Any], trace: str) -> Got | Failed:
         """Make one attempt at a chat call; never raises for what a server or a network does."""
-        given = await self._call("POST", "/chat/completions", body, trace)
+        given = await self._call("POST", "chat/completions", body, trace)
         return given if isinstance(given, Failed) else _got(given)
 
     async def models(self) -> list[str] | Failed:
         """Return the names of the models that the server lists; none where it has no such list."""
-        given = await self._call("GET", "/models", None, "")
+        given = await self._call("GET", "models", None, "")
         if isinstance(given, Failed):
             return given
         listed = given.get("data") if isinstance(given, dict) else None

@@ -1,22 +1,17 @@
-"""What synthetic agents share: named streams of random numbers, what their texts say, the shape of an agent."""
+"""What synthetic agents share: the shape of an agent and of an item, and how both are had from a world."""
 
 from __future__ import annotations
 
-import hashlib
 import re
-import struct
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache, singledispatch
-from statistics import NormalDist
-from types import MappingProxyType
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
-
-import numpy as np
+from functools import singledispatch
+from typing import Any, ClassVar, Generic, TypeVar
 
 from d3stats._check import integer
 from d3stats.agents.request import Agent, Case, Message, More, Refused, Reply, Request, Size, always
+from d3stats.agents.synthetic.streams import LARGEST_NORMAL, Stream, Streams
+from d3stats.agents.synthetic.texts import Told, tell, told
 from d3stats.worlds import World
 
 __all__ = [
@@ -34,118 +29,6 @@ __all__ = [
 ]
 
 W = TypeVar("W", bound=World)
-
-_EIGHT = struct.Struct("<8Q")
-_STEP = 2.0**-52
-_normal = NormalDist().inv_cdf
-
-LARGEST_NORMAL = _normal(1 - 2.0**-53)
-"""No stream gives a normal variable beyond this, 8.2: what makes the longest message finite."""
-
-
-class Stream:
-    """Random numbers that depend on a name alone: blake2b in counter mode.
-
-    Examples
-    --------
-    >>> a, b = Streams(7).of("d1", "vote", "juror 1", 2), Streams(7).of("d1", "vote", "juror 1", 2)
-    >>> a.uniform() == b.uniform(), 0 < a.uniform() < 1
-    (True, True)
-    """
-
-    __slots__ = ("_block", "_hash", "_left")
-
-    def __init__(self, named: hashlib.blake2b) -> None:
-        self._hash, self._block, self._left = named, 0, list[float]()
-
-    def uniform(self) -> float:
-        """Return one number strictly between 0 and 1."""
-        if not self._left:
-            block = self._hash.copy()
-            block.update(self._block.to_bytes(8, "little"))
-            self._block += 1
-            self._left = [((x >> 12) + 0.5) * _STEP for x in _EIGHT.unpack(block.digest())]
-        return self._left.pop()
-
-    def normal(self) -> float:
-        """Return one standard normal number."""
-        return _normal(self.uniform())
-
-    def normals(self, n: int) -> list[float]:
-        """Return n standard normal numbers."""
-        return [_normal(self.uniform()) for _ in range(n)]
-
-    def rounded(self, value: float) -> int:
-        """Round up or down at random, so that the mean is kept."""
-        return int(value + self.uniform())
-
-
-class Streams:
-    """The streams of a seed; a stream is opened by its name, so no order of calls can matter.
-
-    Parameters
-    ----------
-    seed : int
-        At least 0.
-    """
-
-    def __init__(self, seed: int = 0) -> None:
-        self.seed = integer("seed", seed, minimum=0)
-        self._hash = hashlib.blake2b(str(self.seed).encode(), person=b"d3stats")
-
-    def of(self, *names: str | int) -> Stream:
-        """Open the stream of this name."""
-        named = self._hash.copy()
-        named.update(repr(names).encode("utf-8", "surrogatepass"))
-        return Stream(named)
-
-    def generator(self, *names: str | int) -> np.random.Generator:
-        """Open the same kind of stream as a numpy generator, for the simulators' own code; ten times slower."""
-        named = self._hash.copy()
-        named.update(repr(("numpy", *names)).encode("utf-8", "surrogatepass"))
-        words = np.frombuffer(named.digest(), dtype=np.uint32)
-        return np.random.Generator(np.random.PCG64(np.random.SeedSequence(words.tolist())))
-
-
-class Told(NamedTuple):
-    """What an agent reads out of a message: numbers by name, and how many words others have to read."""
-
-    facts: Mapping[str, float]
-    words: float
-
-
-def tell(words: float, **facts: float) -> str:
-    """Write a message.
-
-    Examples
-    --------
-    >>> tell(71.25, strength=1.5, heard=2)
-    'strength 1.5; heard 2; 71.25 words'
-    """
-    return "; ".join([*(f"{name} {value:.17g}" for name, value in facts.items()), f"{words:.17g} words"])
-
-
-_NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
-_TOLD = re.compile(rf"(?:[a-z]+ {_NUMBER}; )*{_NUMBER} words")
-
-
-@lru_cache(maxsize=4096)
-def told(text: str) -> Told:
-    """Read a message; a text that no synthetic agent wrote has words and says nothing.
-
-    Examples
-    --------
-    >>> told("strength 1.5; heard 2; 71.25 words").facts["strength"]
-    1.5
-    >>> told("It depends, really.")
-    Told(facts=mappingproxy({}), words=3.0)
-    """
-    if not _TOLD.fullmatch(text):
-        return Told(MappingProxyType({}), float(len(text.split())))
-    *facts, words = text.split("; ")
-    pairs = (fact.split(" ") for fact in facts)
-    return Told(MappingProxyType({name: float(value) for name, value in pairs}), float(words.split(" ")[0]))
-
 
 _SEAT = re.compile(r"(\d+)$")
 

@@ -25,9 +25,9 @@ from d3stats.agents.synthetic.base import (
     tell,
     told,
 )
+from d3stats.agents.synthetic.hearing import SILENCE, Heard, heard_by_round, joined
 from d3stats.simulate._court_tokens import TOKENS_PER_WORD, case_words
 from d3stats.simulate.courtroom import (
-    aggregate,
     argued,
     draw_items,
     gain,
@@ -83,56 +83,6 @@ def court_item(world: Courtroom, streams: Streams, question: str) -> CourtItem:
         label="AB"[int(drawn.label[0])],
         words=float(case_words(world, drawn.log_length_ratio)[0]),
     )
-
-
-class Heard(NamedTuple):
-    """What a round's defences come to: strength and rounds of feedback built on, for A and for B."""
-
-    strength: tuple[float, float]
-    feedback: tuple[float, float]
-
-
-SILENCE = Heard((0.0, 0.0), (0.0, 0.0))
-"""Nobody argued: the answers stand as they are, and no more of the gap shows than before any feedback."""
-
-
-def heard_by_round(seen: Sequence[Message], sides: Sequence[str], temperature: float) -> dict[int, Heard]:
-    """Return what the defences in these messages come to, by round.
-
-    Where a side's defences were aggregated, the joint one counts; otherwise several become one by the softmax of
-    the world. A side that said nothing has strength 0; it builds on as much feedback as the other.
-    """
-    single: dict[int, dict[str, list[tuple[float, float]]]] = {}
-    joint: dict[int, dict[str, tuple[float, float]]] = {}
-    for message in seen:
-        if message.side is None:
-            continue
-        facts = told(message.text).facts
-        if "joint" in facts:
-            joint.setdefault(message.round, {})[message.side] = facts["joint"], facts.get("heard", 0.0)
-        elif "strength" in facts:
-            defence = facts["strength"], facts.get("heard", 0.0)
-            single.setdefault(message.round, {}).setdefault(message.side, []).append(defence)
-    for number, by_side in single.items():
-        of_round = joint.setdefault(number, {})
-        for side, defences in by_side.items():
-            of_round.setdefault(side, _joined(defences, temperature))
-    return {number: _both(by_side.get(sides[0]), by_side.get(sides[1])) for number, by_side in joint.items()}
-
-
-def _joined(defences: Sequence[tuple[float, float]], temperature: float) -> tuple[float, float]:
-    if len(defences) == 1:
-        return defences[0]
-    strength = float(aggregate(np.array([x for x, _ in defences]), temperature))
-    return strength, max(heard for _, heard in defences)
-
-
-def _both(a: tuple[float, float] | None, b: tuple[float, float] | None) -> Heard:
-    if a is None:
-        a = (0.0, b[1] if b else 0.0)
-    if b is None:
-        b = (0.0, a[1])
-    return Heard((a[0], b[0]), (a[1], b[1]))
 
 
 class CourtAgent(SyntheticAgent[Courtroom]):
@@ -229,7 +179,7 @@ class CourtAgent(SyntheticAgent[Courtroom]):
             for m in request.seen
             if "strength" in (facts := told(m.text).facts)
         ]
-        strength, heard = _joined(own, self.world.temperature) if own else (0.0, 0.0)
+        strength, heard = joined(own, self.world.temperature) if own else (0.0, 0.0)
         words = self._long(self.world.aggregate_words, stream)
         return self._done(request, stream, tell(words, joint=strength, heard=heard), words)
 

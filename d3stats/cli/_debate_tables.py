@@ -1,0 +1,98 @@
+"""What ``d3stats debate`` prints: the forecast before a run, the report after it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from d3stats.cli.output import print_notes, print_table
+
+if TYPE_CHECKING:
+    from d3stats.protocols.forecast import Forecast
+    from d3stats.protocols.report import RunReport
+
+__all__ = ["forecast_json", "show_forecast", "show_report"]
+
+
+def show_forecast(
+    outlook: Forecast, protocol: str, rule: str, budget_tokens: int | None, max_usd: float | None
+) -> None:
+    """Print what a run will cost, and the limits that it has."""
+    looks = [
+        ("typical, stopped after round 1", outlook.shortest),
+        ("typical, never stopped", outlook.full),
+        ("longest, never stopped", outlook.bound),
+    ]
+    print_table(
+        f"forecast: {outlook.debates} debates, {protocol}, stopped by {rule}",
+        ["case", "rounds", "calls", "tokens in", "tokens out", "tokens", "per debate", "dollars"],
+        [
+            [
+                case,
+                str(look.rounds),
+                f"{look.calls:,}",
+                f"{look.tokens_in:,}",
+                f"{look.tokens_out:,}",
+                f"{look.tokens:,}",
+                f"{look.tokens / outlook.debates:,.0f}",
+                _dollars(look.dollars),
+            ]
+            for case, look in looks
+        ],
+    )
+    notes = ["'longest' bounds one attempt a call; attempts after failures come on top, within the budget."]
+    if outlook.measured < outlook.debates:
+        notes.append(f"Scaled up from {outlook.measured} debates, spread evenly over the items.")
+    limits = [
+        text
+        for text in (
+            budget_tokens is not None and f"{budget_tokens:,} tokens",
+            max_usd is not None and f"{max_usd:g} dollars",
+        )
+        if text
+    ]
+    notes.append(f"Budget: {' and '.join(limits)}." if limits else "No budget: nothing limits what is spent.")
+    print_notes(notes)
+
+
+def forecast_json(outlook: Forecast) -> dict[str, Any]:
+    """Return the forecast as JSON-ready values."""
+    from dataclasses import asdict
+
+    return asdict(outlook)
+
+
+def show_report(report: RunReport) -> None:
+    """Print what a run has done, and the next commands."""
+
+    def counted(counts: Any) -> str:
+        return ", ".join(f"{count} {name}" for name, count in counts.most_common()) or "none"
+
+    rows = [
+        ["debates closed", f"{report.closed} of {report.planned}"],
+        ["of these, in this run", str(report.new)],
+        ["stops", counted(report.stops)],
+        ["calls", f"{report.calls:,}"],
+        ["tokens in, out", f"{report.tokens_in:,}, {report.tokens_out:,}"],
+        ["tokens charged to the budget", f"{report.charged:,}"],
+        ["dollars", _dollars(report.dollars)],
+        ["turns with something missing", counted(report.missing)],
+        ["calls repeated after a kill", str(report.repeated)],
+        ["seconds", f"{report.seconds:.1f}"],
+    ]
+    print_table(str(report.log), ["", ""], rows)
+    notes = []
+    if report.not_begun or report.unfinished:
+        notes.append(
+            f"{len(report.not_begun)} debates were not begun and {report.unfinished} not ended, because the budget "
+            "is used up: the same command with a larger one goes on."
+        )
+    if report.overdrawn:
+        notes.append(
+            f"{report.overdrawn} calls cost more than their bound: the server counts tokens otherwise than by bytes."
+        )
+    notes.append(f"Next: d3stats doctor {report.log}; d3stats show {report.log}; d3stats replay {report.log}")
+    print_notes(notes)
+
+
+def _dollars(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.4f}"
