@@ -9,7 +9,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from d3stats import datasets, inference, planning, plotting, simulate, stopping, theory, worlds
+    from d3stats import (
+        agents,
+        datasets,
+        debates,
+        inference,
+        planning,
+        plotting,
+        protocols,
+        simulate,
+        stopping,
+        theory,
+        worlds,
+    )
     from d3stats.counts import ConfusionCounts, Counts, RoundCounts, TransitionCounts
     from d3stats.inference.agreement import agreement
     from d3stats.inference.bias import position_bias
@@ -98,7 +110,19 @@ _HOMES = {
 }
 """Where each public name lives."""
 
-_ROOMS = ("datasets", "inference", "planning", "plotting", "simulate", "stopping", "theory", "worlds")
+_ROOMS = (
+    "agents",
+    "datasets",
+    "debates",
+    "inference",
+    "planning",
+    "plotting",
+    "protocols",
+    "simulate",
+    "stopping",
+    "theory",
+    "worlds",
+)
 """The rooms that are public as a whole; ``d3stats.simulate`` is the room, and its function lies inside."""
 
 __all__ = [
@@ -118,12 +142,14 @@ __all__ = [
     "TransitionCounts",
     "Unanimity",
     "__version__",
+    "agents",
     "agreement",
     "calibrate",
     "cohen_kappa",
     "compare",
     "count_log",
     "datasets",
+    "debates",
     "describe_rounds",
     "evaluate",
     "fit_beta_binomial",
@@ -142,6 +168,7 @@ __all__ = [
     "plotting",
     "position_bias",
     "prediction_powered_mean",
+    "protocols",
     "read_log",
     "read_study",
     "replay",

@@ -110,7 +110,7 @@ base_url = f"http://127.0.0.1:{server.server_port}/v1"
 # %%
 import pandas as pd
 
-from d3stats.protocols.items import read_items
+from d3stats.debates.items import read_items
 
 rows = []
 for i, (question, said) in enumerate(right.items()):
@@ -129,7 +129,7 @@ items[0]
 
 # %%
 from d3stats.agents.live import LiveAgent
-from d3stats.protocols.forecast import forecast
+from d3stats.debates.forecast import forecast
 from d3stats.protocols.samre import Samre
 from d3stats.stopping import FullDepth
 
@@ -148,7 +148,7 @@ print(forecast(protocol, items, agent).to_frame().round(0).to_string(index=False
 # `d3stats debate items.csv --protocol samre:poll=every_round,max_rounds=3 --model NAME --base-url URL --budget-tokens 3000000 -o samre.jsonl`.
 
 # %%
-from d3stats.protocols.run import run_debates
+from d3stats.debates.run import run_debates
 
 log = folder / "samre.jsonl"
 async with agent:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from d3stats.cli.output import print_notes, print_table
 
 if TYPE_CHECKING:
-    from d3stats.protocols.forecast import Forecast
-    from d3stats.protocols.report import RunReport
+    from d3stats.debates.forecast import Forecast
+    from d3stats.debates.report import RunReport
 
 __all__ = ["forecast_json", "show_forecast", "show_report"]
 

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from d3stats.protocols.report import RunReport
+    from d3stats.debates.report import RunReport
 
 __all__ = ["Progress"]
 
@@ -71,7 +71,7 @@ def line(report: RunReport) -> str:
     --------
     >>> from collections import Counter
     >>> from pathlib import Path
-    >>> from d3stats.protocols.report import RunReport
+    >>> from d3stats.debates.report import RunReport
     >>> line(RunReport(Path("a.jsonl"), planned=9, closed=2, rounds=7, charged=12345, stops=Counter(unanimity=2)))
     'debates 2/9, 7 rounds, 12,345 tokens, stops: 2 unanimity'
     """

@@ -15,8 +15,8 @@ from d3stats.cli.output import print_json
 
 if TYPE_CHECKING:
     from d3stats.agents.request import Agent
-    from d3stats.protocols.items import DebateItem
-    from d3stats.protocols.report import RunReport
+    from d3stats.debates.items import DebateItem
+    from d3stats.debates.report import RunReport
 
 SYNTHETIC_ITEMS = 100
 """Debates of a synthetic world when --limit says nothing."""
@@ -97,8 +97,8 @@ def debate(
     """Run debates and write their log; shows what it will cost before the first call."""
     import asyncio
 
+    from d3stats.debates.forecast import forecast
     from d3stats.protocols.catalogue import protocol_from_text
-    from d3stats.protocols.forecast import forecast
     from d3stats.simulate.tokens import PriceTable
     from d3stats.stopping import from_text
 
@@ -165,7 +165,7 @@ class _Job:
         import signal
 
         from d3stats.cli._progress import Progress
-        from d3stats.protocols.run import run_debates
+        from d3stats.debates.run import run_debates
 
         halt = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -207,7 +207,7 @@ def _each(agents: Any) -> list[Any]:
 
 
 def _items(source: str | None, shape: str | None, identical: str, limit: int | None) -> list[DebateItem]:
-    from d3stats.protocols.items import read_items
+    from d3stats.debates.items import read_items
 
     if source is None:
         raise ValueError("ITEMS must be given: a file of questions (or --synthetic WORLD.toml); got none")
@@ -254,7 +254,7 @@ def _of_world(path: Path, source: str | None, limit: int | None, seed: int) -> t
     import tomllib
 
     from d3stats.agents.synthetic import synthetic_agent, synthetic_items
-    from d3stats.protocols.items import DebateItem
+    from d3stats.debates.items import DebateItem
     from d3stats.worlds.read import from_table
 
     if source is not None:

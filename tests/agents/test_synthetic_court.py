@@ -14,7 +14,7 @@ from d3stats.agents.request import Case, Message, Refused, Request, Rubric, Slot
 from d3stats.agents.synthetic import synthetic_agent, synthetic_items
 from d3stats.agents.synthetic.base import Streams, tell, told
 from d3stats.agents.synthetic.courtroom import CourtAgent, court_item
-from d3stats.protocols.ahead import imagined
+from d3stats.debates.ahead import imagined
 from d3stats.protocols.criteria import CRITERIA
 from d3stats.protocols.engine import ask, drive
 from d3stats.protocols.more import More

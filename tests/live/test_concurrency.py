@@ -15,9 +15,9 @@ import pytest
 from server import Server
 
 from d3stats.agents.live import LiveAgent
+from d3stats.debates.items import DebateItem
+from d3stats.debates.run import run_debates
 from d3stats.protocols.catalogue import protocol_from_text
-from d3stats.protocols.items import DebateItem
-from d3stats.protocols.run import run_debates
 
 SAMRE = protocol_from_text("samre:max_rounds=2")
 LATENCY = 0.02

@@ -12,11 +12,11 @@ import pytest
 from server import KINDS, Server, at_random
 
 from d3stats.agents.live import LiveAgent
+from d3stats.debates.items import DebateItem
+from d3stats.debates.report import RunReport
+from d3stats.debates.run import run_debates
 from d3stats.log.doctor import examine
 from d3stats.protocols.catalogue import protocol_from_text
-from d3stats.protocols.items import DebateItem
-from d3stats.protocols.report import RunReport
-from d3stats.protocols.run import run_debates
 from d3stats.simulate.tokens import PriceTable
 
 SAMRE = "samre:jurors=3,max_rounds=2"

@@ -131,7 +131,7 @@ def kill_and_resume(remote: Remote, tmp_path: Path, kills: int, n: int, seed: in
         "openai",
         "openai.resources.chat",
         "pandas",
-        "d3stats.protocols.run",
+        "d3stats.debates.run",
         "d3stats.log.reference",
     ):
         importlib.import_module(module)  # once here, so that forks need not

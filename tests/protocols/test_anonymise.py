@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from d3stats.agents.request import Case, Message, Reply, Request
+from d3stats.debates.items import DebateItem
+from d3stats.debates.run import debate
 from d3stats.protocols.anonymise import anonymise, anonymous_case, without_names
 from d3stats.protocols.catalogue import protocols
-from d3stats.protocols.items import DebateItem
 from d3stats.protocols.more import More
 from d3stats.protocols.play import said
-from d3stats.protocols.run import debate
 from d3stats.protocols.samre import Samre
 from d3stats.stopping import FixedRounds
 

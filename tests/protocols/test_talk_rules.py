@@ -10,16 +10,16 @@ import pytest
 from golden import FAILED, Played, Script, ScriptedAgent, plays
 
 from d3stats.agents.request import Case, Reply, Request
+from d3stats.debates.forecast import forecast
+from d3stats.debates.items import DebateItem
+from d3stats.debates.past import as_turn
 from d3stats.log.doctor import examine
 from d3stats.log.schema import Item, Verdict
 from d3stats.log.write import LogWriter
 from d3stats.protocols.agentverse import AgentVerse
 from d3stats.protocols.chateval import ChatEval
 from d3stats.protocols.eot import EoT
-from d3stats.protocols.forecast import forecast
-from d3stats.protocols.items import DebateItem
 from d3stats.protocols.multi_persona import MultiPersona
-from d3stats.protocols.past import as_turn
 from d3stats.protocols.peer_discussion import PeerDiscussion
 from d3stats.protocols.peer_rank import PeerRank
 from d3stats.protocols.protocol import DebateProtocol

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from d3stats.agents.request import Reply, Request
-from d3stats.protocols.ahead import Cast, Key
-from d3stats.protocols.budget import FREE, Cost, Tariff
-from d3stats.protocols.journal import Journal
-from d3stats.protocols.placement import Planned
+from d3stats.debates.ahead import Cast, Key
+from d3stats.debates.budget import FREE, Cost, Tariff
+from d3stats.debates.journal import Journal
+from d3stats.debates.placement import Planned
 
 if TYPE_CHECKING:
     from d3stats.log.schema import Item, Turn, Verdict

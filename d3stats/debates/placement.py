@@ -9,7 +9,7 @@ from typing import Literal
 
 from d3stats._check import choice, integer
 from d3stats.agents.request import Case
-from d3stats.protocols.items import DebateItem
+from d3stats.debates.items import DebateItem
 
 __all__ = ["ORDERS", "Orders", "Planned", "placements"]
 

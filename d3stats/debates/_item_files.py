@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from d3stats.debates._item_columns import Found, Rows, items_of_rows, with_ties
+from d3stats.debates.items import DebateItem
 from d3stats.log.importers import load
 from d3stats.log.importers._source import files, json_lines, json_of, sheet, text_of
-from d3stats.protocols._item_columns import Found, Rows, items_of_rows, with_ties
-from d3stats.protocols.items import DebateItem
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,7 @@ _FOLDERS = {"pandalm": "*testset-v1.json", "llmbar": "*__*__*.json", "eot": "Sam
 def found_items(
     source: str | Path | pd.DataFrame | Iterable[DebateItem], format: str | None, ties: bool | None
 ) -> Found:
-    """Return items with the place where each stands; see :func:`d3stats.protocols.items.read_items`."""
+    """Return items with the place where each stands; see :func:`d3stats.debates.items.read_items`."""
     if not isinstance(source, (str, Path)):
         # Asked by its shape, so that a list of items does not load pandas.
         if hasattr(source, "to_dict") and hasattr(source, "columns"):

@@ -9,23 +9,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from d3stats.agents.request import Reply, Request
-from d3stats.protocols.ahead import Cast, Key, ahead
-from d3stats.protocols.batch import Lockstep
-from d3stats.protocols.budget import FREE, Bank, Cost, Purse
-from d3stats.protocols.calls import Calls, Halted
+from d3stats.debates.ahead import Cast, Key, ahead
+from d3stats.debates.batch import Lockstep
+from d3stats.debates.budget import FREE, Bank, Cost, Purse
+from d3stats.debates.calls import Calls, Halted
+from d3stats.debates.past import Past, as_reply
+from d3stats.debates.placement import Planned
+from d3stats.debates.report import RunReport
 from d3stats.protocols.engine import drive
-from d3stats.protocols.past import Past, as_reply
-from d3stats.protocols.placement import Planned
 from d3stats.protocols.play import Outcome, RoundOver
 from d3stats.protocols.protocol import DebateProtocol
-from d3stats.protocols.report import RunReport
 from d3stats.protocols.rules import RuleBook
 from d3stats.stopping import Decision, Rule, StoppingRule, StopReason
 
 if TYPE_CHECKING:
+    from d3stats.debates.journal import Journal
     from d3stats.log.schema import Turn, Verdict
     from d3stats.log.write import LogWriter
-    from d3stats.protocols.journal import Journal
 
 __all__ = ["BUDGET", "Asked", "Stage"]
 

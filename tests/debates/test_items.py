@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from d3stats.debates.items import DebateItem, read_items
 from d3stats.log import LogWriter, Turn
-from d3stats.protocols.items import DebateItem, read_items
 
 PAIR = {"question": "Why?", "answer_a": "So.", "answer_b": "No.", "label": "A"}
 

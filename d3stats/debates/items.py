@@ -266,7 +266,7 @@ def read_items(
         choice("format", format, FORMATS)
     if limit is not None:
         integer("limit", limit, minimum=1)
-    from d3stats.protocols._item_files import found_items
+    from d3stats.debates._item_files import found_items
 
     found = found_items(source, format, ties)
     if empty == "refuse":

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 from d3stats._check import integer
 from d3stats.agents.request import Agent
-from d3stats.protocols.ahead import Cast, ahead, check_rule
-from d3stats.protocols.budget import Bank, Tariff
-from d3stats.protocols.calls import Calls
-from d3stats.protocols.items import DebateItem
-from d3stats.protocols.journal import Journal, journal_path
-from d3stats.protocols.past import Past
-from d3stats.protocols.placement import Orders, Planned, placements
+from d3stats.debates.ahead import Cast, ahead, check_rule
+from d3stats.debates.budget import Bank, Tariff
+from d3stats.debates.calls import Calls
+from d3stats.debates.items import DebateItem
+from d3stats.debates.journal import Journal, journal_path
+from d3stats.debates.past import Past
+from d3stats.debates.placement import Orders, Planned, placements
+from d3stats.debates.report import Observer, RunReport
+from d3stats.debates.stage import Asked, Stage
 from d3stats.protocols.protocol import DebateProtocol
-from d3stats.protocols.report import Observer, RunReport
-from d3stats.protocols.stage import Asked, Stage
 from d3stats.simulate.tokens import PriceTable
 from d3stats.stopping import StoppingRule
 
@@ -59,7 +59,7 @@ async def run_debates(
     ----------
     protocol : DebateProtocol
     items : iterable of DebateItem
-        What is debated; see :func:`d3stats.protocols.items.read_items`.
+        What is debated; see :func:`d3stats.debates.items.read_items`.
     agents : Agent or mapping of str to Agent
         Who plays: one for all roles, or by role, with ``"default"`` for the others.
     log : path
@@ -69,7 +69,7 @@ async def run_debates(
     seed : int
         Of the places of the candidates.
     orders, repeats
-        See :func:`d3stats.protocols.placement.placements`.
+        See :func:`d3stats.debates.placement.placements`.
     concurrency : int
         Calls at a time, at most; as many debates are open at once.
     budget_tokens : int, optional

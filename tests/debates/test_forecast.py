@@ -8,10 +8,10 @@ import pytest
 from chancy import Chancy, pairs
 
 from d3stats.agents.request import More, Reply, Request, Size, always
-from d3stats.protocols.ahead import imagined
+from d3stats.debates.ahead import imagined
+from d3stats.debates.forecast import forecast
+from d3stats.debates.run import debate
 from d3stats.protocols.catalogue import protocol_from_text, protocols
-from d3stats.protocols.forecast import forecast
-from d3stats.protocols.run import debate
 from d3stats.simulate.tokens import PriceTable
 from d3stats.stopping import FixedRounds, FullDepth
 

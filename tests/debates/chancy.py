@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from d3stats.agents.request import More, Reply, Request, Size, always
-from d3stats.protocols.items import DebateItem
+from d3stats.debates.items import DebateItem
 
 Key = tuple[str, int, str]
 

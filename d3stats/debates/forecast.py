@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from d3stats._check import integer
 from d3stats.agents.request import Agent, Size
-from d3stats.protocols.ahead import Cast, ahead
-from d3stats.protocols.budget import FREE, Cost, Tariff
-from d3stats.protocols.items import DebateItem
-from d3stats.protocols.placement import Orders, Planned, placements
+from d3stats.debates.ahead import Cast, ahead
+from d3stats.debates.budget import FREE, Cost, Tariff
+from d3stats.debates.items import DebateItem
+from d3stats.debates.placement import Orders, Planned, placements
 from d3stats.protocols.protocol import DebateProtocol
 from d3stats.simulate.tokens import PriceTable
 
@@ -106,7 +106,7 @@ def forecast(
     Parameters
     ----------
     protocol, items, agents, orders, repeats, seed, prices
-        As for :func:`d3stats.protocols.run.run_debates`.
+        As for :func:`d3stats.debates.run.run_debates`.
     measure : int
         How many debates are played in the mind at most, spread evenly over the list.
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from d3stats.debates.items import DebateItem, item_id
 from d3stats.log.importers._source import flat_text
-from d3stats.protocols.items import DebateItem, item_id
 
 __all__ = ["Found", "Rows", "items_of_rows", "with_ties"]
 

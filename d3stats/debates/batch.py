@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from d3stats.agents.request import Reply, Request
-from d3stats.protocols.budget import Bank
-from d3stats.protocols.placement import Planned
+from d3stats.debates.budget import Bank
+from d3stats.debates.placement import Planned
 from d3stats.protocols.play import RoundOver
 from d3stats.protocols.rules import round_seen
 from d3stats.stopping import CONTINUE, Decision, Round, StoppingRule

@@ -7,16 +7,16 @@ import time
 from typing import TYPE_CHECKING
 
 from d3stats.agents.request import More, Refused, Reply, Request
-from d3stats.protocols.ahead import Cast
-from d3stats.protocols.budget import FREE, Bank, Cost, Hold, Purse, Tariff
+from d3stats.debates.ahead import Cast
+from d3stats.debates.budget import FREE, Bank, Cost, Hold, Purse, Tariff
+from d3stats.debates.past import as_reply, as_turn
+from d3stats.debates.report import Observer, RunReport
 from d3stats.protocols.engine import ask
-from d3stats.protocols.past import as_reply, as_turn
-from d3stats.protocols.report import Observer, RunReport
 
 if TYPE_CHECKING:
+    from d3stats.debates.journal import Journal
     from d3stats.log.schema import Turn
     from d3stats.log.write import LogWriter
-    from d3stats.protocols.journal import Journal
 
 __all__ = ["DEAD", "Calls", "Halted"]
 

@@ -10,10 +10,10 @@ import pytest
 from chancy import Chancy, as_set, defects, lines, of_type, pairs
 
 from d3stats.agents.request import Request
+from d3stats.debates.items import DebateItem
+from d3stats.debates.journal import journal_path
+from d3stats.debates.run import debate
 from d3stats.protocols.catalogue import protocol_from_text, protocols
-from d3stats.protocols.items import DebateItem
-from d3stats.protocols.journal import journal_path
-from d3stats.protocols.run import debate
 from d3stats.stopping import from_text
 
 SAMRE = protocol_from_text("samre:jurors=3")
@@ -165,7 +165,7 @@ def test_one_log_is_written_by_one_run_at_a_time(tmp_path: Path) -> None:
     seen = []
 
     def before(number: int, request: Request) -> None:
-        from d3stats.protocols.journal import Journal
+        from d3stats.debates.journal import Journal
 
         with pytest.raises(ValueError, match="one run at a time"), Journal(log, {}):
             pass
