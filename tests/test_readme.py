@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import doctest
 import inspect
 import itertools
@@ -14,8 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from d3stats.stopping import StoppingRule, from_text
+from d3stats.agents import Reply, Request, synthetic_agent, synthetic_items
+from d3stats.protocols import DebateProtocol, RoundOver, drive, protocols
+from d3stats.stopping import Decision, StoppingRule, from_text
 from d3stats.stopping.parse import rule_names
+from d3stats.worlds import Assembly
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -138,8 +142,45 @@ def test_the_readmes_table_of_rules_is_made_of_what_the_rules_say_of_themselves(
         for name, rule in rule_names().items()
         if inspect.isclass(rule) and issubclass(rule, StoppingRule)
     }
-    readme = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
-    assert {line for line in readme if line.startswith("| `")} == rows
+    assert set(rows_under("## The rules")) == rows
+
+
+def rows_under(heading: str) -> list[str]:
+    """Return the rows, each of something with a name, of the tables of a section of the README."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = readme.split(f"\n{heading}\n")[1].split("\n## ")[0]
+    return [line for line in section.splitlines() if line.startswith("| `")]
+
+
+def roles_of(kind: type[DebateProtocol]) -> set[str]:
+    """Return the roles that speak when a pair of answers is judged, to the last round."""
+    protocol, world = kind(), Assembly()
+    (item,) = synthetic_items(world, n=1, seed=1)
+    heard: set[str] = set()
+
+    async def answer(request: Request) -> Reply:
+        heard.add(request.role.rstrip(" 0123456789"))
+        return await agent.act(request)
+
+    async def settle(step: RoundOver, since: object) -> Decision:
+        return Decision(step.number >= protocol.max_rounds)
+
+    agent = synthetic_agent(world, seed=1)
+    asyncio.run(drive(protocol.play(item.case("d")), answer, settle))
+    return heard
+
+
+def test_the_readmes_table_of_protocols_names_all_with_their_source_and_who_speaks() -> None:
+    rows = {
+        row.split("`")[1]: [cell.strip() for cell in row.split("|")] for row in rows_under("## Run a debate")
+    }
+    assert set(rows) == set(protocols())
+    speaks = {name: roles_of(kind) for name, kind in protocols().items()}
+    words = {role: "leaves" if role == "leaf" else role for role in set().union(*speaks.values())}
+    for name, kind in protocols().items():
+        _, _, who, source, _ = rows[name]
+        assert source == kind.citation
+        assert {role for role, word in words.items() if word in who} == speaks[name], name
 
 
 def test_the_stopping_page_has_a_row_for_every_rule() -> None:

@@ -27,7 +27,17 @@ class Cast:
     Parameters
     ----------
     agents : Agent or mapping of str to Agent
-        One for all roles, or by role, with ``"default"`` for the roles that are not named.
+        One for all roles, or by role, with ``"default"`` for the roles that are not named. A numbered role that is
+        not named itself (``"reviewer 2"``) is played by its kind (``"reviewer"``).
+
+    Examples
+    --------
+    >>> from d3stats.agents import ReplayAgent
+    >>> from d3stats.log.schema import Turn
+    >>> one, other = (ReplayAgent([Turn(debate="d1", round=1, agent=name)]) for name in ("one", "other"))
+    >>> cast = Cast({"reviewer": one, "default": other})
+    >>> cast("reviewer 2") is one, cast("judge") is other
+    (True, True)
     """
 
     agents: Agent | Mapping[str, Agent]
@@ -36,7 +46,9 @@ class Cast:
         """Return the agent of a role."""
         if not isinstance(self.agents, Mapping):
             return self.agents
-        found = self.agents.get(role, self.agents.get("default"))
+        kind, _, number = role.rpartition(" ")
+        names = (role, kind, "default") if number.isdecimal() else (role, "default")
+        found = next((self.agents[name] for name in names if name in self.agents), None)
         if found is None:
             raise ValueError(
                 f"agents must have an agent for the role {role!r} or a 'default'; got {', '.join(self.agents)}"

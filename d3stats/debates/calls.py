@@ -6,10 +6,11 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
+from d3stats.agents.replay import as_reply
 from d3stats.agents.request import More, Refused, Reply, Request
 from d3stats.debates.ahead import Cast
 from d3stats.debates.budget import FREE, Bank, Cost, Hold, Purse, Tariff
-from d3stats.debates.past import as_reply, as_turn
+from d3stats.debates.past import as_turn
 from d3stats.debates.report import Observer, RunReport
 from d3stats.protocols.engine import ask
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from d3stats.agents.replay import as_reply
 from d3stats.agents.request import Reply, Request
 from d3stats.debates.ahead import Cast, Key
 from d3stats.debates.budget import FREE, Cost, Tariff
@@ -17,7 +18,7 @@ from d3stats.debates.placement import Planned
 if TYPE_CHECKING:
     from d3stats.log.schema import Item, Turn, Verdict
 
-__all__ = ["Past", "as_reply", "as_turn"]
+__all__ = ["Past", "as_turn"]
 
 
 def as_turn(request: Request, reply: Reply) -> Turn:
@@ -29,33 +30,14 @@ def as_turn(request: Request, reply: Reply) -> Turn:
         round=request.round,
         agent=request.agent,
         role=request.role,
-        vote=_whole(reply.vote),
+        vote=reply.vote,
         scores=None if reply.scores is None else {side: dict(given) for side, given in reply.scores.items()},
         tokens_in=reply.tokens_in,
         tokens_out=reply.tokens_out,
         tokens_source="estimate" if reply.estimated else None,
         model=reply.model,
-        text=_whole(reply.text),
+        text=reply.text,
         error=reply.error,
-    )
-
-
-def _whole(text: str | None) -> str | None:
-    """Replace halves of surrogate pairs, which no file can hold."""
-    return None if text is None else text.encode("utf-8", errors="replace").decode("utf-8")
-
-
-def as_reply(turn: Turn) -> Reply:
-    """Return the reply that a turn records."""
-    return Reply(
-        text=turn.text,
-        vote=turn.vote,
-        scores=turn.scores,
-        tokens_in=turn.tokens_in,
-        tokens_out=turn.tokens_out,
-        estimated=turn.tokens_source == "estimate",
-        model=turn.model,
-        error=turn.error,
     )
 
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from d3stats.agents.replay import as_reply
 from d3stats.agents.request import Reply, Request
 from d3stats.debates.ahead import Cast, Key, ahead
 from d3stats.debates.batch import Lockstep
 from d3stats.debates.budget import FREE, Bank, Cost, Purse
 from d3stats.debates.calls import Calls, Halted
-from d3stats.debates.past import Past, as_reply
+from d3stats.debates.past import Past
 from d3stats.debates.placement import Planned
 from d3stats.debates.report import RunReport
 from d3stats.protocols.engine import drive

@@ -14,9 +14,8 @@ from hostile import HOSTILE, aimed
 from server import Asked, Server, wrap
 
 from d3stats.agents import Message, Reply, Request, Slot
-from d3stats.agents.live.parse import storable
 from d3stats.agents.live.render import render
-from d3stats.log._visible import visible
+from d3stats.log._visible import storable, visible
 from d3stats.log.records import iter_records
 from d3stats.log.schema import Item, Turn
 from d3stats.log.write import LogWriter

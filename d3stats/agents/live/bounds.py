@@ -6,11 +6,10 @@ server adds (roles, a template, the schema) is not seen from here and has a stat
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 
-from d3stats.agents.live.render import Prompt, render
+from d3stats.agents.live.render import Draft, Prompt
 from d3stats.agents.live.slots import OPEN_VOTE, Wire
 from d3stats.agents.request import Reply, Request, Size
 
@@ -57,32 +56,35 @@ class Bounds:
 
     def most_in(self, prompt: Prompt, wire: Wire) -> int:
         """Return the most tokens that a prompt can have, the schema included where it is sent beside it."""
-        beside = 0 if prompt.nonce is not None else len(json.dumps(wire.schema))
+        beside = 0 if prompt.nonce is not None else len(wire.schema_text)
         return prompt.size + 2 * PER_MESSAGE + PER_CALL + beside
 
-    def imagine(self, request: Request, size: Size, *, as_text: bool | None = None) -> Reply:
+    def imagine(self, draft: Draft, size: Size, *, seed: int = 0, as_text: bool | None = None) -> Reply:
         """Return a reply of the expected or the longest length, with its tokens.
 
         Parameters
         ----------
-        request : Request
+        draft : Draft
+            Of the request.
         size : {"typical", "longest"}
+        seed : int
+            Of the agent.
         as_text : bool, optional
             How the slot is asked for; None when that may still change, and the longer form counts.
         """
-        wire = Wire(request)
+        request, wire = draft.request, draft.wire
         if size == "typical":
             return self._reply(
-                wire, " ".join(["quite"] * request.slot.words), *self._typical(wire, bool(as_text))
+                wire, " ".join(["quite"] * request.slot.words), *self._typical(draft, seed, bool(as_text))
             )
         modes = (False, True) if as_text is None else (as_text,)
-        prompts = [render(request, as_text=mode) for mode in modes]
+        prompts = [draft.prompt(seed=seed, as_text=mode) for mode in modes]
         most = max(self.most_in(prompt, wire) for prompt in prompts) + NOTE + _growth(request)
         return self._reply(wire, "x" * (request.slot.longest + 1), most, self.most_out(wire))
 
-    def _typical(self, wire: Wire, as_text: bool) -> tuple[int, int]:
-        prompt = render(wire.request, as_text=as_text)
-        characters = len(prompt.system) + len(prompt.user) + (0 if as_text else len(json.dumps(wire.schema)))
+    def _typical(self, draft: Draft, seed: int, as_text: bool) -> tuple[int, int]:
+        prompt, wire = draft.prompt(seed=seed, as_text=as_text), draft.wire
+        characters = len(prompt.system) + len(prompt.user) + (0 if as_text else len(wire.schema_text))
         tokens_in = math.ceil(characters / CHARACTERS_PER_TOKEN) + 2 * PER_MESSAGE
         words, most = wire.slot.words, self.most_out(wire)
         # Of what is allowed for scores and names about half is used.

@@ -15,11 +15,12 @@ from d3stats._check import choice, integer, number
 from d3stats.agents.live.bounds import Bounds
 from d3stats.agents.live.dialect import Dialect, Structured
 from d3stats.agents.live.pace import Pace, backoff
-from d3stats.agents.live.parse import Unreadable, read_reply, storable
-from d3stats.agents.live.render import Prompt, call_key, render
+from d3stats.agents.live.parse import Unreadable, read_reply
+from d3stats.agents.live.render import Draft, Prompt, call_key
 from d3stats.agents.live.slots import Wire
 from d3stats.agents.live.transport import HOSTED, Failed, Got, Transport, where
 from d3stats.agents.request import More, Refused, Reply, Request, Size, always
+from d3stats.log._visible import storable
 
 __all__ = ["LiveAgent", "Structured"]
 
@@ -151,6 +152,7 @@ class LiveAgent:
         self._dialect = Dialect(self.structured, "max_completion_tokens" if self._hosted else "max_tokens")
         self._transport = Transport(url, key_env, self.timeout)
         self._gate: asyncio.Semaphore | None = None
+        self._drafted: Draft | None = None
         self._pace = Pace(self.requests_per_minute)
 
     def __repr__(self) -> str:
@@ -224,7 +226,15 @@ class LiveAgent:
         server's template and the schema. The expected one counts four characters of the prompt and three quarters
         of a word of the reply as a token.
         """
-        return self._bounds.imagine(request, size, as_text=self._dialect.mode)
+        draft = self._draft_of(request)
+        if size == "longest":
+            # A call's bound is asked for right before the call.
+            self._drafted = draft
+        return self._bounds.imagine(draft, size, seed=self.seed, as_text=self._dialect.mode)
+
+    def _draft_of(self, request: Request) -> Draft:
+        draft = self._drafted
+        return draft if draft is not None and draft.request is request else Draft(request)
 
     async def act(self, request: Request, /, more: More = always) -> Reply:
         """Answer one request; see :class:`d3stats.agents.Agent`.
@@ -236,11 +246,12 @@ class LiveAgent:
         RuntimeError
             When the agent was not entered.
         """
-        wire, bill = Wire(request), _Bill()
+        draft, bill = self._draft_of(request), _Bill()
+        wire, self._drafted = draft.wire, None
         jitter = random.Random(self._seed_of(request))
         failures, problem, said = 0, None, None
         while True:
-            prompt = render(request, seed=self.seed, as_text=self._dialect.as_text)
+            prompt = draft.prompt(seed=self.seed, as_text=self._dialect.as_text)
             prompt = prompt if problem is None else prompt.mended(problem)
             most_in, most_out = self._bounds.most_in(prompt, wire), self._bounds.most_out(wire)
             if bill.attempts and not more(most_in + most_out):

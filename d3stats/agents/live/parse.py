@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from d3stats.agents.live.slots import LISTED, OPEN_VOTE, Wire
+from d3stats.log._visible import storable
 
 __all__ = ["Read", "Unreadable", "read_reply"]
 
@@ -64,11 +65,6 @@ def read_reply(content: str, wire: Wire, nonce: str | None) -> Read:
     vote = _vote(value["vote"], wire) if wire.slot.wants_vote else None
     scores = _scores(value["scores"], wire) if wire.slot.rubric is not None else None
     return Read(storable(text), vote, scores)
-
-
-def storable(text: str) -> str:
-    """Write out what no file can hold as UTF-8: half of a surrogate pair, which JSON can spell."""
-    return text.encode("utf-8", errors="backslashreplace").decode()
 
 
 def _last_line(content: str, nonce: str) -> str:

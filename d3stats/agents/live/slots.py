@@ -5,6 +5,7 @@ A model never learns the names ``"A"`` and ``"B"``: it sees "answer 1", the one 
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -110,6 +111,11 @@ class Wire:
     def schema(self) -> dict[str, Any]:
         """The JSON schema, strict: every field required, none besides."""
         return _object({name: self._part(name) for name in self.fields})
+
+    @cached_property
+    def schema_text(self) -> str:
+        """The schema as JSON."""
+        return json.dumps(self.schema)
 
     def _part(self, name: str) -> dict[str, Any]:
         if name == "text":

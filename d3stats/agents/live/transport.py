@@ -1,7 +1,8 @@
 """One call over the wire: what came back, or why nothing did. The only file that imports ``openai``.
 
-The client of ``openai`` says where a call goes and with which headers (key, organisation, project) and owns the
-connections; the call itself goes straight to them, because its layers in between cost as much time as the rest.
+The client of ``openai`` says where a call goes and with which headers (key, organisation, project). The call itself
+goes straight to its connections, because the layers in between cost as much time as the rest; to a server without TLS
+it goes over :mod:`d3stats.agents.live.plain`.
 Errors are turned into values here and go no further: they hold the request with its headers.
 """
 
@@ -14,8 +15,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from d3stats.agents.live.pace import seconds_asked
+from d3stats.agents.live.plain import Plain
 from d3stats.agents.request import Refused
 from d3stats.log._visible import visible
 
@@ -111,6 +114,7 @@ class Transport:
         self._http: Any = None
         self._headers: dict[str, str] = {}
         self._limits: Any = None
+        self._plain: Plain | None = None
 
     async def open(self) -> None:
         """Make the client; opens no connection."""
@@ -127,10 +131,14 @@ class Transport:
         given = {**self._client.default_headers, **self._client.auth_headers}
         self._headers = {name: value for name, value in given.items() if isinstance(value, str)}
         self._limits = limits.as_dict()
+        self._plain = _plain(self._client.base_url, self._headers, min(self.timeout, 10.0))
 
     async def close(self) -> None:
         """Close all connections."""
         client, self._client, self._headers = self._client, None, {}
+        plain, self._plain = self._plain, None
+        if plain is not None:
+            plain.close()
         if client is not None:
             await client.close()
 
@@ -171,31 +179,51 @@ class Transport:
         try:
             # In all, not between two bytes: a server that trickles would hold a debate for ever.
             async with asyncio.timeout(self.timeout):
-                response = await self._http.send(
-                    httpx2.Request(
-                        method,
-                        f"{self._client.base_url}{path}",
-                        headers={**self._headers, "X-Client-Request-Id": trace} if trace else self._headers,
-                        content=None if body is None else json.dumps(body).encode(),
-                        extensions={"timeout": self._limits},
-                    )
+                response = await self._send(
+                    method,
+                    path,
+                    {"X-Client-Request-Id": trace} if trace else {},
+                    None if body is None else json.dumps(body).encode(),
                 )
             if response.status_code >= 300:
                 return self._status(response)
             return json.loads(response.content)
-        except (httpx2.HTTPError, TimeoutError, ValueError, RecursionError) as caught:
+        except (httpx2.HTTPError, ConnectionError, TimeoutError, ValueError, RecursionError) as caught:
             error = caught
         # Outside of the handler: nothing that is raised later carries the client's error along.
         return self._failed(error)
+
+    async def _send(self, method: str, path: str, headers: dict[str, str], content: bytes | None) -> Any:
+        import httpx2
+
+        assert self._client is not None
+        if self._plain is not None:
+            target = self._client.base_url.raw_path.decode("ascii") + path
+            answer = await self._plain.send(method, target, headers, content)
+            if not 300 <= answer.status_code < 400:
+                return answer
+            # A redirect: the general client knows when it may be followed.
+        return await self._http.send(
+            httpx2.Request(
+                method,
+                f"{self._client.base_url}{path}",
+                headers={**self._headers, **headers},
+                content=content,
+                extensions={"timeout": self._limits},
+            )
+        )
 
     def _failed(self, error: Exception) -> Failed:
         import httpx2
 
         kind = type(error).__name__
         if isinstance(error, (httpx2.TimeoutException, TimeoutError)):
-            return Failed("timeout", "none" if kind in ("ConnectTimeout", "PoolTimeout") else "unknown", True)
-        if isinstance(error, httpx2.HTTPError):
-            cost: Cost = "none" if kind in ("ConnectError", "UnsupportedProtocol") else "unknown"
+            unasked = kind in ("ConnectTimeout", "PoolTimeout", "NoConnection")
+            return Failed("timeout", "none" if unasked else "unknown", True)
+        if isinstance(error, (httpx2.HTTPError, ConnectionError)):
+            cost: Cost = (
+                "none" if kind in ("ConnectError", "NotReached", "UnsupportedProtocol") else "unknown"
+            )
             return Failed("connection", cost, True, kind)
         return Failed("server_error", "unknown", True, "the body is no JSON")
 
@@ -223,6 +251,15 @@ class Transport:
         key = self._key()
         # What is shorter is no key but a placeholder, and may be a word of the text.
         return words if key is None or len(key) < SECRET else words.replace(key, "[not shown]")
+
+
+def _plain(url: Any, headers: dict[str, str], connect: float) -> Plain | None:
+    """Return connections to a server that is reached without TLS and without a proxy, else None."""
+    proxies = getproxies()
+    known = all(re.fullmatch(r"[\t -~]*", value) for value in headers.values())
+    if url.scheme != "http" or proxies.get("http") or proxies.get("all") or not known:
+        return None
+    return Plain(url.host, url.port or 80, {"Host": url.netloc.decode("ascii"), **headers}, connect)
 
 
 def _told(body: bytes) -> tuple[str | None, str]:
