@@ -141,8 +141,8 @@ print(forecast(protocol, items, agent).to_frame().round(0).to_string(index=False
 # ## Run it
 #
 # `check` costs nothing and fails with one clear line when nobody answers, the key is refused or the model is unknown.
-# The budget counts every token and is never exceeded. Should this cell be interrupted, or the machine be switched off, the
-# same call goes on from the log: what was recorded is not bought again.
+# The budget counts every token, and no call begins whose bound is not set aside. Should this cell be interrupted, or its
+# process be killed, the same call goes on from the log: what was recorded is not bought again.
 #
 # On the command line the same run is
 # `d3stats debate items.csv --protocol samre:poll=every_round,max_rounds=3 --model NAME --base-url URL --budget-tokens 3000000 -o samre.jsonl`.

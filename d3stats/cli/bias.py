@@ -24,7 +24,8 @@ def bias(
         typer.Argument(
             help="A table of verdicts on pairs (CSV, Parquet): item, vote (A, B, tie), and as the audit needs them "
             "judge, order (AB, BA), label, cluster, length_a, length_b, family_a, family_b, judge_family, persona. "
-            "Or a debate log, for position (seats named 'JUDGE (1-2)' and 'JUDGE (2-1)') and persona (a seat each)."
+            "Or a debate log, for position (debates played in both orders, or seats named 'JUDGE (1-2)' and "
+            "'JUDGE (2-1)'; the judge 'decision' is the protocol itself) and persona (a seat each)."
         ),
     ],
     audit: Annotated[
@@ -69,7 +70,7 @@ def bias(
     choice("audit", audit, AUDITS)
     if figure is not None and audit != "position":
         raise ValueError(f"--figure must come with --audit position; got --audit {audit}")
-    data = as_judgments(file, votes=votes)  # type: ignore[arg-type]  # checked by the library, in its words
+    data = as_judgments(file, votes=votes, decisions=audit == "position")  # type: ignore[arg-type]  # checked by the library, in its words
     options: dict[str, dict[str, Any]] = {
         "position": {"rng": seed},
         "verbosity": {"use_label": use_label},

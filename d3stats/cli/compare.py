@@ -42,7 +42,9 @@ def compare(
     value: Annotated[
         str | None,
         typer.Option(
-            "--value", help="A table's column; of a log 'verdict', 'votes', 'tokens' or 'score:SIDE'."
+            "--value",
+            help="A table's column; of a log 'verdict' (what was decided), 'plurality', 'votes', 'tokens' or "
+            "'score:SIDE'.",
         ),
     ] = None,
     rounds: Annotated[

@@ -69,6 +69,9 @@ def debate(
     identical: Annotated[
         str, typer.Option("--identical", help="Candidates of the same text: 'refuse' or 'keep'.")
     ] = "refuse",
+    empty: Annotated[
+        str, typer.Option("--empty", help="Candidates without a text: 'refuse' or 'keep'.")
+    ] = "refuse",
     concurrency: Annotated[int, typer.Option("--concurrency", help="Calls at a time.")] = 8,
     rpm: Annotated[float | None, typer.Option("--rpm", help="Requests per minute at most.")] = None,
     temperature: Annotated[
@@ -116,7 +119,7 @@ def debate(
         agents = _live(
             model, base_url, role_model or [], key_env, temperature, seed, timeout, retries, rpm, concurrency
         )
-        chosen = _items(items, item_format, identical, limit)
+        chosen = _items(items, item_format, identical, empty, limit)
     placing: dict[str, Any] = {"orders": orders, "repeats": repeats, "seed": seed}
     outlook = forecast(played, chosen, agents, prices=table, **placing)
     if not as_json:
@@ -206,12 +209,15 @@ def _each(agents: Any) -> list[Any]:
     )
 
 
-def _items(source: str | None, shape: str | None, identical: str, limit: int | None) -> list[DebateItem]:
+def _items(
+    source: str | None, shape: str | None, identical: str, empty: str, limit: int | None
+) -> list[DebateItem]:
     from d3stats.debates.items import read_items
 
     if source is None:
         raise ValueError("ITEMS must be given: a file of questions (or --synthetic WORLD.toml); got none")
-    return read_items(source, format=shape, identical=identical, limit=limit)  # type: ignore[arg-type]  # checked there
+    # The words are checked there.
+    return read_items(source, format=shape, identical=identical, empty=empty, limit=limit)  # type: ignore[arg-type]
 
 
 def _live(

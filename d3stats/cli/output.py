@@ -15,7 +15,18 @@ if TYPE_CHECKING:
 
 _OPTIONS = {"names": "--name", "measures": "--measure"} | {
     word: f"--{word}"
-    for word in ("items", "repeats", "identical", "votes", "categories", "kind", "missing", "margin", "by")
+    for word in (
+        "items",
+        "repeats",
+        "identical",
+        "votes",
+        "categories",
+        "kind",
+        "missing",
+        "margin",
+        "by",
+        "value",
+    )
 }
 """What an argument of the library is called on the command line, where a message may tell to give it."""
 _ASKED = re.compile(rf"""\b({"|".join(_OPTIONS)})=(?:(["'])(.*?)\2|\.\.\.|(?=[);,]))""")

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from d3stats.agents.replay import as_reply
 from d3stats.agents.request import Reply, Request
 from d3stats.debates.ahead import Cast, Key
 from d3stats.debates.budget import FREE, Cost, Tariff

@@ -63,7 +63,8 @@ def compare(
     items : {"same", "intersection"}
         Refuse runs over different items, or compare on the items that all have.
     value : str, optional
-        A table's column of values, or what of a log is compared ("verdict", "votes", "tokens", "score:SIDE").
+        A table's column of values, or what of a log is compared ("verdict", "plurality", "votes", "tokens",
+        "score:SIDE"). Of a log's file the verdict is the recorded decision, where there are any.
     by : {"question", "debate"}
         What an item is in a log. Debates of one question are one cluster.
     round_number : int or sequence of int or None, optional

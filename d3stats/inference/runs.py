@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from d3stats._check import choice
 from d3stats.inference._table_files import TableFile, blank_clusters
 from d3stats.inference.comparing.pairing import Items, pair
+from d3stats.inference.comparing.recorded import RecordedLog
 from d3stats.inference.comparing.run_tables import (
     RunTable,
     from_frame,
@@ -52,16 +53,18 @@ def as_run(
     ----------
     source : Run, Trajectories, DataFrame, Series, str or Path
         A path is a tidy table when it is a CSV or Parquet file with a column ``item``, else a debate log. A log
-        or ``Trajectories`` gives 1 where the plurality verdict is the label. A DataFrame has a column ``item``
+        or ``Trajectories`` gives 1 where the verdict is the label. A DataFrame has a column ``item``
         and one of ``correct`` (0/1), ``score``, or the column that `value` names, or ``vote`` and ``label``
         (compared as text, so that 1 and "1" are one answer); optionally ``cluster``, or else a ``question`` that
         several items share. In a CSV empty cells and words such as NA are missing. A Series has items as its index.
     name : str, optional
         What to call the run; by default the file's, the Series' or the column's name.
     value : str, optional
-        Of a table, the column of values. Of a log, "verdict" (is the plurality right, the default), "votes" (the
-        share of the votes cast that are right), "tokens" (spent up to that round) or "score:SIDE" (points of a
-        side in that round).
+        Of a table, the column of values. Of a log, "verdict" (is it right, the default), "plurality" (is the plurality
+        of the votes right), "votes" (the share of the votes cast that are right), "tokens" (spent up to that round) or
+        "score:SIDE" (points of a side in that round). The verdict is the decision that a log's file records, and then
+        missing where a debate has none; in a log without decisions, in ``Trajectories`` and in a round that was asked
+        for it is the plurality.
     by : {"question", "debate"}
         What an item is in a log: a question (several debates of it are averaged) or a single debate.
     round_number : int, optional
@@ -92,11 +95,14 @@ def as_run(
     choice("by", by, ("question", "debate"))
     default: str | None = None
     cells: dict[str, str] = {}
+    recorded: RecordedLog | None = None
     if isinstance(source, (str, Path)):
         default = Path(source).name.removesuffix(".gz").rsplit(".", 1)[0]
         source = from_path(source)
         if isinstance(source, TableFile):
             source, cells = source.frame, source.notes
+        elif isinstance(source, RecordedLog):
+            source, recorded = source.trajectories, source
     if round_number is not None and isinstance(source, (Run, pd.Series, pd.DataFrame)):
         raise ValueError(
             f"round_number must be left out where a run has no rounds; got {round_number} for a table"
@@ -106,7 +112,7 @@ def as_run(
     if isinstance(source, Run):
         return _again(source, name, missing)
     if isinstance(source, Trajectories):
-        table = from_trajectories(source, value, by, round_number, missing)
+        table = from_trajectories(source, value, by, round_number, missing, recorded)
     elif isinstance(source, pd.Series):
         rows = pd.DataFrame({"item": source.index, "value": source.to_numpy(), "labelled": True})
         table = RunTable(rows, None if source.name is None else str(source.name))

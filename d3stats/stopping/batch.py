@@ -218,6 +218,11 @@ class MixedRule(StoppingRule):
     statistic: ClassVar[str] = "that of its parts"
     guarantee: ClassVar[str] = "none beyond its parts'"
 
+    @property
+    def needs_labels(self) -> bool:
+        """Whether a part looks at the right answers."""
+        return any(part.needs_labels for part in self.parts() if part is not self)
+
     @abstractmethod
     def watcher(self, watch: Watch, book: ReasonBook) -> Watcher:
         """Follow the parts and combine what they say."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from server import Server
@@ -15,9 +14,3 @@ def server() -> Iterator[Server]:
     running = Server().start()
     yield running
     running.stop()
-
-
-@pytest.fixture(scope="session")
-def server_script() -> Path:
-    """The file to run as a process of its own."""
-    return Path(__file__).with_name("server.py")

@@ -10,13 +10,12 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from remote import Remote, served
 
 from d3stats.cli import app
 from d3stats.log.doctor import examine
@@ -26,38 +25,10 @@ CLI = [sys.executable, "-c", "from d3stats.cli import app; app()"]
 PROTOCOL = "samre:jurors=3,max_rounds=3"
 
 
-@dataclass
-class Remote:
-    """The scripted server in a process of its own, so that it outlives what is killed."""
-
-    port: int
-    process: subprocess.Popen[bytes]
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
-
-    def count(self) -> dict[str, Any]:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/_count", timeout=10) as got:
-            counted: dict[str, Any] = json.load(got)
-            return counted
-
-
 @pytest.fixture
-def remote(server_script: Path, tmp_path: Path) -> Iterator[Remote]:
-    port_file = tmp_path / "port"
-    words = [sys.executable, str(server_script), "--port-file", str(port_file), "--latency", "0.02"]
-    process = subprocess.Popen(words)
-    try:
-        until = time.monotonic() + 30
-        while not port_file.exists():
-            assert process.poll() is None
-            assert time.monotonic() < until
-            time.sleep(0.02)
-        yield Remote(int(port_file.read_text()), process)
-    finally:
-        process.terminate()
-        process.wait(10)
+def remote(tmp_path: Path) -> Iterator[Remote]:
+    with served(tmp_path, "--latency", "0.02") as running:
+        yield running
 
 
 def items_file(folder: Path, n: int) -> Path:
@@ -88,11 +59,11 @@ class Forked:
         if self.pid == 0:
             code = 70
             try:
-                handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-                os.dup2(handle, 1)
-                os.dup2(handle, 2)
+                # pytest listens to these two, not to the descriptors.
+                sys.stdout = sys.stderr = output.open("w", buffering=1)
                 code = app(words[len(CLI) :], standalone_mode=False) or 0
             finally:
+                sys.stdout.flush()
                 os._exit(code)
 
     def poll(self) -> int | None:
@@ -107,10 +78,23 @@ class Forked:
             self.code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
+def finish(words: list[str], output: Path) -> dict[str, Any]:
+    """Let a command come to its end and return the report of the run that it prints."""
+    process = Forked(words, output)
+    while process.poll() is None:
+        time.sleep(0.01)
+    assert process.code == 0, output.read_text()
+    said = output.read_text()
+    # What is said to people stands around it.
+    found, _ = json.JSONDecoder().raw_decode(said[said.index("{") :])
+    report: dict[str, Any] = found["run"]
+    return report
+
+
 def wait_for_calls(remote: Remote, process: subprocess.Popen[str] | Forked, calls: int) -> None:
     """Wait until the server has had so many calls, or the process has ended."""
     while process.poll() is None and remote.count()["calls"] < calls:
-        time.sleep(0.003)
+        time.sleep(0.01)
 
 
 def records(log: Path, kind: str) -> list[dict[str, Any]]:
@@ -123,29 +107,29 @@ def keys(log: Path) -> list[tuple[str, int, str]]:
     return [(turn["debate"], turn["round"], turn["agent"]) for turn in records(log, "turn")]
 
 
+def warm_up(remote: Remote, folder: Path) -> None:
+    """Load here, once, what the forks would each load."""
+    (folder / "warm").mkdir()
+    words = command(remote, items_file(folder / "warm", 1), folder / "warm" / "log.jsonl")
+    app(words[len(CLI) :], standalone_mode=False)
+    importlib.import_module("d3stats.log.reference")
+    remote.reset()
+
+
 def kill_and_resume(remote: Remote, tmp_path: Path, kills: int, n: int, seed: int) -> dict[str, Any]:
     """Kill a run at random points, resume it each time, and hold what is left to what must be."""
     items, log = items_file(tmp_path, n), tmp_path / "log.jsonl"
     budget = ("--budget-tokens", "100000000")
-    for module in (
-        "openai",
-        "openai.resources.chat",
-        "pandas",
-        "d3stats.debates.run",
-        "d3stats.log.reference",
-    ):
-        importlib.import_module(module)  # once here, so that forks need not
+    warm_up(remote, tmp_path)
     rng = random.Random(seed)
     repeated = 0
-    for kill in range(kills):
+    for _ in range(kills):
         before = keys(log)
         words = command(remote, items, log, *budget)
-        process = start(words) if kill == 0 else Forked(words, tmp_path / "said.txt")
+        process = Forked(words, tmp_path / "said.txt")
         wait_for_calls(remote, process, remote.count()["calls"] + rng.randrange(1, 25))
         time.sleep(rng.random() * 0.03)
         process.kill()
-        if isinstance(process, subprocess.Popen):
-            process.communicate()
         assert process.poll() == -signal.SIGKILL, (tmp_path / "said.txt").read_text()
         after = keys(log)
         assert after[: len(before)] == before, "a recorded turn was lost"
@@ -154,15 +138,7 @@ def kill_and_resume(remote: Remote, tmp_path: Path, kills: int, n: int, seed: in
         lost = remote.count()["charged"] - len(after)
         assert lost - repeated <= CONCURRENCY
         repeated = lost
-    done = subprocess.run(
-        command(remote, items, log, *budget, "--json"),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    report: dict[str, Any] = json.loads(done.stdout)["run"]
+    report = finish(command(remote, items, log, *budget, "--json"), tmp_path / "said.txt")
     count, said = remote.count(), keys(log)
     assert len(set(said)) == len(said)
     assert {debate for debate, _, _ in said} == {f"q{i}" for i in range(n)}
@@ -203,21 +179,13 @@ def test_an_interrupt_ends_the_calls_in_flight_and_says_how_to_go_on(remote: Rem
     assert "Traceback" not in said
     # Nothing that was begun is lost.
     assert remote.count()["charged"] == len(keys(log))
-    done = subprocess.run(command(remote, items, log, "--json"), capture_output=True, text=True, check=True)
-    report = json.loads(done.stdout)["run"]
+    report = finish(command(remote, items, log, "--json"), tmp_path / "said.txt")
     assert (report["closed"], report["repeated"]) == (12, 0)
     assert set(remote.count()["keys"].values()) == {1}
 
 
-def test_a_second_interrupt_stops_at_once(server_script: Path, tmp_path: Path) -> None:
-    port_file = tmp_path / "slow_port"
-    slow = subprocess.Popen(
-        [sys.executable, str(server_script), "--port-file", str(port_file), "--latency", "30"]
-    )
-    try:
-        while not port_file.exists():
-            time.sleep(0.02)
-        far = Remote(int(port_file.read_text()), slow)
+def test_a_second_interrupt_stops_at_once(tmp_path: Path) -> None:
+    with served(tmp_path, "--latency", "30") as far:
         items, log = items_file(tmp_path, 6), tmp_path / "log.jsonl"
         process = start(command(far, items, log))
         wait_for_calls(far, process, CONCURRENCY)
@@ -234,6 +202,3 @@ def test_a_second_interrupt_stops_at_once(server_script: Path, tmp_path: Path) -
         # They may have been paid for: without an end they count as in flight.
         assert sum("begun" in line for line in journal) == CONCURRENCY
         assert sum("ended" in line for line in journal) == 0
-    finally:
-        slow.terminate()
-        slow.wait(10)

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["Answer", "Broken", "NoConnection", "NotReached", "Plain"]
+__all__ = ["Answer", "ConnectError", "ConnectTimeout", "Plain", "ReadError"]
 
 IDLE = 5.0
 """Seconds after which an unused connection is not trusted any more."""
@@ -20,15 +20,15 @@ HEAD = 1 << 16
 """Bytes that the head of a reply may have."""
 
 
-class NotReached(ConnectionError):
+class ConnectError(ConnectionError):
     """No connection could be had: nothing was asked."""
 
 
-class NoConnection(TimeoutError):
+class ConnectTimeout(TimeoutError):
     """No connection opened in time: nothing was asked."""
 
 
-class Broken(ConnectionError):
+class ReadError(ConnectionError):
     """A connection ended, or what came over it is not HTTP."""
 
 
@@ -64,11 +64,11 @@ class Plain:
 
         Raises
         ------
-        NotReached
+        ConnectError
             When there is no connection.
-        NoConnection
+        ConnectTimeout
             When none opened in time.
-        Broken
+        ReadError
             When the connection ends before the reply does.
         """
         connection = self._kept() or await self._open()
@@ -111,9 +111,9 @@ class Plain:
                     _Connection, self._host, self._port, happy_eyeballs_delay=0.25
                 )
         except TimeoutError:
-            raise NoConnection from None
-        except OSError as error:
-            raise NotReached(type(error).__name__) from None
+            raise ConnectTimeout from None
+        except (OSError, UnicodeError) as error:
+            raise ConnectError(type(error).__name__) from None
         return connection
 
 
@@ -161,7 +161,7 @@ class _Connection(asyncio.Protocol):
 
     async def _wait(self) -> None:
         if self._ended:
-            raise Broken("the connection ended before the reply did")
+            raise ReadError("the connection ended before the reply did")
         self._news = asyncio.get_running_loop().create_future()
         try:
             await self._news
@@ -174,7 +174,7 @@ class _Connection(asyncio.Protocol):
         while (at := self._buffer.find(mark, max(0, seen - len(mark) + 1))) < 0:
             seen = len(self._buffer)
             if seen > HEAD:
-                raise Broken("a line or a head of the reply is too long")
+                raise ReadError("a line or a head of the reply is too long")
             await self._wait()
         found = bytes(self._buffer[:at])
         del self._buffer[: at + len(mark)]
@@ -193,7 +193,7 @@ class _Connection(asyncio.Protocol):
         while not self._ended:
             await self._wait()
         if self._failed:
-            raise Broken("the connection was reset")
+            raise ReadError("the connection was reset")
         return bytes(self._buffer)
 
 
@@ -208,11 +208,11 @@ async def _read(connection: _Connection) -> tuple[Answer, bool]:
         body = b""
     elif coding is not None:
         if coding.lower() != "chunked":
-            raise Broken("the reply has a transfer encoding that was not asked for")
+            raise ReadError("the reply has a transfer encoding that was not asked for")
         body = await _chunks(connection)
     elif length is not None:
         if not (length.isascii() and length.isdigit()):
-            raise Broken("the reply has no readable length")
+            raise ReadError("the reply has no readable length")
         body = await connection.exactly(int(length))
     else:
         body, keep = await connection.rest(), False
@@ -228,7 +228,7 @@ def _head(raw: bytes) -> tuple[str, int, dict[str, str]]:
         or not (status.isascii() and status.isdigit())
         or rest[3:4].strip()
     ):
-        raise Broken("the reply is not HTTP/1.1")
+        raise ReadError("the reply is not HTTP/1.1")
     named = (line.partition(":") for line in lines)
     return version, int(status), {name.strip().lower(): value.strip() for name, _, value in named}
 
@@ -240,12 +240,12 @@ async def _chunks(connection: _Connection) -> bytes:
         try:
             count = int(size, 16)
         except ValueError:
-            raise Broken("a chunk of the reply has no readable size") from None
+            raise ReadError("a chunk of the reply has no readable size") from None
         if count <= 0:
             break
         parts.append(await connection.exactly(count))
         if await connection.exactly(2) != b"\r\n":
-            raise Broken("a chunk of the reply is longer than it says")
+            raise ReadError("a chunk of the reply is longer than it says")
     while await connection.until(b"\r\n"):  # trailers
         pass
     return b"".join(parts)

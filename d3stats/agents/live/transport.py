@@ -218,12 +218,9 @@ class Transport:
 
         kind = type(error).__name__
         if isinstance(error, (httpx2.TimeoutException, TimeoutError)):
-            unasked = kind in ("ConnectTimeout", "PoolTimeout", "NoConnection")
-            return Failed("timeout", "none" if unasked else "unknown", True)
+            return Failed("timeout", "none" if kind in ("ConnectTimeout", "PoolTimeout") else "unknown", True)
         if isinstance(error, (httpx2.HTTPError, ConnectionError)):
-            cost: Cost = (
-                "none" if kind in ("ConnectError", "NotReached", "UnsupportedProtocol") else "unknown"
-            )
+            cost: Cost = "none" if kind in ("ConnectError", "UnsupportedProtocol") else "unknown"
             return Failed("connection", cost, True, kind)
         return Failed("server_error", "unknown", True, "the body is no JSON")
 
@@ -259,7 +256,9 @@ def _plain(url: Any, headers: dict[str, str], connect: float) -> Plain | None:
     known = all(re.fullmatch(r"[\t -~]*", value) for value in headers.values())
     if url.scheme != "http" or proxies.get("http") or proxies.get("all") or not known:
         return None
-    return Plain(url.host, url.port or 80, {"Host": url.netloc.decode("ascii"), **headers}, connect)
+    return Plain(
+        url.raw_host.decode("ascii"), url.port or 80, {"Host": url.netloc.decode("ascii"), **headers}, connect
+    )
 
 
 def _told(body: bytes) -> tuple[str | None, str]:

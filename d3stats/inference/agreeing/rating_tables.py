@@ -10,6 +10,7 @@ import pandas as pd
 
 from d3stats._codes import MISSING
 from d3stats.counts import answer_text
+from d3stats.estimate import counted
 from d3stats.inference._table_files import answer, blank_clusters, is_table, question_clusters, read_table
 from d3stats.trajectories import Trajectories
 
@@ -83,10 +84,17 @@ def _read(path: str | Path, notes: list[str]) -> Any:
 
 
 def _of_log(log: _Log, round_number: int | None, by: str, notes: list[str]) -> pd.DataFrame:
+    from d3stats.log.frames import seated
+
     vote = "vote" if log.coding == "answers" else "correct"
     if log.coding != "answers":
         notes.append(CORRECTNESS)
-    turns = log.turns[["debate", "round", "agent", vote]].rename(columns={vote: "vote", "agent": "rater"})
+    # Who never votes (advocates, a judge beside a jury) is no rater with votes missing.
+    turns = log.turns[seated(log.turns)]
+    silent = log.turns["debate"].nunique() - turns["debate"].nunique()
+    if silent:
+        notes.append(f"in {counted(silent, 'debate')} no rater had a turn: left out")
+    turns = turns[["debate", "round", "agent", vote]].rename(columns={vote: "vote", "agent": "rater"})
     items = log.items.set_index("debate")
     turns = _in_round(turns, "debate", round_number)
     about = items.loc[turns["debate"]]

@@ -1,4 +1,4 @@
-"""Verdicts on pairs out of a debate log: an item is a debate, a judge is an agent, the last vote counts."""
+"""Verdicts on pairs out of a debate log: a judge is an agent, or the protocol; the last vote counts."""
 
 from __future__ import annotations
 
@@ -11,13 +11,23 @@ import pandas as pd
 
 from d3stats.trajectories import Trajectories
 
-__all__ = ["from_log", "from_trajectories"]
+__all__ = ["DECISION", "from_log", "from_trajectories"]
 
+DECISION = "decision"
+"""What the protocol as a judge is called: what its debates decided."""
+
+_ORDER_OF = {"A": "AB", "B": "BA", "1": "AB", "2": "BA"}
+_FIRST_IN_NAME = re.compile(r"^(?P<judge>.*), (?P<side>[AB12]) first$")
 _ORDER_IN_NAME = re.compile(r"^(?P<judge>.*?)\s*\(?(?:order )?(?P<order>1-2|2-1)\)?(?P<again> again)*$")
 
 
-def from_log(path: Path, answers: Iterable[str]) -> pd.DataFrame:
-    """Return a row per debate and agent; an agent whose name ends in (1-2) or (2-1) says the order."""
+def from_log(path: Path, answers: Iterable[str], *, decisions: bool = False) -> pd.DataFrame:
+    """Return a row per debate and voting agent; with `decisions` also one for what each debate decided.
+
+    The order is what an agent's name tells, or else which candidate the debate showed first. Where debates say that, an
+    item is the question, so that its debates in either order meet; else it is the debate.
+    """
+    from d3stats.log.frames import seated
     from d3stats.log.read import read_log
 
     log = read_log(path)
@@ -25,20 +35,47 @@ def from_log(path: Path, answers: Iterable[str]) -> pd.DataFrame:
         {str(vote) for vote in log.turns["vote"].dropna()} if log.coding == "answers" else {"right or wrong"}
     )
     _refuse(voted, answers)
-    last = log.turns.sort_values("round", kind="stable").drop_duplicates(["debate", "agent"], keep="last")
-    items = log.items.set_index("debate").reindex(last["debate"])
+    turns = log.turns[seated(log.turns)]
+    last = turns.sort_values("round", kind="stable").drop_duplicates(["debate", "agent"], keep="last")
     parts = [_named(str(agent)) for agent in last["agent"]]
-    run = items["log"] if "log" in items else pd.Series([None] * len(last))
-    judge = [name or (str(of) if pd.notna(of) else "judge") for (name, _), of in zip(parts, run, strict=True)]
-    group = next((items[c] for c in ("cluster", "question") if c in items and items[c].notna().all()), None)
+    seats = pd.DataFrame(
+        {
+            "debate": last["debate"].to_numpy(),
+            "judge": [name for name, _ in parts],
+            "order": pd.Series([order for _, order in parts], dtype=object),
+            "vote": last["vote"].to_numpy(),
+        }
+    )
+    items = log.items.set_index("debate")
+    known = items["first"].notna().any()
+    if decisions and known and log.verdicts["decision"].notna().any():
+        decided = log.verdicts[["debate", "decision"]].rename(columns={"decision": "vote"})
+        # First, because it is what the protocol stands for.
+        seats = pd.concat([decided.assign(judge=DECISION, order=None), seats], ignore_index=True)
+    return _about(seats, items.reindex(seats["debate"]), known)
+
+
+def _about(seats: pd.DataFrame, items: pd.DataFrame, known: bool) -> pd.DataFrame:
+    """Add to every verdict what its debate says; `known` is whether debates say what was shown first."""
+    run = items["log"].to_numpy(dtype=object)
+    several = known and items["log"].nunique() > 1
+    judge = [
+        name or (str(of) if pd.notna(of) else "judge") for name, of in zip(seats["judge"], run, strict=True)
+    ]
+    shown = items["first"].map(_ORDER_OF).to_numpy(dtype=object)
+    debate = seats["debate"].to_numpy(dtype=object)
+    asked = np.where(items["first"].notna().to_numpy(), items["question"].to_numpy(dtype=object), debate)
+    group = next((items[c] for c in ("cluster", "question") if items[c].notna().all()), None)
     return pd.DataFrame(
         {
-            "item": last["debate"].to_numpy(),
-            "judge": judge,
-            "order": [order for _, order in parts],
-            "vote": last["vote"].to_numpy(),
-            "label": items["label"].to_numpy() if "label" in items else None,
-            "cluster": last["debate"].to_numpy() if group is None else group.to_numpy(),
+            "item": asked,
+            "judge": [f"{of}: {name}" for name, of in zip(judge, run, strict=True)] if several else judge,
+            "order": np.where(
+                seats["order"].notna().to_numpy(), seats["order"].to_numpy(dtype=object), shown
+            ),
+            "vote": seats["vote"].to_numpy(),
+            "label": items["label"].to_numpy(),
+            "cluster": debate if group is None else group.to_numpy(),
         }
     )
 
@@ -66,6 +103,9 @@ def from_trajectories(t: Trajectories, answers: Iterable[str]) -> pd.DataFrame:
 
 def _named(agent: str) -> tuple[str, str | None]:
     """Return the judge ("" where the name is all order) and the order that an agent's name tells."""
+    side = _FIRST_IN_NAME.match(agent)
+    if side is not None:
+        return side["judge"].strip(), _ORDER_OF[side["side"]]
     found = _ORDER_IN_NAME.match(agent)
     return (agent, None) if found is None else (found["judge"].strip(), found["order"])
 

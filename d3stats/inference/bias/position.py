@@ -135,7 +135,8 @@ def position_bias(
     ----------
     source : Judgments, DataFrame, Trajectories, str or Path
         Verdicts with their ``order`` (:func:`as_judgments`). Several verdicts of one item in one order are paired
-        with those of the other order one by one.
+        with those of the other order one by one. A debate log that has decisions and says which candidate was shown
+        first also has the judge "decision": the protocol itself.
     judge : str, optional
         Which judge; has to be named where there are several.
     votes : {"answer", "slot"}
@@ -166,7 +167,7 @@ def position_bias(
       note: every inconsistent pair favours the first slot: the log-odds have no bound, and are at least 2.34
     """  # noqa: E501  # what is printed
     level = probability("level", level, open_interval=True)
-    name, data = one_judge(as_judgments(source, votes=votes), judge)
+    name, data = one_judge(as_judgments(source, votes=votes, decisions=True), judge)
     cast = (data.vote != MISSING) & (data.order != MISSING)
     notes = data.doubts()
     if (data.vote[cast] == TIE).all() and cast.any():
@@ -177,7 +178,10 @@ def position_bias(
         )
     data = data.rows(cast)
     if len(data) == 0:
-        raise ValueError(f"a position audit needs verdicts with their order; got none of {name!r}")
+        raise ValueError(
+            f"a position audit needs verdicts with their order; got none of {name!r} (a debate log tells it by the "
+            "candidate that an item shows first, or by seats named 'JUDGE (1-2)' and 'JUDGE (2-1)')"
+        )
     one, other = pairs_of(data)
     if len(one) == 0:
         return _against_label(name, data, level, notes)

@@ -147,7 +147,7 @@ class Judgments:
             )
 
 
-def as_judgments(source: Any, *, votes: Votes = "answer") -> Judgments:
+def as_judgments(source: Any, *, votes: Votes = "answer", decisions: bool = False) -> Judgments:
     """Read verdicts on pairs.
 
     Parameters
@@ -157,9 +157,13 @@ def as_judgments(source: Any, *, votes: Votes = "answer") -> Judgments:
         read as A and B) and, as an audit needs them, ``judge``, ``order`` (AB or BA: which was shown first),
         ``label`` (A, B or tie), ``cluster`` (the question; by default each item is its own), ``length_a,
         length_b``, ``family_a, family_b, judge_family`` and ``persona``. A debate log is read by its last votes:
-        an item is a debate, a judge is an agent, and an agent whose name ends in (1-2) or (2-1) says the order.
+        a judge is an agent that votes; the order is the one that its name ends in, (1-2) or (2-1), or else which
+        candidate the debate showed first. Where debates say that an item is their question, else it is the debate.
     votes : {"answer", "slot"}
         Whether a vote names the answer, or the place where it was shown (A the first).
+    decisions : bool
+        Whether what the debates of a log decided is a judge too, called "decision", where the log has decisions and says
+        what was shown first.
 
     Raises
     ------
@@ -177,7 +181,7 @@ def as_judgments(source: Any, *, votes: Votes = "answer") -> Judgments:
     if isinstance(source, Judgments):
         return source
     if isinstance(source, (str, Path)):
-        source = _file(Path(source))
+        source = _file(Path(source), decisions)
     if isinstance(source, Trajectories):
         source = from_trajectories(source, _ANSWERS)
     if not isinstance(source, pd.DataFrame):
@@ -195,16 +199,14 @@ def one_judge(data: Judgments, judge: str | None) -> tuple[str, Judgments]:
     return judge, data.of(judge)
 
 
-def _file(path: Path) -> pd.DataFrame:
+def _file(path: Path, decisions: bool) -> pd.DataFrame:
     if not path.is_file():
         raise FileNotFoundError(f"no file {path}")
     if path.name.endswith((".csv", ".csv.gz", ".parquet")):
         table = read_table(path).frame
-    else:
-        return from_log(path, _ANSWERS)
-    return (
-        table if {"item", "vote"} <= set(table.columns) or "debate" not in table else from_log(path, _ANSWERS)
-    )
+        if {"item", "vote"} <= set(table.columns) or "debate" not in table:
+            return table
+    return from_log(path, _ANSWERS, decisions=decisions)
 
 
 def _coded(table: pd.DataFrame, votes: Votes) -> Judgments:

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats.inference._table_files import TableFile, answer, is_table, question_clusters, read_table
+from d3stats.inference.comparing.recorded import RecordedLog, read_recorded
 from d3stats.trajectories import MISSING, Missing, Trajectories
 
 __all__ = ["RunTable", "from_frame", "from_path", "from_trajectories"]
@@ -18,7 +19,7 @@ __all__ = ["RunTable", "from_frame", "from_path", "from_trajectories"]
 _TABLES = (".csv", ".csv.gz", ".parquet", ".pq")
 _TEXTS = ("item", "cluster", "question", "vote", "label")
 _COLUMNS = "a column 'item' and 'correct', 'score', or 'vote' and 'label' (or be a debate log)"
-_OF_A_LOG = "'verdict', 'votes', 'tokens' or 'score:SIDE'"
+_OF_A_LOG = "'verdict', 'plurality', 'votes', 'tokens' or 'score:SIDE'"
 
 
 @dataclass(frozen=True)
@@ -33,25 +34,33 @@ class RunTable:
     notes: list[str] = field(default_factory=list)
 
 
-def from_path(path: str | Path) -> TableFile | Trajectories:
+def from_path(path: str | Path) -> TableFile | RecordedLog:
     """Read a tidy table where the file has a column ``item``, a debate log where it has columns of one."""
     text = str(path)
     if not is_table(path):
         if text.lower().endswith(_TABLES) and not any(sign in text for sign in "*?["):
             raise FileNotFoundError(f"a run must be a file that exists; got {text!r}")
-        return Trajectories.from_log(path)
+        return read_recorded(path)
     read = read_table(path, texts=_TEXTS)
     if "item" in read.frame.columns:
         return read
     if "debate" in read.frame.columns:
-        return Trajectories.from_log(path)
+        return read_recorded(path)
     raise ValueError(f"{text} must have {_COLUMNS}; got {list(read.frame.columns)}")
 
 
 def from_trajectories(
-    t: Trajectories, value: str | None, by: str, round_number: int | None, missing: Missing
+    t: Trajectories,
+    value: str | None,
+    by: str,
+    round_number: int | None,
+    missing: Missing,
+    recorded: RecordedLog | None = None,
 ) -> RunTable:
-    """Return a row per debate; `value` says what of a debate is compared."""
+    """Return a row per debate; `value` says what of a debate is compared.
+
+    The verdict is the decision that `recorded` holds, where it holds any and no round is asked for.
+    """
     if t.n_debates == 0:
         raise ValueError(f"a run must have debates; got none in {t!r}")
     if round_number is not None and not 1 <= round_number <= t.n_rounds:
@@ -59,7 +68,10 @@ def from_trajectories(
     deepest = np.maximum(t.depth, 1)
     at = (deepest if round_number is None else np.minimum(round_number, deepest)) - 1
     what = "verdict" if value is None else value
-    if what == "verdict":
+    decided = what == "verdict" and round_number is None and recorded is not None and recorded.usable
+    if decided and recorded is not None:
+        values = recorded.right()
+    elif what in ("verdict", "plurality"):
         values = _verdicts(t, at)
     elif what == "votes":
         values = _votes(t, at, missing)
@@ -69,7 +81,7 @@ def from_trajectories(
         values = _points(t, at, what.removeprefix("score:"))
     else:
         raise ValueError(f"value of a log must be {_OF_A_LOG}; got {value!r}")
-    judged = what in ("verdict", "votes")
+    judged = what in ("verdict", "plurality", "votes")
     labelled = (t.label != MISSING) if judged else np.ones(len(t), dtype=bool)
     notes = []
     if what == "votes" and missing == "wrong":
@@ -77,6 +89,8 @@ def from_trajectories(
         notes = _counted_wrong(t, at, labelled)
     if judged and t.coding == "answers":
         notes = [*notes, *_answers_met(t)]
+    if what in ("verdict", "plurality") and recorded is not None and recorded.usable:
+        notes = [*notes, *_what_was_read(recorded, decided, round_number)]
     if not labelled.any():
         raise ValueError(f"a run needs labels to say which verdicts are right; got none in {t!r}")
     cluster = np.asarray(t.cluster_names, dtype=object)[t.cluster]
@@ -178,6 +192,24 @@ def _verdicts(t: Trajectories, at: NDArray[np.int64]) -> NDArray[np.float64]:
     verdict = t.verdicts()[np.arange(len(t)), at]
     unknown = (verdict == MISSING) | (t.label == MISSING)
     return np.where(unknown, np.nan, (verdict == t.label).astype(float))
+
+
+def _what_was_read(log: RecordedLog, decided: bool, round_number: int | None) -> list[str]:
+    """Say whether verdicts are recorded decisions or pluralities, and how often that is not the same."""
+    n, other, none = len(log.decision), int(log.differs.sum()), int((~log.known).sum())
+    if round_number is not None:
+        return [
+            f"verdicts are the pluralities of the votes up to round {round_number}, not recorded decisions"
+        ]
+    if not decided:
+        return [
+            f"verdicts are pluralities of the votes; the recorded decision differs in {other} of {n} debates"
+        ]
+    gone = f"; {none} without a decision are missing" if none else ""
+    return [
+        "verdicts are the recorded decisions; the plurality of the votes "
+        f'(value="plurality") differs in {other} of {n} debates{gone}'
+    ]
 
 
 def _votes(t: Trajectories, at: NDArray[np.int64], missing: Missing) -> NDArray[np.float64]:
