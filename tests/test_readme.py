@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from d3stats.agents import Reply, Request, synthetic_agent, synthetic_items
+from d3stats.agents import Reply, Request
+from d3stats.debates import DebateItem
 from d3stats.protocols import DebateProtocol, RoundOver, drive, protocols
 from d3stats.stopping import Decision, StoppingRule, from_text
 from d3stats.stopping.parse import rule_names
-from d3stats.worlds import Assembly
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -153,20 +153,26 @@ def rows_under(heading: str) -> list[str]:
 
 
 def roles_of(kind: type[DebateProtocol]) -> set[str]:
-    """Return the roles that speak when a pair of answers is judged, to the last round."""
-    protocol, world = kind(), Assembly()
-    (item,) = synthetic_items(world, n=1, seed=1)
+    """Return the roles that speak, to the last round, when everybody gives the same vote and the lowest points."""
+    protocol = kind()
+    answers = ("Two.", "Three.") if protocol.candidates is not False else ()
     heard: set[str] = set()
 
     async def answer(request: Request) -> Reply:
         heard.add(request.role.rstrip(" 0123456789"))
-        return await agent.act(request)
+        slot, scores = request.slot, None
+        if slot.rubric is not None:
+            scores = {
+                side: dict.fromkeys(slot.rubric.criteria, slot.rubric.low) for side in slot.rubric.sides
+            }
+        voted = (slot.answers or ("3",))[0] if slot.wants_vote else None
+        return Reply("one\ntwo\nthree", voted, scores)
 
     async def settle(step: RoundOver, since: object) -> Decision:
         return Decision(step.number >= protocol.max_rounds)
 
-    agent = synthetic_agent(world, seed=1)
-    asyncio.run(drive(protocol.play(item.case("d")), answer, settle))
+    case = DebateItem("q", "Which is larger?", answers).case("d")
+    asyncio.run(drive(protocol.play(case), answer, settle))
     return heard
 
 

@@ -16,7 +16,7 @@ from d3stats.cli.options import (
     Missing,
     Roles,
     Seed,
-    read_trajectories,
+    paths_of,
 )
 from d3stats.cli.output import estimate, print_json, print_notes, print_table, records, working
 
@@ -48,12 +48,14 @@ def replay(
     as_json: Json = False,
 ) -> None:
     """Replay stopping rules over a log; unanimity and full depth are always shown beside them."""
+    from d3stats.inference.comparing.recorded import read_recorded
     from d3stats.planning.replay import replay as replay_rules
 
     with working("replaying"):
-        t, left_out = read_trajectories(logs, lenient, roles)
+        log = read_recorded(*paths_of(logs), strict=not lenient, roles=roles)
+        left_out = [str(problem) for problem in log.problems]
         result = replay_rules(
-            t,
+            log.trajectories,
             list(rules or DEFAULT_RULES),
             missing=missing,  # type: ignore[arg-type]  # checked by the library, in its words
             level=level,
@@ -66,11 +68,13 @@ def replay(
 
         with use_style():
             save(cast("Drawing", result.plot().get_figure()), figure)
+    decided = log.note()
+    notes = [*([decided] if decided else []), *result.notes]
     if as_json:
         document = {
             "rules": records(result.to_frame()),
             "stops": records(result.stops()),
-            "notes": list(result.notes),
+            "notes": notes,
             "left_out": left_out,
         }
         if paired:
@@ -88,7 +92,7 @@ def replay(
                 for r in table.to_dict("records")
             ],
         )
-    print_notes([*result.notes, *[f"left out: {line}" for line in left_out]])
+    print_notes([*notes, *[f"left out: {line}" for line in left_out]])
 
 
 def show_replay(result: Replay) -> None:

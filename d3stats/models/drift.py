@@ -159,6 +159,12 @@ def rounds_drift(
         raise ValueError(
             f"trials must be positive for some debate in every round; got none in round {silent[0] + 1}"
         )
+    apart = np.flatnonzero(((n[:, 1:] > 0) & (n[:, :-1] > 0)).sum(axis=0) == 0)
+    if apart.size:
+        raise ValueError(
+            "trials must be positive for some debate in every two successive rounds; got no debate with votes in "
+            f"both columns {apart[0] + 1} and {apart[0] + 2}, so that no drift can be seen"
+        )
     probability("level", level, open_interval=True)
     n_boot = integer("n_boot", n_boot, minimum=2)
     generator = as_rng(rng)

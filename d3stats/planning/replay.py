@@ -1,9 +1,10 @@
 """What would each stopping rule have cost, and what would it have lost?
 
 A replay plays a log again, round by round, and stops each debate where the rule says; the verdict is the
-plurality of the round that it stopped after. Every saving is reported against unanimity, the incumbent, and
-against full depth; published savings against full depth alone can vanish against unanimity. Intervals
-resample questions, never debates: debates of one question are not independent.
+plurality of the round that it stopped after, also where the log's protocol decided in another way (a moderator,
+summed points): a replay knows votes only, and ``Trajectories.from_log(roles=...)`` chooses whose. Every saving is
+reported against unanimity, the incumbent, and against full depth; published savings against full depth alone can
+vanish against unanimity. Intervals resample questions, never debates: debates of one question are not independent.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from d3stats.protocols.personas import jury
 from d3stats.protocols.play import Play, RoundOver, Speak, round_over, said, speak, total, votes_of
 from d3stats.protocols.protocol import DebateProtocol
 
-Memory = Literal["transcript", "latest", "algorithm"]
-MEMORIES = ("transcript", "latest", "algorithm")
+Memory = Literal["algorithm", "transcript", "latest"]
+MEMORIES = ("algorithm", "transcript", "latest")
 
 ADVOCATE = (
     "You are an advocate in a debate over which of two answers to a question is better. Speak for the answer that is "
@@ -128,7 +128,7 @@ class Rounds(DebateProtocol):
 
     jurors: int = 5
     poll: Literal["end", "every_round"] = "end"
-    memory: Memory = "transcript"
+    memory: Memory = "algorithm"
     personas: Literal["curated", "pool", "none"] = "curated"
     persona_seed: int = 0
     defence_words: int = 80

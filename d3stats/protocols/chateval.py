@@ -9,8 +9,17 @@ from typing import ClassVar, Literal
 
 from d3stats._check import choice
 from d3stats.agents.request import Case, Message, Reply, Request, Rubric, Slot
-from d3stats.protocols._talk import ahead, majority
-from d3stats.protocols.play import Outcome, Play, round_over, said, speak, total, votes_of
+from d3stats.protocols.play import (
+    Outcome,
+    Play,
+    plurality,
+    preferred,
+    round_over,
+    said,
+    speak,
+    total,
+    votes_of,
+)
 from d3stats.protocols.protocol import DebateProtocol
 from d3stats.stopping import ChatEvalTurns, StoppingRule
 
@@ -153,9 +162,9 @@ class ChatEval(DebateProtocol):
             means = _means(case, replies)
             decision = yield from round_over(turn, votes=votes_of(replies), scores=means)
             if decision.stop:
-                final = (
-                    majority(case, votes_of(replies)) if self.extraction == "majority" else ahead(case, means)
-                )
+                final = preferred(means, case.answers)
+                if self.extraction == "majority":
+                    final = plurality(case, votes_of(replies))
                 return Outcome(final, turn, str(decision.reason), means or {})
 
     def _referee(self, case: Case, turn: int, seat: int, heard: Sequence[Message]) -> Request:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from d3stats.agents.request import Case, Message, Request, Slot
 from d3stats.protocols.anonymise import anonymise, anonymous_case
 from d3stats.protocols.personas import Persona
-from d3stats.protocols.play import Outcome, preferred
+from d3stats.protocols.play import Outcome, preferred, settled
 
 __all__ = ["judge_decides", "jurors", "jury_decides", "verdict"]
 
@@ -60,10 +60,11 @@ def _instruction(who: Persona | None, words: int) -> str:
 
 
 def verdict(votes: Sequence[str | None], points: Mapping[str, float] | None, case: Case) -> str | None:
-    """Return the answer with the most votes; of several, the judge's, if it is one of them.
+    """Return the answer with the most votes; of several, the judge's, if it is one of them; else it is a tie.
 
     A missing vote counts for nobody. Without any vote there is no verdict, whatever the judge's points say: they
-    break a tie of votes that were cast (D3, 2.3).
+    break a tie of votes that were cast (D3, 2.3). A tie that they leave is
+    :func:`~d3stats.protocols.play.settled` as any other.
 
     Examples
     --------
@@ -76,7 +77,7 @@ def verdict(votes: Sequence[str | None], points: Mapping[str, float] | None, cas
     if len(leading) == 1:
         return leading[0]
     judge = preferred(points, case.answers)
-    return judge if judge in leading else None
+    return judge if judge in leading else settled(leading, case.sides, case.answers)
 
 
 def jury_decides(

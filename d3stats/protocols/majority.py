@@ -33,7 +33,8 @@ class Majority(OneRound):
     Notes
     -----
     Self-consistency (Wang et al. 2022, arXiv 2203.11171) when all judges are one LLM. A missing vote counts for
-    nobody. When several answers lead there is no decision.
+    nobody. When both sides of a pair lead the decision is ``"tie"`` where that may be voted for; else, when several
+    answers lead, there is none.
 
     Examples
     --------
@@ -68,4 +69,4 @@ class Majority(OneRound):
         counts = Counter(vote for vote in votes if vote is not None)
         detail = {f"votes {answer}": float(count) for answer, count in sorted(counts.items())}
         detail["votes missing"] = float(len(votes) - counts.total())
-        return Outcome(plurality(votes), 1, "one_round" if counts else "no_votes", detail)
+        return Outcome(plurality(case, votes), 1, "one_round" if counts else "no_votes", detail)

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from d3stats._check import choice
 from d3stats.agents.request import Case, Message, Request, Slot
-from d3stats.protocols.play import Outcome, Play, round_over, said, speak
+from d3stats.protocols.play import Outcome, Play, round_over, said, settled, speak
 from d3stats.protocols.protocol import DebateProtocol
 from d3stats.stopping import StoppingRule, Unanimity
 
@@ -36,7 +36,8 @@ class PeerDiscussion(DebateProtocol):
     max_rounds : int
         The reviews and then the rounds of the talk; the paper's 4 turns are two of them, so 3.
     undecided : {"none", "last_speaker"}
-        What is decided when they still differ: nothing, or reviewer 2's vote, who spoke last.
+        What is decided when they still differ: nothing (one vote for each candidate is ``"tie"`` where that may be
+        voted for), or reviewer 2's vote, who spoke last.
 
     Notes
     -----
@@ -83,9 +84,10 @@ class PeerDiscussion(DebateProtocol):
                     votes.append(reply.vote)
             decision = yield from round_over(number, votes=votes)
             if decision.stop:
-                agreed = votes[0] if votes[0] == votes[1] else None
-                if agreed is None and self.undecided == "last_speaker":
-                    agreed = votes[1]
+                both = {vote for vote in votes if vote is not None}
+                agreed = None if None in votes else settled(both, case.sides, case.answers)
+                if len(both) != 1 or None in votes:
+                    agreed = votes[1] if self.undecided == "last_speaker" else agreed
                 return Outcome(agreed, number, str(decision.reason), decision.detail)
 
     def _reviewer(self, case: Case, number: int, seat: int, seen: tuple[Message, ...]) -> Request:

@@ -7,8 +7,7 @@ from typing import ClassVar, Literal
 
 from d3stats._check import choice, integer, nonnegative
 from d3stats.agents.request import Case, Request, Slot
-from d3stats.protocols._talk import majority, settled
-from d3stats.protocols.play import Outcome, Play, round_over, speak
+from d3stats.protocols.play import Outcome, Play, plurality, round_over, settled, speak
 from d3stats.protocols.protocol import DebateProtocol
 
 __all__ = ["PeerRank"]
@@ -95,7 +94,7 @@ class PeerRank(DebateProtocol):
             for side in case.sides
         }
         yield from round_over(1, votes=votes.values(), ends="one_round")
-        return Outcome(majority(case, given, weights), 1, "one_round", worth)
+        return Outcome(plurality(case, given, weights), 1, "one_round", worth)
 
     def _reviewer(self, case: Case, seat: int, side: str, slot: Slot) -> Request:
         name, role = _name(seat, side), f"reviewer {seat + 1}"
@@ -113,4 +112,4 @@ def _agreed(case: Case, both: list[str | None]) -> str | None:
     if len(set(both)) == 1:
         return both[0]
     # One vote for each candidate is a tie; a candidate and a tie are no vote.
-    return settled(case, [vote for vote in both if vote is not None])
+    return settled({vote for vote in both if vote is not None}, case.sides, case.answers)

@@ -8,12 +8,12 @@ playing it again from its record, and priced by playing it on with imagined repl
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Generator, Iterable, Mapping, Sequence
+import math
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from d3stats.agents.request import Message, Reply, Request, cut
+from d3stats.agents.request import Case, Message, Reply, Request, cut
 from d3stats.protocols.anonymise import without_names
 from d3stats.stopping import Decision
 
@@ -23,11 +23,11 @@ __all__ = [
     "RoundOver",
     "Speak",
     "complete",
-    "leader",
     "plurality",
     "preferred",
     "round_over",
     "said",
+    "settled",
     "speak",
     "total",
     "votes_of",
@@ -143,24 +143,46 @@ def complete(request: Request, reply: Reply) -> Reply:
     return replace(reply, vote=preferred(total(reply, slot.rubric.sides), slot.answers))
 
 
-def plurality(votes: Iterable[str | None]) -> str | None:
-    """Return the answer with the most votes; None when nobody voted or several lead."""
-    ranked = Counter(vote for vote in votes if vote is not None).most_common(2)
-    if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
-        return None
-    return ranked[0][0]
+def settled(leading: Collection[str], sides: Collection[str], answers: Collection[str] | None) -> str | None:
+    """Say what follows when these answers lead: what a tie means, in every protocol.
+
+    One that leads alone is the decision. When both candidates lead, it is ``"tie"`` where that may be voted for.
+    Otherwise nothing is decided: without that answer, and when a candidate and ``"tie"`` lead together.
+
+    Examples
+    --------
+    >>> settled(["A", "B"], ("A", "B"), ("A", "B", "tie"))
+    'tie'
+    >>> print(settled(["A", "B"], ("A", "B"), ("A", "B")), settled(["A", "tie"], ("A", "B"), ("A", "B", "tie")))
+    None None
+    """
+    if len(leading) == 1:
+        return next(iter(leading))
+    if sides and set(sides) <= set(leading) and "tie" in (answers or ()):
+        return "tie"
+    return None
 
 
-def preferred(points: Mapping[str, float] | None, answers: Sequence[str] | None) -> str | None:
-    """Return the side with the most points; of equal points ``"tie"`` where that may be voted for, else None."""
-    best = leader(points)
-    return "tie" if best is None and points and "tie" in (answers or ()) else best
+def plurality(case: Case, votes: Iterable[str | None], weights: Iterable[float] | None = None) -> str | None:
+    """Return the answer with the most votes, or the most weight of votes; ties as :func:`settled` has them.
+
+    A missing vote counts for nobody.
+    """
+    given = list(votes)
+    shares = [1.0] * len(given) if weights is None else list(weights)
+    cast: dict[str, list[float]] = {}
+    for vote, weight in zip(given, shares, strict=True):
+        if vote is not None and weight > 0:
+            cast.setdefault(vote, []).append(weight)
+    return settled(_leaders({answer: math.fsum(w) for answer, w in cast.items()}), case.sides, case.answers)
 
 
-def leader(points: Mapping[str, float] | None) -> str | None:
-    """Return the side with the most points; None when there are none or several lead."""
-    if not points:
-        return None
-    top = max(points.values())
-    leading = [side for side, value in points.items() if value == top]
-    return leading[0] if len(leading) == 1 else None
+def preferred(points: Mapping[str, float] | None, answers: Collection[str] | None) -> str | None:
+    """Return the side with the most points; ties as :func:`settled` has them, None without points."""
+    return None if not points else settled(_leaders(points), points, answers)
+
+
+def _leaders(points: Mapping[str, float]) -> list[str]:
+    # Sums of the same numbers in another order may differ in their last bits.
+    top = max(points.values(), default=0.0)
+    return [name for name, value in points.items() if math.isclose(value, top, rel_tol=1e-12, abs_tol=1e-12)]

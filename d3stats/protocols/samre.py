@@ -28,11 +28,11 @@ class Samre(Rounds):
         0: the judge decides, by what would break a tie.
     poll : {"end", "every_round"}
         When the jury is asked. A rule that looks at votes needs ``"every_round"``; the last poll then decides.
-    memory : {"transcript", "latest", "algorithm"}
-        What a prompt repeats, as in :class:`~d3stats.worlds.Courtroom`: everybody reads all that was said; or
-        advocates their own defences, the other's last one and the last feedback, and the judge the round's two
-        defences (appendix F). ``"algorithm"``: advocates read all, the judge the round's two defences (Algorithm 2
-        to the letter). Jurors always read all.
+    memory : {"algorithm", "transcript", "latest"}
+        What a prompt repeats. ``"algorithm"``, the default: advocates read all that was said, the judge the round's
+        two defences (2.3 and Algorithm 2, to the letter). ``"transcript"``: the judge reads all, too. ``"latest"``:
+        advocates read their own defences, the other's last one and the last feedback, the judge the round's two
+        defences (appendix F). The last two are those of :class:`~d3stats.worlds.Courtroom`. Jurors always read all.
     tie_break : {"cumulative", "final"}
         A tied vote goes to the higher sum of the judge's totals (2.3), or the last round's (a comment in
         Algorithm 2).

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from d3stats._check import choice
 from d3stats.agents.request import Case
-from d3stats.protocols._court import Memory, Rounds, summed
+from d3stats.protocols._court import Rounds, summed
 from d3stats.protocols.play import Play
 from d3stats.stopping import FixedRounds, SignAgreement, StoppingRule
 
@@ -29,8 +29,7 @@ class SamreAdvocates(Rounds):
         notation has all rounds up to r in M_r. ``"read"`` follows the notation, ``"unread"`` the order of the lines.
         Other endings leave nothing out.
     poll, memory, personas, persona_seed, defence_words, feedback_words, rationale_words
-        As in :class:`~d3stats.protocols.samre.Samre`. Here the judge reads the round's two defences by default, as
-        the notation has it.
+        As in :class:`~d3stats.protocols.samre.Samre`; the default memory is that of this notation, too.
 
     Notes
     -----
@@ -50,7 +49,6 @@ class SamreAdvocates(Rounds):
     """
 
     max_rounds: int = 4
-    memory: Memory = "algorithm"
     last_round: Literal["read", "unread"] = "read"
 
     name: ClassVar[str] = "samre_advocates"

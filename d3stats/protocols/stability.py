@@ -7,8 +7,8 @@ from typing import ClassVar, Literal
 
 from d3stats._check import choice, integer
 from d3stats.agents.request import Case, Message, Request
-from d3stats.protocols._talk import ballot, majority, task
-from d3stats.protocols.play import Outcome, Play, round_over, said, speak, votes_of
+from d3stats.protocols._talk import ballot, task
+from d3stats.protocols.play import Outcome, Play, plurality, round_over, said, speak, votes_of
 from d3stats.protocols.protocol import DebateProtocol
 from d3stats.stopping import KSStability, StoppingRule, Unanimity
 
@@ -90,7 +90,7 @@ class Stability(DebateProtocol):
             decision = yield from round_over(number, votes=votes_of(replies))
             if decision.stop:
                 return Outcome(
-                    majority(case, votes_of(replies)), number, str(decision.reason), decision.detail
+                    plurality(case, votes_of(replies)), number, str(decision.reason), decision.detail
                 )
 
     def _panelist(self, case: Case, number: int, seat: int, seen: tuple[Message, ...]) -> Request:

@@ -55,7 +55,9 @@ class Assembly(World):
     * Marks: on a judge's rubric, criteria of 1 to 20, as in the courtroom:
       clip(round(base + (X(A) + X(B) +- y) / 12 + noise (sqrt(halo) Z + sqrt(1 - halo) Z)), 1, ceiling), + for A.
       On any other rubric of m criteria, clip(round(level +- y / (2 m points_per_mark) + mark_noise Z), low, high),
-      with the level as far up the scale as `base` is between 1 and 20. The higher total is the vote.
+      with the level as far up the scale as `base` is between 1 and 20. The higher total is the vote. Where other
+      agents' answers are marked and not the candidates, each has the mark of the side that it leaned to in the rounds
+      before.
     * Multi-Persona: the negative is there to disagree: from its y, `contrariness` is taken in the direction of the
       affirmative's latest word. The moderator passes while abs(y) < `decide_at`, unless it has to decide.
     * AgentVerse: the evaluator finds the solution correct with probability expit((s y - accept_at) / accept_scale),

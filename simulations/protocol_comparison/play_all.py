@@ -1,31 +1,34 @@
-"""Play protocols over the same items, each item in both orders, in as many processes as are given."""
+"""Play protocols over the same items, each item in both orders, in as many processes as are given.
+
+Synthetic agents answer at once, so a protocol is played here in a plain loop, without files, budgets or concurrency;
+the replies and the decisions are those of a run to a log.
+"""
 
 from __future__ import annotations
 
-import asyncio
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from d3stats import Trajectories
 from d3stats._parallel import run_tasks
-from d3stats.agents import Agent, Reply, Request
+from d3stats.agents import Reply, Request
 from d3stats.agents.synthetic import synthetic_agent, synthetic_items
 from d3stats.protocols.catalogue import protocol_from_text
-from d3stats.protocols.engine import ask, drive
-from d3stats.protocols.play import Outcome, RoundOver
+from d3stats.protocols.play import Outcome, RoundOver, complete
 from d3stats.protocols.protocol import DebateProtocol
 from d3stats.protocols.rules import RuleBook
-from d3stats.stopping import Decision, FullDepth, Rule, StoppingRule, StopReason, from_text
+from d3stats.stopping import CONTINUE, Decision, Rule, StoppingRule, StopReason, from_text
+from d3stats.stopping.batch import BatchRound, LiveWatcher, MixedState
+from d3stats.trajectories import MISSING
 from d3stats.worlds import from_table
 
 __all__ = ["play_all"]
 
 ORDERS = ("AB", "BA")
-DEPTHS = (3, 4, 6)
-"""How deep a batch is played before it is asked whether all of it has stopped."""
 
 COLUMNS = ["debate", "item", "order", "label", "verdict", "rounds", "calls", "input", "output", "reason"]
 
@@ -55,93 +58,118 @@ def play_all(
 def played(
     world: Mapping[str, Any], text: str, rule_text: str | None, n_items: int, seed: int
 ) -> pd.DataFrame:
-    """Play one protocol over all items in both orders."""
-    value = from_table(world)
-    protocol, agent = protocol_from_text(text), synthetic_agent(value, seed)
-    items = synthetic_items(value, n_items, seed)
+    """Play one protocol over all items in both orders; a rule that needs a whole batch gets one order at a time."""
+    protocol, (agent, items) = protocol_from_text(text), inhabited(json.dumps(world), n_items, seed)
     rule = protocol.rule() if rule_text is None else from_text(rule_text)
-    return asyncio.run(_played(protocol, rule, agent, items))
-
-
-async def _played(
-    protocol: DebateProtocol, rule: StoppingRule, agent: Agent, items: Sequence[Any]
-) -> pd.DataFrame:
     rows = []
     for order in ORDERS:
-        debates = [Debate(protocol, rule, agent, item, order) for item in items]
-        if not isinstance(rule, Rule):
-            await _stop_together(debates, rule)
-        for debate in debates:
-            outcome = await debate.play()
-            decided = [debate.item.label, outcome.decision, outcome.round]
-            spent = [debate.calls, debate.input, debate.output]
-            rows.append([debate.case.debate, debate.item.question, order, *decided, *spent, outcome.reason])
-            debate.heard.clear()
+        if isinstance(rule, Rule):
+            done = [alone(Debate(protocol, agent, item, order), rule) for item in items]
+        else:
+            done = together([Debate(protocol, agent, item, order) for item in items], rule)
+        rows += [debate.row for debate in done]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-async def _stop_together(debates: Sequence[Debate], rule: StoppingRule) -> None:
-    """Find the round in which each debate stops under a rule that looks at the whole batch.
-
-    The batch is played a few rounds deep, then deeper, until the rule has stopped all of it. Nobody is asked twice.
-    """
-    codes: dict[str | None, int] = {"A": 0, "B": 1, None: -1}
-    labels = [codes[debate.item.label] for debate in debates]
-    most = debates[0].protocol.max_rounds
-    for depth in sorted({*(d for d in DEPTHS if d < most), most}):
-        for debate in debates:
-            debate.end = depth, str(StopReason.EXHAUSTED)
-            await debate.play()
-        votes = np.array([[[codes[vote] for vote in step.votes] for step in d.steps] for d in debates])
-        stops = rule.stop_rounds(Trajectories.from_arrays(votes, label=labels, answers=["A", "B"]))
-        if depth == most or not (stops.reasons == str(StopReason.EXHAUSTED)).any():
-            break
-    for debate, at, why in zip(debates, stops.rounds, stops.reasons, strict=True):
-        debate.end = int(at), str(why)
+@lru_cache(maxsize=1)
+def inhabited(world: str, n_items: int, seed: int) -> tuple[Any, Sequence[Any]]:
+    """Return a world's agent and items; what an agent remembers of them serves the next protocol."""
+    value = from_table(json.loads(world))
+    return synthetic_agent(value, seed), synthetic_items(value, n_items, seed)
 
 
 class Debate:
-    """One debate: what was said and paid, and the rounds as a rule sees them.
+    """One debate, played round by round.
 
     Parameters
     ----------
     protocol : DebateProtocol
-    rule : StoppingRule
-        One that needs a whole batch is followed by setting `end`: round and reason of the stop.
-    agent : Agent
+    agent : SyntheticAgent
     item : SyntheticItem
     order : {"AB", "BA"}
+
+    Attributes
+    ----------
+    step : RoundOver
+        The latest round.
+    since : list of (Request, Reply)
+        What was said in it.
+    row : list
+        What is known when it is over; None until then.
     """
 
-    def __init__(
-        self, protocol: DebateProtocol, rule: StoppingRule, agent: Agent, item: Any, order: str
-    ) -> None:
-        self.protocol, self.rule, self.agent, self.item = protocol, rule, agent, item
+    def __init__(self, protocol: DebateProtocol, agent: Any, item: Any, order: str) -> None:
+        self.protocol, self.agent, self.item, self.order = protocol, agent, item, order
         self.case = item.case(f"{item.question}/{order}", order[0])
-        self.end: tuple[int, str] | None = None
-        self.heard: dict[tuple[int, str], Reply] = {}
-
-    async def play(self) -> Outcome:
-        """Play it to its end, from the start; what was said before is said again."""
-        rule = self.rule if self.end is None and isinstance(self.rule, Rule) else FullDepth()
-        self.book = RuleBook(self.case, rule, self.protocol.max_rounds)
         self.calls, self.input, self.output = 0, 0, 0
-        self.steps: list[RoundOver] = []
-        return await drive(self.protocol.play(self.case), self._answer, self._settle)
+        self.row: list[Any] | None = None
+        self.since: list[tuple[Request, Reply]] = []
+        self._play = protocol.play(self.case)
+        self.go_on(None)
 
-    async def _answer(self, request: Request) -> Reply:
-        at = request.round, request.agent
-        if at not in self.heard:
-            self.heard[at] = await ask(self.agent, request)
-        reply = self.heard[at]
+    def go_on(self, decision: Decision | None) -> None:
+        """Take the decision on the latest round, and play the next one if there is any."""
+        self.since, send = [], decision
+        while True:
+            try:
+                step = self._play.send(send)
+            except StopIteration as stop:
+                self._close(stop.value)
+                return
+            if isinstance(step, RoundOver):
+                self.step = step
+                return
+            send = tuple(self._reply(request) for request in step.requests)
+
+    def _reply(self, request: Request) -> Reply:
+        reply = complete(request, self.agent.reply(request))
+        self.since.append((request, reply))
         self.calls += 1
-        self.input += reply.tokens_in or 0
-        self.output += reply.tokens_out or 0
+        self.input += reply.tokens_in
+        self.output += reply.tokens_out
         return reply
 
-    async def _settle(self, step: RoundOver, since: Sequence[tuple[Request, Reply]]) -> Decision:
-        self.steps.append(step)
-        if self.end is None:
-            return self.book.decide(step, since)
-        at, why = self.end
-        return Decision(stop=step.number >= at, reason=why if step.number >= at else None)
+    def _close(self, outcome: Outcome) -> None:
+        decided = [self.item.label, outcome.decision, outcome.round]
+        spent = [self.calls, self.input, self.output]
+        self.row = [self.case.debate, self.item.question, self.order, *decided, *spent, outcome.reason]
+        self.since = []
+
+
+def alone(debate: Debate, rule: Rule) -> Debate:
+    """Play a debate to its end under a rule that looks at nothing else."""
+    book = RuleBook(debate.case, rule, debate.protocol.max_rounds)
+    while debate.row is None:
+        debate.go_on(book.decide(debate.step, debate.since))
+    return debate
+
+
+def together(debates: Sequence[Debate], rule: StoppingRule) -> Sequence[Debate]:
+    """Play debates side by side under a rule that looks at all of them after each round; all score nothing."""
+    state = MixedState(rule, LiveWatcher)
+    codes: dict[str | None, int] = {"A": 0, "B": 1, None: MISSING}
+    label = np.array([codes[debate.item.label] for debate in debates], dtype=np.int32)
+    while any(debate.row is None for debate in debates):
+        played = np.array([debate.row is None for debate in debates])
+        running = [debate for debate in debates if debate.row is None]
+        votes = np.full((len(debates), len(running[0].step.votes)), MISSING, dtype=np.int32)
+        votes[played] = [[codes[vote] for vote in debate.step.votes] for debate in running]
+        number = running[0].step.number
+        latest = BatchRound(
+            number=number,
+            votes=votes,
+            label=label,
+            played=played,
+            panel=played * np.int64(votes.shape[1]),
+            cluster=np.arange(len(debates)),
+            answers=("A", "B"),
+        )
+        decisions = state.update(latest)
+        for at in np.flatnonzero(played).tolist():
+            decision = CONTINUE
+            if decisions.stop[at]:
+                decision = Decision(stop=True, reason=str(decisions.reasons[at]))
+            elif number == debates[at].protocol.max_rounds:
+                decision = Decision(stop=True, reason=str(StopReason.EXHAUSTED))
+            debates[at].go_on(decision)
+    return debates

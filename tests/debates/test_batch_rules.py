@@ -100,6 +100,14 @@ def test_a_rule_on_right_answers_needs_labels_and_says_what_does_not(tmp_path: P
     assert agent.calls == 0
 
 
+@pytest.mark.parametrize(
+    "text", ["ks:0.05 | unanimity", "unanimity & ks:0.05", "ks:0.05.after(2)", "(ks:0.05).after(2)"]
+)
+def test_a_combination_needs_labels_when_a_part_does(text: str) -> None:
+    assert from_text(text).needs_labels
+    assert not from_text(text.replace("0.05", "0.05,camp=largest")).needs_labels
+
+
 def test_a_batch_in_free_words_is_followed_too(tmp_path: Path) -> None:
     items = [DebateItem(f"q{i}", f"{i}?", label="x") for i in range(8)]
     report = debate(STABILITY, items, Chancy(), tmp_path / "log.jsonl", rule=from_text("ks:1.5,patience=1"))

@@ -101,6 +101,15 @@ def test_roles_are_played_by_their_own_agents(tmp_path: Path) -> None:
         debate(SAMRE, pairs(2), {"judge": judge}, tmp_path / "other.jsonl")
 
 
+def test_a_numbered_role_is_played_by_its_kind_unless_it_has_an_agent_of_its_own(tmp_path: Path) -> None:
+    second, kind, others = Chancy(), Chancy(), Chancy()
+    cast = {"reviewer 2": second, "reviewer": kind, "default": others}
+    debate(protocol_from_text("peer_rank:reviewers=3"), pairs(2), cast, tmp_path / "log.jsonl")
+    assert {agent.split(",")[0] for _, _, agent in second.asked} == {"reviewer 2"}
+    assert {agent.split(",")[0] for _, _, agent in kind.asked} == {"reviewer 1", "reviewer 3"}
+    assert not others.asked
+
+
 @pytest.mark.parametrize(
     ("changed", "said"),
     [

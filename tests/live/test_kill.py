@@ -72,6 +72,12 @@ class Forked:
             self.code = os.waitstatus_to_exitcode(status) if pid else None
         return self.code
 
+    def end(self) -> int:
+        """Wait for it; return its exit status."""
+        while (code := self.poll()) is None:
+            time.sleep(0.01)
+        return code
+
     def kill(self) -> None:
         if self.poll() is None:
             os.kill(self.pid, signal.SIGKILL)
@@ -80,10 +86,7 @@ class Forked:
 
 def finish(words: list[str], output: Path) -> dict[str, Any]:
     """Let a command come to its end and return the report of the run that it prints."""
-    process = Forked(words, output)
-    while process.poll() is None:
-        time.sleep(0.01)
-    assert process.code == 0, output.read_text()
+    assert Forked(words, output).end() == 0, output.read_text()
     said = output.read_text()
     # What is said to people stands around it.
     found, _ = json.JSONDecoder().raw_decode(said[said.index("{") :])
@@ -168,11 +171,12 @@ def test_killed_two_hundred_times_and_resumed(remote: Remote, tmp_path: Path) ->
 
 def test_an_interrupt_ends_the_calls_in_flight_and_says_how_to_go_on(remote: Remote, tmp_path: Path) -> None:
     items, log = items_file(tmp_path, 12), tmp_path / "log.jsonl"
-    process = start(command(remote, items, log))
+    warm_up(remote, tmp_path)
+    process = Forked(command(remote, items, log), tmp_path / "interrupted.txt")
     wait_for_calls(remote, process, 20)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 130
+    os.kill(process.pid, signal.SIGINT)
+    assert process.end() == 130
+    said = (tmp_path / "interrupted.txt").read_text()
     last = said.strip().splitlines()[-1]
     assert last.startswith("d3stats: interrupted after ")
     assert last.endswith(f"the same command goes on from {log}")

@@ -18,6 +18,8 @@ from server import Fault, Server
 from d3stats.agents import Refused
 from d3stats.agents.live import LiveAgent
 from d3stats.agents.live.pace import Pace, backoff, seconds_asked
+from d3stats.agents.replay import as_reply
+from d3stats.debates.past import as_turn
 
 
 def test_each_call_has_its_own_seed_and_the_same_in_every_run(server: Server) -> None:
@@ -78,6 +80,33 @@ def test_no_more_calls_at_once_than_allowed(server: Server) -> None:
     server.reset()
     at_once(server, requests, concurrency=10)
     assert 4 <= server.most_at_once <= 10
+
+
+def test_what_is_written_down_is_what_was_returned(server: Server) -> None:
+    """Half of a surrogate pair, which JSON can spell and no file can hold, is replaced before anybody reads it."""
+    server.script = lambda asked: '{"text": "half \\ud83d of it", "vote": "1"}'
+    (reply,) = asked(server, VOTE)
+    turn = as_turn(VOTE, reply)
+    assert reply.text == "half \ufffd of it"
+    assert as_reply(turn) == replace(reply, attempts=1)
+    assert as_reply(type(turn).model_validate_json(turn.model_dump_json())) == as_reply(turn)
+
+
+def test_the_bound_and_the_call_are_of_one_draft_and_of_the_same_request(server: Server) -> None:
+    """The bound of one request is asked for, then another is made: it must not get the first one's prompt."""
+    other = replace(VOTE, instruction="You are another juror. Vote.")
+
+    async def run() -> None:
+        async with LiveAgent("scripted", server.url, **QUICK) as agent:
+            bound = agent.imagine(VOTE, "longest")
+            assert bound == agent.imagine(replace(VOTE), "longest")
+            await agent.act(other)
+            await agent.act(VOTE)
+
+    asyncio.run(run())
+    systems = [call.body["messages"][0]["content"] for call in server.calls]
+    assert systems[0].startswith("You are another juror.")
+    assert systems[1].startswith("You are a juror.")
 
 
 def test_no_more_calls_a_minute_than_allowed(server: Server) -> None:

@@ -128,6 +128,17 @@ def test_items_that_cannot_be_debated_are_one_line_and_no_call(
     assert (server.calls, server.listings) == ([], 0)
 
 
+def test_an_item_with_an_empty_answer_is_debated_where_that_is_asked_for(
+    server: Server, tmp_path: Path
+) -> None:
+    items_file(tmp_path, [{"question": "Why?", "answer_a": "So.", "answer_b": " "}])
+    code, _, err = run(tmp_path, server.url, "--empty", "keep")
+    assert code == 0, err
+    code, _, err = run(tmp_path, server.url, "--empty", "perhaps")
+    assert code == 1
+    assert len(err.strip().splitlines()) == 1
+
+
 def test_a_server_that_is_not_there_is_one_line(server: Server, tmp_path: Path) -> None:
     items_file(tmp_path)
     server.stop()

@@ -123,13 +123,13 @@ def test_samre_is_algorithm_2_of_d3() -> None:
             f"advocate A/2 (advocate: argue) sees {ROUND_1}",
             f"advocate B/2 (advocate: argue) sees {ROUND_1}",
         ],
-        f"judge/2 (judge: judge) sees {ROUND_1}, advocate for A/2, advocate for B/2",
+        "judge/2 (judge: judge) sees advocate for A/2, advocate for B/2",
         "round 2 over: votes none, scores A=90 B=80",
         [
             f"advocate A/3 (advocate: argue) sees {ROUND_1}, {ROUND_2}",
             f"advocate B/3 (advocate: argue) sees {ROUND_1}, {ROUND_2}",
         ],
-        f"judge/3 (judge: judge) sees {ROUND_1}, {ROUND_2}, advocate for A/3, advocate for B/3",
+        "judge/3 (judge: judge) sees advocate for A/3, advocate for B/3",
         "round 3 over: votes none, scores A=91 B=80",
         [f"juror {j}/3 (juror: vote) sees {ROUND_1}, {ROUND_2}, {ROUND_3}" for j in range(1, 6)],
     ]
@@ -154,10 +154,11 @@ def test_with_the_latest_memory_prompts_repeat_what_appendix_f_has() -> None:
     assert saw(played.request("juror 1", 3).seen) == f"{ROUND_1}, {ROUND_2}, {ROUND_3}"
 
 
-def test_with_the_algorithms_memory_the_judge_reads_the_rounds_two_defences() -> None:
-    played = plays(Samre(memory="algorithm"), pair("A"), court(SAMRE_JUDGED))
+def test_with_the_whole_transcript_the_judge_reads_the_rounds_before_too() -> None:
+    played = plays(Samre(memory="transcript"), pair("A"), court(SAMRE_JUDGED))
     assert saw(played.request("advocate A", 3).seen) == f"{ROUND_1}, {ROUND_2}"
-    assert saw(played.request("judge", 3).seen) == "advocate for A/3, advocate for B/3"
+    assert saw(played.request("judge", 3).seen) == f"{ROUND_1}, {ROUND_2}, advocate for A/3, advocate for B/3"
+    assert Samre().memory == SamreAdvocates().memory == "algorithm"
 
 
 def test_a_jury_that_is_polled_every_round_reads_every_round_so_far_and_a_rule_can_look_at_it() -> None:
@@ -367,6 +368,18 @@ def test_a_tied_vote_goes_to_the_judges_sum_or_to_its_last_score() -> None:
         assert outcome.detail["votes missing"] == 1
     assert plays(More(), pair("A"), court([(60, 61)], TIED)).outcome.decision == "B"
     assert plays(More(), pair("A"), court([(60, 60)], TIED)).outcome.decision is None
+
+
+@pytest.mark.parametrize("judged", [(60, 60), None])
+def test_what_the_judge_leaves_tied_is_a_tie_where_that_is_an_answer(
+    judged: tuple[float, float] | None,
+) -> None:
+    for protocol in (More(), Samre(), SamreAdvocates()):
+        for answers, decision in ((("A", "B"), None), (("A", "B", "tie"), "tie")):
+            outcome = plays(protocol, pair("A", answers), court([judged], TIED)).outcome
+            assert outcome.decision == decision
+            nobody = plays(protocol, pair("A", answers), court([judged], [None] * 5)).outcome
+            assert (nobody.decision, nobody.reason) == (None, "no_votes")
 
 
 def test_the_judge_breaks_ties_only_between_the_answers_that_lead() -> None:

@@ -18,6 +18,7 @@ from d3stats.log.schema import Item, Verdict
 from d3stats.log.write import LogWriter
 from d3stats.protocols.agentverse import AgentVerse
 from d3stats.protocols.chateval import ChatEval
+from d3stats.protocols.chateval_open import ChatEvalOpen
 from d3stats.protocols.eot import EoT
 from d3stats.protocols.multi_persona import MultiPersona
 from d3stats.protocols.peer_discussion import PeerDiscussion
@@ -40,6 +41,7 @@ from d3stats.trajectories import Trajectories
 PROTOCOLS: tuple[DebateProtocol, ...] = (
     ChatEval(max_rounds=4),
     ChatEval(max_rounds=4, communication="simultaneous_with_summarizer"),
+    ChatEvalOpen(max_rounds=4),
     Stability(panel=5, max_rounds=4, camp="none"),
     MultiPersona(max_rounds=4),
     EoT(max_rounds=4),
@@ -232,7 +234,7 @@ def test_a_discussion_that_is_stopped_earlier_is_the_beginning_of_the_one_that_i
 
 def test_the_protocols_own_rule_reads_from_the_log_where_it_stopped_the_debate(tmp_path: Path) -> None:
     # The moderator and the evaluator end debates by the same vote and mark that the log keeps.
-    for protocol in (MultiPersona(), AgentVerse(), EoT(), PeerDiscussion(), ChatEval()):
+    for protocol in (MultiPersona(), AgentVerse(), EoT(), PeerDiscussion(), ChatEval(), ChatEvalOpen()):
         path = tmp_path / f"{protocol.name}.jsonl"
         outcomes = {}
         with LogWriter(path, fsync="never") as log:
@@ -271,6 +273,7 @@ def test_a_mark_is_a_score_of_its_own_and_a_missing_one_is_missing() -> None:
 CALLS = {
     "chateval:max_rounds=4": 12,
     "chateval:max_rounds=4,communication=simultaneous_with_summarizer": 16,
+    "chateval_open:max_rounds=4": 12,
     "stability:max_rounds=4,panel=5,camp=none": 20,
     "multi_persona:max_rounds=4": 12,
     "eot:max_rounds=4": 12,

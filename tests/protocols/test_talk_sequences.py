@@ -13,6 +13,7 @@ from d3stats.agents.request import Reply, Request
 from d3stats.protocols.agentverse import AgentVerse
 from d3stats.protocols.catalogue import protocol_from_text
 from d3stats.protocols.chateval import REFEREES, ChatEval
+from d3stats.protocols.chateval_open import ChatEvalOpen
 from d3stats.protocols.eot import EoT
 from d3stats.protocols.multi_persona import MultiPersona
 from d3stats.protocols.peer_discussion import PeerDiscussion
@@ -26,6 +27,7 @@ TALKS: tuple[DebateProtocol, ...] = (
     ChatEval(),
     ChatEval(communication="simultaneous"),
     ChatEval(communication="simultaneous_with_summarizer", extraction="mean"),
+    ChatEvalOpen(),
     Stability(camp="none"),
     Stability(camp="none", sees="last_round"),
     MultiPersona(),

@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 from statistics import fmean
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from d3stats.agents.request import Refused, Reply, Request, Rubric, Size
+from d3stats.agents.request import Message, Refused, Reply, Request, Rubric, Size
 from d3stats.agents.synthetic.base import (
     Stream,
     SyntheticAgent,
@@ -56,6 +55,25 @@ JUDGES_TOP = 20
 """A rubric that goes up to here is a judge's; its marks are the courtroom's."""
 
 
+class _Transcript(NamedTuple):
+    """What can be read out of messages: words, arguments by round, everybody's leans and the last round of them."""
+
+    seen: tuple[Message, ...]
+    sides: tuple[str, ...]
+    words: float
+    argued: dict[int, Heard]
+    leans: list[tuple[str, float]]
+    talked: int
+
+
+class _Advocates(CourtAgent):
+    """The courtroom's advocates and aggregators, under the assembly's name."""
+
+    @property
+    def model(self) -> str:
+        return f"synthetic {Assembly.name}"
+
+
 class AssemblyAgent(SyntheticAgent[Assembly]):
     """Everybody in a debate of an assembly; the law is in :class:`~d3stats.worlds.Assembly`.
 
@@ -81,8 +99,10 @@ class AssemblyAgent(SyntheticAgent[Assembly]):
 
     def __init__(self, world: Assembly, seed: int = 0) -> None:
         super().__init__(world, seed)
-        self.court = CourtAgent(world.court, seed)
+        self.court = _Advocates(world.court, seed)
         self._standing = lru_cache(maxsize=65536)(self._normal_of)
+        self._latest = _Transcript((), (), 0.0, {}, [], 0)
+        self._told: tuple[Mapping[int, Heard], tuple[int, float, float]] = ({}, (0, 0.0, 0.0))
 
     def _normal_of(self, *names: str) -> float:
         return self.streams.of(*names).normal()
@@ -92,7 +112,7 @@ class AssemblyAgent(SyntheticAgent[Assembly]):
         if not request.case.sides:
             raise Refused(f"case must have two candidates in this world; got none in {request.case.debate!r}")
         if request.act in COURT:
-            return replace(self.court.reply(request), model=self.model)
+            return self.court.reply(request)
         stream = self.call(request, request.act)
         if request.act in ALONE or request.act in TALK:
             return self._read(request, stream)
@@ -106,7 +126,7 @@ class AssemblyAgent(SyntheticAgent[Assembly]):
     def imagine(self, request: Request, size: Size, /) -> Reply:
         """Return a reply of the mean or the greatest length, without vote or scores."""
         if request.act in COURT:
-            return replace(self.court.imagine(request, size), model=self.model)
+            return self.court.imagine(request, size)
         kept = 1 - self.world.court.slack / 2 if size == "typical" else 1.0
         shown, filed = (kept * words for words in self._lengths(request))
         sent, written = TOKENS_PER_WORD * self._prompt(request), TOKENS_PER_WORD * (shown + filed)
@@ -129,17 +149,8 @@ class AssemblyAgent(SyntheticAgent[Assembly]):
             The call's own standard normal error.
         """
         world, question = self.world, request.case.question
-        talked = 0
-        if world.reveals == "talk":
-            talked = max((m.round for m in request.seen if "lean" in told(m.text).facts), default=0)
-        if heard:
-            seen = fmean(
-                fmean(world.shown(max(int(feedback) + 1, talked)) for feedback in at.feedback)
-                for at in heard.values()
-            )
-            argued = fmean(at.strength[0] - at.strength[1] for at in heard.values())
-        else:
-            seen, argued = world.shown(talked), 0.0
+        talked = self._read_through(request).talked if world.reveals == "talk" else 0
+        seen, argued = self._revealed(heard, talked)
         own = self._standing("juror", question, _ASKED_TWICE.sub("", request.agent))
         if world.diversity < 1:
             alike = self._standing("persona", question)
@@ -147,10 +158,39 @@ class AssemblyAgent(SyntheticAgent[Assembly]):
         error = juror_error(world.court, self._standing("jury", question), own, noise)
         return float(self.court.item(question).gap * seen + argued + self.court.bias(request) + error)
 
+    def _read_through(self, request: Request) -> _Transcript:
+        """Read the transcript; several agents in a row see the same one."""
+        latest, sides = self._latest, request.case.sides
+        if request.seen != latest.seen or sides != latest.sides:
+            words, leans, talked = 0.0, [], 0
+            for message in request.seen:
+                for line in message.text.splitlines():
+                    words += told(line).words
+                lean = told(message.text).facts.get("lean")
+                if lean is not None:
+                    leans.append((message.speaker, lean))
+                    talked = max(talked, message.round)
+            argued = heard_by_round(request.seen, sides, self.world.court.temperature)
+            self._latest = latest = _Transcript(request.seen, sides, words, argued, leans, talked)
+        return latest
+
+    def _revealed(self, heard: Mapping[int, Heard], talked: int) -> tuple[float, float]:
+        """Return the share of the gap that shows, and by how much A is argued for better."""
+        if not heard:
+            return self.world.shown(talked), 0.0
+        if heard is not self._told[0] or talked != self._told[1][0]:
+            seen = fmean(
+                fmean(self.world.shown(max(int(feedback) + 1, talked)) for feedback in at.feedback)
+                for at in heard.values()
+            )
+            argued = fmean(at.strength[0] - at.strength[1] for at in heard.values())
+            self._told = heard, (talked, seen, argued)
+        return self._told[1][1:]
+
     def _read(self, request: Request, stream: Stream) -> Reply:
         """Read the pair, and say what the act asks for: a vote, scores, a lean."""
         world, slot, (a, b) = self.world, request.slot, request.case.sides
-        argued = heard_by_round(request.seen, request.case.sides, world.court.temperature)
+        argued = self._read_through(request).argued
         if request.act == "judge":
             argued = {n: at for n, at in argued.items() if n == request.round}
         lean = self.reading(request, argued, stream.normal())
@@ -161,19 +201,18 @@ class AssemblyAgent(SyntheticAgent[Assembly]):
             if request.act == "evaluate":
                 scores = self._verdict_on_solution(request, slot.rubric, lean, stream)
             else:
-                scores = self._marks(slot.rubric, lean, argued, (a, b), stream)
+                leans = {a: lean, b: -lean}
+                if slot.rubric.sides != request.case.sides:
+                    leans = {who: lean * self._way_of(request, who) for who in slot.rubric.sides}
+                scores = self._marks(slot.rubric, leans, argued, stream)
         passed = slot.may_pass and abs(lean) < world.decide_at
         vote = (a if lean > 0 else b) if slot.wants_vote and not passed else None
         return self._say(request, stream, {"lean": lean}, vote, scores)
 
     def _heard(self, request: Request) -> list[float]:
         """Return the latest lean of everybody else who can be heard."""
-        latest: dict[str, float] = {}
-        for message in request.seen:
-            lean = told(message.text).facts.get("lean")
-            if lean is not None and message.speaker not in (request.agent, request.role):
-                latest[message.speaker] = lean
-        return list(latest.values())
+        latest = dict(self._read_through(request).leans)
+        return [lean for speaker, lean in latest.items() if speaker not in (request.agent, request.role)]
 
     def _after_talk(self, request: Request, lean: float) -> float:
         heard, w = self._heard(request), self.world.conformity
@@ -186,28 +225,33 @@ class AssemblyAgent(SyntheticAgent[Assembly]):
         return lean
 
     def _lean_of(self, request: Request, speaker: str) -> float | None:
-        said = (told(m.text).facts.get("lean") for m in reversed(request.seen) if m.speaker == speaker)
-        return next((lean for lean in said if lean is not None), None)
+        return dict(self._read_through(request).leans).get(speaker)
+
+    def _way_of(self, request: Request, speaker: str) -> float:
+        """Return which way a speaker leaned before this round: 1 to A, -1 to B, 0 when it was not heard."""
+        before = [m for m in request.seen if m.round < request.round and m.speaker == speaker]
+        leans = [lean for m in before if (lean := told(m.text).facts.get("lean")) is not None]
+        return math.copysign(1.0, leans[-1]) if leans else 0.0
 
     def _marks(
-        self, rubric: Rubric, lean: float, argued: Mapping[int, Heard], sides: tuple[str, str], stream: Stream
+        self, rubric: Rubric, leans: Mapping[str, float], argued: Mapping[int, Heard], stream: Stream
     ) -> Scores:
         world, court, n = self.world, self.world.court, len(rubric.criteria)
         if rubric.high == JUDGES_TOP:
             level = fmean(fmean(at.strength) for at in argued.values()) if argued else 0.0
-            merit = np.array([[level + lean / 2], [level - lean / 2]])
+            merit = np.array([[level + lean / 2] for lean in leans.values()])
             errors = np.array(stream.normals(2 + 2 * n))
             given = marks(court, merit, errors[:2, None], errors[2:].reshape(2, n)).tolist()
         else:
             level = rubric.low + (rubric.high - rubric.low) * (court.base - 1) / (JUDGES_TOP - 1)
-            half = lean / (2 * n * world.points_per_mark)
+            halves = [lean / (2 * n * world.points_per_mark) for lean in leans.values()]
             given = [
-                [float(round(level + way * half + world.mark_noise * z)) for z in stream.normals(n)]
-                for way in (1, -1)
+                [float(round(level + half + world.mark_noise * z)) for z in stream.normals(n)]
+                for half in halves
             ]
         return {
             side: dict(zip(rubric.criteria, (min(max(x, rubric.low), rubric.high) for x in row), strict=True))
-            for side, row in zip(sides, given, strict=True)
+            for side, row in zip(leans, given, strict=True)
         }
 
     def _verdict_on_solution(self, request: Request, rubric: Rubric, lean: float, stream: Stream) -> Scores:
@@ -274,8 +318,7 @@ class AssemblyAgent(SyntheticAgent[Assembly]):
         raise self.refuse(request)
 
     def _prompt(self, request: Request) -> float:
-        read = sum(told(line).words for m in request.seen for line in m.text.splitlines())
-        return self.court.item(request.case.question).words + read
+        return self.court.item(request.case.question).words + self._read_through(request).words
 
 
 @synthetic_agent.register

@@ -12,7 +12,7 @@ from functools import lru_cache
 from statistics import fmean
 from typing import ClassVar, NamedTuple
 
-from d3stats.agents.request import Message, Reply, Request, Size
+from d3stats.agents.request import Message, Refused, Reply, Request, Size
 from d3stats.agents.synthetic.base import (
     Stream,
     Streams,
@@ -124,6 +124,11 @@ class RefereeAgent(SyntheticAgent[Referees]):
         heard = heard_difference(request.seen, case.sides, request.agent)
         a, b = spoken(world, own, heard, world.base + world.level_sd * level, stream.normal())
         scores = None
+        if rubric is not None and rubric.sides != case.sides:
+            raise Refused(
+                "rubric must have the candidates as its sides in world 'referees', which has no law for marks of "
+                f"each other; got sides={rubric.sides}"
+            )
         if rubric is not None:
             given = dict(zip(case.sides, (float(a), float(b)), strict=True))
             scores = {side: dict.fromkeys(rubric.criteria, points) for side, points in given.items()}

@@ -47,7 +47,7 @@ def from_log(path: Path, answers: Iterable[str], *, decisions: bool = False) -> 
         }
     )
     items = log.items.set_index("debate")
-    known = items["first"].notna().any()
+    known = bool(items["first"].notna().any())
     if decisions and known and log.verdicts["decision"].notna().any():
         decided = log.verdicts[["debate", "decision"]].rename(columns={"decision": "vote"})
         # First, because it is what the protocol stands for.
@@ -58,7 +58,7 @@ def from_log(path: Path, answers: Iterable[str], *, decisions: bool = False) -> 
 def _about(seats: pd.DataFrame, items: pd.DataFrame, known: bool) -> pd.DataFrame:
     """Add to every verdict what its debate says; `known` is whether debates say what was shown first."""
     run = items["log"].to_numpy(dtype=object)
-    several = known and items["log"].nunique() > 1
+    several = known and len(set(items["log"].dropna())) > 1
     judge = [
         name or (str(of) if pd.notna(of) else "judge") for name, of in zip(seats["judge"], run, strict=True)
     ]
@@ -69,6 +69,7 @@ def _about(seats: pd.DataFrame, items: pd.DataFrame, known: bool) -> pd.DataFram
     return pd.DataFrame(
         {
             "item": asked,
+            "debate": debate,
             "judge": [f"{of}: {name}" for name, of in zip(judge, run, strict=True)] if several else judge,
             "order": np.where(
                 seats["order"].notna().to_numpy(), seats["order"].to_numpy(dtype=object), shown

@@ -162,8 +162,8 @@ def as_judgments(source: Any, *, votes: Votes = "answer", decisions: bool = Fals
     votes : {"answer", "slot"}
         Whether a vote names the answer, or the place where it was shown (A the first).
     decisions : bool
-        Whether what the debates of a log decided is a judge too, called "decision", where the log has decisions and says
-        what was shown first.
+        Whether what the debates of a log decided is a judge too, called "decision", where the log has decisions and
+        says what was shown first.
 
     Raises
     ------

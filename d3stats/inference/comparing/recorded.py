@@ -70,6 +70,18 @@ class RecordedLog:
         """Whether there are decisions, and they can be held against labels: votes are not just right or wrong."""
         return self.trajectories.coding == "answers" and bool(self.known.any())
 
+    def note(self) -> str | None:
+        """Say in how many debates votes and decisions part, for readers of votes; None where nowhere."""
+        other = int(self.differs.sum()) if self.usable else 0
+        if not other:
+            return None
+        said = f" (here: {', '.join(self.roles)})" if self.roles else ""
+        return (
+            f"The recorded decision is not the plurality of the last votes in {other} of {len(self.decision)} "
+            f"debates: what follows from votes may differ from what the debates decided. Whose votes count can be "
+            f"chosen by role{said}."
+        )
+
     def right(self) -> NDArray[np.float64]:
         """Return 1 where the decision is the label, 0 where it is not, NaN where either is unknown."""
         t = self.trajectories

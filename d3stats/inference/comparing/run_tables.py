@@ -88,7 +88,10 @@ def from_trajectories(
         values = np.where(labelled & np.isnan(values), 0.0, values)
         notes = _counted_wrong(t, at, labelled)
     if judged and t.coding == "answers":
-        notes = [*notes, *_answers_met(t)]
+        notes = [
+            *notes,
+            *_answers_met(t, set(recorded.decision[recorded.known]) if decided and recorded else None),
+        ]
     if what in ("verdict", "plurality") and recorded is not None and recorded.usable:
         notes = [*notes, *_what_was_read(recorded, decided, round_number)]
     if not labelled.any():
@@ -219,9 +222,10 @@ def _votes(t: Trajectories, at: NDArray[np.int64], missing: Missing) -> NDArray[
     return share
 
 
-def _answers_met(t: Trajectories) -> list[str]:
-    """Return what :func:`_spelling` says of a log in which no vote is any label."""
-    said, right = ({t.answers[k] for k in np.unique(x[x != MISSING])} for x in (t.votes, t.label))
+def _answers_met(t: Trajectories, decided: set[str] | None) -> list[str]:
+    """Return what :func:`_spelling` says of a log in which no vote, or no decision, is any label."""
+    cast, right = ({t.answers[k] for k in np.unique(x[x != MISSING])} for x in (t.votes, t.label))
+    said = cast if decided is None else decided
     return _spelling(right, sorted(said), "the log") if said and right and not said & right else []
 
 

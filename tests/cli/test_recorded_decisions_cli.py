@@ -1,0 +1,174 @@
+"""Logs of debates in both orders through compare, replay, bias and agreement, as a user runs them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from d3stats.cli import app
+from d3stats.log.read import read_log
+
+PROTOCOLS = ("samre", "multi_persona", "eot")
+N = 40
+
+
+def run(*words: str) -> str:
+    done = CliRunner().invoke(app, list(words))
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def said(*words: str) -> str:
+    return " ".join(run(*words).split())
+
+
+def found(*words: str) -> Any:
+    return json.loads(run(*words, "--json"))
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Each protocol's debates of forty questions, both orders, with agents of one world."""
+    folder = tmp_path_factory.mktemp("both_orders")
+    world = folder / "world.toml"
+    world.write_text('name = "assembly"\n')
+    paths = {name: str(folder / f"{name}.jsonl") for name in PROTOCOLS}
+    for name, path in paths.items():
+        words = ("--synthetic", str(world), "--protocol", name, "--orders", "both", "--limit", str(N))
+        run("debate", *words, "-o", path)
+    return paths
+
+
+def right(path: str) -> float:
+    """Return the share of right decisions, straight from the records; debates without one left out."""
+    log = read_log(path)
+    both = log.verdicts.merge(log.items, on="debate").dropna(subset=["decision"])
+    return float((both["decision"] == both["label"]).mean())
+
+
+def test_compare_reports_the_accuracy_that_was_recorded(logs: dict[str, str]) -> None:
+    document = found("compare", *logs.values())
+    means = {one["name"]: one["value"] for one in document["runs"]}
+    assert means == {name: pytest.approx(right(path)) for name, path in logs.items()}
+
+
+def test_compare_says_which_verdict_was_read(logs: dict[str, str]) -> None:
+    words = ("compare", logs["samre"], logs["multi_persona"])
+    assert (
+        "multi_persona: verdicts are the recorded decisions; the plurality of the votes (--value plurality)"
+        in (said(*words))
+    )
+    assert "multi_persona: verdicts are pluralities of the votes; the recorded decision differs in" in (
+        said(*words, "--value", "plurality")
+    )
+
+
+def test_replay_says_where_votes_and_decisions_part(tmp_path: Path) -> None:
+    rows = [
+        f"q{k},1,{role},{role},{vote},A,1,A"
+        for k in range(5)
+        for role, vote in (
+            ("moderator", "A"),
+            ("affirmative", "A"),
+            ("negative", "B"),
+            ("helper", "BA"[k > 1]),
+        )
+    ]
+    log = tmp_path / "moderated.csv"
+    log.write_text("\n".join(["debate,round,agent,role,vote,label,closed,decision", *rows, ""]))
+    shown = said("replay", str(log), "--n-boot", "50")
+    assert (
+        "The recorded decision is not the plurality of the last votes in" not in shown
+    )  # ties: the lowest seat
+    log.write_text(log.read_text().replace("affirmative,affirmative,A", "affirmative,affirmative,B"))
+    shown = said("replay", str(log), "--n-boot", "50")
+    assert "The recorded decision is not the plurality of the last votes in 5 of 5 debates" in shown
+    assert "chosen by role (here: affirmative, helper, moderator, negative)" in shown
+    assert "recorded decision" not in said("replay", str(log), "--role", "moderator", "--n-boot", "50")
+
+
+def test_replay_of_the_role_that_decides_has_nothing_to_say(logs: dict[str, str]) -> None:
+    shown = said("replay", logs["eot"], "--role", "synthesizer", "--n-boot", "50")
+    assert "The recorded decision" not in shown
+    document = found("replay", logs["eot"], "--role", "synthesizer", "--n-boot", "50")
+    full = next(row for row in document["rules"] if row["rule"] == "full")
+    assert full["accuracy"] == pytest.approx(right(logs["eot"]))
+
+
+def test_replay_keeps_silent_where_both_are_the_same(logs: dict[str, str]) -> None:
+    document = found("replay", logs["samre"], "--n-boot", "50")
+    assert not any("recorded decision" in note for note in document["notes"])
+
+
+def test_rules_on_scores_and_on_batches_replay_a_log_of_debates(logs: dict[str, str]) -> None:
+    rules = ("budgeted:3", "sign_agreement", "ks:0.05")
+    words = [word for rule in rules for word in ("-r", rule)]
+    document = found("replay", logs["samre"], *words, "--n-boot", "50")
+    names = [row["rule"] for row in document["rules"]]
+    assert [name.split(":")[0] for name in names] == ["budgeted", "sign_agreement", "ks", "unanimity", "full"]
+    # The protocol's own rule, replayed: it stops where the debates did.
+    own, full = document["rules"][0], document["rules"][-1]
+    assert own["rounds"] == full["rounds"]
+    # A rule on signs stops before the jury has voted: then there is no verdict, and a note says so.
+    assert any("Debates without any vote at their stop" in note for note in document["notes"])
+
+
+def test_position_consistency_of_a_protocol_in_one_command(logs: dict[str, str]) -> None:
+    for path in logs.values():
+        decision = found("bias", path, "--judge", "decision")["judges"][0]
+        log = read_log(path)
+        table = log.verdicts.merge(log.items, on="debate").pivot_table(
+            index="question", columns="first", values="decision", aggfunc="first"
+        )
+        same = float((table["A"] == table["B"]).mean())
+        consistency = next(e for e in decision["estimates"] if e["name"] == "swap consistency")
+        assert consistency["value"] == pytest.approx(same)
+        assert consistency["n_clusters"] == decision["pairs"]["n_pairs"] == N
+
+
+def test_bias_shows_the_protocol_first_then_who_voted(logs: dict[str, str]) -> None:
+    judges = [audit["judge"] for audit in found("bias", logs["samre"])["judges"]]
+    assert judges == ["decision", *(f"juror {k}" for k in range(1, 6))]
+
+
+def test_debates_in_one_order_are_audited_against_the_label(tmp_path: Path) -> None:
+    world, log = tmp_path / "world.toml", str(tmp_path / "seeded.jsonl")
+    world.write_text('name = "assembly"\n')
+    run("debate", "--synthetic", str(world), "--protocol", "single_judge", "--limit", "40", "-o", log)
+    shown = said("bias", log, "--judge", "decision")
+    assert "first-slot excess against the label" in shown
+    assert "each item was shown in one order only" in shown
+
+
+def test_answers_without_candidates_have_no_position(tmp_path: Path) -> None:
+    log = tmp_path / "free.csv"
+    log.write_text("debate,round,agent,vote,label\nq1,1,x,42,42\nq2,1,x,7,8\n")
+    done = CliRunner().invoke(app, ["bias", str(log)])
+    assert done.exit_code != 0
+    assert "a log must hold votes for A, B or tie (or 1, 2, tie); got votes for ['42', '7']" in done.output
+
+
+def test_a_log_without_an_order_is_refused_with_what_it_lacks(tmp_path: Path) -> None:
+    log = tmp_path / "votes.csv"
+    log.write_text("debate,round,agent,vote,label\nq1,1,x,A,A\nq2,1,x,B,A\n")
+    done = CliRunner().invoke(app, ["bias", str(log)])
+    assert done.exit_code != 0
+    assert "a position audit needs verdicts with their order" in " ".join(done.output.split())
+
+
+def test_jurors_are_the_raters_of_a_log_of_debates(logs: dict[str, str]) -> None:
+    shown = said("agreement", logs["samre"], "--n-boot", "50")
+    assert f"{2 * N} items in {N} clusters, 5 raters, 0 ratings missing" in shown
+    assert "advocate" not in shown
+    jury = said("agreement", logs["samre"], "--jury", "--n-boot", "50")
+    assert "plurality of 5 jurors" in jury
+
+
+def test_a_log_whose_jury_votes_once_has_no_drift_to_fit(logs: dict[str, str]) -> None:
+    done = CliRunner().invoke(app, ["fit", logs["samre"], "--n-boot", "20"])
+    assert done.exit_code != 0
+    assert "so that no drift can be seen" in " ".join(done.output.split())
