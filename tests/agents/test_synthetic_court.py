@@ -39,10 +39,18 @@ BOTH_SIDES_FEEDBACK = 4 / 3 * 2 * 50 * 0.85
 
 
 CELLS: dict[str, tuple[DebateProtocol, Courtroom, Rule | None]] = {
-    "samre": (Samre(), Courtroom(), D3),
-    "samre, B first": (Samre(), Courtroom(first="B"), D3),
-    "samre, a jury of four": (Samre(jurors=4), Courtroom(panel=4, position_bias=3.0), D3),
-    "samre, polled": (Samre(poll="every_round", max_rounds=3), Courtroom(poll="every_round"), None),
+    "samre": (Samre(memory="transcript"), Courtroom(memory="transcript"), D3),
+    "samre, B first": (Samre(memory="transcript"), Courtroom(first="B"), D3),
+    "samre, a jury of four": (
+        Samre(memory="transcript", jurors=4),
+        Courtroom(panel=4, position_bias=3.0),
+        D3,
+    ),
+    "samre, polled": (
+        Samre(memory="transcript", poll="every_round", max_rounds=3),
+        Courtroom(poll="every_round"),
+        None,
+    ),
     "samre, short memory": (Samre(memory="latest", max_rounds=3), Courtroom(memory="latest"), None),
     "more, 3 advocates": (More(), Courtroom(protocol="more", advocates=3), None),
     "more, soft maximum": (More(), Courtroom(**SOFT), None),
@@ -116,14 +124,15 @@ def with_the_first_side_only(request: Request) -> Request:
     ],
 )
 def test_an_agent_that_sees_too_little_breaks_the_law(wiring: Any, where: str) -> None:
-    protocol = Samre(poll="every_round", max_rounds=2)
+    protocol = Samre(memory="transcript", poll="every_round", max_rounds=2)
     drawn = twin(LOUD, 20_000, 2, 6)
     wired = distances(played(protocol, LOUD, 500, 5, first="A", wiring=wiring), drawn, skip=("tokens",))
     assert where in far(wired)
 
 
 def test_with_the_right_wiring_the_same_comparison_is_quiet() -> None:
-    ours = played(Samre(poll="every_round", max_rounds=2), LOUD, 500, 5, first="A")
+    protocol = Samre(memory="transcript", poll="every_round", max_rounds=2)
+    ours = played(protocol, LOUD, 500, 5, first="A")
     assert not far(distances(ours, twin(LOUD, 20_000, 2, 6)))
 
 

@@ -221,13 +221,18 @@ def _scores(scores: Floats, label: NDArray[np.int64]) -> dict[str, Floats]:
 
 
 def distances(first: Batch, second: Batch, *, skip: tuple[str, ...] = ()) -> dict[str, float]:
-    """Return the difference of each mean in standard errors; events that hardly occur are left out."""
-    one, two = statistics_of(first), statistics_of(second)
+    """Return the difference of each mean in standard errors; events that hardly occur are left out.
+
+    Both have to have the same statistics, but for those with a word of `skip` in their name.
+    """
+    one, two = (
+        {name: x for name, x in statistics_of(batch).items() if not any(word in name for word in skip)}
+        for batch in (first, second)
+    )
+    assert one.keys() == two.keys(), f"only one side has {sorted(one.keys() ^ two.keys())}"
     out = {}
-    for name in one.keys() & two.keys():
-        x, y = one[name], two[name]
-        if any(word in name for word in skip):
-            continue
+    for name, x in one.items():
+        y = two[name]
         events = set(np.unique(y)) <= {0.0, 1.0}
         if events and min(y.mean(), 1 - y.mean()) * len(x) < 10:
             continue

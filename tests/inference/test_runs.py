@@ -215,7 +215,10 @@ def test_what_a_log_lacks_is_said_in_a_line() -> None:
     for value, line in (
         ("tokens", "tokens must be logged to be compared; got none"),
         ("score:pro", "scores must be logged to be compared; got none"),
-        ("speed", "value of a log must be 'verdict', 'plurality', 'votes', 'tokens' or 'score:SIDE'; got 'speed'"),
+        (
+            "speed",
+            "value of a log must be 'verdict', 'plurality', 'votes', 'tokens' or 'score:SIDE'; got 'speed'",
+        ),
     ):
         with pytest.raises(ValueError, match=line):
             as_run(bare, value=value)

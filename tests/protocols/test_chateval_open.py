@@ -9,6 +9,7 @@ from golden import FAILED, Played, Script, lines, pair, plays, question
 
 from d3stats.agents.request import Refused, Reply, Request
 from d3stats.agents.synthetic import synthetic_agent, synthetic_items
+from d3stats.agents.synthetic.base import told
 from d3stats.protocols import play_sync
 from d3stats.protocols.chateval_open import ROLES, ChatEvalOpen
 from d3stats.stopping import FixedRounds, Unanimity
@@ -152,27 +153,24 @@ def test_one_round_has_nothing_to_mark() -> None:
 def test_in_an_assembly_an_answer_has_the_mark_of_the_side_that_it_is_for() -> None:
     world = Assembly(mark_noise=0)
     agent = synthetic_agent(world, 3)
-    ends: list[bool] = []
-    for item in synthetic_items(world, 60, 3):
+    level = 1 + 9 * (world.court.base - 1) / 19
+    apart = 0
+    for item in synthetic_items(world, 100, 3):
         heard: list[tuple[Request, Reply]] = []
         play_sync(ChatEvalOpen(), item.case(f"d{item.question}"), agent, heard=heard)
         before = {request.agent: reply.vote for request, reply in heard if request.round == 1}
-        for request, reply in heard:
-            if request.round == 2:
-                assert reply.scores is not None
-                assert tuple(reply.scores) == tuple(name for name in ROLES if name != request.agent)
-                marks = {
-                    who: row["overall"] - (8 if before[who] == reply.vote else 7)
-                    for who, row in reply.scores.items()
-                }
-                assert all(
-                    m >= -0.5 if before[who] == reply.vote else m <= 0.5 for who, m in marks.items()
-                ), (before, reply)
-                ends.append(len(set(reply.scores[who]["overall"] for who in reply.scores)) == 2)
-    assert sum(ends) > 10
+        for request, reply in heard[3:]:
+            assert reply.scores is not None
+            assert tuple(reply.scores) == tuple(name for name in ROLES if name != request.agent)
+            lean = told(str(reply.text)).facts["lean"]
+            for who, row in reply.scores.items():
+                toward = (lean if before[who] == "A" else -lean) / (2 * world.points_per_mark)
+                assert row["overall"] == min(max(round(level + toward), 1), 10)
+            apart += len({row["overall"] for row in reply.scores.values()}) == 2
+    assert apart > 2
 
 
 def test_a_world_that_knows_marks_for_candidates_only_refuses() -> None:
     item = synthetic_items(Referees(), 1, 3)[0]
-    with pytest.raises(Refused, match="rubric must have the candidates as its sides in world 'referees'"):
+    with pytest.raises(Refused, match="slot of a referee must ask for scores of the candidates"):
         play_sync(ChatEvalOpen(), item.case("d"), synthetic_agent(Referees(), 3))

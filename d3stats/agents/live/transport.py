@@ -1,8 +1,7 @@
 """One call over the wire: what came back, or why nothing did. The only file that imports ``openai``.
 
-The client of ``openai`` says where a call goes and with which headers (key, organisation, project). The call itself
-goes straight to its connections, because the layers in between cost as much time as the rest; to a server without TLS
-it goes over :mod:`d3stats.agents.live.plain`.
+The client of ``openai`` says where a call goes and with which headers (key, organisation, project) and owns the
+connections; the call itself goes straight to them, because its layers in between cost as much time as the rest.
 Errors are turned into values here and go no further: they hold the request with its headers.
 """
 
@@ -15,10 +14,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 from d3stats.agents.live.pace import seconds_asked
-from d3stats.agents.live.plain import Plain
 from d3stats.agents.request import Refused
 from d3stats.log._visible import visible
 
@@ -114,7 +111,6 @@ class Transport:
         self._http: Any = None
         self._headers: dict[str, str] = {}
         self._limits: Any = None
-        self._plain: Plain | None = None
 
     async def open(self) -> None:
         """Make the client; opens no connection."""
@@ -131,14 +127,10 @@ class Transport:
         given = {**self._client.default_headers, **self._client.auth_headers}
         self._headers = {name: value for name, value in given.items() if isinstance(value, str)}
         self._limits = limits.as_dict()
-        self._plain = _plain(self._client.base_url, self._headers, min(self.timeout, 10.0))
 
     async def close(self) -> None:
         """Close all connections."""
         client, self._client, self._headers = self._client, None, {}
-        plain, self._plain = self._plain, None
-        if plain is not None:
-            plain.close()
         if client is not None:
             await client.close()
 
@@ -197,12 +189,6 @@ class Transport:
         import httpx2
 
         assert self._client is not None
-        if self._plain is not None:
-            target = self._client.base_url.raw_path.decode("ascii") + path
-            answer = await self._plain.send(method, target, headers, content)
-            if not 300 <= answer.status_code < 400:
-                return answer
-            # A redirect: the general client knows when it may be followed.
         return await self._http.send(
             httpx2.Request(
                 method,
@@ -248,17 +234,6 @@ class Transport:
         key = self._key()
         # What is shorter is no key but a placeholder, and may be a word of the text.
         return words if key is None or len(key) < SECRET else words.replace(key, "[not shown]")
-
-
-def _plain(url: Any, headers: dict[str, str], connect: float) -> Plain | None:
-    """Return connections to a server that is reached without TLS and without a proxy, else None."""
-    proxies = getproxies()
-    known = all(re.fullmatch(r"[\t -~]*", value) for value in headers.values())
-    if url.scheme != "http" or proxies.get("http") or proxies.get("all") or not known:
-        return None
-    return Plain(
-        url.raw_host.decode("ascii"), url.port or 80, {"Host": url.netloc.decode("ascii"), **headers}, connect
-    )
 
 
 def _told(body: bytes) -> tuple[str | None, str]:

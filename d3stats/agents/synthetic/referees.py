@@ -124,10 +124,10 @@ class RefereeAgent(SyntheticAgent[Referees]):
         heard = heard_difference(request.seen, case.sides, request.agent)
         a, b = spoken(world, own, heard, world.base + world.level_sd * level, stream.normal())
         scores = None
-        if rubric is not None and rubric.sides != case.sides:
+        if request.slot.wants_vote or (rubric is not None and rubric.sides != case.sides):
             raise Refused(
-                "rubric must have the candidates as its sides in world 'referees', which has no law for marks of "
-                f"each other; got sides={rubric.sides}"
+                "slot of a referee must ask for scores of the candidates in world 'referees', which has no law for "
+                f"other votes and marks; got {request.slot}"
             )
         if rubric is not None:
             given = dict(zip(case.sides, (float(a), float(b)), strict=True))
