@@ -104,20 +104,22 @@ def regret_table(price: str = "round .01") -> pd.DataFrame:
 def draw_protocol_frontier() -> Figure:
     """Draw what protocols cost and how often they are right, from the study `simulations/protocol_comparison`.
 
-    Two of its worlds, which differ in how much bare answers hide and how far arguments mislead.
+    Two of its worlds, which differ in how much bare answers hide and how far arguments mislead. A debate without a
+    decision counts half; of protocols with the same cost and the same verdicts the first is drawn.
     """
     folder = HERE.parent / "simulations" / "protocol_comparison"
     table = pd.read_csv(folder / "frontier.csv")
-    worlds = {"a fifth hidden": "2,000", "half hidden, arguments mislead little": "250"}
+    worlds = {"a fifth hidden": "2,000", "half hidden, arguments mislead little": "1,000"}
     fig, axes = plt.subplots(len(worlds), 1, figsize=(TWO_COLUMNS, 7.6), layout="constrained", sharex=True)
     money = ["cost", "cost_low", "cost_high"]
     for ax, (world, items) in zip(axes, worlds.items(), strict=True):
-        rows = table[table["world"] == world]
+        rows = table[(table["world"] == world) & (table["counted"] == "half")]
+        rows = rows.drop_duplicates(["cost", "accuracy"])
         rows = rows.assign(label=rows["protocol"], **{name: 1000 * rows[name] for name in money})
         rows = rows.assign(level=0.95, kind="cluster intervals")
         ax.set_title(f"{world} ({items} items)")
         plot_protocol_frontier(rows, cost_label="dollars per 1,000 debates, made-up prices", ax=ax)
-        ax.set_ylabel("right verdicts, share of all debates")
+        ax.set_ylabel("right verdicts, no decision as half")
     axes[0].set_xlabel("")
     return fig
 

@@ -185,7 +185,7 @@ def test_the_comparison_of_protocols_plays_one_judge_to_the_written_numbers() ->
     written = (
         made["measures"].query("world == @config['worlds'][0]['label']").set_index(["protocol", "measure"])
     )
-    assert len(again) == 2 * 9 + 2
+    assert len(again) == 2 * 10 + 3
     # A p-value is adjusted over the protocols that are compared, so it is not the same.
     for column in ("estimate", "low", "high"):
         assert np.allclose(
@@ -214,3 +214,78 @@ def test_other_items_give_the_comparison_of_protocols_within_its_error() -> None
     widths = [(both[f"high{end}"] - both[f"low{end}"]) / (2 * 1.96) for end in ("", "_full")]
     away = (both["estimate"] - both["estimate_full"]).abs()
     assert (away <= 4 * np.hypot(*widths) + 1e-12).all(), both[away > 4 * np.hypot(*widths)]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "rule"),
+    [
+        ("samre:poll=every_round", "unanimity"),
+        ("chateval", None),
+        ("peer_rank", None),
+        ("stability:max_rounds=5", "unanimity | ks:0.3"),
+        ("stability:max_rounds=4,camp=largest", None),
+    ],
+)
+def test_the_comparison_of_protocols_decides_as_a_run_to_a_log(
+    protocol: str, rule: str | None, tmp_path: Path
+) -> None:
+    from d3stats.agents.synthetic import synthetic_agent, synthetic_items
+    from d3stats.debates.items import DebateItem
+    from d3stats.debates.run import debate
+    from d3stats.log.records import iter_records
+    from d3stats.log.schema import Turn, Verdict
+    from d3stats.protocols.catalogue import protocol_from_text
+    from d3stats.stopping import from_text
+    from d3stats.worlds import Assembly
+
+    module, _, _ = _study("protocol_comparison")
+    cell = {"label": "it", "protocol": protocol} | ({} if rule is None else {"rule": rule})
+    ((_, played),) = module["play_all"]({"name": "assembly"}, [cell], 12, 5)
+    fields = ("question", "text", "candidates", "answers", "label")
+    items = [
+        DebateItem(**{name: getattr(item, name) for name in fields})
+        for item in synthetic_items(Assembly(), 12, 5)
+    ]
+    log = tmp_path / "log.jsonl"
+    debate(
+        protocol_from_text(protocol),
+        items,
+        synthetic_agent(Assembly(), 5),
+        log,
+        rule=None if rule is None else from_text(rule),
+        orders="both",
+    )
+    records = list(iter_records(log))
+    turns = pd.DataFrame(
+        [(r.debate, r.tokens_in, r.tokens_out) for r in records if isinstance(r, Turn)],
+        columns=["debate", "input", "output"],
+    )
+    logged = turns.groupby("debate").agg(
+        calls=("input", "size"), input=("input", "sum"), output=("output", "sum")
+    )
+    verdicts = {r.debate: (r.decision, r.round, r.stop_reason) for r in records if isinstance(r, Verdict)}
+    assert len(played) == len(verdicts) == 24
+    for row in played.itertuples(index=False):
+        verdict = None if pd.isna(row.verdict) else row.verdict
+        assert (verdict, row.rounds, row.reason) == verdicts[row.debate]
+        assert (row.calls, row.input, row.output) == tuple(logged.loc[row.debate])
+
+
+def test_every_step_of_a_frontier_is_dearer_and_right_more_often() -> None:
+    _, _, made = _study("protocol_comparison")
+    frontier, steps = made["frontier"], made["steps"]
+    assert set(frontier["counted"]) == {"wrong", "half", "left out"}
+    at = frontier.set_index(["world", "counted", "protocol"])
+    for (world, counted), rows in steps.groupby(["world", "counted"]):
+        names = [rows["cheaper"].iloc[0], *rows["dearer"]]
+        assert list(rows["cheaper"]) == names[:-1]
+        on = at.loc[(world, counted)].loc[names]
+        assert on["efficient"].all()
+        assert (np.diff(on["cost"]) > 0).all()
+        assert (np.diff(on["accuracy"]) > 0).all()
+        if counted != "left out":
+            # Where debates are left out, a pair is compared on those that both decide.
+            assert np.allclose(np.diff(on["accuracy"]), rows["gain"], atol=1e-5)
+        off = at.loc[(world, counted)].query("not efficient")
+        for point in off.itertuples():
+            assert ((on["cost"] <= point.cost) & (on["accuracy"] >= point.accuracy)).any()

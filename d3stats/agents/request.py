@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from d3stats.log._visible import cut
+
 __all__ = [
     "Agent",
     "Case",
@@ -28,8 +30,11 @@ __all__ = [
 Size = Literal["typical", "longest"]
 """What a forecast imagines: the reply that is expected, or the longest that is possible."""
 
-More = Callable[[int], bool]
-"""Whether so many more tokens may be spent."""
+More = Callable[..., bool]
+"""Whether a further attempt may be made: ``more(bound, spent)``.
+
+`bound` is the most tokens that it may cost, `spent` the tokens that the attempts so far did or may have cost.
+"""
 
 BYTES_PER_WORD = 16
 """A message is cut at so many bytes per word that it was allowed: far above any language's average."""
@@ -244,10 +249,17 @@ class Reply:
 
 
 class Refused(ValueError):
-    """No request will ever be answered: the key is refused, the model is unknown, nobody is there."""
+    """No request will ever be answered: the key is refused, the model is unknown, nobody is there.
+
+    `tokens` are those, in and out, of earlier attempts at the same request that were or may have been charged.
+    """
+
+    def __init__(self, message: str = "", *, tokens: tuple[int, int] = (0, 0)) -> None:
+        super().__init__(message)
+        self.tokens = tokens
 
 
-def always(tokens: int, /) -> bool:
+def always(tokens: int, spent: int = 0, /) -> bool:
     """Allow any further attempt."""
     return True
 
@@ -261,8 +273,9 @@ class Agent(Protocol):
         Parameters
         ----------
         request : Request
-        more : function of int to bool
-            Is asked before every attempt after the first, with the most tokens that it may cost; False forbids it.
+        more : function of two int to bool
+            Is asked before every attempt after the first, with the most tokens that it may cost and those that the
+            attempts so far did or may have cost; False forbids it.
 
         Raises
         ------
@@ -277,17 +290,3 @@ class Agent(Protocol):
         With ``size="longest"`` the tokens bound those of any single attempt from above.
         """
         ...
-
-
-def cut(text: str, longest: int) -> str:
-    """Cut a text at so many bytes of UTF-8, at a whole character, and say so.
-
-    Examples
-    --------
-    >>> cut("short", 100), cut("much too long", 6)
-    ('short', 'much t [cut]')
-    """
-    raw = text.encode("utf-8", errors="replace")
-    if len(raw) <= longest:
-        return text
-    return raw[:longest].decode("utf-8", errors="ignore") + " [cut]"

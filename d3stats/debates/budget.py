@@ -1,115 +1,29 @@
 """A budget that is never exceeded: nothing is begun whose bound is not set aside.
 
-Tokens are whole numbers and dollars are counted in millionths of a millionth (a price per million tokens with six
-decimals is then a whole number per token), so sums do not round.
-
 A :class:`Bank` holds what there is; each debate has a :class:`Purse` with what is set aside for its next round and
 its end; each call has a :class:`Hold`, its bound, taken from the purse. A call that ends gives back what it did not
-use. A debate whose next round does not fit waits until others have given back; when everybody waits, the debates
-that wait are refused.
+use. A debate begins beside others only when its whole course fits beside theirs, so one that has begun rarely lacks
+anything. One whose next round does not fit waits until others have given back; when everybody waits, one is refused.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from d3stats._check import integer, number
-from d3stats.simulate.tokens import PriceTable
+from d3stats.debates.cost import FREE, PICO, Cost
 
-__all__ = ["FREE", "Bank", "Cost", "Hold", "Purse", "Tariff"]
-
-PICO = 1e12
-"""Dollars are counted in millionths of a millionth."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """Tokens, and dollars in millionths of a millionth."""
-
-    tokens: int = 0
-    pico: int = 0
-
-    @property
-    def dollars(self) -> float:
-        """The dollars."""
-        return self.pico / PICO
-
-    def __add__(self, other: Cost) -> Cost:
-        return Cost(self.tokens + other.tokens, self.pico + other.pico)
-
-    def __sub__(self, other: Cost) -> Cost:
-        return Cost(self.tokens - other.tokens, self.pico - other.pico)
-
-    def within(self, other: Cost) -> bool:
-        """Whether this is at most the other, in tokens and in dollars."""
-        return self.tokens <= other.tokens and self.pico <= other.pico
-
-    def least(self, other: Cost) -> Cost:
-        """Return the smaller of both, each for itself."""
-        return Cost(min(self.tokens, other.tokens), min(self.pico, other.pico))
-
-    def beyond(self, other: Cost) -> Cost:
-        """Return what this has more than the other, nothing where it has less."""
-        return Cost(max(self.tokens - other.tokens, 0), max(self.pico - other.pico, 0))
-
-
-FREE = Cost()
-
-
-@dataclass(frozen=True)
-class Tariff:
-    """What tokens cost by model.
-
-    Parameters
-    ----------
-    prices : PriceTable, optional
-        Without one everything is free in dollars.
-
-    Examples
-    --------
-    >>> Tariff(PriceTable("2025-01-01", {"mine": (1.0, 4.0)})).cost("mine", 1000, 500).dollars
-    0.003
-    """
-
-    prices: PriceTable | None = None
-    _rates: dict[str, tuple[int, int]] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        models = {} if self.prices is None else self.prices.models
-        # Rounded up: a budget in dollars must hold whatever the seventh decimal is.
-        rates = {name: (_rate(asked), _rate(answered)) for name, (asked, answered) in models.items()}
-        object.__setattr__(self, "_rates", rates)
-
-    def cost(self, model: str | None, tokens_in: int, tokens_out: int) -> Cost:
-        """Return what so many tokens of a model cost."""
-        asked, answered = self._rates.get(model or "", (0, 0))
-        return Cost(tokens_in + tokens_out, tokens_in * asked + tokens_out * answered)
-
-    def dearest(self, model: str | None, tokens: int) -> tuple[int, int]:
-        """Put so many tokens on the side, prompt or completion, that costs more."""
-        asked, answered = self._rates.get(model or "", (0, 0))
-        return (tokens, 0) if asked > answered else (0, tokens)
-
-    def require(self, models: Iterable[str | None], why: str) -> None:
-        """Refuse when a model has no price."""
-        for model in models:
-            if (model or "") not in self._rates:
-                known = ", ".join(self._rates) or "none"
-                raise ValueError(f"prices must name the model {model!r} for {why}; got prices of {known}")
-
-
-def _rate(per_million: float) -> int:
-    # What a decimal price lacks in binary is not a reason to round up.
-    return math.ceil(round(per_million * 1e6, 6))
+__all__ = ["Bank", "Hold", "Purse"]
 
 
 @dataclass
 class _Waiting:
     need: Cost
+    later: Cost
     running: bool
+    begins: bool
     future: asyncio.Future[bool]
 
 
@@ -123,6 +37,17 @@ class Bank:
     dollars : float or None
     spent : Cost
         What earlier runs of the same log have spent.
+
+    Attributes
+    ----------
+    held : Cost
+        What is set aside.
+    later : Cost
+        What the debates that have begun can cost beyond that; not set aside, but no other debate begins on it.
+    open : int
+        Debates that have begun and not ended.
+    active : int
+        Of these and of those that want to begin, how many do not wait.
     """
 
     def __init__(self, tokens: int | None = None, dollars: float | None = None, spent: Cost = FREE) -> None:
@@ -130,9 +55,9 @@ class Bank:
         self.pico: int | None = None
         if dollars is not None:
             self.pico = math.floor(number("max_usd", dollars, minimum=0.0) * PICO)
-        self.spent, self.held = spent, FREE
+        self.spent, self.held, self.later = spent, FREE, FREE
         self.overdrawn = 0
-        self.closing = False
+        self.open = 0
         self.active = 0
         self._queue: list[_Waiting] = []
 
@@ -140,6 +65,12 @@ class Bank:
     def limited(self) -> bool:
         """Whether there is a limit at all."""
         return self.tokens is not None or self.pico is not None
+
+    @property
+    def left(self) -> Cost:
+        """What is neither spent nor set aside; 0 where there is no limit."""
+        used = self.spent + self.held
+        return Cost((self.tokens or used.tokens) - used.tokens, (self.pico or used.pico) - used.pico)
 
     def fits(self, need: Cost) -> bool:
         """Whether so much could be set aside now."""
@@ -155,17 +86,28 @@ class Bank:
         self.held += need
         return True
 
-    async def wait_for(self, need: Cost, *, running: bool) -> bool:
+    async def wait_for(
+        self, need: Cost, later: Cost = FREE, *, running: bool, begins: bool | None = None
+    ) -> bool:
         """Set aside, waiting for others to give back; False when everybody waits and it still does not fit.
 
-        Debates that have begun come first. Once one of them was refused, no new one begins.
+        Debates that are running come first.
+
+        Parameters
+        ----------
+        need : Cost
+        later : Cost
+            What the rest of a debate that begins can cost.
+        running : bool
+            Whether the debate has a record that must be closed: it need not fit in its whole course.
+        begins : bool, optional
+            Whether it is not counted as open yet; when it is not running by default.
         """
-        if not running and self.closing:
-            return False
-        first = running or not any(waiting.running for waiting in self._queue)
-        if first and self.take(need):
+        begins = not running if begins is None else begins
+        waiting = _Waiting(need, later, running, begins, asyncio.get_running_loop().create_future())
+        first = running or not any(other.running for other in self._queue)
+        if first and self._admit(waiting):
             return True
-        waiting = _Waiting(need, running, asyncio.get_running_loop().create_future())
         self._queue.append(waiting)
         self.pause()
         try:
@@ -175,8 +117,38 @@ class Bank:
                 self._queue.remove(waiting)
                 self.active += 1
             elif waiting.future.done() and not waiting.future.cancelled() and waiting.future.result():
-                self.held -= need
+                self._expel(waiting)
             raise
+
+    def _admit(self, waiting: _Waiting) -> bool:
+        beside = not waiting.running and self.open > 0
+        if beside and not self.fits(waiting.need + waiting.later + self.later):
+            return False
+        if not self.take(waiting.need):
+            return False
+        if waiting.begins:
+            self.open += 1
+            self.later += waiting.later
+        return True
+
+    def _expel(self, waiting: _Waiting) -> None:
+        self.held -= waiting.need
+        if waiting.begins:
+            self.open -= 1
+            self.later -= waiting.later
+
+    def expect(self, was: Cost, now: Cost) -> None:
+        """Replace what the rest of an open debate can cost."""
+        if was != now:
+            self.later = self.later - was + now
+            self._serve()
+
+    def leave(self, held: Cost, later: Cost) -> None:
+        """Give back what an open debate has left, which ends."""
+        self.held -= held
+        self.later -= later
+        self.open -= 1
+        self._serve()
 
     def give(self, back: Cost) -> None:
         """Give back what was set aside and is not needed."""
@@ -196,20 +168,24 @@ class Bank:
         self.active += debates
 
     def pause(self, debates: int = 1) -> None:
-        """Count debates as not playing; when nobody plays, those who wait for the bank are refused."""
+        """Count debates as not playing; when nobody plays, one of those who wait for the bank is refused."""
         self.active -= debates
         self._serve()
 
     def _serve(self) -> None:
         for running in (True, False):
             for waiting in [waiting for waiting in self._queue if waiting.running is running]:
-                if self.take(waiting.need):
+                if self._admit(waiting):
                     self._answer(waiting, True)
             if any(waiting.running for waiting in self._queue):
                 break
-        if self.active == 0 and self._queue:
-            if any(waiting.running for waiting in self._queue):
-                self.closing = True
+        if self.active > 0 or not self._queue:
+            return
+        stuck = [waiting for waiting in self._queue if waiting.running]
+        if stuck:
+            # What it gives back when it has ended may do for the others. Of equals the last one goes.
+            self._answer(max(reversed(stuck), key=lambda one: (one.need.tokens, one.need.pico)), False)
+        else:
             for waiting in list(self._queue):
                 self._answer(waiting, False)
 
@@ -217,25 +193,42 @@ class Bank:
         self._queue.remove(waiting)
         if waiting.future.done():  # its debate was cancelled
             if granted:
-                self.held -= waiting.need
+                self._expel(waiting)
             return
         self.active += 1
         waiting.future.set_result(granted)
 
 
 class Purse:
-    """What is set aside for one debate: its next round and its end."""
+    """What is set aside for one debate: its next round and its end; and what the rest of its course can cost."""
 
     def __init__(self, bank: Bank) -> None:
-        self.bank, self.left = bank, FREE
+        self.bank, self.left, self.later = bank, FREE, FREE
+        self.open = False
 
-    async def fill(self, need: Cost, *, running: bool) -> bool:
-        """Make the purse hold this much; False, and nothing changes, when that cannot be had."""
+    async def fill(self, need: Cost, later: Cost = FREE, *, running: bool) -> bool:
+        """Make the purse hold this much; False, and nothing changes, when that cannot be had.
+
+        Parameters
+        ----------
+        need : Cost
+            Of the next round and the end after it.
+        later : Cost
+            Of what could follow.
+        running : bool
+            Whether the debate has begun.
+        """
         lacking = need.beyond(self.left)
-        if lacking != FREE and not await self.bank.wait_for(lacking, running=running):
+        if not self.open:
+            if not await self.bank.wait_for(lacking, later, running=running, begins=True):
+                return False
+            self.open, self.later = True, later
+        elif lacking != FREE and not await self.bank.wait_for(lacking, running=running):
             return False
         spare = (self.left + lacking).beyond(need)
         self.left = need
+        was, self.later = self.later, later
+        self.bank.expect(was, later)
         if spare != FREE:
             self.bank.give(spare)
         return True
@@ -250,8 +243,9 @@ class Purse:
 
     def close(self) -> None:
         """Give back what is left."""
-        left, self.left = self.left, FREE
-        self.bank.give(left)
+        if self.open:
+            left, later, self.left, self.later, self.open = self.left, self.later, FREE, FREE, False
+            self.bank.leave(left, later)
 
 
 class Hold:
@@ -260,11 +254,13 @@ class Hold:
     def __init__(self, bank: Bank, amount: Cost) -> None:
         self.bank, self.amount = bank, amount
 
-    def add(self, more: Cost) -> bool:
-        """Set aside for a further attempt, if there is enough."""
-        if not self.bank.take(more):
+    def change(self, amount: Cost) -> bool:
+        """Hold this much from now on, if there is enough."""
+        if not self.bank.take(amount.beyond(self.amount)):
             return False
-        self.amount += more
+        spare, self.amount = self.amount.beyond(amount), amount
+        if spare != FREE:
+            self.bank.give(spare)
         return True
 
     def settle(self, actual: Cost) -> None:

@@ -7,11 +7,12 @@ import time
 from typing import TYPE_CHECKING
 
 from d3stats.agents.replay import as_reply
-from d3stats.agents.request import More, Refused, Reply, Request
-from d3stats.debates.ahead import Cast
-from d3stats.debates.budget import FREE, Bank, Cost, Hold, Purse, Tariff
+from d3stats.agents.request import Agent, Refused, Reply, Request
+from d3stats.debates.attempts import Attempts
+from d3stats.debates.budget import Bank, Purse
 from d3stats.debates.past import as_turn
 from d3stats.debates.report import Observer, RunReport
+from d3stats.debates.reserve import Reserve
 from d3stats.protocols.engine import ask
 
 if TYPE_CHECKING:
@@ -22,10 +23,13 @@ if TYPE_CHECKING:
 __all__ = ["DEAD", "Calls", "Halted"]
 
 DEAD = 20
-"""After so many calls in a row that reached nobody the run stops: the server is gone."""
+"""After so many calls in a row that reached nobody, or brought nothing that can be read, the run stops."""
 
 LONGEST_PAUSE = 2.0
 """Seconds between two tries to reach a server that is gone."""
+
+OWN = ("budget", "refused_content")
+"""Errors that say nothing about how a server writes its replies."""
 
 
 class Halted(Exception):
@@ -37,12 +41,12 @@ class Calls:
 
     Parameters
     ----------
-    cast, tariff, bank, journal, writer, report
+    reserve, bank, journal, writer, report
         Of the run.
     concurrency : int
         Calls at a time.
     halt : asyncio.Event, optional
-        Once set, no call begins.
+        Once set, no call begins and none is repeated.
     observer : function, optional
     priced : bool
         Whether dollars are known.
@@ -50,8 +54,7 @@ class Calls:
 
     def __init__(
         self,
-        cast: Cast,
-        tariff: Tariff,
+        reserve: Reserve,
         bank: Bank,
         journal: Journal,
         writer: LogWriter,
@@ -61,7 +64,7 @@ class Calls:
         observer: Observer | None,
         priced: bool,
     ) -> None:
-        self.cast, self.tariff, self.bank = cast, tariff, bank
+        self.reserve, self.bank = reserve, bank
         self.journal, self.writer, self.report = journal, writer, report
         self.observer, self.priced = observer, priced
         self.halt = asyncio.Event() if halt is None else halt
@@ -69,18 +72,18 @@ class Calls:
         self._gate = asyncio.Semaphore(concurrency)
         self._unreached = 0
         self._answered = 0
+        self._unread: dict[int, int] = {}
         self._broken = False
 
     @property
     def halted(self) -> bool:
         """Whether no further call may begin."""
-        return self._broken or self.fatal is not None or self.halt.is_set()
+        return self._broken or self.fatal is not None or self.halt.is_set() or self.overdrawn
 
-    def price(self, request: Request, reply: Reply) -> Cost:
-        """Return the cost of a reply with its tokens."""
-        return self.tariff.cost(
-            self.cast.model(request.role), int(reply.tokens_in or 0), int(reply.tokens_out or 0)
-        )
+    @property
+    def overdrawn(self) -> bool:
+        """Whether a call has cost more than its bound, so that a budget can no longer be kept for certain."""
+        return self.bank.limited and self.bank.overdrawn > 0
 
     def tell(self) -> None:
         """Bring the report up to date and show it."""
@@ -111,39 +114,40 @@ class Calls:
 
     async def _attempt(self, request: Request, purse: Purse, failed_at: int | None) -> Turn | None:
         """Make a call and record it; None, and no record, when it reached nobody and may do so yet."""
-        agent = self.cast(request.role)
+        agent = self.reserve.cast(request.role)
         longest = agent.imagine(request, "longest")
-        bound = self.price(request, longest)
-        hold = purse.hold(bound)
+        hold = purse.hold(self.reserve.price(request, longest))
         if hold is None:
             return self._record(request, Reply(None, tokens_in=0, tokens_out=0, error="budget", attempts=0))
         key = (request.case.debate, request.round, request.agent)
-        self.journal.write(
-            {"begun": key, "role": request.role, "bound": [longest.tokens_in or 0, longest.tokens_out or 0]}
-        )
+        attempts = Attempts(self, key, self.reserve.cast.model(request.role), hold, longest)
+        self.journal.write({"begun": key, "role": request.role, "bound": attempts.held})
         self.report.calls += 1
+        self.report.in_flight += 1
         began = time.monotonic()
         try:
-            reply = await ask(agent, request, self._more(key, request, hold))
+            reply = await ask(agent, request, attempts.more)
         except Refused as error:
             self.fatal = self.fatal or error
-            hold.settle(FREE)
-            self.journal.write({"ended": key, "charged": [0, 0], "error": "refused"})
+            charged = attempts.settle(*getattr(error, "tokens", (0, 0)))
+            self.journal.write({"ended": key, "charged": charged, "error": "refused"})
             raise Halted from None
         except BaseException:
             # Whether it was charged is not known: without an end it counts as in flight, at its bound.
             hold.settle(hold.amount)
             self._broken = True
             raise
-        charged = (reply.tokens_in, reply.tokens_out)
-        known = charged[0] is not None and charged[1] is not None
-        if not known:
-            charged = (longest.tokens_in or 0, longest.tokens_out or 0)
-        hold.settle(self.price(request, reply) if known else bound)
+        finally:
+            self.report.in_flight -= 1
+        charged = attempts.settle(reply.tokens_in, reply.tokens_out)
+        given_up = attempts.stopped and reply.error is not None
         turn = None
         # When others are answered meanwhile, it is this call that fails.
-        if not _reached_nobody(reply) or (failed_at is not None and self._answered > failed_at):
+        if not given_up and (
+            not _reached_nobody(reply) or (failed_at is not None and self._answered > failed_at)
+        ):
             turn = self._record(request, reply)
+        self.report.attempts += reply.attempts
         self.journal.write(
             {
                 "ended": key,
@@ -154,22 +158,27 @@ class Calls:
             | ({"estimated": True} if reply.estimated else {})
             | ({"error": reply.error} if reply.error else {})
         )
+        if given_up:
+            # The interrupt ended it, not the budget: asked again when the run goes on.
+            raise Halted
         if not _reached_nobody(reply):
             self._unreached = 0
             self._answered += 1
+            self._look_at(agent, reply)
         return turn
 
-    def _more(self, key: tuple[str, int, str], request: Request, hold: Hold) -> More:
-        model = self.cast.model(request.role)
-
-        def more(tokens: int, /) -> bool:
-            bound = self.tariff.dearest(model, tokens)
-            if not hold.add(self.tariff.cost(model, *bound)):
-                return False
-            self.journal.write({"more": key, "bound": bound})
-            return True
-
-        return more
+    def _look_at(self, agent: Agent, reply: Reply) -> None:
+        """Stop the run when an agent's replies, one after another, hold nothing that can be read."""
+        if reply.error in OWN:
+            return
+        unread = self._unread[id(agent)] = 0 if reply.error is None else self._unread.get(id(agent), 0) + 1
+        if unread >= DEAD and self.fatal is None:
+            name = getattr(agent, "model", None) or type(agent).__name__
+            self.fatal = Refused(
+                f"a reply of {name!r} must be one that can be read; got {unread} in a row that could not, the last "
+                f"one {reply.error!r}: they are recorded as missing (see whether the server keeps to a JSON schema, "
+                "or structured=text, reasoning_tokens=N or a longer timeout helps)"
+            )
 
     async def _wait_for_server(self) -> None:
         self._unreached += 1

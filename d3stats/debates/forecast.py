@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from d3stats._check import integer
 from d3stats.agents.request import Agent, Size
 from d3stats.debates.ahead import Cast, ahead
-from d3stats.debates.budget import FREE, Cost, Tariff
+from d3stats.debates.asked import Asked
+from d3stats.debates.cost import FREE, Cost, Tariff
 from d3stats.debates.items import DebateItem
-from d3stats.debates.placement import Orders, Planned, placements
+from d3stats.debates.placement import Orders, Planned
 from d3stats.protocols.protocol import DebateProtocol
 from d3stats.simulate.tokens import PriceTable
+from d3stats.stopping import StoppingRule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,6 +100,9 @@ def forecast(
     orders: Orders = "seeded",
     repeats: int = 1,
     seed: int = 0,
+    rule: StoppingRule | None = None,
+    budget_tokens: int | None = None,
+    max_usd: float | None = None,
     prices: PriceTable | None = None,
     measure: int = 50,
 ) -> Forecast:
@@ -105,15 +110,16 @@ def forecast(
 
     Parameters
     ----------
-    protocol, items, agents, orders, repeats, seed, prices
-        As for :func:`d3stats.debates.run.run_debates`.
+    protocol, items, agents, orders, repeats, seed, rule, budget_tokens, max_usd, prices
+        As for :func:`d3stats.debates.run.run_debates`. Rule and limits change no number; they are looked at as the
+        run would.
     measure : int
         How many debates are played in the mind at most, spread evenly over the list.
 
     Raises
     ------
     ValueError
-        When there are no items, or the prices do not name an agent's model.
+        When the run would be refused, or the prices do not name an agent's model.
 
     Examples
     --------
@@ -127,15 +133,24 @@ def forecast(
     >>> found.full.tokens, found.bound.tokens, found.full.dollars
     (110, 150, None)
     """
-    planned = tuple(placements(items, orders, seed, repeats))
-    if not planned:
-        raise ValueError("items must hold at least one item; got none")
+    asked = Asked.of(
+        protocol,
+        items,
+        agents,
+        rule=rule,
+        orders=orders,
+        seed=seed,
+        repeats=repeats,
+        budget_tokens=budget_tokens,
+        max_usd=max_usd,
+        prices=prices,
+    )
+    asked.check_budget()
+    planned, cast, tariff = asked.planned, asked.cast, asked.tariff
     count = min(integer("measure", measure, minimum=1), len(planned))
     chosen = [planned[i * len(planned) // count] for i in range(count)]
-    cast, tariff = Cast(agents), Tariff(prices)
     if prices is not None:
-        models = [cast.model(role) for role in _roles(protocol, chosen[0], cast)]
-        tariff.require(models, "a forecast in dollars")
+        tariff.require([cast.model(role) for role in asked.roles], "a forecast in dollars")
 
     def look(rounds: int, size: Size) -> Outlook:
         return _look(
@@ -144,11 +159,6 @@ def forecast(
 
     depth = protocol.max_rounds
     return Forecast(len(planned), count, look(1, "typical"), look(depth, "typical"), look(depth, "longest"))
-
-
-def _roles(protocol: DebateProtocol, planned: Planned, cast: Callable[[str], Agent]) -> list[str]:
-    calls = ahead(protocol, planned.case, cast, "typical", continued=protocol.max_rounds)
-    return sorted({moment.request.role for moment in calls if moment.request is not None})
 
 
 def _look(

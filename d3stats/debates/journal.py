@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-__all__ = ["FIXED", "FORMAT", "Call", "Journal", "journal_path"]
+__all__ = ["FIXED", "FORMAT", "Call", "Journal", "is_unused", "journal_path"]
 
 FORMAT = "d3stats debate 1"
 
@@ -30,6 +30,24 @@ def journal_path(log: str | Path) -> Path:
     """Return where the journal of a log lies: ``runs/a.jsonl`` has ``runs/a.calls.jsonl``."""
     path = Path(log)
     return path.with_name(f"{path.stem}.calls.jsonl")
+
+
+def is_unused(log: str | Path) -> bool:
+    """Whether nothing was asked yet in the run that a log and its journal are of: there is nothing to keep."""
+    path, journal = Path(log), journal_path(log)
+    if path.is_file() and path.stat().st_size > 0:
+        with path.open("rb") as file:
+            first, second = file.readline(), file.readline()
+        if second or (first.endswith(b"\n") and b'"type":"log"' not in first):
+            return False
+        if not journal.is_file():
+            return False
+    if not journal.is_file() or journal.stat().st_size == 0:
+        return True
+    with journal.open("rb") as file:
+        first = file.readline()
+        ours = not first.endswith(b"\n") or f'"journal":"{FORMAT}"'.encode() in first
+        return ours and not any(b'"begun":' in line for line in file)
 
 
 class Journal:
@@ -49,7 +67,7 @@ class Journal:
     """
 
     def __init__(self, log: str | Path, settings: Mapping[str, Any]) -> None:
-        self.path = journal_path(log)
+        self.log, self.path = Path(log), journal_path(log)
         self.settings = dict(settings)
         self._file: IO[bytes] | None = None
 
@@ -62,6 +80,9 @@ class Journal:
             file.close()
             raise
         self._file = file
+        if is_unused(self.log):
+            file.truncate(0)
+            file.seek(0)
         if file.tell() == 0:
             self.write({"journal": FORMAT, **self.settings})
             os.fsync(file.fileno())
@@ -113,7 +134,7 @@ class Journal:
                     begun[_key(record["begun"])] = record
                 elif "more" in record:
                     known = begun[_key(record["more"])]
-                    known["bound"] = [a + b for a, b in zip(known["bound"], record["bound"], strict=True)]
+                    known["bound"] = record["held"]
                 elif "ended" in record:
                     call(begun.pop(_key(record["ended"])), record)
                 elif "stopped" in record:
@@ -156,10 +177,26 @@ class Journal:
         for name in FIXED:
             was, now = first.get(name), json.loads(json.dumps(self.settings.get(name)))
             if was != now:
+                what, was, now = _difference(name, was, now)
                 raise ValueError(
-                    f"{name} must be as in the run that {self.path.name} belongs to, {_short(was)}; "
-                    f"got {_short(now)} (write another log, or repeat the command as it was)"
+                    f"{what} must be as in the run that {self.path.name} belongs to; "
+                    f"got {_short(now)}, was {_short(was)} (write another log, or repeat the command as it was)"
                 )
+
+
+def _difference(name: str, was: Any, now: Any) -> tuple[str, Any, Any]:
+    """Return the first setting that differs, by name, and what it was and is."""
+    path: list[str] = []
+    while isinstance(was, dict) and isinstance(now, dict):
+        key = next(
+            key for key in (*now, *was) if was.get(key) != now.get(key) or (key in was) != (key in now)
+        )
+        path.append(key)
+        was, now = was.get(key), now.get(key)
+    if not path:
+        return name, was, now
+    *roles, last = path
+    return (f"{last} of the agent for {roles[0]!r}" if roles else f"the agent for {last!r}"), was, now
 
 
 def _key(parts: Any) -> tuple[str, int, str]:
@@ -168,8 +205,10 @@ def _key(parts: Any) -> tuple[str, int, str]:
 
 
 def _short(value: Any) -> str:
+    if value is None:
+        return "none"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=True)
-    return repr(text if len(text) <= 200 else text[:200] + "...")
+    return text if len(text) <= 200 else text[:200] + "..."
 
 
 def _lock(file: IO[bytes], path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from d3stats.agents.request import Reply, Request
 from d3stats.debates.ahead import Cast, Key
-from d3stats.debates.budget import FREE, Cost, Tariff
+from d3stats.debates.cost import FREE, Cost, Tariff
 from d3stats.debates.journal import Journal
 from d3stats.debates.placement import Planned
 
@@ -58,6 +58,10 @@ class Past:
         What all calls cost; those in flight at a kill at their bound.
     repeated : int
         Calls that were in flight at a kill.
+    calls, attempts : int
+        Calls that were begun, and attempts of those that ended.
+    overdrawn : int
+        Calls that cost more than was set aside for them.
     """
 
     items: dict[str, Item] = field(default_factory=dict)
@@ -70,6 +74,8 @@ class Past:
     tokens_out: int = 0
     missing: Counter[str] = field(default_factory=Counter)
     calls: int = 0
+    attempts: int = 0
+    overdrawn: int = 0
 
     @classmethod
     def read(
@@ -127,7 +133,11 @@ class Past:
         def call(begun: dict[str, Any], ended: dict[str, Any]) -> None:
             self.calls += 1
             self.repeated += bool(ended.get("lost"))
-            self.spent += tariff.cost(cast.model(begun["role"]), *map(int, ended["charged"]))
+            self.attempts += int(ended.get("attempts", 1))
+            model = cast.model(begun["role"])
+            held, charged = (tariff.cost(model, *map(int, one)) for one in (begun["bound"], ended["charged"]))
+            self.overdrawn += not charged.within(held)
+            self.spent += charged
 
         def settle(begun: dict[str, Any]) -> dict[str, Any]:
             debate, number, agent = begun["begun"]

@@ -33,8 +33,10 @@ class RunReport:
         Rounds that were completed in this run.
     stops : Counter of str
         Closed debates by the reason of their stop.
-    calls : int
-        Calls that were begun.
+    calls, attempts : int
+        Calls that were begun, and attempts at them: repeats after failures and repairs included.
+    in_flight : int
+        Calls that are being made at the moment.
     repeated : int
         Calls that were in flight when a run was killed, charged at their bound.
     tokens_in, tokens_out : int
@@ -49,8 +51,14 @@ class RunReport:
         Turns of this run whose tokens are an estimate.
     overdrawn : int
         Calls that cost more than the bound of their agent; a budget can then not be promised.
+    tokens_left, tokens_to_begin : int or None
+        What the budget had left when no debate could begin, and what would have had to be set aside for one; None
+        when that did not happen.
+    dollars_left, dollars_to_begin : float or None
+        Alike.
     stopped : str or None
-        Why the run ended before all debates were played: ``"interrupted"``, ``"budget"``; None when it did not.
+        Why the run ended before all debates were played: ``"interrupted"``, ``"budget"``, ``"overdrawn"`` (a call
+        cost more than its bound while there was a budget); None when it did not.
     seconds : float
     """
 
@@ -64,6 +72,8 @@ class RunReport:
     rounds: int = 0
     stops: Counter[str] = field(default_factory=Counter)
     calls: int = 0
+    attempts: int = 0
+    in_flight: int = 0
     repeated: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
@@ -72,6 +82,10 @@ class RunReport:
     missing: Counter[str] = field(default_factory=Counter)
     estimated: int = 0
     overdrawn: int = 0
+    tokens_left: int | None = None
+    tokens_to_begin: int | None = None
+    dollars_left: float | None = None
+    dollars_to_begin: float | None = None
     stopped: str | None = None
     seconds: float = 0.0
 
@@ -87,6 +101,7 @@ class RunReport:
             "rounds": self.rounds,
             "stops": dict(self.stops.most_common()),
             "calls": self.calls,
+            "attempts": self.attempts,
             "repeated": self.repeated,
             "tokens_in": self.tokens_in,
             "tokens_out": self.tokens_out,
@@ -95,6 +110,10 @@ class RunReport:
             "missing": dict(self.missing.most_common()),
             "estimated": self.estimated,
             "overdrawn": self.overdrawn,
+            "tokens_left": self.tokens_left,
+            "tokens_to_begin": self.tokens_to_begin,
+            "dollars_left": self.dollars_left,
+            "dollars_to_begin": self.dollars_to_begin,
             "stopped": self.stopped,
             "seconds": round(self.seconds, 3),
         }

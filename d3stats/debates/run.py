@@ -10,27 +10,25 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from d3stats._check import integer
 from d3stats.agents.request import Agent
-from d3stats.debates.ahead import Cast, ahead, check_rule
-from d3stats.debates.budget import Bank, Tariff
+from d3stats.debates.asked import Asked, check_log
+from d3stats.debates.budget import Bank
 from d3stats.debates.calls import Calls
 from d3stats.debates.items import DebateItem
-from d3stats.debates.journal import Journal, journal_path
+from d3stats.debates.journal import Journal, is_unused, journal_path
 from d3stats.debates.past import Past
-from d3stats.debates.placement import Orders, Planned, placements
+from d3stats.debates.placement import Orders, Planned
 from d3stats.debates.report import Observer, RunReport
-from d3stats.debates.stage import Asked, Stage
+from d3stats.debates.stage import Stage
 from d3stats.protocols.protocol import DebateProtocol
 from d3stats.simulate.tokens import PriceTable
 from d3stats.stopping import StoppingRule
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["debate", "run_debates"]
 
@@ -100,15 +98,27 @@ async def run_debates(
 
     Notes
     -----
-    A call's bound is set aside before it begins. A debate begins when its first round and its end (a jury, say)
-    fit what is left, and goes on to another round when that round and the end fit; a debate whose round does not
-    fit waits for others to end, and when all wait, those stop with the reason ``"budget"`` and are decided by what
-    has been said. So every debate that has begun gets a verdict.
+    A call's bound is set aside before it begins. A debate begins beside others when the bound of its whole course
+    fits beside theirs, and alone when its first round and its end (a jury, say) fit; it goes on to another round
+    when that round and the end fit. One that does not fit waits for others to end. When all wait, one of them stops
+    with the reason ``"budget"`` and is decided by what has been said. So every debate that has begun gets a
+    verdict. When a call costs more than its bound, a run with a budget begins nothing more.
     """
-    run = _Run(
-        protocol, items, agents, log, rule, seed, orders, repeats, budget_tokens, max_usd, prices, name
+    asked = Asked.of(
+        protocol,
+        items,
+        agents,
+        rule=rule,
+        orders=orders,
+        seed=seed,
+        repeats=repeats,
+        budget_tokens=budget_tokens,
+        max_usd=max_usd,
+        prices=prices,
     )
-    return await run.play(integer("concurrency", concurrency, minimum=1), observer, halt)
+    path = Path(log)
+    integer("concurrency", concurrency, minimum=1)
+    return await _play(asked, path, path.stem if name is None else name, concurrency, observer, halt)
 
 
 def debate(
@@ -122,149 +132,61 @@ def debate(
     return asyncio.run(run_debates(protocol, items, agents, log, **settings))
 
 
-class _Run:
-    """One run: what is asked for, what is there already, and who plays."""
+async def _play(
+    asked: Asked,
+    log: Path,
+    name: str,
+    concurrency: int,
+    observer: Observer | None,
+    halt: asyncio.Event | None,
+) -> RunReport:
+    from d3stats.log.write import LogWriter
 
-    def __init__(
-        self,
-        protocol: DebateProtocol,
-        items: Iterable[DebateItem],
-        agents: Agent | Mapping[str, Agent],
-        log: str | Path,
-        rule: StoppingRule | None,
-        seed: int,
-        orders: Orders,
-        repeats: int,
-        budget_tokens: int | None,
-        max_usd: float | None,
-        prices: PriceTable | None,
-        name: str | None,
-    ) -> None:
-        rule = protocol.rule() if rule is None else rule
-        self.log = Path(log)
-        self.cast, self.tariff = Cast(agents), Tariff(prices)
-        self.planned = tuple(placements(items, orders, seed, repeats, self.cast.models))
-        self.budget = (budget_tokens, max_usd)
-        _check_plan(self.planned, protocol, self.log)
-        check_rule(
-            protocol,
-            rule,
-            self.planned[0].case,
-            self.cast,
-            any(debate.item.label is not None for debate in self.planned),
+    began = time.monotonic()
+    check_log(log)
+    if is_unused(log):
+        # Refused before anything is left behind that a mended command would have to agree with.
+        asked.check_budget()
+    elif not _has(journal_path(log)):
+        raise ValueError(
+            f"log must be new or lie beside its journal {journal_path(log).name}; got {log} without it"
         )
-        roles = self._roles(protocol)
-        if max_usd is not None:
-            self.tariff.require({self.cast.model(role): None for role in roles}, "a budget in dollars")
-        self.priced = prices is not None
-        self.asked = Asked(
-            protocol,
-            rule,
-            self.planned,
-            self.cast,
-            self.log,
-            self.log.stem if name is None else name,
-            max_usd,
-        )
-        self.settings = {
-            "protocol": str(protocol),
-            "rule": str(rule),
-            "orders": orders,
-            "seed": seed,
-            "repeats": repeats,
-            "agents": {role: _described(self.cast(role)) for role in roles},
-            "servers": sorted(
-                {str(agent.where) for agent in self.cast.all.values() if hasattr(agent, "where")}
-            ),
-            "budget_tokens": budget_tokens,
-            "max_usd": max_usd,
-            "prices": None if prices is None else prices.date,
-        }
-        Bank(*self.budget)  # its limits are checked before a file is touched
-
-    def _roles(self, protocol: DebateProtocol) -> list[str]:
-        calls = ahead(protocol, self.planned[0].case, self.cast, "typical", continued=protocol.max_rounds)
-        return sorted({moment.request.role for moment in calls if moment.request is not None})
-
-    async def play(
-        self, concurrency: int, observer: Observer | None, halt: asyncio.Event | None
-    ) -> RunReport:
-        from d3stats.log.write import LogWriter
-
-        began = time.monotonic()
-        if _has(self.log) and not _has(journal_path(self.log)):
+    with ExitStack() as stack:
+        try:
+            journal = stack.enter_context(Journal(log, asked.settings | {"concurrency": concurrency}))
+            writer = stack.enter_context(LogWriter(log, source="d3stats debate", repair=True))
+        except OSError as error:
             raise ValueError(
-                f"log must be new or lie beside its journal {journal_path(self.log).name}; got {self.log} without it"
-            )
-        settings = self.settings | {"concurrency": concurrency}
-        with (
-            Journal(self.log, settings) as journal,
-            LogWriter(self.log, source="d3stats debate", repair=True) as writer,
-        ):
-            table = {debate.debate: debate for debate in self.planned}
-            asked = self.asked
-            past = Past.read(
-                self.log, journal, table, self.cast, self.tariff, asked.protocol.name, asked.batched
-            )
-            bank = Bank(*self.budget, spent=past.spent)
-            report = _first_report(self.log, table, past)
-            calls = Calls(
-                self.cast,
-                self.tariff,
-                bank,
-                journal,
-                writer,
-                report,
-                concurrency,
-                halt,
-                observer,
-                self.priced,
-            )
-            stage = Stage(asked, past, bank, calls, report, writer, journal)
-            stage.check_budget()
-            try:
-                await stage.play(concurrency)
-            finally:
-                report.seconds = time.monotonic() - began
-                calls.tell()
-            if calls.fatal is not None:
-                raise calls.fatal
-        return report
-
-
-def _check_plan(planned: Sequence[Planned], protocol: DebateProtocol, log: Path) -> None:
-    if not planned:
-        raise ValueError("items must hold at least one item; got none")
-    for debate in planned:
-        if protocol.candidates is not None and protocol.candidates != bool(debate.item.candidates):
-            needs = "two candidates" if protocol.candidates else "no candidates"
-            got = "two" if debate.item.candidates else "none"
+                f"log must be a file that can be written; got log={str(log)!r} ({error.strerror or error})"
+            ) from None
+        table = {debate.debate: debate for debate in asked.planned}
+        past = Past.read(log, journal, table, asked.cast, asked.tariff, asked.protocol.name, asked.batched)
+        bank = Bank(asked.budget_tokens, asked.max_usd, past.spent)
+        if bank.limited and past.overdrawn:
             raise ValueError(
-                f"items must have {needs} for {protocol.name}; got {got} in {debate.item.question!r}"
+                f"a budget must be one that can be kept; got {past.overdrawn} calls in {log.name} that cost more than "
+                "their bound (go on without a budget, or write another log with more reasoning_tokens or "
+                "tokens_per_word)"
             )
-    names = Counter(debate.debate for debate in planned)
-    twice = next((name for name, times in names.items() if times > 1), None)
-    if twice is not None:
-        raise ValueError(f"items must have different names; got {twice!r} twice")
-    if log.suffix not in (".jsonl", ".ndjson"):
-        raise ValueError(f"log must end in .jsonl or .ndjson; got log={str(log)!r}")
-    if not log.absolute().parent.is_dir():
-        raise ValueError(f"log must lie in a folder that exists; got log={str(log)!r}")
+        if bank.limited and not past.calls:
+            asked.check_budget()
+        bank.overdrawn = past.overdrawn
+        report = _first_report(log, table, past)
+        priced = asked.prices is not None
+        calls = Calls(asked.reserve, bank, journal, writer, report, concurrency, halt, observer, priced)
+        stage = Stage(asked, log, name, past, bank, calls, report, writer, journal)
+        try:
+            await stage.play(concurrency)
+        finally:
+            report.seconds = time.monotonic() - began
+            calls.tell()
+        if calls.fatal is not None:
+            raise calls.fatal
+    return report
 
 
 def _has(path: Path) -> bool:
     return path.exists() and path.stat().st_size > 0
-
-
-def _described(agent: Agent) -> Any:
-    """What a journal says of an agent: its own settings, or its kind and model.
-
-    Where its server stands is said apart: it may move between runs.
-    """
-    settings = getattr(agent, "settings", None)
-    if isinstance(settings, Mapping):
-        return {name: value for name, value in settings.items() if name != "server"}
-    return {"agent": type(agent).__name__, "model": getattr(agent, "model", None)}
 
 
 def _first_report(log: Path, table: Mapping[str, Planned], past: Past) -> RunReport:
@@ -275,6 +197,7 @@ def _first_report(log: Path, table: Mapping[str, Planned], past: Past) -> RunRep
         closed=len(closed),
         stops=Counter(str(verdict.stop_reason) for verdict in closed.values()),
         calls=past.calls,
+        attempts=past.attempts,
         repeated=past.repeated,
         tokens_in=past.tokens_in,
         tokens_out=past.tokens_out,

@@ -4,60 +4,58 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from d3stats.agents.replay import as_reply
 from d3stats.agents.request import Reply, Request
-from d3stats.debates.ahead import Cast, Key, ahead
+from d3stats.debates.ahead import Key
+from d3stats.debates.asked import Asked
 from d3stats.debates.batch import Lockstep
-from d3stats.debates.budget import FREE, Bank, Cost, Purse
+from d3stats.debates.budget import Bank, Purse
 from d3stats.debates.calls import Calls, Halted
+from d3stats.debates.cost import FREE, Cost
 from d3stats.debates.past import Past
 from d3stats.debates.placement import Planned
 from d3stats.debates.report import RunReport
 from d3stats.protocols.engine import drive
 from d3stats.protocols.play import Outcome, RoundOver
-from d3stats.protocols.protocol import DebateProtocol
 from d3stats.protocols.rules import RuleBook
-from d3stats.stopping import Decision, Rule, StoppingRule, StopReason
+from d3stats.stopping import Decision, StopReason
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from d3stats.debates.journal import Journal
     from d3stats.log.schema import Turn, Verdict
     from d3stats.log.write import LogWriter
 
-__all__ = ["BUDGET", "Asked", "Stage"]
+__all__ = ["BUDGET", "Stage"]
 
 BUDGET = "budget"
 """The reason of a debate that was stopped because its next round did not fit the budget."""
 
-
-@dataclass(frozen=True)
-class Asked:
-    """What a run is asked to play, and by whom."""
-
-    protocol: DebateProtocol
-    rule: StoppingRule
-    planned: tuple[Planned, ...]
-    cast: Cast
-    log: Path
-    name: str
-    max_usd: float | None
-
-    @property
-    def batched(self) -> bool:
-        """Whether the rule decides for all debates together."""
-        return not isinstance(self.rule, Rule)
+OVERDRAWN = "overdrawn"
+"""Why a run with a budget ends when a call has cost more than its bound."""
 
 
 class Stage:
-    """Where the debates of one run are played."""
+    """Where the debates of one run are played.
+
+    Parameters
+    ----------
+    asked : Asked
+    log : Path
+    name : str
+        Of the run, in the log.
+    past, bank, calls, report, writer, journal
+        Of the run.
+    """
 
     def __init__(
         self,
         asked: Asked,
+        log: Path,
+        name: str,
         past: Past,
         bank: Bank,
         calls: Calls,
@@ -65,55 +63,23 @@ class Stage:
         writer: LogWriter,
         journal: Journal,
     ) -> None:
-        self.run, self.past, self.bank, self.calls = asked, past, bank, calls
+        self.asked, self.log, self.name = asked, log, name
+        self.past, self.bank, self.calls = past, bank, calls
         self.report, self.writer, self.journal = report, writer, journal
+        self.reserve = asked.reserve
         self.lockstep = Lockstep(asked.rule, asked.planned, bank) if asked.batched else None
         self.left_out: list[str] = []
-
-    def check_budget(self) -> None:
-        """Refuse a budget that is below every debate; one that earlier runs have used up is no mistake."""
-        if not self.bank.limited or self.past.calls:
-            return
-        least: Cost | None = None
-        for planned in self._open():
-            need = self._need(planned)
-            if self.bank.fits(need):
-                return
-            if least is None or (need.tokens, need.pico) < (least.tokens, least.pico):
-                least = need
-        if least is None:
-            return
-        if self.bank.tokens is not None and least.tokens > self.bank.tokens:
-            asked, got = f"budget_tokens must be at least {least.tokens}", f"budget_tokens={self.bank.tokens}"
-        else:
-            asked, got = f"max_usd must be at least {least.dollars:.6f}", f"max_usd={self.run.max_usd}"
-        raise ValueError(f"{asked} for one debate to begin and end, whatever is said in it; got {got}")
+        self._smallest: tuple[int, Cost] | None = None
+        self._least: Cost | None = None
 
     def _open(self) -> Iterator[Planned]:
-        return (planned for planned in self.run.planned if planned.debate not in self.past.closed)
-
-    def _need(self, planned: Planned) -> Cost:
-        turns = self.past.turns.get(planned.debate, {})
-        last = max((number for number, _ in turns), default=1)
-        return self.ahead(planned, {key: as_reply(turn) for key, turn in turns.items()}, last - 1)
-
-    def ahead(self, planned: Planned, said: Mapping[Key, Reply], continued: int) -> Cost:
-        """The most that the rounds up to the one after `continued`, and the end after it, can cost."""
-        if not self.bank.limited:
-            return FREE
-        need = FREE
-        for moment in ahead(
-            self.run.protocol, planned.case, self.run.cast, "longest", said=said, continued=continued
-        ):
-            if moment.request is not None and moment.reply is not None:
-                need += self.calls.price(moment.request, moment.reply)
-        return need
+        return (planned for planned in self.asked.planned if planned.debate not in self.past.closed)
 
     async def play(self, concurrency: int) -> None:
         """Play all debates that are not closed; with a batch rule the closed ones too, from their record."""
-        planned = self.run.planned if self.lockstep is not None else self._open()
+        planned = self.asked.planned if self.lockstep is not None else self._open()
         queue = iter(list(enumerate(planned)) if self.lockstep is not None else ((0, one) for one in planned))
-        workers = len(self.run.planned) if self.lockstep is not None else concurrency
+        workers = len(self.asked.planned) if self.lockstep is not None else concurrency
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(workers):
@@ -122,8 +88,11 @@ class Stage:
             raise group_error.exceptions[0] from None
         self.left_out += [planned.debate for _, planned in queue]
         self.report.not_begun = tuple(self.left_out)
-        if self.calls.halted:
+        self._say_what_is_left()
+        if self.calls.halted and not self.calls.overdrawn:
             self.report.stopped = "interrupted"
+        elif self.calls.overdrawn:
+            self.report.stopped = OVERDRAWN
         elif self.left_out or self.report.unfinished:
             self.report.stopped = BUDGET
 
@@ -152,27 +121,65 @@ class Stage:
     async def _one(self, row: int, planned: Planned, purse: Purse) -> None:
         past, report = self.past, self.report
         verdict = past.closed.get(planned.debate)
+        course: tuple[Cost, ...] = ()
         begun = planned.debate in past.items
         if verdict is None:
             if self.calls.halted:
                 raise Halted
-            if not await purse.fill(self._need(planned), running=begun) or self.calls.halted:
-                raise Halted
+            course = await self._fund(planned, purse, begun)
             if not begun:
                 item = planned.item.item(
-                    planned.debate, planned.first, log=self.run.name, protocol=self.run.protocol.name
+                    planned.debate, planned.first, log=self.name, protocol=self.asked.protocol.name
                 )
                 self.writer.write(item)
                 past.items[planned.debate] = item
             report.playing += 1
         turns = past.turns.pop(planned.debate, {})
-        seat = _Seat(self, row, planned, purse, turns, verdict)
+        seat = _Seat(self, row, planned, purse, turns, verdict, course)
         try:
-            outcome = await drive(self.run.protocol.play(planned.case), seat.answer, seat.settle)
+            outcome = await drive(self.asked.protocol.play(planned.case), seat.answer, seat.settle)
         finally:
             report.playing -= verdict is None
         if verdict is None:
             self._close(planned, outcome)
+
+    async def _fund(self, planned: Planned, purse: Purse, begun: bool) -> tuple[Cost, ...]:
+        """Set aside what it takes to begin, or to go on from the record; return what its course can cost."""
+        if not self.bank.limited:
+            await purse.fill(FREE, running=begun)
+            return ()
+        if not begun and self._cannot_fit(planned):
+            raise Halted
+        turns = self.past.turns.get(planned.debate, {})
+        said = {key: as_reply(turn) for key, turn in turns.items()}
+        last = max((number for number, _ in turns), default=1)
+        need = self.reserve.next_round(planned, said, last - 1)
+        course = self.reserve.course(planned, said)
+        granted = await purse.fill(need, course[0].beyond(need), running=begun)
+        if self.calls.halted:
+            raise Halted
+        if not granted:
+            self._smallest = (_size(planned), self.bank.left)
+            if self._least is None or need.within(self._least):
+                self._least = need
+            raise Halted
+        return course
+
+    def _cannot_fit(self, planned: Planned) -> bool:
+        """Whether a debate over less was refused with as much left; finding a bound takes time."""
+        if self._smallest is None or self.bank.open:
+            return False
+        size, left = self._smallest
+        return _size(planned) >= size and self.bank.left.within(left)
+
+    def _say_what_is_left(self) -> None:
+        report, left, least = self.report, self.bank.left, self._least
+        if least is None:
+            return
+        if self.bank.tokens is not None:
+            report.tokens_left, report.tokens_to_begin = left.tokens, least.tokens
+        if self.bank.pico is not None:
+            report.dollars_left, report.dollars_to_begin = left.dollars, least.dollars
 
     def _close(self, planned: Planned, outcome: Outcome) -> None:
         from d3stats.log.schema import Verdict
@@ -192,6 +199,10 @@ class Stage:
         self.calls.tell()
 
 
+def _size(planned: Planned) -> int:
+    return sum(len(text.encode(errors="replace")) for text in (planned.item.text, *planned.item.candidates))
+
+
 class _Seat:
     """One debate: answers from its record or from its agents, and says when it stops."""
 
@@ -203,14 +214,16 @@ class _Seat:
         purse: Purse,
         turns: Mapping[Key, Turn],
         verdict: Verdict | None,
+        course: Sequence[Cost],
     ) -> None:
         self.stage, self.row, self.planned, self.purse, self.verdict = stage, row, planned, purse, verdict
+        self.course = course
         self.said: dict[Key, Reply] = {key: as_reply(turn) for key, turn in turns.items()}
         self.recorded = frozenset(turns)
         self.last = max((number for number, _ in turns), default=0)
         self.book: RuleBook | None = None
         if stage.lockstep is None:
-            self.book = RuleBook(planned.case, stage.run.rule, stage.run.protocol.max_rounds)
+            self.book = RuleBook(planned.case, stage.asked.rule, stage.asked.protocol.max_rounds)
 
     async def answer(self, request: Request) -> Reply:
         key = (request.round, request.agent)
@@ -219,7 +232,7 @@ class _Seat:
         if self.verdict is not None:
             raise ValueError(
                 f"a closed debate must have all its turns; got none of {request.agent!r} in round "
-                f"{request.round} of {self.planned.debate!r} in {self.stage.run.log}"
+                f"{request.round} of {self.planned.debate!r} in {self.stage.log}"
             )
         reply = await self.stage.calls.make(request, self.purse)
         self.said[key] = reply
@@ -253,15 +266,19 @@ class _Seat:
             # Decided in an earlier run; it is here so that the batch is whole.
             over = step.number >= (self.verdict.round or 0)
             return Decision(stop=over, reason=self.verdict.stop_reason if over else None)
-        if decision.stop or step.number < self.stage.run.protocol.max_rounds:
+        if decision.stop or step.number < self.stage.asked.protocol.max_rounds:
             return decision
         return Decision(stop=True, reason=str(StopReason.EXHAUSTED))
 
     async def _afford(self, played: int) -> Decision:
         """Go on if the next round and the end fit the budget."""
         stage = self.stage
-        need = stage.ahead(self.planned, self.said, played)
-        if await self.purse.fill(need, running=True):
+        if not stage.bank.limited:
+            return Decision(stop=False)
+        need = stage.reserve.next_round(self.planned, self.said, played)
+        # Bound when the debate began: what was said since is no longer than was thought possible.
+        rest = self.course[played] if played < len(self.course) else FREE
+        if await self.purse.fill(need, rest.beyond(need), running=True):
             return Decision(stop=False)
         self._note(played, BUDGET)
         return Decision(stop=True, reason=BUDGET)

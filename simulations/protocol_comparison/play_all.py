@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,10 @@ from d3stats.protocols.protocol import DebateProtocol
 from d3stats.protocols.rules import RuleBook
 from d3stats.stopping import CONTINUE, Decision, Rule, StoppingRule, StopReason, from_text
 from d3stats.stopping.batch import BatchRound, LiveWatcher, MixedState
-from d3stats.trajectories import MISSING
+from d3stats.trajectories import MISSING, Trajectories
 from d3stats.worlds import from_table
 
-__all__ = ["play_all"]
+__all__ = ["panel_votes", "play_all"]
 
 ORDERS = ("AB", "BA")
 
@@ -55,20 +55,32 @@ def play_all(
     yield from zip([p["label"] for p in protocols], found, strict=True)
 
 
+def panel_votes(
+    world: Mapping[str, Any], protocol: str, rounds: int, n_items: int, seed: int
+) -> Trajectories:
+    """Return the votes of debates that all go on for so many rounds."""
+    agent, items = inhabited(json.dumps(world), n_items, seed)
+    codes, rule = {"A": 0, "B": 1, None: MISSING}, from_text(f"fixed:{rounds}")
+    votes = []
+    for order in ORDERS:
+        for item in items:
+            debate = alone(Debate(protocol_from_text(protocol), agent, item, order), rule)
+            votes.append([[codes[vote] for vote in said] for said in debate.votes])
+    labels = [codes[item.label] for item in items]
+    return Trajectories.from_arrays(np.array(votes), label=labels * len(ORDERS), answers=["A", "B"])
+
+
 def played(
     world: Mapping[str, Any], text: str, rule_text: str | None, n_items: int, seed: int
 ) -> pd.DataFrame:
-    """Play one protocol over all items in both orders; a rule that needs a whole batch gets one order at a time."""
+    """Play one protocol over all items in both orders; to a rule that needs a whole batch these are one batch."""
     protocol, (agent, items) = protocol_from_text(text), inhabited(json.dumps(world), n_items, seed)
     rule = protocol.rule() if rule_text is None else from_text(rule_text)
-    rows = []
-    for order in ORDERS:
-        if isinstance(rule, Rule):
-            done = [alone(Debate(protocol, agent, item, order), rule) for item in items]
-        else:
-            done = together([Debate(protocol, agent, item, order) for item in items], rule)
-        rows += [debate.row for debate in done]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    debates = (Debate(protocol, agent, item, order) for order in ORDERS for item in items)
+    done = (
+        map(partial(alone, rule=rule), debates) if isinstance(rule, Rule) else together(list(debates), rule)
+    )
+    return pd.DataFrame([debate.row for debate in done], columns=COLUMNS)
 
 
 @lru_cache(maxsize=1)
@@ -94,6 +106,8 @@ class Debate:
         The latest round.
     since : list of (Request, Reply)
         What was said in it.
+    votes : list of tuple
+        The votes of all rounds.
     row : list
         What is known when it is over; None until then.
     """
@@ -104,6 +118,7 @@ class Debate:
         self.calls, self.input, self.output = 0, 0, 0
         self.row: list[Any] | None = None
         self.since: list[tuple[Request, Reply]] = []
+        self.votes: list[tuple[str | None, ...]] = []
         self._play = protocol.play(self.case)
         self.go_on(None)
 
@@ -118,6 +133,7 @@ class Debate:
                 return
             if isinstance(step, RoundOver):
                 self.step = step
+                self.votes.append(step.votes)
                 return
             send = tuple(self._reply(request) for request in step.requests)
 
@@ -149,6 +165,7 @@ def together(debates: Sequence[Debate], rule: StoppingRule) -> Sequence[Debate]:
     state = MixedState(rule, LiveWatcher)
     codes: dict[str | None, int] = {"A": 0, "B": 1, None: MISSING}
     label = np.array([codes[debate.item.label] for debate in debates], dtype=np.int32)
+    cluster = np.unique([debate.item.question for debate in debates], return_inverse=True)[1]
     while any(debate.row is None for debate in debates):
         played = np.array([debate.row is None for debate in debates])
         running = [debate for debate in debates if debate.row is None]
@@ -161,7 +178,7 @@ def together(debates: Sequence[Debate], rule: StoppingRule) -> Sequence[Debate]:
             label=label,
             played=played,
             panel=played * np.int64(votes.shape[1]),
-            cluster=np.arange(len(debates)),
+            cluster=cluster,
             answers=("A", "B"),
         )
         decisions = state.update(latest)

@@ -15,6 +15,8 @@ from d3stats.inference.bias.position import CONSISTENCY, position_bias
 from d3stats.inference.multiplicity import adjust
 from d3stats.inference.proportion import share
 from d3stats.plotting.protocol_frontier import efficient
+from d3stats.resampling.cluster_t import cluster_t
+from d3stats.resampling.totals import cluster_totals
 from d3stats.simulate import PriceTable
 
 __all__ = ["COUNTED", "frontiers", "measured", "steps"]
@@ -77,6 +79,7 @@ def steps(played: Played, frontier: pd.DataFrame, config: Config) -> pd.DataFram
     rows = []
     for counted, points in frontier.groupby("counted", sort=False):
         best = points[points["efficient"]].sort_values("cost", kind="stable")
+        best = best.drop_duplicates(["cost", "accuracy"])
         pairs = list(pairwise(best.itertuples(index=False)))
         found = [_gain(played[a.protocol], played[b.protocol], counted, config["level"]) for a, b in pairs]
         adjusted = adjust([p for _, p in found]) if found else []
@@ -131,9 +134,12 @@ def _spent(table: pd.DataFrame, config: Config) -> dict[str, Sequence[float]]:
 
 
 def _mean(table: pd.DataFrame, values: Any, level: float) -> Estimate:
-    """Return a mean with the interval of its difference from nothing."""
-    runs = [
-        pd.DataFrame({"item": table["debate"], "score": column, "cluster": table["item"]})
-        for column in (np.zeros(len(table)), np.asarray(values, float))
-    ]
-    return compare(*runs, names=["nothing", "spent"], level=level, rng=0).difference
+    """Return a mean over debates with its cluster t interval."""
+    column = np.asarray(values, float)
+    totals = cluster_totals(np.column_stack([column, np.ones(len(column))]), pd.factorize(table["item"])[0])
+    found = cluster_t(totals, lambda sums: sums[:, 0] / sums[:, 1], level=level)
+    low, high = found.interval()
+    return Estimate(
+        name="mean", value=float(found.estimate[0]), low=low, high=high, level=level, kind="cluster t",
+        n=len(column), n_clusters=found.n_clusters,
+    )  # fmt: skip

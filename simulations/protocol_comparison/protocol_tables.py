@@ -22,12 +22,13 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
         "frontiers": _frontiers(frontier, tables["steps"]),
         "ablation": _wide(tables["ablation"], None),
         "batch rules": _wide(tables["batch_rules"], None),
+        "distances": _distances(tables["distances"]),
     }
 
 
 def _wide(measures: pd.DataFrame, frontier: pd.DataFrame | None) -> pd.DataFrame:
     """Return a row per protocol in words."""
-    at = {key: row for key, row in zip(_keys(measures), measures.itertuples(index=False), strict=True)}
+    at = dict(zip(_keys(measures), measures.itertuples(index=False), strict=True))
     rows = []
     for protocol in dict.fromkeys(measures["protocol"]):
         mine = {measure: row for (name, measure), row in at.items() if name == protocol}
@@ -99,7 +100,9 @@ def _across(measures: pd.DataFrame) -> pd.DataFrame:
     """Return each protocol's gain with half credit in each world, with a star where it is beyond its error."""
     worlds = list(dict.fromkeys(measures["world"]))
     gain = measures[measures["measure"] == "gain_half"]
-    said = [f"{v:+.3f}{'*' if p < 0.05 else ''}" for v, p in zip(gain["estimate"], gain["p_holm"], strict=True)]
+    said = [
+        f"{v:+.3f}{'*' if p < 0.05 else ''}" for v, p in zip(gain["estimate"], gain["p_holm"], strict=True)
+    ]
     table = gain.assign(said=said).pivot_table(
         index="world", columns="protocol", values="said", aggfunc="first"
     )
@@ -110,12 +113,20 @@ def _across(measures: pd.DataFrame) -> pd.DataFrame:
     return table.rename_axis(None, axis=1).fillna("").reset_index(names="protocol")
 
 
+def _distances(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per batch rule and a column per round."""
+    wide = table.pivot_table(index="rule", columns="round", values="distance").map("{:.3f}".format)
+    wide = wide.loc[list(dict.fromkeys(table["rule"]))].rename(columns="round {}".format)
+    return wide.rename_axis(None, axis=1).reset_index()
+
+
 def _frontiers(table: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
     """Return each world's efficient protocols, cheapest first; a star where the step to it is beyond its error."""
     sure = {(r.world, r.counted, r.dearer) for r in found.itertuples(index=False) if r.p_holm < 0.05}
     rows = []
     for (world, counted), points in table.groupby(["world", "counted"], sort=False):
         best = points[points["efficient"]].sort_values("cost", kind="stable")
+        best = best.drop_duplicates(["cost", "accuracy"])
         said = [
             f"{r.protocol} ({r.accuracy:.3f}{'*' if (world, counted, r.protocol) in sure else ''})"
             for r in best.itertuples(index=False)

@@ -13,16 +13,20 @@ import argparse
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from d3stats._parallel import run_tasks
+from d3stats.stopping import from_text
+
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from findings_tables import write  # noqa: E402  # studies are no package
-from play_all import play_all  # noqa: E402
+from play_all import panel_votes, play_all  # noqa: E402
 from protocol_measures import frontiers, measured, steps  # noqa: E402
 from protocol_tables import shown  # noqa: E402
 
@@ -37,31 +41,47 @@ def world_of(row: Mapping[str, Any]) -> dict[str, Any]:
 def study(config: Config, *, workers: int | None = None, keep: Path | None = None) -> dict[str, pd.DataFrame]:
     """Return every table, by the name of its file."""
     workers = config["workers"] if workers is None else workers
-    made: dict[str, list[pd.DataFrame]] = {"measures": [], "frontier": [], "steps": []}
+    tasks = []
     for row in config["worlds"]:
         n = config["items_elsewhere"] if row.get("few") else config["items"]
         chosen = [p for p in config["protocols"] if not (row.get("few") and p.get("first_world_only"))]
         played = _kept(keep, row["label"], world_of(row), chosen, n, config["seed"], workers)
-        table = measured(played, config, config["baseline"])
-        best = frontiers(table)
-        found = {"measures": table.assign(items=n), "frontier": best, "steps": steps(played, best, config)}
-        for name, part in found.items():
-            made[name].append(part.assign(world=row["label"]))
+        tasks.append((row["label"], n, played, config))
+    parts = list(run_tasks(_of_world, tasks, workers=workers, ordered=True))
     return {
-        **{name: pd.concat(parts, ignore_index=True) for name, parts in made.items()},
+        **{name: pd.concat([part[name] for part in parts], ignore_index=True) for name in parts[0]},
         **{name: cells(config, name, workers=workers, keep=keep) for name in ("ablation", "batch_rules")},
+        "distances": distances(config),
     }
+
+
+def _of_world(label: str, n: int, played: dict[str, pd.DataFrame], config: Config) -> dict[str, pd.DataFrame]:
+    table = measured(played, config, config["baseline"])
+    best = frontiers(table)
+    found = {"measures": table.assign(items=n), "frontier": best, "steps": steps(played, best, config)}
+    return {name: part.assign(world=label) for name, part in found.items()}
 
 
 def cells(config: Config, name: str, *, workers: int = 1, keep: Path | None = None) -> pd.DataFrame:
     """Return the measures of a few protocols, each in its own variety of the first world, on the same items."""
     settings = config[name]
     played: dict[str, pd.DataFrame] = {}
-    for cell in settings["cells"]:
-        world = world_of(config["worlds"][0]) | cell.get("world", {})
-        kept_as = f"{name} {cell['label']}"
-        played |= _kept(keep, kept_as, world, [cell], settings["items"], config["seed"], workers)
+    for change, group in groupby(settings["cells"], key=lambda cell: cell.get("world", {})):
+        world = world_of(config["worlds"][0]) | change
+        kept_as = f"{name} {'; '.join(f'{key}={value}' for key, value in change.items())}"
+        played |= _kept(keep, kept_as, world, list(group), settings["items"], config["seed"], workers)
     return measured(played, config, settings["baseline"]).assign(items=settings["items"])
+
+
+def distances(config: Config) -> pd.DataFrame:
+    """Return how far the counts of a round are from those of the round before, as each batch rule measures it."""
+    asked, world = config["distances"], world_of(config["worlds"][0])
+    votes = panel_votes(world, asked["protocol"], asked["rounds"], asked["items"], config["seed"])
+    rows = []
+    for row in asked["rules"]:
+        found = from_text(row["rule"]).distances(votes)
+        rows += [(row["label"], at, far) for at, far in enumerate(found, start=1) if far is not None]
+    return pd.DataFrame(rows, columns=["rule", "round", "distance"]).assign(items=asked["items"])
 
 
 def _kept(

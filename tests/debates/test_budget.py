@@ -9,7 +9,8 @@ import pytest
 from chancy import Chancy, defects, lines, of_type, pairs
 
 from d3stats.agents.request import Reply, Request
-from d3stats.debates.budget import FREE, Bank, Cost, Purse, Tariff
+from d3stats.debates.budget import Bank, Purse
+from d3stats.debates.cost import FREE, Cost, Tariff
 from d3stats.debates.run import debate
 from d3stats.protocols.catalogue import protocol_from_text, protocols
 from d3stats.simulate.tokens import PriceTable

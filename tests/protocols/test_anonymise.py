@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
@@ -37,11 +39,63 @@ NAMES = ("gpt-4", "gpt-4-turbo", "Claude", "meta-llama/Llama-3.1-8B-Instruct", "
         ("vicuna 13b v1 2", "[model]"),
         ("vicuna*13b", "vicuna*13b"),
         ("gpt-45", "gpt-45"),
+        ("GPT\u200b-4-turbo", "[model]"),
+        ("G\u00adPT-4 and C\u200dlau\u200cde", "[model] and [model]"),
+        ("\uff27\uff30\uff34\uff0d\uff14 said", "[model] said"),
+        ("_claude_ and **claude** and x_claude", "_[model]_ and **[model]** and x_[model]"),
+        ("gpt--4-turbo, gpt - 4, gpt__4, gpt\u22124", "[model], [model], [model], [model]"),
+        ("claude\ufe0f, (claude)", "[model]\ufe0f, ([model])"),
+        ("llama-3, llama 3, Llama.3", "[model], [model], [model]"),
+        ("Claud\u0065\u0301", "Claud\u0065\u0301"),
         ("", ""),
     ],
 )
 def test_names_are_whole_words_in_any_case_and_the_longest_is_taken(text: str, expected: str) -> None:
     assert without_names(text, NAMES) == expected
+
+
+def test_a_number_may_be_joined_to_its_name_in_any_way_and_a_sentence_ends_a_name() -> None:
+    names = ("claude-3", "o1")
+    assert without_names("claude3, Claude 3, claude_3, claude.3", names) == ", ".join(["[model]"] * 4)
+    said = "It is not for me to praise Claude. 3 reasons follow.\n\nClaude\n\n3. See Claude 35, o 1, o-1."
+    assert without_names(said, names) == said
+
+
+def test_letters_with_marks_are_one_letter_however_they_are_written() -> None:
+    assert (
+        without_names("Am\u0065\u0301lie and Am\u00e9lie and Amelie", ("am\u00e9lie",))
+        == "[model] and [model] and Amelie"
+    )
+    assert without_names("resum\u0065\u0301", ("resume",)) == "resum\u0065\u0301"
+
+
+WORDS = st.text(
+    st.characters(exclude_characters="gG\uff27\uff47\u0261", exclude_categories=["Cs"]), max_size=80
+)
+
+
+@given(WORDS)
+def test_a_text_without_the_name_is_unchanged(text: str) -> None:
+    # Every name begins with a letter that the text lacks, in any of its forms.
+    if "g" not in unicodedata.normalize("NFKC", text).lower():
+        assert without_names(text, ("gpt-4", "gemma:2b", "ga")) == text
+
+
+@given(
+    st.text(max_size=30),
+    st.text(max_size=30),
+    st.lists(st.sampled_from("\u200b\u00ad\u2060\u200d\ufe0f"), max_size=7),
+)
+def test_a_name_between_blanks_is_hidden_whatever_is_hidden_in_it_and_the_rest_stays(
+    before: str, after: str, unseen: list[str]
+) -> None:
+    letters = "gpt-4o"
+    name = letters[0] + "".join(
+        f"{mark}{letter}" for mark, letter in zip_longest(unseen, letters[1:], fillvalue="")
+    )
+    assert without_names(f"{before} | {name} | {after}", ("gpt-4o",)) == (
+        f"{without_names(before, ('gpt-4o',))} | [model] | {without_names(after, ('gpt-4o',))}"
+    )
 
 
 def test_a_name_is_a_text_and_no_pattern() -> None:

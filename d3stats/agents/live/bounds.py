@@ -104,12 +104,16 @@ class Bounds:
 
 
 def _growth(request: Request) -> int:
-    """Return bytes by which messages may be longer than imagined ones: cut marks, digits of scores, open votes."""
+    """Return bytes by which messages may be longer than imagined ones: cut marks, digits of scores, open votes.
+
+    A text is cut by what it needs to be shown (:func:`d3stats.agents.request.cut`); a vote in free words is not, and a
+    character of it that is written out has ten bytes.
+    """
     count = 0
     for message in request.seen:
         count += 8
         if message.vote is not None:
-            count += 8 * OPEN_VOTE if request.case.answers is None else 32
+            count += 9 * OPEN_VOTE if request.case.answers is None else 32
         for points in (message.scores or {}).values():
             count += 8 * len(points)
     return count

@@ -28,6 +28,10 @@ EMPTY = Failed("empty", "none", True)
 """A reply in which nothing is said; what it cost is on the bill already."""
 
 
+HOPELESS = 3600.0
+"""Seconds: a server that asks for so long a wait has closed for the day; the call is given up at once."""
+
+
 @dataclass
 class _Bill:
     """What the attempts of one request came to."""
@@ -73,7 +77,8 @@ class LiveAgent:
         How often a call is repeated after a failure that may pass. The one repair of an unreadable reply is extra.
     backoff, longest_wait : float
         Seconds: the first wait is drawn from 0 to `backoff`, each further one from twice as much, and no wait is
-        longer than `longest_wait`, whatever the server asks for.
+        longer than `longest_wait`, whatever the server asks for. Where it asks for an hour or more, the call is given
+        up at once.
     requests_per_minute : float, optional
         None for no limit.
     concurrency : int
@@ -93,7 +98,8 @@ class LiveAgent:
     dropped : tuple of str
         What the server turned out not to take: ``"json_schema"``, ``"seed"``.
     notes : dict of str
-        The latest words of the server for each kind of failure.
+        The latest words of the server for each kind of failure; under ``"retry_after"`` the latest wait that it asked
+        for and did not get.
 
     Examples
     --------
@@ -206,7 +212,7 @@ class LiveAgent:
                 break
             if found.status in (404, 405, 501):
                 return
-            self._refuse(found)
+            self._refuse(found, _Bill())
             failures += 1
             if failures > min(self.retries, 2) or not found.again:
                 got = found.message or found.error
@@ -216,7 +222,7 @@ class LiveAgent:
             more = f" and {len(found) - 8} more" if len(found) > 8 else ""
             raise Refused(
                 f"model must be one that {self.where} has; got model={self.model!r}, not one of "
-                f"{', '.join(found[:8])}{more}"
+                f"{', '.join(map(self._transport.clean, found[:8]))}{more}"
             )
 
     def imagine(self, request: Request, size: Size, /) -> Reply:
@@ -242,7 +248,7 @@ class LiveAgent:
         Raises
         ------
         Refused
-            When the key or the model is refused.
+            When the key, the account or the model is refused; its `tokens` are what earlier attempts cost.
         RuntimeError
             When the agent was not entered.
         """
@@ -254,7 +260,7 @@ class LiveAgent:
             prompt = draft.prompt(seed=self.seed, as_text=self._dialect.as_text)
             prompt = prompt if problem is None else prompt.mended(problem)
             most_in, most_out = self._bounds.most_in(prompt, wire), self._bounds.most_out(wire)
-            if bill.attempts and not more(most_in + most_out):
+            if bill.attempts and not more(most_in + most_out, bill.tokens_in + bill.tokens_out):
                 return self._reply(said, bill, "budget")
             body = self._body(request, wire, prompt)
             found = await self._attempt(body, request, bill)
@@ -265,7 +271,7 @@ class LiveAgent:
                     self.notes[found.error] = found.message
                 if self._dialect.learn(found.status, found.message, body):
                     continue
-                self._refuse(found)
+                self._refuse(found, bill)
             else:
                 bill.add(found, most_in, self._bounds.out_of(found.content or found.refusal, wire))
                 if found.refusal is not None or found.finish == "content_filter":
@@ -285,7 +291,7 @@ class LiveAgent:
                     return self._reply(read.text, bill, None, read.vote, read.scores)
                 found = EMPTY
             failures += 1
-            if not found.again or failures > self.retries:
+            if not found.again or failures > self.retries or self._hopeless(found):
                 return self._reply(said, bill, found.error)
             await self._wait(failures, found.wait, jitter)
 
@@ -315,25 +321,36 @@ class LiveAgent:
             bill.attempts += 1
             return await self._transport.chat(body, _trace(request, bill.attempts))
 
+    def _hopeless(self, found: Failed) -> bool:
+        if found.wait is None or found.wait < max(HOPELESS, self.longest_wait):
+            return False
+        self.notes["retry_after"] = f"{found.wait:g} s were asked for; the call was given up"
+        return True
+
     async def _wait(self, failures: int, asked: float | None, jitter: random.Random) -> None:
         wait = backoff(failures, self.backoff, self.longest_wait, jitter)
         if asked is not None:
+            if asked > self.longest_wait:
+                self.notes["retry_after"] = (
+                    f"{asked:g} s were asked for, longest_wait is {self.longest_wait:g} s"
+                )
             asked = min(asked, self.longest_wait)
             self._pace.hold(asked)
         await asyncio.sleep(min((asked or 0.0) + wait, self.longest_wait))
 
-    def _refuse(self, found: Failed) -> None:
+    def _refuse(self, found: Failed, bill: _Bill) -> None:
+        why = None
         if found.status in (401, 403):
-            raise Refused(
+            why = (
                 f"the key in {self.key_env} must be one that {self.where} takes; got {found.status}"
                 f"{'' if self._transport.has_key else ' (there is no key in it)'}"
             )
         if found.status == 402:
-            raise Refused(f"the account at {self.where} must have credit; got {found.message!r}")
+            why = f"the account at {self.where} must have credit; got {found.message!r}"
         if found.status == 404:
-            raise Refused(
-                f"model must be one that {self.where} has; got model={self.model!r} and 404 ({found.message!r})"
-            )
+            why = f"model must be one that {self.where} has; got model={self.model!r} and 404 ({found.message!r})"
+        if why is not None:
+            raise Refused(why, tokens=(bill.tokens_in, bill.tokens_out))
 
     def _seed_of(self, request: Request) -> int:
         text = f"{self.seed}\x1f{call_key(request)}".encode(errors="backslashreplace")
@@ -348,16 +365,20 @@ class LiveAgent:
         scores: dict[str, dict[str, float]] | None = None,
     ) -> Reply:
         return Reply(
-            None if text is None else storable(self._transport.hide(text)),
-            vote,
+            None if text is None else self._safe(text),
+            None if vote is None else self._safe(vote),
             scores,
             bill.tokens_in,
             bill.tokens_out,
             bill.estimated,
-            storable(bill.model or self.model),
+            self._safe(bill.model or self.model),
             error,
             bill.attempts,
         )
+
+    def _safe(self, words: str) -> str:
+        """Return what a server said as it may be kept: without the key, in whole characters."""
+        return storable(self._transport.hide(words))
 
 
 def _trace(request: Request, attempt: int) -> str:

@@ -15,8 +15,11 @@ from d3stats.log._visible import storable
 
 __all__ = ["Read", "Unreadable", "read_reply"]
 
+BLANKS = " \t\r\n"
+FENCE = "```"
+
 LONGEST = 1_000_000
-"""The most characters of an object that is looked at."""
+"""The most characters of a reply that is looked at."""
 
 
 class Unreadable(ValueError):
@@ -38,7 +41,8 @@ def read_reply(content: str, wire: Wire, nonce: str | None) -> Read:
     Parameters
     ----------
     content : str
-        The reply as it came.
+        The reply as it came. Around the object there may be what servers put there of themselves: a block
+        ``<think>...</think>`` before it, a fence of three backticks (``json``) about it.
     wire : Wire
     nonce : str or None
         What the last line begins with; None when the whole content is the object.
@@ -59,7 +63,9 @@ def read_reply(content: str, wire: Wire, nonce: str | None) -> Read:
     Traceback (most recent call last):
     d3stats.agents.live.parse.Unreadable: it is not one JSON object and nothing else
     """
-    value = _object(content if nonce is None else _last_line(content, nonce))
+    if len(content) > LONGEST:
+        raise Unreadable(f"it is longer than {LONGEST} characters")
+    value = _object(_unwrapped(content) if nonce is None else _last_line(content, nonce))
     _exactly(value, wire.fields, "the object")
     text = _text(value, wire)
     vote = _vote(value["vote"], wire) if wire.slot.wants_vote else None
@@ -67,17 +73,33 @@ def read_reply(content: str, wire: Wire, nonce: str | None) -> Read:
     return Read(storable(text), vote, scores)
 
 
+def _unwrapped(content: str) -> str:
+    """Return what follows a leading block of thoughts, and stands inside of a fence about all of it."""
+    text = content.strip(BLANKS)
+    if text.startswith("<think>"):
+        # A thought may quote anything, a closing tag and an object too: nothing before the last tag counts.
+        _, tag, text = text.rpartition("</think>")
+        if not tag:
+            raise Unreadable("its thoughts do not end")
+        text = text.strip(BLANKS)
+    first, _, rest = text.partition("\n")
+    inside, _, last = rest.rpartition("\n")
+    return inside if first.rstrip(BLANKS) == "```json" and last == FENCE else text
+
+
 def _last_line(content: str, nonce: str) -> str:
-    line = content.rstrip().rpartition("\n")[2].strip()
-    word, _, rest = line.partition(" ")
+    lines = content.rstrip().split("\n")
+    fences = [line for line in lines if line.startswith(FENCE)]
+    if lines[-1].rstrip() == FENCE and len(fences) % 2 == 0:
+        # The last line of a fenced part that was opened before.
+        lines.pop()
+    word, _, rest = lines[-1].strip().partition(" ")
     if word != nonce:
         raise Unreadable(f"its last line does not begin with the word {nonce}")
     return rest
 
 
 def _object(text: str) -> dict[str, Any]:
-    if len(text) > LONGEST:
-        raise Unreadable(f"it is longer than {LONGEST} characters")
     try:
         value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
     except Unreadable:

@@ -1,8 +1,8 @@
 """How a request becomes messages: what a protocol says goes to the system, what anybody else wrote is fenced.
 
 The system message holds the protocol's instruction, how others' words are fenced, and the form of the reply. The
-question, the candidates and what was said stand in the user message, each between two lines with a token that occurs
-in none of them. Characters that cannot be seen are written out.
+question, the candidates or options and what was said stand in the user message, each between two lines with a token
+that occurs in none of them. Characters that cannot be seen are written out.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from d3stats.agents.live.slots import Wire
-from d3stats.agents.request import Message, Request, cut
-from d3stats.log._visible import visible
+from d3stats.agents.request import Message, Request
+from d3stats.log._visible import storable, visible
 
 __all__ = ["Draft", "Prompt", "call_key", "render"]
 
@@ -140,7 +140,7 @@ def _system(request: Request, wire: Wire, token: str, nonce: str | None) -> str:
         lines += [AS_OBJECT, wire.words_for()]
     else:
         lines += [AS_LINE.format(nonce=nonce), wire.words_for(), f"JSON schema: {wire.schema_text}"]
-    return _sendable("\n".join(lines))
+    return storable("\n".join(lines))
 
 
 def _parts(request: Request, wire: Wire) -> Iterator[tuple[str, str, str]]:
@@ -150,6 +150,8 @@ def _parts(request: Request, wire: Wire) -> Iterator[tuple[str, str, str]]:
     written = dict(zip(case.sides, case.candidates, strict=True))
     for side, place in sorted(wire.places.items(), key=lambda pair: pair[1]):
         yield "", f"answer {place}", _seen(written[side])
+    for option, number in wire.options.items():
+        yield "", f"option {number}", _seen(option)
     for message in request.seen:
         yield from _message(message, wire)
 
@@ -162,16 +164,16 @@ def _message(message: Message, wire: Wire) -> Iterator[tuple[str, str, str]]:
     note = ""
     known = {*(wire.request.case.answers or ()), *(wire.slot.answers or ())}
     if message.vote is not None and message.vote in known:
-        note = f"The vote of {who} in round {message.round}: {wire.shown(message.vote)}."
+        note = f"The vote of {who} in round {message.round}: {wire.voted(message.vote)}."
     if message.scores:
         given = [
             f"{wire.shown(side)}: " + ", ".join(f"{name} {points:.4g}" for name, points in scores.items())
             for side, scores in sorted(message.scores.items(), key=lambda pair: wire.shown(pair[0]))
         ]
         note += f"{' ' if note else ''}The scores by {who} in round {message.round}: {'; '.join(given)}."
-    yield note, title, _quoted(message.text)
+    yield note, title, _seen(message.text)
     if message.vote is not None and message.vote not in known:
-        yield "", f"vote of {title}", _quoted(message.vote)
+        yield "", f"vote of {title}", _seen(message.vote)
 
 
 def _block(note: str, title: str, text: str, token: str) -> str:
@@ -182,7 +184,8 @@ def _block(note: str, title: str, text: str, token: str) -> str:
 def _name(speaker: str) -> str:
     """Return a name on one line, without brackets."""
     line = " ".join(_seen(speaker).split())
-    return line.replace("[", "(").replace("]", ")")[:80]
+    # A joiner at the end would hide there.
+    return line.replace("[", "(").replace("]", ")")[:80].rstrip("\u200c\u200d")
 
 
 def _unlike(texts: list[str], start: str) -> str:
@@ -196,15 +199,4 @@ def _unlike(texts: list[str], start: str) -> str:
 # What was said once is read by many: a transcript is written out once, not once for each of its readers.
 @lru_cache(maxsize=256)
 def _seen(text: str) -> str:
-    return _sendable(visible(text))
-
-
-@lru_cache(maxsize=256)
-def _quoted(text: str) -> str:
-    # Texts of others may not grow by being written out: a forecast has to know how long they can be.
-    return cut(_seen(text), len(text.encode(errors="replace")))
-
-
-def _sendable(text: str) -> str:
-    """Write out what UTF-8 cannot carry (half of a surrogate pair)."""
-    return text if text.isascii() else text.encode("utf-8", errors="backslashreplace").decode()
+    return visible(text)

@@ -1,6 +1,8 @@
-"""What a slot looks like on the wire: a JSON schema, and how names of candidates become "answer 1" and back.
+"""What a slot looks like on the wire: a JSON schema, and how names become numbers and back.
 
 A model never learns the names ``"A"`` and ``"B"``: it sees "answer 1", the one that is shown first, and "answer 2".
+Other answers that an item offers are "option 1", "option 2", in the order of the item. What they say is text of its
+author; it stands in no schema and in no sentence of ours.
 """
 
 from __future__ import annotations
@@ -18,6 +20,9 @@ __all__ = ["OPEN_VOTE", "Wire"]
 
 OPEN_VOTE = 200
 """The most characters of an answer in free words."""
+
+TIE = "tie"
+"""What a vote for neither candidate is called, by items and protocols alike."""
 
 LISTED = 300
 """The most characters of one entry of a list."""
@@ -45,6 +50,9 @@ class Wire:
     {'2': 'A', '1': 'B', 'tie': 'tie'}
     >>> wire.shown("A"), wire.schema["properties"]["vote"]["enum"]
     ('answer 2', ['1', '2', 'tie'])
+    >>> case = Case("d", "q", "Which?", ("Oslo", "Rome"))
+    >>> Wire(Request(case, 1, "p 1", "panelist", "answer", "Answer.", Slot(case.answers))).votes
+    {'1': 'Oslo', '2': 'Rome'}
     """
 
     request: Request
@@ -64,20 +72,37 @@ class Wire:
         order = sorted(sides, key=lambda side: side != first)
         return {side: str(place) for place, side in enumerate(order, start=1)}
 
-    def shown(self, name: str) -> str:
-        """Return how an answer or a side is called in the prompt."""
-        place = self.places.get(name)
-        return name if place is None else f"answer {place}"
+    @cached_property
+    def options(self) -> dict[str, str]:
+        """Each answer that the item offers besides its candidates, and its number; a tie is called one."""
+        answers, places = self.request.case.answers or (), self.places
+        numbered = {answer: str(number) for number, answer in enumerate(answers, start=1)}
+        return {
+            answer: number
+            for answer, number in numbered.items()
+            if answer not in places and not (places and answer == TIE)
+        }
+
+    def shown(self, side: str) -> str:
+        """Return how a side is called in the prompt; what is no candidate has a name of the protocol's."""
+        place = self.places.get(side)
+        return side if place is None else f"answer {place}"
+
+    def voted(self, answer: str) -> str:
+        """Return how a vote is told to others: by number, or in the protocol's own words."""
+        number = self.options.get(answer)
+        return self.shown(answer) if number is None else f"option {number}"
 
     @cached_property
     def votes(self) -> dict[str, str]:
         """What may stand in the vote field, and the answer that it means; empty for free words."""
         if not self.slot.wants_vote or self.slot.answers is None:
             return {}
-        words = {self.places.get(answer, answer): answer for answer in self.slot.answers}
+        numbers = self.places | self.options
+        words = {numbers.get(answer, answer): answer for answer in self.slot.answers}
         if len(words) < len(self.slot.answers):
             raise ValueError(
-                "answers must differ from the numbers 1 and 2 that candidates are shown under; "
+                "answers must differ from the numbers that candidates and options are shown under; "
                 f"got answers={self.slot.answers!r}"
             )
         return words
@@ -153,7 +178,8 @@ class Wire:
             passing = ", or null to withhold your vote" if slot.may_pass else ""
             if self.votes:
                 said = ", ".join(f'"{word}"' for word in (sorted(self.votes) if self.places else self.votes))
-                meaning = " (the number of the answer)" if self.places else ""
+                numbered = "answer" if self.places else "option" if self.options else ""
+                meaning = f" (the number of the {numbered})" if numbered else ""
                 lines.append(f'"vote": one of {said}{meaning}{passing}')
             else:
                 lines.append(f'"vote": your answer alone, in as few words as it takes{passing}')
@@ -173,7 +199,7 @@ class Wire:
         if slot.open_vote:
             count += OPEN_VOTE / 4
         elif slot.answers is not None and slot.wants_vote:
-            count += max(len(answer.encode()) for answer in slot.answers)
+            count += max(len(word.encode()) for word in self.votes)
         return math.ceil(count) + reasoning
 
     def vote_name(self, word: str) -> str | None:

@@ -29,6 +29,9 @@ HOSTED = "https://api.openai.com/v1"
 SECRET = 8
 """What has fewer characters is not taken for a secret."""
 
+BEHIND = (502, 504, 520, 524)
+"""What a gateway says when it passed a call on and then got no answer; the model may have made one."""
+
 Cost = Literal["none", "unknown"]
 """Whether a failed attempt may have been charged."""
 
@@ -152,7 +155,15 @@ class Transport:
     async def chat(self, body: dict[str, Any], trace: str) -> Got | Failed:
         """Make one attempt at a chat call; never raises for what a server or a network does."""
         given = await self._call("POST", "chat/completions", body, trace)
-        return given if isinstance(given, Failed) else _got(given)
+        if isinstance(given, Failed):
+            return given
+        words = _no_reply(given)
+        # It says itself that nothing was made.
+        return (
+            _got(given)
+            if words is None
+            else Failed("server_error", "none", True, self.clean(words), None, 200)
+        )
 
     async def models(self) -> list[str] | Failed:
         """Return the names of the models that the server lists; none where it has no such list."""
@@ -160,7 +171,13 @@ class Transport:
         if isinstance(given, Failed):
             return given
         listed = given.get("data") if isinstance(given, dict) else None
-        return [str(entry["id"]) for entry in listed or [] if isinstance(entry, dict) and "id" in entry]
+        if listed is not None and not isinstance(listed, list):
+            return Failed("server_error", "none", False, "a list of models that is no list")
+        return [
+            self.clean(str(entry["id"]))
+            for entry in listed or []
+            if isinstance(entry, dict) and "id" in entry
+        ]
 
     async def _call(self, method: str, path: str, body: dict[str, Any] | None, trace: str) -> Any:
         import httpx2
@@ -171,33 +188,22 @@ class Transport:
         try:
             # In all, not between two bytes: a server that trickles would hold a debate for ever.
             async with asyncio.timeout(self.timeout):
-                response = await self._send(
-                    method,
-                    path,
-                    {"X-Client-Request-Id": trace} if trace else {},
-                    None if body is None else json.dumps(body).encode(),
+                response = await self._http.send(
+                    httpx2.Request(
+                        method,
+                        f"{self._client.base_url}{path}",
+                        headers={**self._headers, "X-Client-Request-Id": trace} if trace else self._headers,
+                        content=None if body is None else json.dumps(body).encode(),
+                        extensions={"timeout": self._limits},
+                    )
                 )
             if response.status_code >= 300:
                 return self._status(response)
             return json.loads(response.content)
-        except (httpx2.HTTPError, ConnectionError, TimeoutError, ValueError, RecursionError) as caught:
+        except (httpx2.HTTPError, TimeoutError, ValueError, RecursionError) as caught:
             error = caught
         # Outside of the handler: nothing that is raised later carries the client's error along.
         return self._failed(error)
-
-    async def _send(self, method: str, path: str, headers: dict[str, str], content: bytes | None) -> Any:
-        import httpx2
-
-        assert self._client is not None
-        return await self._http.send(
-            httpx2.Request(
-                method,
-                f"{self._client.base_url}{path}",
-                headers={**self._headers, **headers},
-                content=content,
-                extensions={"timeout": self._limits},
-            )
-        )
 
     def _failed(self, error: Exception) -> Failed:
         import httpx2
@@ -205,7 +211,7 @@ class Transport:
         kind = type(error).__name__
         if isinstance(error, (httpx2.TimeoutException, TimeoutError)):
             return Failed("timeout", "none" if kind in ("ConnectTimeout", "PoolTimeout") else "unknown", True)
-        if isinstance(error, (httpx2.HTTPError, ConnectionError)):
+        if isinstance(error, httpx2.HTTPError):
             cost: Cost = "none" if kind in ("ConnectError", "UnsupportedProtocol") else "unknown"
             return Failed("connection", cost, True, kind)
         return Failed("server_error", "unknown", True, "the body is no JSON")
@@ -219,7 +225,8 @@ class Transport:
             return Failed("refused", "none", False, words, None, 402)
         if status in (408, 409, 429) or status >= 500:
             kind = {408: "timeout", 429: "rate_limited"}.get(status, "server_error")
-            return Failed(kind, "none", True, words, wait, status)
+            cost: Cost = "unknown" if status in BEHIND else "none"
+            return Failed(kind, cost, True, words, wait, status)
         if status in (401, 402, 403, 404):
             return Failed("refused", "none", False, words, None, status)
         kind = "refused_content" if code in ("content_filter", "content_policy_violation") else "bad_request"
@@ -242,6 +249,10 @@ def _told(body: bytes) -> tuple[str | None, str]:
         value = json.loads(body)
     except (ValueError, RecursionError):
         return None, body[:1000].decode("utf-8", errors="replace")
+    return _words(value)
+
+
+def _words(value: Any) -> tuple[str | None, str]:
     error = value.get("error", value) if isinstance(value, dict) else value
     if not isinstance(error, dict):
         return None, str(error)
@@ -250,16 +261,24 @@ def _told(body: bytes) -> tuple[str | None, str]:
     return (code if isinstance(code, str) else None), words if isinstance(words, str) else json.dumps(words)
 
 
-def _got(value: Any) -> Got | Failed:
-    usage = value.get("usage") if isinstance(value, dict) else None
-    tokens_in, tokens_out = _tokens(usage)
+def _no_reply(value: Any) -> str | None:
+    """Return the words of a body that reports an error under the status of success; None of any other body."""
+    if not isinstance(value, dict):
+        return "the body is no JSON object"
+    if not value.get("error") or value.get("choices") or _tokens(value.get("usage")) != (None, None):
+        return None
+    return _words(value)[1]
+
+
+def _got(value: dict[str, Any]) -> Got:
+    tokens_in, tokens_out = _tokens(value.get("usage"))
     try:
         choice = value["choices"][0]
         message = choice["message"]
         content, refusal, finish = message.get("content"), message.get("refusal"), choice.get("finish_reason")
     except (KeyError, IndexError, TypeError, AttributeError):
         content = refusal = finish = None
-    model = value.get("model") if isinstance(value, dict) else None
+    model = value.get("model")
     return Got(
         content if isinstance(content, str) else None,
         refusal if isinstance(refusal, str) and refusal else None,

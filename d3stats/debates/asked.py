@@ -1,0 +1,196 @@
+"""What a run is asked to do, looked at before anything is opened or spent: the same look for a run and a forecast."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from d3stats.agents.request import Agent
+from d3stats.debates.ahead import Cast, ahead, check_rule
+from d3stats.debates.budget import Bank
+from d3stats.debates.cost import Tariff
+from d3stats.debates.items import DebateItem
+from d3stats.debates.placement import Orders, Planned, placements
+from d3stats.debates.reserve import Reserve
+from d3stats.protocols.protocol import DebateProtocol
+from d3stats.simulate.tokens import PriceTable
+from d3stats.stopping import Rule, StoppingRule
+
+__all__ = ["Asked", "check_log"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is played, by whom, within what.
+
+    Attributes
+    ----------
+    roles : tuple of str
+        The roles that the protocol calls for.
+    """
+
+    protocol: DebateProtocol
+    rule: StoppingRule
+    planned: tuple[Planned, ...]
+    cast: Cast
+    roles: tuple[str, ...]
+    orders: Orders
+    seed: int
+    repeats: int
+    budget_tokens: int | None = None
+    max_usd: float | None = None
+    prices: PriceTable | None = None
+
+    @classmethod
+    def of(
+        cls,
+        protocol: DebateProtocol,
+        items: Iterable[DebateItem],
+        agents: Agent | Mapping[str, Agent],
+        *,
+        rule: StoppingRule | None = None,
+        orders: Orders = "seeded",
+        seed: int = 0,
+        repeats: int = 1,
+        budget_tokens: int | None = None,
+        max_usd: float | None = None,
+        prices: PriceTable | None = None,
+    ) -> Asked:
+        """Look at what is asked for; parameters as for :func:`d3stats.debates.run.run_debates`.
+
+        Raises
+        ------
+        ValueError
+            When the items do not suit the protocol, the rule has nothing to look at, an agent is for a role that
+            nobody has, a price is missing, or a limit is no limit.
+        """
+        rule = protocol.rule() if rule is None else rule
+        cast = Cast(agents)
+        planned = tuple(placements(items, orders, seed, repeats, cast.models))
+        _check_items(planned, protocol)
+        labelled = any(debate.item.label is not None for debate in planned)
+        check_rule(protocol, rule, planned[0].case, cast, labelled)
+        calls = ahead(protocol, planned[0].case, cast, "typical", continued=protocol.max_rounds)
+        roles = tuple(sorted({moment.request.role for moment in calls if moment.request is not None}))
+        _check_roles(agents, roles, protocol)
+        if max_usd is not None:
+            Tariff(prices).require({cast.model(role): None for role in roles}, "a budget in dollars")
+        Bank(budget_tokens, max_usd)
+        return cls(
+            protocol, rule, planned, cast, roles, orders, seed, repeats, budget_tokens, max_usd, prices
+        )
+
+    @property
+    def batched(self) -> bool:
+        """Whether the rule decides for all debates together."""
+        return not isinstance(self.rule, Rule)
+
+    @property
+    def tariff(self) -> Tariff:
+        """What tokens cost."""
+        return Tariff(self.prices)
+
+    @property
+    def reserve(self) -> Reserve:
+        """What its debates can cost."""
+        return Reserve(self.protocol, self.cast, self.tariff)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a journal says of the run."""
+        agents = self.cast.all.values()
+        return {
+            "protocol": str(self.protocol),
+            "rule": str(self.rule),
+            "orders": self.orders,
+            "seed": self.seed,
+            "repeats": self.repeats,
+            "agents": {role: _described(self.cast(role)) for role in self.roles},
+            "servers": sorted({str(agent.where) for agent in agents if hasattr(agent, "where")}),
+            "budget_tokens": self.budget_tokens,
+            "max_usd": self.max_usd,
+            "prices": None if self.prices is None else self.prices.date,
+        }
+
+    def check_budget(self) -> None:
+        """Refuse a budget that is below every debate.
+
+        Raises
+        ------
+        ValueError
+            Names the least that would do, and what a debate is expected to cost.
+        """
+        bank, reserve = Bank(self.budget_tokens, self.max_usd), self.reserve
+        if not bank.limited:
+            return
+        needs = []
+        for planned in self.planned:
+            needs.append(reserve.next_round(planned))
+            if bank.fits(needs[-1]):
+                return
+        least = min(needs, key=lambda need: (need.tokens, need.pico))
+        typical = reserve.typical(self.planned[0])
+        if bank.tokens is not None and least.tokens > bank.tokens:
+            asked, usual = f"budget_tokens must be at least {least.tokens}", f"{typical.tokens:,}"
+            got = f"budget_tokens={bank.tokens}"
+        else:
+            asked, usual = f"max_usd must be at least {least.dollars:.6f}", f"{typical.dollars:.6f}"
+            got = f"max_usd={self.max_usd}"
+        raise ValueError(
+            f"{asked} for one debate to begin and end, whatever is said in it "
+            f"(a typical debate with all its rounds costs about {usual}); got {got}"
+        )
+
+
+def check_log(log: Path) -> None:
+    """Refuse a path that cannot be a log."""
+    if log.suffix not in (".jsonl", ".ndjson"):
+        raise ValueError(f"log must end in .jsonl or .ndjson; got log={str(log)!r}")
+    if not log.absolute().parent.is_dir():
+        raise ValueError(f"log must lie in a folder that exists; got log={str(log)!r}")
+    if log.is_dir():
+        raise ValueError(f"log must be a file; got the folder log={str(log)!r}")
+
+
+def _check_items(planned: Sequence[Planned], protocol: DebateProtocol) -> None:
+    if not planned:
+        raise ValueError("items must hold at least one item; got none")
+    for debate in planned:
+        if protocol.candidates is not None and protocol.candidates != bool(debate.item.candidates):
+            needs = "two candidates" if protocol.candidates else "no candidates"
+            got = "two" if debate.item.candidates else "none"
+            raise ValueError(
+                f"items must have {needs} for {protocol.name}; got {got} in {debate.item.question!r}"
+            )
+    names = Counter(debate.debate for debate in planned)
+    twice = next((name for name, times in names.items() if times > 1), None)
+    if twice is not None:
+        raise ValueError(f"items must have different names; got {twice!r} twice")
+
+
+def _check_roles(agents: object, roles: Sequence[str], protocol: DebateProtocol) -> None:
+    """Refuse an agent for a role that nobody has: its name is a slip, and another would play in its place."""
+    if not isinstance(agents, Mapping):
+        return
+    known = {"default", *roles}
+    known |= {role.rpartition(" ")[0] for role in roles if role.rpartition(" ")[2].isdecimal()}
+    odd = next((name for name in agents if name not in known), None)
+    if odd is not None:
+        raise ValueError(
+            f"agents must be for roles of {protocol.name} ({', '.join(sorted(known - {'default'}))}) "
+            f"or 'default'; got {odd!r}"
+        )
+
+
+def _described(agent: Agent) -> Any:
+    """What a journal says of an agent: its own settings, or its kind and model.
+
+    Where its server stands is said apart: it may move between runs.
+    """
+    settings = getattr(agent, "settings", None)
+    if isinstance(settings, Mapping):
+        return {name: value for name, value in settings.items() if name != "server"}
+    return {"agent": type(agent).__name__, "model": getattr(agent, "model", None)}
