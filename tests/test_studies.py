@@ -275,7 +275,7 @@ def test_every_step_of_a_frontier_is_dearer_and_right_more_often() -> None:
     _, _, made = _study("protocol_comparison")
     frontier, steps = made["frontier"], made["steps"]
     assert set(frontier["counted"]) == {"wrong", "half", "left out"}
-    at = frontier.set_index(["world", "counted", "protocol"])
+    at = frontier.set_index(["world", "counted", "protocol"]).sort_index()
     for (world, counted), rows in steps.groupby(["world", "counted"]):
         names = [rows["cheaper"].iloc[0], *rows["dearer"]]
         assert list(rows["cheaper"]) == names[:-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from d3stats.cli.output import print_notes, print_table
@@ -71,7 +72,7 @@ def show_report(report: RunReport) -> None:
         ["debates closed", f"{report.closed} of {report.planned}"],
         ["of these, in this run", str(report.new)],
         ["stops", counted(report.stops)],
-        ["calls", f"{report.calls:,}"],
+        ["calls, attempts", f"{report.calls:,}, {report.attempts:,}"],
         ["tokens in, out", f"{report.tokens_in:,}, {report.tokens_out:,}"],
         ["tokens charged to the budget", f"{report.charged:,}"],
         ["dollars", _dollars(report.dollars)],
@@ -81,17 +82,31 @@ def show_report(report: RunReport) -> None:
     ]
     print_table(str(report.log), ["", ""], rows)
     notes = []
-    if report.not_begun or report.unfinished:
+    if (report.not_begun or report.unfinished) and report.stopped == "budget":
         notes.append(
-            f"{len(report.not_begun)} debates were not begun and {report.unfinished} not ended, because the budget "
-            "is used up: the same command with a larger one goes on."
+            f"{len(report.not_begun)} debates were not begun and {report.unfinished} not ended for want of budget"
+            f"{_left(report)}: the same command with a larger one goes on."
         )
     if report.overdrawn:
         notes.append(
             f"{report.overdrawn} calls cost more than their bound: the server counts tokens otherwise than by bytes."
         )
-    notes.append(f"Next: d3stats doctor {report.log}; d3stats show {report.log}; d3stats replay {report.log}")
+    log = shlex.quote(str(report.log))
+    notes.append(f"Next: d3stats doctor {log}; d3stats show {log}; d3stats replay {log}")
     print_notes(notes)
+
+
+def _left(report: RunReport) -> str:
+    """Say what is left of a budget, and what it takes to begin another debate."""
+    parts = []
+    if report.tokens_to_begin is not None:
+        parts.append((f"{report.tokens_left:,}", f"{report.tokens_to_begin:,} tokens"))
+    if report.dollars_to_begin is not None:
+        parts.append((_dollars(report.dollars_left), f"{_dollars(report.dollars_to_begin)} dollars"))
+    if not parts:
+        return ""
+    left, needed = (" and ".join(words) for words in zip(*parts, strict=True))
+    return f" ({left} left; {needed} must be set aside to begin another debate)"
 
 
 def _dollars(value: float | None) -> str:

@@ -24,6 +24,8 @@ class Progress:
     def __init__(self) -> None:
         self._status: Any = None
         self._last = 0.0
+        self._report: RunReport | None = None
+        self._halting = False
 
     def __enter__(self) -> Self:
         from rich.console import Console
@@ -43,16 +45,23 @@ class Progress:
 
     def __call__(self, report: RunReport) -> None:
         """Show where the run is, unless that was just done."""
+        self._report = report
         now = time.monotonic()
         if now - self._last < (EVERY_SECONDS if self._status is None else REDRAW_SECONDS):
             return
         self._last = now
-        self._say(line(report))
+        self._say(self._line())
 
-    def note(self, text: str) -> None:
-        """Show a line at once."""
-        self._last = time.monotonic()
-        self._say(text)
+    def halt(self) -> None:
+        """Say, from now on, what a run that is being ended waits for."""
+        self._halting, self._last = True, time.monotonic()
+        self._say(self._line())
+
+    def _line(self) -> str:
+        calls = 0 if self._report is None else self._report.in_flight
+        if self._halting:
+            return f"waiting for {calls} calls in flight; interrupt again to stop at once"
+        return "" if self._report is None else line(self._report)
 
     def _say(self, text: str) -> None:
         if self._status is not None:

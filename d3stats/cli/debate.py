@@ -83,9 +83,22 @@ def debate(
     retries: Annotated[
         int | None, typer.Option("--retries", help="Further attempts of a call that failed.")
     ] = None,
+    reasoning_tokens: Annotated[
+        int | None,
+        typer.Option("--reasoning-tokens", help="Tokens on top in every call, for models that think first."),
+    ] = None,
+    tokens_per_word: Annotated[
+        float | None,
+        typer.Option("--tokens-per-word", help="Tokens allowed per word asked for; English needs 1.4."),
+    ] = None,
+    structured: Annotated[
+        str | None,
+        typer.Option("--structured", help="How votes and scores are asked for: 'auto', 'schema' or 'text'."),
+    ] = None,
     key_env: Annotated[
-        str, typer.Option("--key-env", help="The environment variable that holds the server's key.")
-    ] = "OPENAI_API_KEY",
+        str | None,
+        typer.Option("--key-env", help="The environment variable with the server's key; OPENAI_API_KEY."),
+    ] = None,
     name: Annotated[
         str | None, typer.Option("--name", help="The run's name in the log; the file's stem.")
     ] = None,
@@ -101,6 +114,7 @@ def debate(
     import asyncio
 
     from d3stats.debates.forecast import forecast
+    from d3stats.debates.journal import is_unused
     from d3stats.protocols.catalogue import protocol_from_text
     from d3stats.simulate.tokens import PriceTable
     from d3stats.stopping import from_text
@@ -117,11 +131,30 @@ def debate(
         agents, chosen = _of_world(synthetic, items, limit, seed)
     else:
         agents = _live(
-            model, base_url, role_model or [], key_env, temperature, seed, timeout, retries, rpm, concurrency
+            model,
+            role_model or [],
+            base_url=base_url,
+            key_env=key_env,
+            temperature=temperature,
+            seed=seed,
+            timeout=timeout,
+            retries=retries,
+            requests_per_minute=rpm,
+            concurrency=concurrency,
+            reasoning_tokens=reasoning_tokens,
+            tokens_per_word=tokens_per_word,
+            structured=structured,
         )
         chosen = _items(items, item_format, identical, empty, limit)
     placing: dict[str, Any] = {"orders": orders, "repeats": repeats, "seed": seed}
-    outlook = forecast(played, chosen, agents, prices=table, **placing)
+    limits: dict[str, Any] = {
+        "rule": rule,
+        "prices": table,
+        # A log with calls has begun: what is left of its budget need not do for one more debate.
+        "budget_tokens": budget_tokens if out is None or is_unused(out) else None,
+        "max_usd": max_usd if out is None or is_unused(out) else None,
+    }
+    outlook = forecast(played, chosen, agents, **limits, **placing)
     if not as_json:
         show_forecast(outlook, str(played), str(rule or played.rule()), budget_tokens, max_usd)
     if dry_run or out is None:
@@ -153,6 +186,12 @@ def debate(
         print_json({"forecast": forecast_json(outlook), "run": report.to_dict()})
     else:
         show_report(report)
+    if report.stopped == "overdrawn":
+        raise ValueError(
+            f"a call must cost no more than its bound for a budget to hold; got {report.overdrawn} that cost more, "
+            f"so nothing more was begun: {report.charged:,} tokens were charged (--reasoning-tokens and "
+            "--tokens-per-word raise the bounds of another log; without a budget this one goes on)"
+        )
 
 
 @dataclass
@@ -181,7 +220,7 @@ class _Job:
                     task.cancel()
                     return
                 halt.set()
-                progress.note("finishing the calls in flight; interrupt again to stop at once")
+                progress.halt()
 
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, interrupt)
@@ -220,28 +259,18 @@ def _items(
     return read_items(source, format=shape, identical=identical, empty=empty, limit=limit)  # type: ignore[arg-type]
 
 
-def _live(
-    model: str | None,
-    base_url: str | None,
-    role_models: list[str],
-    key_env: str,
-    temperature: float | None,
-    seed: int,
-    timeout: float | None,
-    retries: int | None,
-    rpm: float | None,
-    concurrency: int,
-) -> dict[str, Agent]:
+def _live(model: str | None, role_models: list[str], **given: Any) -> dict[str, Agent]:
+    import os
+
     from d3stats.agents.live import LiveAgent
 
     if model is None:
         raise ValueError("--model must name the model to ask; got none")
-    given = {
-        "temperature": temperature,
-        "timeout": timeout,
-        "retries": retries,
-        "requests_per_minute": rpm,
-    }
+    key_env = given["key_env"]
+    if key_env is not None and not os.environ.get(key_env):
+        raise ValueError(
+            f"--key-env must name an environment variable that is set; got {key_env!r}, which is not"
+        )
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     named = {"default": model}
     for text in role_models:
@@ -249,10 +278,7 @@ def _live(
         if not (role and equals and other):
             raise ValueError(f"--role-model must be written ROLE=NAME; got {text!r}")
         named[role] = other
-    made = {
-        name: LiveAgent(name, base_url, key_env=key_env, seed=seed, concurrency=concurrency, **settings)
-        for name in dict.fromkeys(named.values())
-    }
+    made = {name: LiveAgent(name, **settings) for name in dict.fromkeys(named.values())}
     return {role: made[name] for role, name in named.items()}
 
 

@@ -35,13 +35,13 @@ _SIDE = re.compile(r"(?:model|response|answer|output|candidate|assistant|convers
 _TIES = ("tie", "draw", "equal", "same", "both", "tiebothbad", "bothbad", "bothgood")
 
 
-def items_of_rows(rows: Rows, source: str, ties: bool | None) -> Found:
+def items_of_rows(rows: Rows, source: str, ties: bool | None, limit: int | None = None) -> Found:
     """Return one item per content, with the first place where it stands.
 
     Raises
     ------
     ValueError
-        When a column is missing or a cell is not what it must be.
+        When a column is missing or a cell is not what it must be, rows after the first `limit` items aside.
     """
     columns = _Columns(rows, source)
     items: dict[tuple[str, ...], tuple[str, DebateItem]] = {}
@@ -50,6 +50,8 @@ def items_of_rows(rows: Rows, source: str, ties: bool | None) -> Found:
         try:
             item, outcome = columns.item(row)
         except ValueError as error:
+            if limit is not None and len(items) >= limit:
+                continue
             raise ValueError(f"{error} ({where})") from None
         # Of a question without candidates each row is an item by itself: two right answers are a conflict.
         key = (item.question, item.text, *(item.candidates or (str(item.label), str(item.answers))))

@@ -28,14 +28,19 @@ _FOLDERS = {"pandalm": "*testset-v1.json", "llmbar": "*__*__*.json", "eot": "Sam
 
 
 def found_items(
-    source: str | Path | pd.DataFrame | Iterable[DebateItem], format: str | None, ties: bool | None
+    source: str | Path | pd.DataFrame | Iterable[DebateItem],
+    format: str | None,
+    ties: bool | None,
+    limit: int | None = None,
 ) -> Found:
     """Return items with the place where each stands; see :func:`d3stats.debates.items.read_items`."""
     if not isinstance(source, (str, Path)):
         # Asked by its shape, so that a list of items does not load pandas.
         if hasattr(source, "to_dict") and hasattr(source, "columns"):
             records = cast("list[dict[str, Any]]", cast("pd.DataFrame", source).to_dict("records"))
-            return items_of_rows([(f"row {i}", row) for i, row in enumerate(records)], "the table", ties)
+            return items_of_rows(
+                [(f"row {i}", row) for i, row in enumerate(records)], "the table", ties, limit
+            )
         return [(f"item {i}", _known(item)) for i, item in enumerate(source, start=1)]
     path = Path(source)
     if not path.exists():
@@ -50,7 +55,7 @@ def found_items(
         format = format or known
     if format == "table":
         assert rows is not None
-        return items_of_rows(rows, path.name, ties)
+        return items_of_rows(rows, path.name, ties, limit)
     if format == "log":
         from d3stats.log.records import iter_records
 

@@ -24,6 +24,7 @@ class _Waiting:
     later: Cost
     running: bool
     begins: bool
+    growth: float
     future: asyncio.Future[bool]
 
 
@@ -48,6 +49,9 @@ class Bank:
         Debates that have begun and not ended.
     active : int
         Of these and of those that want to begin, how many do not wait.
+    growth : float
+        How many times the bound of its first round a debate wanted that was refused: another one that begins on
+        less would be cut short like it.
     """
 
     def __init__(self, tokens: int | None = None, dollars: float | None = None, spent: Cost = FREE) -> None:
@@ -59,6 +63,7 @@ class Bank:
         self.overdrawn = 0
         self.open = 0
         self.active = 0
+        self.growth = 1.0
         self._queue: list[_Waiting] = []
 
     @property
@@ -71,6 +76,10 @@ class Bank:
         """What is neither spent nor set aside; 0 where there is no limit."""
         used = self.spent + self.held
         return Cost((self.tokens or used.tokens) - used.tokens, (self.pico or used.pico) - used.pico)
+
+    def to_begin(self, need: Cost) -> Cost:
+        """What must be left for a debate to begin alone whose first round and end need so much."""
+        return Cost(math.ceil(need.tokens * self.growth), math.ceil(need.pico * self.growth))
 
     def fits(self, need: Cost) -> bool:
         """Whether so much could be set aside now."""
@@ -87,7 +96,13 @@ class Bank:
         return True
 
     async def wait_for(
-        self, need: Cost, later: Cost = FREE, *, running: bool, begins: bool | None = None
+        self,
+        need: Cost,
+        later: Cost = FREE,
+        *,
+        running: bool,
+        begins: bool | None = None,
+        growth: float = 1.0,
     ) -> bool:
         """Set aside, waiting for others to give back; False when everybody waits and it still does not fit.
 
@@ -102,9 +117,11 @@ class Bank:
             Whether the debate has a record that must be closed: it need not fit in its whole course.
         begins : bool, optional
             Whether it is not counted as open yet; when it is not running by default.
+        growth : float
+            How many times its first bound a running debate asks for in all.
         """
         begins = not running if begins is None else begins
-        waiting = _Waiting(need, later, running, begins, asyncio.get_running_loop().create_future())
+        waiting = _Waiting(need, later, running, begins, growth, asyncio.get_running_loop().create_future())
         first = running or not any(other.running for other in self._queue)
         if first and self._admit(waiting):
             return True
@@ -121,9 +138,10 @@ class Bank:
             raise
 
     def _admit(self, waiting: _Waiting) -> bool:
-        beside = not waiting.running and self.open > 0
-        if beside and not self.fits(waiting.need + waiting.later + self.later):
-            return False
+        if not waiting.running:
+            alone = self.to_begin(waiting.need)
+            if not self.fits(alone if self.open == 0 else waiting.need + waiting.later + self.later):
+                return False
         if not self.take(waiting.need):
             return False
         if waiting.begins:
@@ -184,7 +202,9 @@ class Bank:
         stuck = [waiting for waiting in self._queue if waiting.running]
         if stuck:
             # What it gives back when it has ended may do for the others. Of equals the last one goes.
-            self._answer(max(reversed(stuck), key=lambda one: (one.need.tokens, one.need.pico)), False)
+            cut = max(reversed(stuck), key=lambda one: (one.need.tokens, one.need.pico))
+            self.growth = max(self.growth, cut.growth)
+            self._answer(cut, False)
         else:
             for waiting in list(self._queue):
                 self._answer(waiting, False)
@@ -205,6 +225,7 @@ class Purse:
     def __init__(self, bank: Bank) -> None:
         self.bank, self.left, self.later = bank, FREE, FREE
         self.open = False
+        self._first = FREE
 
     async def fill(self, need: Cost, later: Cost = FREE, *, running: bool) -> bool:
         """Make the purse hold this much; False, and nothing changes, when that cannot be had.
@@ -223,8 +244,11 @@ class Purse:
             if not await self.bank.wait_for(lacking, later, running=running, begins=True):
                 return False
             self.open, self.later = True, later
-        elif lacking != FREE and not await self.bank.wait_for(lacking, running=running):
-            return False
+            self._first = FREE if running else need
+        elif lacking != FREE:
+            growth = need.tokens / self._first.tokens if self._first.tokens else 1.0
+            if not await self.bank.wait_for(lacking, running=running, growth=growth):
+                return False
         spare = (self.left + lacking).beyond(need)
         self.left = need
         was, self.later = self.later, later

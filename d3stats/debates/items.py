@@ -242,7 +242,7 @@ def read_items(
         Whether ``"tie"`` may be voted for. By default when the label of some item is a tie; with False such an
         item has no label.
     limit : int, optional
-        Only so many items, the first.
+        Only so many items, the first; what is wrong with others in a table is not looked at.
 
     Raises
     ------
@@ -268,7 +268,10 @@ def read_items(
         integer("limit", limit, minimum=1)
     from d3stats.debates._item_files import found_items
 
-    found = found_items(source, format, ties)
+    found = found_items(source, format, ties, limit)
+    if limit is not None:
+        first = set(list(dict.fromkeys(item.question for _, item in found))[:limit])
+        found = [(where, item) for where, item in found if item.question in first]
     if empty == "refuse":
         _refuse(found, lambda item: any(not text.strip() for text in item.candidates), _EMPTY)
     if identical == "refuse":
@@ -285,7 +288,7 @@ def read_items(
             )
     if not items:
         raise ValueError("source must hold at least one item; got none")
-    return list(items.values())[:limit]
+    return list(items.values())
 
 
 _EMPTY = 'candidates must not be empty; got an empty one (empty="keep" debates it all the same)'

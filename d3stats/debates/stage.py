@@ -177,9 +177,9 @@ class Stage:
         if least is None:
             return
         if self.bank.tokens is not None:
-            report.tokens_left, report.tokens_to_begin = left.tokens, least.tokens
+            report.tokens_left, report.tokens_to_begin = left.tokens, self.bank.to_begin(least).tokens
         if self.bank.pico is not None:
-            report.dollars_left, report.dollars_to_begin = left.dollars, least.dollars
+            report.dollars_left, report.dollars_to_begin = left.dollars, self.bank.to_begin(least).dollars
 
     def _close(self, planned: Planned, outcome: Outcome) -> None:
         from d3stats.log.schema import Verdict

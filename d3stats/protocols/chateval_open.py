@@ -48,7 +48,7 @@ Scores = dict[str, float]
 
 @dataclass(frozen=True, kw_only=True)
 class ChatEvalOpen(DebateProtocol):
-    """General public, critic and scientist speak in turn; the answer that the others mark highest is the decision.
+    """The public, a critic and a scientist speak in turn; the answer that the others mark highest is the decision.
 
     Each has read everything said before, this round included, and ends with an answer. In the last round each also
     marks, from 1 to 10, the answers that the two others gave in the round before. The highest mean mark decides.
@@ -59,7 +59,7 @@ class ChatEvalOpen(DebateProtocol):
         At least 2, so that there is something to mark.
     extraction : {"scored", "last"}
         The decision is the answer that was marked highest, or what its author answers in the last round. The source
-        takes it "from the last round" by marks of the round before.
+        takes a last-round answer, by marks of the round before.
     words : int
         The longest message.
 

@@ -14,7 +14,7 @@ __all__ = ["judge_decides", "jurors", "jury_decides", "verdict"]
 
 INSTRUCTION = (
     "You sit on a jury{role}. Below are a question, two answers to it, and the record of a debate about them: what "
-    "was argued for each answer, and the judge's feedback and scores, which do not bind you. {lens}"
+    "was argued for each answer, and what the judge remarked and scored, which does not bind you. {lens}"
     "Vote for the answer that you find better, on your own judgment, and give your reasons in at most {words} words; "
     "point to what was said in the debate."
 )

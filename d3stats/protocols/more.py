@@ -35,7 +35,7 @@ class More(OneRound):
 
     Notes
     -----
-    D3, 2.2, 2.3 and Algorithm 1. The jury's majority decides; on a tied vote, the judge's score. An advocate that
+    D3, 2.2, 2.3 and Algorithm 1. The jury's majority decides; the judge's points break a tie. An advocate that
     fails says nothing; a side none of whose advocates or whose aggregator could be heard has no defence.
 
     Examples

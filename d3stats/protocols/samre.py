@@ -16,7 +16,7 @@ __all__ = ["Samre"]
 
 @dataclass(frozen=True, kw_only=True)
 class Samre(Rounds):
-    """Two advocates answer each other, a judge scores and gives feedback, jurors decide on the whole record.
+    """Two advocates answer each other, a judge marks both and remarks on them, jurors decide on the whole record.
 
     Parameters
     ----------

@@ -58,6 +58,19 @@ CELLS: dict[str, tuple[DebateProtocol, Courtroom, Rule | None]] = {
 }
 
 
+COMPARED = {
+    "samre": 57,
+    "samre, B first": 57,
+    "samre, a jury of four": 56,
+    "samre, polled": 72,
+    "samre, short memory": 39,
+    "more, 3 advocates": 25,
+    "more, soft maximum": 25,
+    "more, 1 advocate": 25,
+}
+"""Numbers that 10,000 debates are compared by, but for events that hardly occur."""
+
+
 def apart(name: str, n: int, seed: int, **settings: Any) -> dict[str, float]:
     """How far the played and the drawn debates of a cell are apart, in standard errors."""
     protocol, world, rule = CELLS[name]
@@ -81,7 +94,9 @@ def test_a_played_courtroom_has_the_law_of_its_twin(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CELLS)
 def test_ten_thousand_played_debates_have_the_law_of_their_twin(name: str) -> None:
-    assert not far(apart(name, 10_000, 11))
+    found = apart(name, 10_000, 11)
+    assert len(found) >= COMPARED[name] - 3
+    assert not far(found)
 
 
 # ---------------------------------------------------------------- a wiring error shows

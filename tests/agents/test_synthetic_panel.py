@@ -43,6 +43,22 @@ CELLS: dict[str, tuple[PanelWorld, int, Rule | None]] = {
 }
 
 
+COMPARED = {
+    "conformity": 51,
+    "conformity, to unanimity": 89,
+    "conformity, mixed seats": 51,
+    "voter, lengths that spread": 52,
+    "voter, last round": 51,
+    "mixture, drifting": 46,
+    "mixture, all kept": 46,
+    "dirichlet": 46,
+    "dirichlet, neighbours": 60,
+    "latent concept, fresh": 39,
+    "latent concept, self": 44,
+}
+"""Numbers that 10,000 panels are compared by, but for events that hardly occur."""
+
+
 def unlike(name: str, n: int, seed: int, **settings: Any) -> dict[str, float]:
     """How far a played panel is from its twin, in standard errors."""
     world, rounds, rule = CELLS[name]
@@ -64,7 +80,9 @@ def test_a_played_panel_has_the_law_of_its_twin(name: str, n: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CELLS)
 def test_ten_thousand_played_panels_have_the_law_of_their_twin(name: str) -> None:
-    assert not far(unlike(name, 10_000, 11))
+    found = unlike(name, 10_000, 11)
+    assert len(found) >= COMPARED[name] - 3
+    assert not far(found)
 
 
 def deaf(request: Request) -> Request:

@@ -23,6 +23,10 @@ CELLS: dict[str, tuple[int, Referees]] = {
 }
 
 
+COMPARED = {ONE_BY_ONE: 44, SIMULTANEOUS: 64, SUMMARIZED: 64}
+"""Numbers that 10,000 talks are compared by, but for events that hardly occur."""
+
+
 def unlike(mode: Any, n: int, seed: int, world: Referees | None = None, **settings: Any) -> dict[str, float]:
     """How far ChatEval in a mode is from the twin of a world, in standard errors."""
     turns, own = CELLS[mode]
@@ -42,7 +46,9 @@ def test_played_referees_have_the_law_of_their_twin() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", CELLS)
 def test_ten_thousand_played_talks_have_the_law_of_their_twin(mode: str) -> None:
-    assert not far(unlike(mode, 10_000, 11))
+    found = unlike(mode, 10_000, 11)
+    assert len(found) >= COMPARED[mode] - 3
+    assert not far(found)
 
 
 def deaf(request: Request) -> Request:

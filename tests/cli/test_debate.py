@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,6 +59,7 @@ def test_a_budget_is_shown_and_what_it_left_out_is_said(world: str, tmp_path: Pa
     assert done.exit_code == 0, done.output
     assert "Budget: 60,000 tokens." in shown
     assert "the same command with a larger one goes on" in shown
+    assert "must be set aside to begin another debate)" in shown
     assert "debates closed 30 of 30" in " ".join(run(*words, "--budget-tokens", "99000000").stdout.split())
 
 
@@ -66,6 +69,48 @@ def test_a_rule_for_a_batch_is_followed(world: str, tmp_path: Path) -> None:
     words = ("--synthetic", world, "--limit", "20", "--protocol", protocol, "-o", str(log), "--json")
     done = run(*words, "--stop", "ks:0.9,patience=1,camp=largest")
     assert json.loads(done.stdout)["run"]["stops"] == {"ks_stable": 20}
+
+
+def test_a_dry_run_refuses_what_the_run_refuses(world: str) -> None:
+    for more, said in (
+        (("--stop", "unanimity"), "poll=every_round"),
+        (("--budget-tokens", "50"), "a typical debate with all its rounds costs about"),
+    ):
+        done = run("--synthetic", world, "--dry-run", *more)
+        assert (done.exit_code, len(done.stderr.strip().splitlines())) == (1, 1)
+        assert said in done.stderr
+
+
+def test_a_refused_budget_does_not_hold_the_log_for_its_settings(world: str, tmp_path: Path) -> None:
+    words = ("--synthetic", world, "--limit", "3", "-o", str(tmp_path / "log.jsonl"))
+    assert run(*words, "--budget-tokens", "50").exit_code == 1
+    assert run(*words, "--protocol", "majority", "--seed", "3").exit_code == 0
+
+
+def test_other_settings_are_named(world: str, tmp_path: Path) -> None:
+    words = ("--synthetic", world, "--limit", "2", "-o", str(tmp_path / "log.jsonl"))
+    assert run(*words).exit_code == 0
+    assert "seed must be as in the run that log.calls.jsonl belongs to; got 3, was 0" in " ".join(
+        run(*words, "--seed", "3").stderr.split()
+    )
+
+
+def test_a_path_with_blanks_is_quoted_in_the_next_command(world: str, tmp_path: Path) -> None:
+    log = tmp_path / "a log.jsonl"
+    done = run("--synthetic", world, "--limit", "2", "-o", str(log))
+    assert f"d3stats doctor '{log}'" in " ".join(done.stdout.split())
+    assert "calls, attempts" in done.stdout
+
+
+def test_the_program_is_a_module_too(world: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "d3stats.cli", "debate", "--synthetic", world, "--limit", "2", "--dry-run"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "forecast: 2 debates" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -82,6 +127,11 @@ def test_a_rule_for_a_batch_is_followed(world: str, tmp_path: Path) -> None:
         (("--synthetic", "{}/world.toml", "-o", "{}/log.jsonl", "--budget-tokens", "9"), "must be at least"),
         (("x.jsonl", "--synthetic", "{}/world.toml", "-o", "{}/log.jsonl"), "ITEMS must not be given"),
         (("x.jsonl", "--model", "m", "-o", "{}/log.jsonl", "--base-url", "nowhere"), "base_url must begin"),
+        (("x.jsonl", "--model", "m", "--key-env", "NO_SUCH_KEY", "-o", "{}/log.jsonl"), "got 'NO_SUCH_KEY'"),
+        (
+            ("x.jsonl", "--model", "m", "--structured", "odd", "-o", "{}/log.jsonl"),
+            "structured must be one of",
+        ),
     ],
 )
 def test_what_a_user_can_mend_is_one_line(

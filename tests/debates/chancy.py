@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from d3stats.agents.live import LiveAgent
 from d3stats.agents.request import More, Reply, Request, Size, always
 from d3stats.debates.items import DebateItem
 
@@ -30,7 +31,7 @@ def pairs(n: int, *, labelled: bool = True) -> list[DebateItem]:
 
 
 class Chancy:
-    """Always the same reply to the same request, whatever was said before.
+    """Always the same reply to the same request, another one when anything in it is another.
 
     Parameters
     ----------
@@ -71,7 +72,8 @@ class Chancy:
             self.at_once -= 1
 
     async def _reply(self, number: int, key: Key, request: Request, more: More) -> Reply:
-        rng = random.Random(repr(key))
+        # The whole request, what was seen included: a wrong transcript brings another reply.
+        rng = random.Random(repr(request))
         await asyncio.sleep(self.pause * rng.random())
         special = None if self.before is None else self.before(number, request)
         if special is not None:
@@ -105,6 +107,38 @@ class Chancy:
                 "x" * request.slot.longest, tokens_in=4 * read, tokens_out=2 * request.slot.words + 20
             )
         return Reply("x" * 5 * request.slot.words, tokens_in=read, tokens_out=request.slot.words)
+
+
+class Honest:
+    """Bounds like a live agent's, by bytes; replies, and counts of tokens, as they are usual."""
+
+    model = "honest"
+
+    def __init__(self) -> None:
+        self._live = LiveAgent("honest", "http://127.0.0.1:1/v1")
+        self.asked: Counter[Key] = Counter()
+        self.tokens = 0
+
+    async def act(self, request: Request, /, more: More = always) -> Reply:
+        key = (request.case.debate, request.round, request.agent)
+        self.asked[key] += 1
+        await asyncio.sleep(0)
+        rng = random.Random(repr(key))
+        usual = self._live.imagine(request, "typical")
+        sent, said = int(usual.tokens_in or 0), int((usual.tokens_out or 0) * rng.uniform(0.6, 1.0))
+        self.tokens += sent + said
+        slot = request.slot
+        vote = rng.choice(slot.answers or ("x",)) if slot.wants_vote else None
+        scores = None
+        if slot.rubric is not None:
+            scores = {
+                side: {name: float(rng.randint(4, 9)) for name in slot.rubric.criteria}
+                for side in slot.rubric.sides
+            }
+        return Reply(usual.text, vote, scores, sent, said, model="honest-1")
+
+    def imagine(self, request: Request, size: Size, /) -> Reply:
+        return self._live.imagine(request, size)
 
 
 def lines(path: Path) -> list[dict[str, Any]]:

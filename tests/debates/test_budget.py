@@ -6,11 +6,12 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from chancy import Chancy, defects, lines, of_type, pairs
+from chancy import Chancy, Honest, defects, lines, of_type, pairs
 
-from d3stats.agents.request import Reply, Request
+from d3stats.agents.request import More, Refused, Reply, Request, always
 from d3stats.debates.budget import Bank, Purse
 from d3stats.debates.cost import FREE, Cost, Tariff
+from d3stats.debates.items import DebateItem
 from d3stats.debates.run import debate
 from d3stats.protocols.catalogue import protocol_from_text, protocols
 from d3stats.simulate.tokens import PriceTable
@@ -71,7 +72,10 @@ def test_a_budget_in_dollars_holds(tmp_path: Path) -> None:
     paid = sum(PRICES.dollars(t["tokens_in"], t["tokens_out"], "chancy") for t in of_type(log, "turn"))
     assert report.dollars == pytest.approx(paid, abs=1e-12)
     assert 0.05 < paid <= 0.2
-    assert report.stops["budget"] > 0
+    assert report.stopped == "budget"
+    assert report.dollars_to_begin is not None
+    assert report.dollars_left is not None
+    assert report.dollars_left < report.dollars_to_begin
 
 
 def test_both_budgets_hold_together(tmp_path: Path) -> None:
@@ -159,7 +163,8 @@ class Greedy(Chancy):
         else:
             self.denied += 1
         self.tokens += one + two
-        return Reply(None, tokens_in=one, tokens_out=two, error="unreadable")
+        # Now and then one that can be read, or the run would end.
+        return Reply("?", tokens_in=one, tokens_out=two, error="unreadable" if self.calls % 7 else None)
 
 
 def test_a_further_attempt_draws_on_the_budget_or_is_denied(tmp_path: Path) -> None:
@@ -181,7 +186,7 @@ def test_prices_with_many_decimals_do_not_let_a_sum_slip() -> None:
     assert tariff.cost("m", *tariff.dearest("m", 9)).pico == 9 * 700_000
 
 
-def test_a_purse_waits_for_others_and_is_refused_when_all_wait() -> None:
+def test_a_purse_waits_for_others_and_one_is_refused_when_all_wait() -> None:
     async def scene() -> list[bool]:
         bank = Bank(100)
         one, two = Purse(bank), Purse(bank)
@@ -194,14 +199,38 @@ def test_a_purse_waits_for_others_and_is_refused_when_all_wait() -> None:
         first = await waiting
         # Now both hold too little for what they want, and nobody else can give back.
         assert await one.fill(Cost(50), running=False)
-        both = await asyncio.gather(one.fill(Cost(70), running=True), two.fill(Cost(70), running=True))
-        assert one.left == two.left == Cost(50)
-        one.close()
+        less = asyncio.create_task(one.fill(Cost(70), running=True))
+        more = await two.fill(Cost(80), running=True)
+        assert (one.left, two.left, less.done()) == (Cost(50), Cost(50), False)
         two.close()
-        assert (bank.held, bank.spent) == (FREE, FREE)
-        return [first, *both]
+        second = await less
+        one.close()
+        assert (bank.held, bank.later, bank.spent, bank.open) == (FREE, FREE, FREE, 0)
+        return [first, more, second]
 
-    assert asyncio.run(scene()) == [True, False, False]
+    assert asyncio.run(asyncio.wait_for(scene(), 5)) == [True, False, True]
+
+
+def test_a_debate_begins_beside_others_only_when_its_whole_course_fits_beside_theirs() -> None:
+    async def scene() -> None:
+        bank = Bank(100)
+        one, two, three = Purse(bank), Purse(bank), Purse(bank)
+        bank.resume(3)
+        # Alone the first round is enough, whatever may follow.
+        assert await one.fill(Cost(20), Cost(500), running=False)
+        waits = asyncio.create_task(two.fill(Cost(10), Cost(5), running=False))
+        await asyncio.sleep(0)
+        assert not waits.done()
+        assert await one.fill(Cost(20), Cost(40), running=True)
+        assert await waits
+        assert (bank.held, bank.later) == (Cost(30), Cost(45))
+        too_much = asyncio.create_task(three.fill(Cost(1), Cost(25), running=False))
+        await asyncio.sleep(0)
+        assert not too_much.done()
+        two.close()
+        assert await too_much
+
+    asyncio.run(asyncio.wait_for(scene(), 5))
 
 
 def test_a_new_debate_does_not_begin_before_one_that_waits_to_go_on() -> None:
@@ -220,4 +249,125 @@ def test_a_new_debate_does_not_begin_before_one_that_waits_to_go_on() -> None:
         bank.pause()
         assert await begins
 
-    asyncio.run(scene())
+    asyncio.run(asyncio.wait_for(scene(), 5))
+
+
+WORDS = " ".join(["word"] * 120)
+LONG = [
+    DebateItem(f"q{i}", f"question {i}? {WORDS[:200]}", (f"answer {i} {WORDS}", f"another {i} {WORDS}"))
+    for i in range(30)
+]
+
+
+@pytest.mark.parametrize(("rule", "budget"), [(None, 300_000), ("fixed:4", 300_000), (None, 900_000)])
+def test_a_budget_is_used_and_hardly_a_debate_is_cut_short(
+    rule: str | None, budget: int, tmp_path: Path
+) -> None:
+    agent, log = Honest(), tmp_path / "log.jsonl"
+    report = debate(
+        protocol_from_text("samre"),
+        LONG,
+        agent,
+        log,
+        budget_tokens=budget,
+        rule=None if rule is None else from_text(rule),
+    )
+    assert 0.6 * budget < agent.tokens == report.charged <= budget
+    assert report.stops["budget"] <= 2
+    assert report.stopped == "budget"
+    assert report.tokens_left == budget - report.charged
+    assert report.tokens_to_begin is not None
+    assert report.tokens_to_begin > report.tokens_left
+    assert len(of_type(log, "item")) == len(of_type(log, "verdict")) == report.closed
+
+
+def test_debates_are_open_side_by_side_while_the_budget_is_large(tmp_path: Path) -> None:
+    playing: dict[int, list[int]] = {}
+    for budget in (300_000, 20_000_000):
+        seen = playing.setdefault(budget, [])
+        debate(
+            protocol_from_text("samre"),
+            LONG[:9],
+            Honest(),
+            tmp_path / f"{budget}.jsonl",
+            budget_tokens=budget,
+            rule=from_text("fixed:1"),
+            observer=lambda report, seen=seen: seen.append(report.playing),  # type: ignore[misc]  # bound here
+        )
+    assert max(playing[300_000]) == 1
+    assert max(playing[20_000_000]) == 8
+
+
+class Stumbling(Chancy):
+    """Every call fails once, costs nothing then, and is made again."""
+
+    async def act(self, request: Request, /, more: More = always) -> Reply:
+        reply = await super().act(request, more)
+        most = self.imagine(request, "longest")
+        if not more((most.tokens_in or 0) + (most.tokens_out or 0), 0):
+            return Reply(None, tokens_in=0, tokens_out=0, error="budget")
+        return reply
+
+
+def test_attempts_that_cost_nothing_take_nothing_from_the_budget(tmp_path: Path) -> None:
+    protocol = protocol_from_text("majority")
+    with pytest.raises(ValueError, match="at least") as caught:
+        debate(protocol, pairs(1), Chancy(), tmp_path / "log.jsonl", budget_tokens=5)
+    least = int(str(caught.value).split("at least ")[1].split()[0])
+    log = tmp_path / "log.jsonl"
+    report = debate(protocol, pairs(1), Stumbling(), log, budget_tokens=least + 100)
+    assert (report.closed, report.missing.total()) == (1, 0)
+    mores = [line for line in lines(tmp_path / "log.calls.jsonl") if "more" in line]
+    begun = {
+        tuple(line["begun"]): line["bound"] for line in lines(tmp_path / "log.calls.jsonl") if "begun" in line
+    }
+    assert len(mores) == report.calls
+    assert all(sum(line["held"]) == sum(begun[tuple(line["more"])]) for line in mores)
+
+
+def test_in_dollars_a_further_attempt_is_held_at_the_price_of_one_attempt(tmp_path: Path) -> None:
+    protocol = protocol_from_text("majority")
+    with pytest.raises(ValueError, match="at least") as caught:
+        debate(protocol, pairs(1), Chancy(), tmp_path / "l.jsonl", max_usd=1e-6, prices=PRICES)
+    least = float(str(caught.value).split("at least ")[1].split()[0])
+    report = debate(
+        protocol, pairs(1), Stumbling(), tmp_path / "log.jsonl", max_usd=least + 1e-5, prices=PRICES
+    )
+    assert (report.closed, report.missing.total()) == (1, 0)
+
+
+def test_what_a_refused_call_had_cost_is_charged_and_stays_so(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+
+    def before(number: int, request: Request) -> None:
+        if number == 4:
+            refused = Refused("no credit is left")
+            refused.tokens = (7, 5)
+            raise refused
+
+    agent = Chancy(before=before)
+    with pytest.raises(Refused, match="no credit"):
+        debate(SAMRE, pairs(2), agent, log, concurrency=1)
+    assert agent.tokens == sum(turn["tokens_in"] + turn["tokens_out"] for turn in of_type(log, "turn"))
+    after = Chancy()
+    report = debate(SAMRE, pairs(2), after, log)
+    assert report.charged == agent.tokens + 12 + after.tokens
+
+
+class Dishonest(Chancy):
+    """Its server counts more than its bound in one call."""
+
+    async def act(self, request: Request, /, more: More = always) -> Reply:
+        reply = await super().act(request, more)
+        return Reply(reply.text, reply.vote, reply.scores, 10**6, 1) if self.calls == 5 else reply
+
+
+def test_after_a_call_beyond_its_bound_a_run_with_a_budget_begins_nothing(tmp_path: Path) -> None:
+    log, agent = tmp_path / "log.jsonl", Dishonest()
+    report = debate(SAMRE, pairs(6), agent, log, budget_tokens=3_000_000, concurrency=1)
+    assert (report.stopped, report.overdrawn, agent.calls) == ("overdrawn", 1, 5)
+    with pytest.raises(ValueError, match=r"got 1 calls in log\.jsonl that cost more than their bound"):
+        debate(SAMRE, pairs(6), agent, log, budget_tokens=30_000_000)
+    assert agent.calls == 5
+    free = debate(SAMRE, pairs(6), agent, log)
+    assert (free.closed, free.overdrawn, free.stopped) == (6, 1, None)

@@ -373,3 +373,17 @@ def test_questions_of_public_files_are_read_with_their_right_answers(
     assert all(item.label is not None and not item.candidates for item in items)
     if answers is not ...:
         assert {item.answers for item in items} == {answers}
+
+
+def test_what_is_wrong_after_the_limit_is_not_looked_at() -> None:
+    rows = [{"id": f"q{i}", "question": f"{i}?", "answer_a": "a", "answer_b": "b"} for i in range(3)]
+    odd = [
+        {"id": "e", "question": "e?", "answer_a": "", "answer_b": "b"},
+        {"id": "s", "question": "s?", "answer_a": "a", "answer_b": "a"},
+        {"id": "t", "question": " ", "answer_a": "a", "answer_b": "b"},
+    ]
+    for row in odd:
+        table = pd.DataFrame([*rows, row])
+        assert [item.question for item in read_items(table, limit=3)] == ["q0", "q1", "q2"]
+        with pytest.raises(ValueError, match="must"):
+            read_items(table, limit=4)

@@ -149,7 +149,9 @@ def test_another_model_is_another_run(tmp_path: Path) -> None:
     log, agent = tmp_path / "log.jsonl", Chancy()
     debate(SAMRE, pairs(2), Chancy(), log)
     agent.model = "other"
-    with pytest.raises(ValueError, match="agents must be as in the run"):
+    with pytest.raises(
+        ValueError, match=r"model of the agent for .advocate. must be as in the run .*got other, was chancy"
+    ):
         debate(SAMRE, pairs(2), agent, log)
 
 

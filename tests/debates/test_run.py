@@ -224,6 +224,83 @@ def test_a_halt_ends_the_calls_in_flight_records_them_and_begins_no_other(tmp_pa
     assert max(agent.asked.values()) == 1
 
 
+def test_after_an_interrupt_no_call_is_tried_again_and_what_it_gave_up_is_asked_when_it_goes_on(
+    tmp_path: Path,
+) -> None:
+    log = tmp_path / "log.jsonl"
+    halt, back = asyncio.Event(), asyncio.Event()
+
+    class Waiting(Chancy):
+        async def act(self, request: Request, /, more: More = always) -> Reply:
+            self.asked[(request.case.debate, request.round, request.agent)] += 1
+            if self.calls < 9 or back.is_set():
+                return await Chancy().act(request, more)
+            halt.set()  # while it waits to be tried again
+            assert not more(10, 3)
+            return Reply(None, tokens_in=2, tokens_out=1, error="budget", attempts=1)
+
+    agent = Waiting()
+    report = asyncio.run(run_debates(SAMRE, pairs(3), agent, log, concurrency=1, halt=halt))
+    assert (report.stopped, agent.calls, len(of_type(log, "turn"))) == ("interrupted", 9, 8)
+    back.set()
+    whole = debate(SAMRE, pairs(3), agent, log)
+    assert (whole.closed, whole.missing.total(), whole.repeated) == (3, 0, 0)
+    paid = sum(turn["tokens_in"] + turn["tokens_out"] for turn in of_type(log, "turn"))
+    assert whole.charged == paid + 3
+
+
+@pytest.mark.parametrize("error", ["unreadable", "empty", "timeout"])
+def test_a_run_in_which_nothing_can_be_read_ends_and_goes_on_when_asked(error: str, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    mute = Chancy(before=lambda number, request: Reply(None, tokens_in=1, tokens_out=1, error=error))
+    with pytest.raises(Refused, match="got 20 in a row that could not") as caught:
+        debate(SAMRE, pairs(9), {"judge": Chancy(), "default": mute}, log, concurrency=1)
+    assert "\n" not in str(caught.value)
+    missing = [turn for turn in of_type(log, "turn") if "error" in turn]
+    assert len(missing) == mute.calls == 20
+    report = debate(SAMRE, pairs(9), {"judge": Chancy(), "default": Chancy()}, log)
+    assert (report.closed, report.missing) == (9, {error: 20})
+
+
+@pytest.mark.parametrize("name", sorted(protocols()))
+def test_an_agent_for_a_role_that_nobody_has_is_refused(name: str, tmp_path: Path) -> None:
+    protocol, log = protocol_from_text(name), tmp_path / "log.jsonl"
+    with pytest.raises(ValueError, match=rf"for roles of {name} \(.*or 'default'; got 'jurorr'"):
+        debate(protocol, pairs(2), {"default": Chancy(), "jurorr": Chancy()}, log)
+    # Each role that is in a log can have its own.
+    debate(protocol, pairs(6), Chancy(), log)
+    roles = {turn["role"] for turn in of_type(log, "turn")}
+    debate(
+        protocol, pairs(2), {role: Chancy() for role in roles} | {"default": Chancy()}, tmp_path / "o.jsonl"
+    )
+
+
+def test_a_refused_budget_leaves_nothing_behind_that_the_next_run_must_agree_with(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    with pytest.raises(ValueError, match="a typical debate with all its rounds costs about"):
+        debate(SAMRE, pairs(2), Chancy(), log, budget_tokens=5)
+    assert list(tmp_path.iterdir()) == []
+    assert debate(protocol_from_text("majority"), pairs(2), Chancy(), log, seed=4).closed == 2
+
+
+def test_a_run_that_asked_nothing_may_be_begun_otherwise(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    halt = asyncio.Event()
+    halt.set()
+    report = asyncio.run(run_debates(SAMRE, pairs(2), Chancy(), log, halt=halt))
+    assert (report.calls, report.stopped) == (0, "interrupted")
+    assert debate(protocol_from_text("majority"), pairs(2), Chancy(), log, seed=4).closed == 2
+
+
+def test_a_log_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").mkdir()
+    with pytest.raises(ValueError, match="log must be a file; got the folder log="):
+        debate(SAMRE, pairs(1), Chancy(), tmp_path / "log.jsonl")
+    (tmp_path / "other.calls.jsonl").mkdir()
+    with pytest.raises(ValueError, match="log must be a file that can be written; got log="):
+        debate(SAMRE, pairs(1), Chancy(), tmp_path / "other.jsonl")
+
+
 class Forgetful(Chancy):
     """Keeps no list of what it was asked."""
 

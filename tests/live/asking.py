@@ -38,7 +38,7 @@ QUICK: dict[str, Any] = {"backoff": 0.001, "timeout": 2.0, "seed": 7}
 
 
 def asked(
-    server: Server, *requests: Request, more: Callable[[int], bool] | None = None, **given: Any
+    server: Server, *requests: Request, more: Callable[[int, int], bool] | None = None, **given: Any
 ) -> list[Reply]:
     """Ask one new agent, one request after the other."""
 

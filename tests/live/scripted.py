@@ -29,6 +29,17 @@ KINDS = (
 )
 
 
+SAID = {
+    "error_body": (200, {"error": {"message": "the model is overloaded", "code": 503}}),
+    "list_body": (200, [{"error": "no"}]),
+    "no_quota": (429, {"error": {"message": "You exceeded your quota.", "code": "insufficient_quota"}}),
+    "bad_gateway": (502, {"error": {"message": "bad gateway"}}),
+    "unavailable": (503, {"error": {"message": "unavailable"}}),
+    "gateway_timeout": (504, {"error": {"message": "upstream timed out"}}),
+}
+"""Faults that are a status and a body; of those with 502 and 504 a reply was made and is charged."""
+
+
 @dataclass(frozen=True)
 class Fault:
     """What goes wrong with a call, and the seconds of a Retry-After or a delay."""
@@ -44,6 +55,7 @@ class Say:
     content: str | None
     refusal: str | None = None
     finish_reason: str = "stop"
+    model: str | None = None
 
 
 @dataclass

@@ -32,7 +32,8 @@ A fault plan is a function of an Asked that returns None or a :class:`Fault`; `a
 a hash of key and attempt, so the plan does not depend on the order of calls. Kinds: ``rate_limited`` (429, Retry-After
 of `seconds`), ``server_error`` (500), ``slow`` (waits `seconds`, then answers), ``reset`` (the connection is reset),
 ``half_body``, ``bad_json`` (the body is no JSON), ``wrong_schema``, ``not_json`` (the content is prose),
-``empty_choices``, ``empty_content``, ``no_usage``, ``refusal``, ``length``.
+``empty_choices``, ``empty_content``, ``no_usage``, ``refusal``, ``length``; and those of ``scripted.SAID``, which
+`at_random` draws only when they are named.
 
 Tokens: one per four bytes, three more per message, none for the schema; of the prompt, and of the content. `charged`
 of a Call says whether a real server might charge it (a reply was made, whether or not it arrived).
@@ -51,7 +52,21 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scripted import KINDS, Asked, Fault, Faults, Say, Script, at_random, fill, play, text_of, tokens, wrap
+from scripted import (
+    KINDS,
+    SAID,
+    Asked,
+    Fault,
+    Faults,
+    Say,
+    Script,
+    at_random,
+    fill,
+    play,
+    text_of,
+    tokens,
+    wrap,
+)
 
 __all__ = [
     "KINDS",
@@ -109,6 +124,8 @@ class Server:
         The key that it wants; None takes all and none.
     models : tuple of str
         What ``GET /models`` lists; a chat with another is a 404.
+    listing : object
+        What ``GET /models`` says instead.
     keep_bodies : bool
     """
 
@@ -119,9 +136,10 @@ class Server:
     ignores_schema: bool = False
     lacks: tuple[str, ...] = ()
     key: str | None = None
-    models: tuple[str, ...] = ("scripted",)
+    models: tuple[str, ...] = field(default=("scripted",), repr=False)
+    listing: Any = None
     keep_bodies: bool = True
-    calls: list[Call] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list, repr=False)
     listings: int = 0
     at_once: int = 0
     most_at_once: int = 0
@@ -260,6 +278,8 @@ class _Connection(asyncio.Protocol):
             )
         if path == "/v1/models":
             server.listings += 1
+            if server.listing is not None:
+                return self._send(200, server.listing)
             listed = [
                 {"id": name, "object": "model", "created": 0, "owned_by": "t"} for name in server.models
             ]
@@ -298,6 +318,10 @@ class _Connection(asyncio.Protocol):
                 wait, call, lambda: self._fail(status, f"scripted {kind}", kind, call, None, extra)
             )
         reply = self._reply(asked, call, kind)
+        if kind in SAID:
+            status, value = SAID[kind]
+            call.charged, call.told = status in (502, 504), False
+            return self._later(wait, call, lambda: self._send(status, value, call))
         return self._later(wait, call, lambda: self._finish(reply, call, kind))
 
     def _reply(self, asked: Asked, call: Call, kind: str | None) -> bytes:
@@ -324,7 +348,7 @@ class _Connection(asyncio.Protocol):
             "id": f"chat-{call.number}",
             "object": "chat.completion",
             "created": 0,
-            "model": asked.body["model"],
+            "model": say.model or asked.body["model"],
             "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": None}],
         }
         if kind == "empty_choices":

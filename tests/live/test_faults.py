@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server import KINDS, Server, at_random
+from server import KINDS, Fault, Server, at_random, play
 
 from d3stats.agents.live import LiveAgent
+from d3stats.agents.request import Refused
 from d3stats.debates.items import DebateItem
 from d3stats.debates.report import RunReport
 from d3stats.debates.run import run_debates
@@ -142,9 +143,67 @@ def test_a_server_that_fails_always_leaves_verdicts_without_a_decision(
     server: Server, tmp_path: Path
 ) -> None:
     log = tmp_path / "log.jsonl"
-    server.faults = None
     server.script = lambda asked: "no object at all"
-    campaign(server, log, 3, share=0.0)
-    assert len(verdicts(log)) == 3
+    campaign(server, log, 1, share=0.0)
+    assert len(verdicts(log)) == 1
     assert all("decision" not in verdict for verdict in verdicts(log))
     assert all("vote" not in turn and "scores" not in turn for turn in turns(log))
+
+
+def test_a_server_of_which_nothing_can_be_read_ends_the_run_after_twenty_turns(
+    server: Server, tmp_path: Path
+) -> None:
+    log = tmp_path / "log.jsonl"
+    server.script = lambda asked: "no object at all"
+    with pytest.raises(Refused, match=r"got 20 in a row that could not.*structured=text"):
+        campaign(server, log, 30, share=0.0, concurrency=4)
+    assert 20 <= len(turns(log)) < 20 + 4
+    server.script = play
+    report = campaign(server, log, 30, share=0.0, concurrency=4)
+    assert (report.closed, sum(report.missing.values())) == (30, len([t for t in turns(log) if "error" in t]))
+
+
+def test_a_call_that_was_turned_away_first_costs_the_budget_nothing(server: Server, tmp_path: Path) -> None:
+    """A budget hardly above the least, and every call gets one 429: no vote is missing."""
+    server.keep_bodies = False
+
+    async def run(budget: int, log: Path) -> RunReport:
+        async with LiveAgent("scripted", server.url, backoff=0.005, longest_wait=0.05) as agent:
+            return await run_debates(
+                protocol_from_text("majority"), items(1), agent, log, budget_tokens=budget
+            )
+
+    with pytest.raises(ValueError, match="at least") as caught:
+        asyncio.run(run(5, tmp_path / "log.jsonl"))
+    least = int(str(caught.value).split("at least ")[1].split()[0])
+    server.faults = lambda asked: Fault("rate_limited", 0.01) if asked.attempt == 1 else None
+    report = asyncio.run(run(least + 100, tmp_path / "log.jsonl"))
+    assert (report.closed, sum(report.missing.values())) == (1, 0)
+    assert report.attempts == 2 * report.calls
+    assert server.count()["tokens_in"] + server.count()["tokens_out"] == report.charged
+
+
+def test_what_was_paid_before_a_refusal_is_charged(server: Server, tmp_path: Path) -> None:
+    server.keep_bodies = False
+    log = tmp_path / "log.jsonl"
+
+    def faults(asked: Any) -> Fault | None:
+        if asked.attempt == 1 and asked.agent == "juror 1":
+            server.key = "another"  # the repair will be turned away, and all that follows
+            return Fault("not_json")
+        return None
+
+    async def run() -> RunReport:
+        async with LiveAgent("scripted", server.url, retries=0) as agent:
+            return await run_debates(protocol_from_text(SHORT), items(2), agent, log, concurrency=1)
+
+    server.faults = faults
+    with pytest.raises(Refused, match="the key in"):
+        asyncio.run(run())
+    said = sum(turn["tokens_in"] + turn["tokens_out"] for turn in turns(log))
+    count = server.count()
+    assert count["tokens_in"] + count["tokens_out"] > said, "one reply was paid and is in no turn"
+    server.key = server.faults = None
+    report = asyncio.run(run())
+    count = server.count()
+    assert count["tokens_in"] + count["tokens_out"] == report.charged

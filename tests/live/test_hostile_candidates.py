@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from server import Asked, Server, wrap
 
 from d3stats.agents import Message, Reply, Request, Slot
 from d3stats.agents.live.render import render
+from d3stats.agents.live.slots import Wire
 from d3stats.log._visible import storable, visible
 from d3stats.log.records import iter_records
 from d3stats.log.schema import Item, Turn
@@ -131,9 +133,9 @@ def test_a_reply_that_is_a_candidates_text_and_nothing_else_is_no_vote(
     parroted: Answers, name: str, mode: str
 ) -> None:
     # A judge who was talked into repeating the text has not filled its slot, unless the text is the very
-    # object that was asked for: then the judge has said it.
+    # object that was asked for, bare or in a fence: then the judge has said it.
     reply, _ = parroted[name, mode]
-    if (name, mode) == ("json object", "schema"):
+    if name in ("json object", "json in a fence") and mode == "schema":
         assert reply.vote == "B"
     else:
         assert (reply.vote, reply.scores) == (None, None)
@@ -142,9 +144,43 @@ def test_a_reply_that_is_a_candidates_text_and_nothing_else_is_no_vote(
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_hidden_character_reaches_the_server(name: str) -> None:
-    prompt = render(attacked(VOTE, HOSTILE[name]))
-    assert visible(prompt.user) == prompt.user
-    json.dumps(prompt.user, ensure_ascii=False).encode()
+    options = replace(CASE, answers=("Two is.", HOSTILE[name]), candidates=(), first=None)
+    for request in (attacked(VOTE, HOSTILE[name]), replace(VOTE, case=options, slot=Slot(options.answers))):
+        for as_text in (False, True):
+            prompt = render(request, as_text=as_text)
+            for text in (prompt.user, prompt.system, Wire(request).schema_text):
+                assert visible(text) == text
+                json.dumps(text, ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize("as_text", [False, True], ids=["schema", "text"])
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_text_of_a_candidate_or_an_option_stands_outside_of_a_fence(name: str, as_text: bool) -> None:
+    text = HOSTILE[name]
+    options = replace(CASE, answers=("Two is.", text), candidates=(), first=None)
+    seen = (
+        Message("panelist 1", 1, "Reasons.", vote=text),
+        Message("panelist 2", 1, "Reasons.", vote="Two is."),
+    )
+    voter = replace(VOTE, case=options, slot=Slot(options.answers), seen=seen)
+    plain = replace(
+        voter,
+        case=replace(options, answers=("Two is.", "Three is.")),
+        slot=Slot(("Two is.", "Three is.")),
+        seen=(replace(seen[0], vote="Three is."), seen[1]),
+    )
+    for hostile, harmless in ((attacked(VOTE, text), attacked(VOTE, "Three is.")), (voter, plain)):
+        assert outside(hostile, as_text) == outside(harmless, as_text)
+        assert Wire(hostile).schema == Wire(harmless).schema
+
+
+def outside(request: Request, as_text: bool) -> str:
+    """Return what a prompt says outside of its fences, its tokens taken out."""
+    prompt = render(request, as_text=as_text)
+    token = prompt.user[len("[begin ") :].split(" ")[0]
+    kept = re.sub(rf"(?s)(\[begin {token} [^\n]*\])\n.*?\n\[end {token}\]", r"\1", prompt.user)
+    both = f"{prompt.system}\n{kept}".replace(token, "TOKEN")
+    return both if prompt.nonce is None else both.replace(prompt.nonce, "NONCE")
 
 
 def test_there_are_at_least_sixty_hostile_candidates() -> None:

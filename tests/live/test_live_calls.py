@@ -15,7 +15,7 @@ import pytest
 from asking import CASE, JUDGE, QUICK, VOTE, asked, at_once
 from server import Fault, Server
 
-from d3stats.agents import Refused
+from d3stats.agents import Refused, Reply
 from d3stats.agents.live import LiveAgent
 from d3stats.agents.live.pace import Pace, backoff, seconds_asked
 from d3stats.agents.replay import as_reply
@@ -165,11 +165,29 @@ def test_a_wait_that_is_asked_of_one_call_holds_for_all(server: Server) -> None:
     assert min(call.began for call in server.calls[1:]) - server.calls[0].ended >= 0.39
 
 
-def test_no_wait_is_longer_than_the_longest(server: Server) -> None:
-    server.faults = lambda asked: Fault("rate_limited", 3_600.0) if asked.attempt == 1 else None
+def test_no_wait_is_longer_than_the_longest_and_a_note_says_what_was_asked_for(server: Server) -> None:
+    server.faults = lambda asked: Fault("rate_limited", 1_800.0) if asked.attempt == 1 else None
     start = time.monotonic()
-    (reply,) = asked(server, VOTE, longest_wait=0.2)
-    assert (reply.error, time.monotonic() - start < 2.0) == (None, True)
+    reply, notes = asked_with_notes(server, longest_wait=0.2)
+    assert (reply.error, reply.attempts, time.monotonic() - start < 2.0) == (None, 2, True)
+    assert notes["retry_after"] == "1800 s were asked for, longest_wait is 0.2 s"
+
+
+def test_a_server_that_has_closed_for_the_day_is_given_up_at_once(server: Server) -> None:
+    server.faults = lambda asked: Fault("rate_limited", 86_400.0)
+    start = time.monotonic()
+    reply, notes = asked_with_notes(server, longest_wait=60.0, backoff=1.0)
+    assert (reply.error, reply.attempts, time.monotonic() - start < 2.0) == ("rate_limited", 1, True)
+    assert (reply.tokens_in, reply.tokens_out, reply.vote) == (0, 0, None)
+    assert notes["retry_after"] == "86400 s were asked for; the call was given up"
+
+
+def asked_with_notes(server: Server, **given: float) -> tuple[Reply, dict[str, str]]:
+    async def run() -> tuple[Reply, dict[str, str]]:
+        async with LiveAgent("scripted", server.url, **(QUICK | given)) as agent:
+            return await agent.act(VOTE), agent.notes
+
+    return asyncio.run(run())
 
 
 def test_waits_double_on_average_up_to_the_cap_and_come_from_the_seed() -> None:
@@ -249,6 +267,25 @@ def test_a_server_that_is_not_there_is_one_line(server: Server) -> None:
         Refused, match=r"^base_url must lead to a server that answers; got ConnectError from http://127"
     ):
         checked("scripted", server.url)
+
+
+@pytest.mark.parametrize("listed", [5, "scripted", {"id": "scripted"}, True])
+def test_a_list_of_models_that_is_none_is_one_line(server: Server, listed: object) -> None:
+    server.listing = {"data": listed}
+    with pytest.raises(
+        Refused,
+        match=r"^base_url must lead to a server that answers; got a list of models that is no list from ",
+    ):
+        checked("scripted", server.url)
+    assert server.listings == 1
+
+
+@pytest.mark.parametrize(
+    "listing", [{}, {"data": None}, {"data": []}, [], "models", {"data": [5, {"id": 7}, {"id": "scripted"}]}]
+)
+def test_a_list_of_models_that_says_nothing_is_no_list(server: Server, listing: object) -> None:
+    server.listing = listing
+    checked("scripted", server.url)
 
 
 def test_a_server_without_a_list_of_models_is_taken_at_its_word(server: Server) -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
-from asking import BOTH, EXPERTS, JUDGE, MODERATE, OPEN, VOTE, asked, at_once
+from asking import BOTH, EXPERTS, JUDGE, MODERATE, OPEN, QUICK, VOTE, asked, at_once
+from scripted import SAID
 from server import KINDS, Asked, Fault, Say, Server, at_random, wrap
 
 from d3stats.agents import Refused, Request
+from d3stats.agents.live import LiveAgent
 from d3stats.agents.live.bounds import Bounds
 from d3stats.agents.live.render import render
 from d3stats.agents.live.slots import Wire
+from d3stats.agents.live.transport import _got, _no_reply
 
 BOUNDS = Bounds(2.0, 0)
 
@@ -49,6 +53,10 @@ def test_one_failure_costs_no_vote(server: Server, kind: str) -> None:
         ("bad_json", "server_error"),
         ("empty_choices", "empty"),
         ("empty_content", "empty"),
+        ("error_body", "server_error"),
+        ("list_body", "server_error"),
+        ("bad_gateway", "server_error"),
+        ("gateway_timeout", "server_error"),
     ],
 )
 def test_what_fails_every_time_is_a_missing_vote_with_its_reason(
@@ -111,7 +119,7 @@ def test_a_time_out_is_over_the_whole_attempt_and_charged_at_its_most(server: Se
     )
 
 
-@pytest.mark.parametrize("kind", ["reset", "half_body", "bad_json"])
+@pytest.mark.parametrize("kind", ["reset", "half_body", "bad_json", "bad_gateway", "gateway_timeout"])
 def test_a_reply_that_was_lost_is_charged_at_its_most(server: Server, kind: str) -> None:
     server.faults = first_fails(kind)
     (reply,) = asked(server, VOTE)
@@ -123,7 +131,7 @@ def test_a_reply_that_was_lost_is_charged_at_its_most(server: Server, kind: str)
     )
 
 
-@pytest.mark.parametrize("kind", ["rate_limited", "server_error"])
+@pytest.mark.parametrize("kind", ["rate_limited", "server_error", "unavailable", "error_body", "list_body"])
 def test_a_call_that_was_turned_away_costs_nothing(server: Server, kind: str) -> None:
     server.faults = first_fails(kind)
     (reply,) = asked(server, VOTE)
@@ -159,22 +167,76 @@ def test_usage_that_is_no_count_is_missing_usage(server: Server) -> None:
     assert _tokens([]) == _tokens(None) == (None, None)
 
 
-def test_each_further_attempt_has_to_be_allowed(server: Server) -> None:
-    wanted: list[int] = []
+def test_an_error_under_the_status_of_success_is_kept_as_a_note(server: Server) -> None:
+    server.faults = first_fails("error_body")
 
-    def more(tokens: int) -> bool:
-        wanted.append(tokens)
+    async def run() -> dict[str, str]:
+        async with LiveAgent("scripted", server.url, **QUICK) as agent:
+            assert (await agent.act(VOTE)).error is None
+            return agent.notes
+
+    assert asyncio.run(run()) == {"server_error": "the model is overloaded"}
+
+
+def test_an_error_beside_a_count_or_a_reply_is_paid_as_counted() -> None:
+    counted = {"prompt_tokens": 7, "completion_tokens": 2}
+    for value in (
+        {"error": {"message": "cut"}, "usage": counted},
+        {"error": None, "usage": counted},
+        {"usage": counted},
+    ):
+        assert _no_reply(value) is None
+        assert (_got(value, str).tokens_in, _got(value, str).tokens_out) == (7, 2)
+    assert _no_reply({"error": "gone"}) == "gone"
+    for value in ([], "text", 5, None, True):
+        assert _no_reply(value) == "the body is no JSON object"
+
+
+def test_each_further_attempt_has_to_be_allowed(server: Server) -> None:
+    wanted: list[tuple[int, int]] = []
+
+    def more(bound: int, spent: int) -> bool:
+        wanted.append((bound, spent))
         return len(wanted) < 2
 
     server.faults = lambda asked: Fault("server_error")
     (reply,) = asked(server, VOTE, more=more)
     assert (reply.error, reply.attempts, len(server.calls)) == ("budget", 2, 2)
-    assert wanted == [sum(most(VOTE))] * 2
+    assert wanted == [(sum(most(VOTE)), 0)] * 2
+
+
+def test_what_the_attempts_so_far_cost_is_told_before_a_further_one(server: Server) -> None:
+    told: list[int] = []
+
+    def more(bound: int, spent: int) -> bool:
+        told.append(spent)
+        return True
+
+    plan = {1: "server_error", 2: "bad_json", 3: "not_json"}
+    server.faults = lambda asked: Fault(plan[asked.attempt]) if asked.attempt in plan else None
+    (reply,) = asked(server, VOTE, more=more)
+    assert (reply.error, reply.attempts) == (None, 4)
+    third = server.calls[2].tokens_in + server.calls[2].tokens_out
+    assert told == [0, sum(most(VOTE)), sum(most(VOTE)) + third]
+
+
+@pytest.mark.parametrize("kind", ["not_json", "bad_json"])
+def test_a_refusal_after_paid_attempts_says_what_they_cost(server: Server, kind: str) -> None:
+    server.faults = lambda asked: Fault(kind if asked.attempt == 1 else "no_quota")
+    with pytest.raises(Refused, match=r"^the account at .* must have credit") as caught:
+        asked(server, VOTE)
+    first = server.calls[0]
+    paid = (first.tokens_in, first.tokens_out) if kind == "not_json" else most(VOTE)
+    assert caught.value.tokens == paid
+    server.faults = lambda asked: Fault("no_quota")
+    with pytest.raises(Refused) as caught:
+        asked(server, VOTE)
+    assert caught.value.tokens == (0, 0)
 
 
 def test_a_repair_has_to_be_allowed(server: Server) -> None:
     server.faults = lambda asked: Fault("not_json")
-    (reply,) = asked(server, VOTE, more=lambda tokens: False)
+    (reply,) = asked(server, VOTE, more=lambda bound, spent: False)
     assert (reply.error, reply.vote, reply.attempts) == ("budget", None, 1)
 
 
@@ -264,7 +326,7 @@ def test_under_many_faults_every_request_gets_a_vote_or_a_reason_and_pays_what_i
 ) -> None:
     from dataclasses import replace
 
-    kinds = [kind for kind in KINDS if kind != "slow"]
+    kinds = [*(kind for kind in KINDS if kind != "slow"), *(kind for kind in SAID if kind != "no_quota")]
     server.faults = at_random(0.4, kinds, seed=3)
     requests = [replace(request, agent=f"{request.agent} {i}") for i in range(60) for request in (VOTE, BOTH)]
     replies = at_once(server, requests, concurrency=8, retries=2)

@@ -10,13 +10,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from asking import BOTH, QUICK, VOTE
-from server import Asked, Fault, Server, wrap
+from asking import BOTH, OPEN, QUICK, VOTE
+from server import Asked, Fault, Say, Server, wrap
 
-from d3stats.agents import Refused, Reply
+from d3stats.agents import Refused, Reply, Request
 from d3stats.agents.live import LiveAgent
-from d3stats.log.schema import Item, Turn
+from d3stats.debates.items import DebateItem
+from d3stats.debates.run import run_debates
+from d3stats.log.records import iter_records
+from d3stats.log.schema import Item, Turn, Verdict
 from d3stats.log.write import LogWriter
+from d3stats.protocols.catalogue import protocol_from_text
 
 KEY = "sk-Zq7-very.secret_0123456789"
 
@@ -30,14 +34,14 @@ def everything(
     monkeypatch.setenv("OPENAI_LOG", "debug")
     caplog.set_level(logging.DEBUG)
 
-    def play(url: str | None = None, **given: object) -> str:
+    def play(*requests: Request, url: str | None = None, **given: object) -> str:
         agent = LiveAgent("scripted", url or server.url, key_env="MY_KEY", **(QUICK | given))  # type: ignore[arg-type]
         found: list[object] = [agent, vars(agent), agent.settings]
 
         async def run() -> list[Reply]:
             async with agent:
                 await agent.check()
-                return [await agent.act(VOTE), await agent.act(BOTH)]
+                return [await agent.act(request) for request in requests or (VOTE, BOTH)]
 
         replies: list[Reply] = []
         try:
@@ -107,6 +111,79 @@ def test_a_server_that_puts_the_key_into_its_errors_and_replies_is_not_repeated(
     server.models = ("scripted", KEY)
     server.lacks = ("seed",)
     assert KEY not in everything()
+
+
+@pytest.mark.parametrize("escaped", [False, True])
+def test_a_server_that_repeats_the_key_as_its_model_or_as_a_vote_is_not_repeated(
+    server: Server, everything: Callable[..., str], escaped: bool
+) -> None:
+    def script(asked: Asked) -> Say:
+        given = asked.headers["authorization"]
+        value = {"text": "", "vote": given} if asked.agent == OPEN.agent else {"text": "", "vote": "1"}
+        # JSON has more than one way to write it.
+        content = wrap(asked, value).replace("sk-", "\\u0073k-") if escaped else wrap(asked, value)
+        return Say(content, model=given)
+
+    server.script = script
+    for structured in ("schema", "text"):
+        said = everything(OPEN, structured=structured)
+        assert "vote='Bearer [not shown]'" in said
+        assert "model='Bearer [not shown]'" in said
+        assert KEY not in said
+
+
+def test_a_debate_that_is_decided_for_the_key_does_not_name_it(
+    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+
+    def script(asked: Asked) -> Say:
+        given = asked.headers["authorization"]
+        return Say(wrap(asked, {"text": f"I heard {given}.", "vote": given}), model=given)
+
+    async def run() -> None:
+        async with LiveAgent("scripted", server.url, key_env="MY_KEY", **QUICK) as agent:
+            await run_debates(
+                protocol_from_text("majority"),
+                [DebateItem("q1", "Which word?")],
+                agent,
+                tmp_path / "log.jsonl",
+            )
+
+    server.script = script
+    asyncio.run(run())
+    records = list(iter_records(tmp_path / "log.jsonl"))
+    turns = [record for record in records if isinstance(record, Turn)]
+    (verdict,) = (record for record in records if isinstance(record, Verdict))
+    assert {turn.vote for turn in turns} == {turn.model for turn in turns} == {"Bearer [not shown]"}
+    assert verdict.decision == "Bearer [not shown]"
+    for path in tmp_path.iterdir():
+        assert KEY not in path.read_text()
+
+
+def test_a_refusal_an_unreadable_reply_and_a_list_of_models_with_the_key_in_it_are_not_repeated(
+    server: Server, everything: Callable[..., str]
+) -> None:
+    server.script = lambda asked: Say(f"I know {KEY}.", model=KEY)
+    said = everything()
+    assert "error='unreadable'" in said
+    assert "I know [not shown]." in said
+    assert KEY not in said
+    server.script = lambda asked: Say(None, refusal=f"Not with {KEY}.")
+    said = everything()
+    assert "Not with [not shown]." in said
+    assert KEY not in said
+    # Refused in the middle of a call: what was said before stands in the traceback.
+    server.script = lambda asked: f"I know {KEY}."
+    server.faults = lambda asked: Fault("no_quota") if asked.attempt == 2 else None
+    said = everything()
+    assert "must have credit" in said
+    assert "I know [not shown]." in said
+    assert KEY not in said
+    server.models = ("other", KEY)
+    said = everything()
+    assert "not one of other, [not shown]" in said
+    assert KEY not in said
 
 
 def test_an_unknown_model_and_a_dead_server_show_no_key(

@@ -96,6 +96,10 @@ def test_the_key_is_in_no_traceback_of_a_crash(server: Server, tmp_path: Path) -
         (["--protocol", "nothing"], "protocol must be one of"),
         (["--role-model", "judge"], "--role-model must be written ROLE=NAME"),
         (["--role-model", "judge=nobody"], "model='nobody'"),
+        (
+            ["--role-model", "jurr=scripted"],
+            "roles of samre (advocate, judge, juror) or 'default'; got 'jurr'",
+        ),
     ],
 )
 def test_what_cannot_work_is_one_line_and_no_call(
@@ -146,6 +150,25 @@ def test_a_server_that_is_not_there_is_one_line(server: Server, tmp_path: Path) 
     assert code == 1
     assert "base_url must lead to a server that answers" in err
     assert len(err.strip().splitlines()) == 1
+
+
+def test_a_setting_that_differs_is_named_alone(server: Server, tmp_path: Path) -> None:
+    items_file(tmp_path)
+    assert run(tmp_path, server.url)[0] == 0
+    code, _, err = run(tmp_path, server.url, "--temperature", "0.3")
+    assert code == 1
+    assert "temperature of the agent for 'advocate' must be as in the run" in err
+    assert "got 0.3, was none" in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_bounds_and_the_form_of_the_structured_part_can_be_chosen(server: Server, tmp_path: Path) -> None:
+    items_file(tmp_path)
+    more = ("--reasoning-tokens", "500", "--tokens-per-word", "4", "--structured", "text")
+    code, _, err = run(tmp_path, server.url, *more)
+    assert code == 0, err
+    assert not any("response_format" in call.body for call in server.calls)
+    assert min(call.body["max_tokens"] for call in server.calls) > 500
 
 
 def test_a_dry_run_asks_nobody_and_needs_no_server(server: Server, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from d3stats.agents.request import Message
 from d3stats.agents.synthetic.base import tell
 from d3stats.agents.synthetic.referees import heard_difference
-from d3stats.simulate import courtroom, referees
+from d3stats.simulate import courtroom, referees, simulate
 from d3stats.simulate._court_tokens import case_words as court_words
 from d3stats.simulate.conformity import chance_again, chance_decided, chances, draw_classes, shared_error
 from d3stats.simulate.dirichlet import first_counts
@@ -148,6 +148,14 @@ def test_the_label_of_a_pair_is_the_side_it_points_to_or_a_tie() -> None:
     assert ((label == 0) == (quality > 0)).mean() == pytest.approx(agree, abs=0.015)
 
 
+def test_a_drawn_vote_is_for_the_answer_that_the_referee_scored_higher() -> None:
+    talks = simulate(Referees(panel=1), 300, 2, 3)
+    assert talks.scores is not None
+    gap = talks.scores[..., 0] - talks.scores[..., 1]
+    assert (talks.votes[..., 0] == np.where(gap > 0, 0, np.where(gap < 0, 1, 2))).all()
+    assert len(np.unique(talks.votes)) == 3
+
+
 def test_a_prompt_of_a_referee_has_role_question_and_both_answers() -> None:
     world = Referees(instruction_words=100, question_words=20, answer_words=3)
     assert referees.case_words(world) == 126
@@ -274,6 +282,28 @@ def test_jurors_vote_for_what_they_read_as_better_on_the_mean_of_the_rounds() ->
     assert votes.tolist() == [[[0] * 3, [1] * 3, [0] * 3], [[1] * 3, [0] * 3, [1] * 3]]
     tilted = courtroom._jury(sure, np.zeros((2, 1)), np.array([0.5, -0.5]), rng(), rng())
     assert tilted[:, 0, 0].tolist() == [0, 1]
+
+
+def test_only_the_better_answer_has_the_upside() -> None:
+    world = Courtroom(upside=0.0, skill=2.0, improvement=0.0, advocate_sd=5.0)
+    strength = courtroom._arguments(world, np.ones((2, 2)), np.array([True, False]), 3, rng())
+    assert (strength[0, :, 0] == 2).all()
+    assert (strength[1, :, 1] == 2).all()
+    assert not (strength[0, :, 1] == 2).any()
+    assert not (strength[1, :, 0] == 2).any()
+
+
+def test_jurors_and_judge_lean_to_the_same_arguments() -> None:
+    quiet: dict[str, Any] = dict.fromkeys(
+        ("position_bias", "length_sd", "own_family", "juror_shared", "juror_persona", "juror_noise", "noise"),
+        0,
+    )
+    debates = simulate(Courtroom(categories=[("x", 1, 0, 0)], advocate_sd=8, **quiet), 300, 1, 3)
+    assert debates.scores is not None
+    gap = debates.scores[:, 0, 0] - debates.scores[:, 0, 1]
+    assert (debates.votes[gap > 0, 0] == 0).all()
+    assert (debates.votes[gap < 0, 0] == 1).all()
+    assert min((gap > 0).sum(), (gap < 0).sum()) > 50
 
 
 def test_an_item_is_labelled_by_its_gap_and_the_error_of_who_labels_it() -> None:

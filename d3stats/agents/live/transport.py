@@ -11,6 +11,7 @@ import asyncio
 import json
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
@@ -158,12 +159,10 @@ class Transport:
         if isinstance(given, Failed):
             return given
         words = _no_reply(given)
-        # It says itself that nothing was made.
-        return (
-            _got(given)
-            if words is None
-            else Failed("server_error", "none", True, self.clean(words), None, 200)
-        )
+        if words is not None:
+            # It says itself that nothing was made.
+            return Failed("server_error", "none", True, self.clean(words), None, 200)
+        return _got(given, self.hide)
 
     async def models(self) -> list[str] | Failed:
         """Return the names of the models that the server lists; none where it has no such list."""
@@ -270,7 +269,7 @@ def _no_reply(value: Any) -> str | None:
     return _words(value)[1]
 
 
-def _got(value: dict[str, Any]) -> Got:
+def _got(value: dict[str, Any], hide: Callable[[str], str]) -> Got:
     tokens_in, tokens_out = _tokens(value.get("usage"))
     try:
         choice = value["choices"][0]
@@ -278,15 +277,11 @@ def _got(value: dict[str, Any]) -> Got:
         content, refusal, finish = message.get("content"), message.get("refusal"), choice.get("finish_reason")
     except (KeyError, IndexError, TypeError, AttributeError):
         content = refusal = finish = None
-    model = value.get("model")
-    return Got(
-        content if isinstance(content, str) else None,
-        refusal if isinstance(refusal, str) and refusal else None,
-        finish if isinstance(finish, str) else None,
-        tokens_in,
-        tokens_out,
-        model if isinstance(model, str) and model else None,
-    )
+    words = [
+        hide(said) if isinstance(said, str) else None
+        for said in (content, refusal, finish, value.get("model"))
+    ]
+    return Got(words[0], words[1] or None, words[2], tokens_in, tokens_out, words[3] or None)
 
 
 def _tokens(usage: Any) -> tuple[int | None, int | None]:
