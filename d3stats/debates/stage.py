@@ -154,7 +154,8 @@ class Stage:
         said = {key: as_reply(turn) for key, turn in turns.items()}
         last = max((number for number, _ in turns), default=1)
         need = self.reserve.next_round(planned, said, last - 1)
-        course = self.reserve.course(planned, said)
+        # A batch begins together or not at all: there a first round that fits is enough.
+        course = (need,) if self.lockstep is not None else self.reserve.course(planned, said)
         granted = await purse.fill(need, course[0].beyond(need), running=begun)
         if self.calls.halted:
             raise Halted
