@@ -120,6 +120,9 @@ def draw_protocol_frontier() -> Figure:
         ax.set_title(f"{world} ({items} items)")
         plot_protocol_frontier(rows, cost_label="dollars per 1,000 debates, made-up prices", ax=ax)
         ax.set_ylabel("right verdicts, no decision as half")
+        # The panels share an axis that the later one may widen.
+        steps = next(line for line in ax.lines if line.get_label() == "efficient frontier")
+        steps.set_xdata([*steps.get_xdata()[:-1], 1e3])
     axes[0].set_xlabel("")
     return fig
 

@@ -289,3 +289,23 @@ def test_every_step_of_a_frontier_is_dearer_and_right_more_often() -> None:
         off = at.loc[(world, counted)].query("not efficient")
         for point in off.itertuples():
             assert ((on["cost"] <= point.cost) & (on["accuracy"] >= point.accuracy)).any()
+
+
+@pytest.mark.slow
+def test_the_published_batch_rule_stops_all_4000_debates_as_written() -> None:
+    module, config, made = _study("protocol_comparison")
+    label = "panel of 7, unanimity or KS, labels"
+    chosen = [p for p in config["protocols"] if p["label"] in (config["baseline"], label)]
+    world = module["world_of"](config["worlds"][0])
+    played = dict(module["play_all"](world, chosen, config["items"], config["seed"]))
+    stopped = played[label].groupby("reason")["rounds"].agg(["min", "max"])
+    assert stopped.loc["ks_stable"].tolist() == [8, 8]
+    assert "exhausted" not in stopped.index
+    again = module["measured"](played, config, config["baseline"]).set_index(["protocol", "measure"])
+    written = (
+        made["measures"].query("world == @config['worlds'][0]['label']").set_index(["protocol", "measure"])
+    )
+    for column in ("estimate", "low", "high"):
+        assert np.allclose(
+            again[column], written.loc[again.index, column], rtol=1e-4, atol=1e-6, equal_nan=True
+        )
