@@ -24,7 +24,7 @@ def show_forecast(
         ("longest, never stopped", outlook.bound),
     ]
     print_table(
-        f"forecast: {outlook.debates} debates, {protocol}, stopped by {rule}",
+        f"forecast: {outlook.debates} debate{'' if outlook.debates == 1 else 's'}, {protocol}, stopped by {rule}",
         ["case", "rounds", "calls", "tokens in", "tokens out", "tokens", "per debate", "dollars"],
         [
             [
