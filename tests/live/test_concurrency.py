@@ -93,11 +93,11 @@ def test_calls_are_in_flight_as_many_as_allowed_and_no_more(remote: Remote, tmp_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("concurrency", "most"), [(2, 1.3), (4, 1.3), (8, 1.6)])
+@pytest.mark.parametrize(("concurrency", "most"), [(4, 1.3), (8, 1.6)])
 def test_five_hundred_debates_keep_near_the_ideal_schedule(
     concurrency: int, most: float, remote: Remote, tmp_path: Path
 ) -> None:
-    """A call takes some 3 ms of processor time; at eight an ideal call has 2.5 ms, so 1.3 cannot be had there."""
+    """At 3 ms of processor time a call 1.3 can be had at four, not at eight; a slower machine misses both."""
     began = time.process_time()
     run(remote, tmp_path / "log.jsonl", 500, concurrency)
     used = time.process_time() - began
