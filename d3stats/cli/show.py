@@ -56,6 +56,8 @@ def _list(path: str, *, as_json: bool) -> None:
     from d3stats.log.transcript import list_debates
 
     lines = list_debates(path)
+    if not lines:
+        raise ValueError(f"a log must hold at least one debate to show; got none in {path}")
     if as_json:
         _print_json([{name: getattr(line, name) for name in line.__slots__} for line in lines])
         return

@@ -207,3 +207,11 @@ def test_what_is_visible_is_left_alone() -> None:
     assert visible(text) == text
     assert visible("a\x1bb\n", one_line=True) == "a\\x1bb\\n"
     assert visible("\ud800") == "\\ud800"
+
+
+def test_a_log_without_a_debate_is_said_to_be_empty(tmp_path: Path) -> None:
+    path = tmp_path / "empty.jsonl"
+    path.write_text("", encoding="utf-8")
+    code, output = run(path)
+    assert code == 1
+    assert "at least one debate" in output
