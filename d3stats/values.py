@@ -1,0 +1,230 @@
+"""One written form for every answer and every name, wherever data enter.
+
+A table may hold the same answer as ``6``, ``6.0``, ``" 6"`` or a float, and a missing one as an empty cell, NaN or
+the word "None". Comparisons of text would take these for different answers. Files, data frames, arrays, importers,
+items, runs, ratings and verdicts all pass their values through this module first.
+
+The rules, in this order:
+
+1. Text is put in Unicode's composed form (NFC), trimmed, and runs of white space become one space.
+2. None, NaN, NaT and the words of :data:`MISSING_WORDS` (in any case) are missing.
+3. An integer written as a float is that integer: ``6.0`` is ``6``. ``007`` stays text.
+4. Where all values of the columns that are compared are numbers, equal numbers get one form: ``2.50`` is ``2.5``.
+5. Where all of them are ``true``, ``false`` (in any case), 0 or 1 and a word is among them, they are ``True`` and
+   ``False``.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+__all__ = ["MISSING_WORDS", "Canonical", "canonical", "canonical_text", "is_missing_word", "shared_spelling"]
+
+MISSING_WORDS = frozenset({"", "nan", "none", "null", "n/a", "na", "nat", "<na>"})
+"""Texts that stand for a missing value, in lower case; ``missing_values=`` replaces all of them but the empty one."""
+
+_SPACES = re.compile(r"\s+")
+_WHOLE = re.compile(r"-?(?:0|[1-9][0-9]*)\.0*")
+_NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+_BOOLEAN = {"true": "True", "false": "False", "1": "True", "0": "False"}
+
+
+@dataclass(frozen=True)
+class Canonical:
+    """Columns in canonical form, and what was done to get there.
+
+    Attributes
+    ----------
+    columns : tuple of ndarray of object
+        One per column given, of the same length: text, or None where the value is missing.
+    missing : dict of str to int
+        Words that were taken as missing, as they were written, with how often each occurred; empty cells, None and
+        NaN are not listed.
+    merged : dict of str to tuple of str
+        Canonical form to the different ways in which it was written, where there were several.
+    """
+
+    columns: tuple[NDArray[np.object_], ...]
+    missing: dict[str, int] = field(default_factory=dict)
+    merged: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def notes(self, what: str) -> list[str]:
+        """Say in words what was taken as missing and what as one value; `what` names the values, in the plural."""
+        found = []
+        if self.missing:
+            words = ", ".join(f"{word!r} ({n:,})" for word, n in list(self.missing.items())[:4])
+            found.append(
+                f"{sum(self.missing.values()):,} {what} are taken as missing: {words}; "
+                "if such a word is a real answer, list the words that mean missing in missing_values"
+            )
+        if self.merged:
+            name, ways = next(iter(self.merged.items()))
+            more = f" and {len(self.merged) - 1} more" if len(self.merged) > 1 else ""
+            written = ", ".join(map(repr, ways[:3]))
+            found.append(f"{what} written in several ways are taken as one: {written} as {name!r}{more}")
+        return found
+
+
+def canonical(
+    *columns: Any,
+    missing_values: Iterable[str] | None = None,
+    keep: Collection[str] = (),
+    names: bool = False,
+) -> Canonical:
+    """Write the values of columns that are compared with each other in one form.
+
+    Parameters
+    ----------
+    *columns : Series, array or sequence
+        Votes and labels, say; any dtype: text, integers, floats, booleans, categories, objects.
+    missing_values : iterable of str, optional
+        The words that mean missing, in any case, in place of :data:`MISSING_WORDS`; empty text, None and NaN always
+        do. ``()`` keeps every word as an answer.
+    keep : collection of str
+        Words that are real answers although they look missing (a declared answer "NA").
+    names : bool
+        The values are names (of questions, clusters, agents): numbers among them are not put in one form, except
+        integers written as floats.
+
+    Raises
+    ------
+    TypeError
+        When `missing_values` is one text in place of a list of texts.
+
+    Examples
+    --------
+    >>> votes, labels = canonical([6.0, None, 7.0], ["6", "6", "n/a"]).columns
+    >>> votes.tolist(), labels.tolist()
+    (['6', None, '7'], ['6', '6', None])
+    >>> canonical([True, False], [1, 0]).columns[1].tolist()
+    ['True', 'False']
+    """
+    if isinstance(missing_values, str):
+        raise TypeError(f"missing_values must be a list of words; got the text {missing_values!r}")
+    words = (
+        MISSING_WORDS if missing_values is None else {_tidy(str(w)).casefold() for w in missing_values} | {""}
+    )
+    kept = {_tidy(word).casefold() for word in keep}
+    coded = [_factorized(column) for column in columns]
+    written = list(dict.fromkeys(text for _, texts in coded for text in texts))
+    forms: dict[str, str | None] = {}
+    for text in written:
+        tidy = _tidy(text)
+        forms[text] = None if tidy.casefold() in words and tidy.casefold() not in kept else _whole(tidy)
+    _agree(forms, names)
+
+    out, missing = [], Counter[str]()
+    for codes, texts in coded:
+        lookup = np.array([*(forms[text] for text in texts), None], dtype=object)
+        out.append(lookup[codes])
+        counts = np.bincount(codes[codes >= 0], minlength=len(texts))
+        for text, n in zip(texts, counts, strict=True):
+            if forms[text] is None and text.strip():
+                missing[text] += int(n)
+    ways: dict[str, list[str]] = {}
+    for text, form in forms.items():
+        if form is not None:
+            ways.setdefault(form, []).append(text)
+    merged = {form: tuple(each) for form, each in ways.items() if len(each) > 1}
+    return Canonical(tuple(out), dict(missing), merged)
+
+
+def canonical_text(value: Any) -> str | None:
+    """Write one value by itself in its canonical form; None where it is missing or a word for that.
+
+    For values that arrive one by one, such as a model's replies: a number gets the form that a column of numbers
+    would give it.
+
+    Examples
+    --------
+    >>> [canonical_text(x) for x in (6.0, "2.50", " N/A ", "007", "a  b")]
+    ['6', '2.5', None, '007', 'a b']
+    """
+    if value is None or value is pd.NA or value is pd.NaT or value != value:
+        return None
+    text = _whole(_tidy(str(value)))
+    if text.casefold() in MISSING_WORDS:
+        return None
+    return _number(text) if _NUMBER.fullmatch(text) else text
+
+
+def is_missing_word(text: str) -> bool:
+    """Say whether a text is empty or a word for a missing value."""
+    return _tidy(text).casefold() in MISSING_WORDS
+
+
+def shared_spelling(answers: Iterable[str]) -> dict[str, str]:
+    """Return the one spelling of each answer where answers in canonical form of several logs meet.
+
+    Each log was put in its form by itself: one may hold only 0 and 1 where another holds True and False.
+    """
+    forms: dict[str, str | None] = {answer: answer for answer in answers}
+    _agree(forms, names=False)
+    return {answer: form for answer, form in forms.items() if form is not None}
+
+
+def _agree(forms: dict[str, str | None], names: bool) -> None:
+    """Rewrite forms by the rules that look at all values together."""
+    present = {form for form in forms.values() if form is not None}
+    if names or not present:
+        return
+    if all(_NUMBER.fullmatch(form) for form in present):
+        change = {form: _number(form) for form in present}
+    elif all(form.casefold() in _BOOLEAN for form in present):
+        change = {form: _BOOLEAN[form.casefold()] for form in present}
+    else:
+        return
+    for text, form in forms.items():
+        forms[text] = None if form is None else change[form]
+
+
+def _factorized(column: Any) -> tuple[NDArray[np.int64], list[str]]:
+    """Return a code per value, -1 where it is missing, and the texts that the codes stand for."""
+    series = column if isinstance(column, pd.Series) else pd.Series(_list(column), dtype=_dtype(column))
+    absent = series.isna().to_numpy(dtype=np.bool_)
+    values = series.to_numpy(dtype=object)[~absent]
+    if pd.api.types.infer_dtype(values, skipna=False) != "string":
+        values = np.array([str(value) for value in values], dtype=object)  # True and 1 would be one key
+    found, texts = pd.factorize(values)
+    codes = np.full(len(series), -1, dtype=np.int64)
+    codes[~absent] = found
+    return codes, [str(text) for text in texts]
+
+
+def _list(column: Any) -> Any:
+    return (
+        column if isinstance(column, (np.ndarray, list, pd.api.extensions.ExtensionArray)) else list(column)
+    )
+
+
+def _dtype(column: Any) -> Any:
+    return None if hasattr(column, "dtype") else object
+
+
+def _tidy(text: str) -> str:
+    if text.isascii():
+        return _SPACES.sub(" ", text).strip() if not text.isalnum() else text
+    return _SPACES.sub(" ", unicodedata.normalize("NFC", text)).strip()
+
+
+def _whole(text: str) -> str:
+    if not _WHOLE.fullmatch(text):
+        return text
+    whole = text.split(".")[0]
+    return "0" if whole == "-0" else whole
+
+
+def _number(text: str) -> str:
+    plain = format(Decimal(text), "f")
+    plain = plain.rstrip("0").rstrip(".") if "." in plain else plain
+    return "0" if plain in ("-0", "") else plain
