@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from d3stats.cli import (
     agreement,
@@ -48,6 +49,21 @@ class _OneLineErrors(TyperGroup):
             raise typer.Exit(130) from None
 
 
+class _EachOptionOnce(TyperCommand):
+    """Refuse an option that takes one value and is given twice: the first value would be lost without a word."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _, _, given = self.make_parser(ctx).parse_args(list(args))
+        seen: set[str] = set()
+        for option in given:
+            if isinstance(option, TyperOption) and not option.multiple and not option.is_flag:
+                name = max(option.opts, key=len)
+                if name in seen:
+                    raise ValueError(f"{name} takes one value; got it twice: give it once")
+                seen.add(name)
+        return super().parse_args(ctx, args)
+
+
 app = typer.Typer(
     name="d3stats",
     cls=_OneLineErrors,
@@ -76,18 +92,22 @@ def _main(
     pass
 
 
-app.command("demo")(demo.demo)
-app.command("debate")(debate.debate)
-app.command("fit")(fit.fit)
-app.command("replay")(replay.replay)
-app.command("simulate")(simulate.simulate)
-app.command("plan")(plan.plan)
-app.command("power")(power.power)
-app.command("compare")(compare.compare)
-app.command("agreement")(agreement.agreement)
-app.command("bias")(bias.bias)
-app.command("audit-table")(audit_table.audit_table)
-app.command("theorems")(theorems.theorems)
-app.command("doctor")(doctor.doctor)
-app.command("show")(show.show)
-app.command("import")(import_.import_)
+_COMMANDS: dict[str, Callable[..., Any]] = {
+    "demo": demo.demo,
+    "debate": debate.debate,
+    "fit": fit.fit,
+    "replay": replay.replay,
+    "simulate": simulate.simulate,
+    "plan": plan.plan,
+    "power": power.power,
+    "compare": compare.compare,
+    "agreement": agreement.agreement,
+    "bias": bias.bias,
+    "audit-table": audit_table.audit_table,
+    "theorems": theorems.theorems,
+    "doctor": doctor.doctor,
+    "show": show.show,
+    "import": import_.import_,
+}
+for _name, _command in _COMMANDS.items():
+    app.command(_name, cls=_EachOptionOnce)(_command)
