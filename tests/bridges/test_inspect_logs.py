@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from d3stats.bridges.inspect import read_inspect_log, write_debate_log
-from d3stats.bridges.inspect.votes import vote_of
+from d3stats.bridges.inspect.votes import grade_of, vote_of
 from d3stats.log import examine
 from d3stats.log.importers.answers import canonical_number
 from d3stats.log.schema import Item, Turn, Verdict
@@ -195,6 +195,17 @@ def test_a_score_is_a_vote_or_a_reason_never_a_guess(
 ) -> None:
     scorer = pytest.importorskip("inspect_ai.scorer", reason="INSPECT BRIDGE NOT CHECKED: no inspect_ai")
     assert vote_of(scorer.Score(value=value, answer=answer), reading=reading, label="18") == vote
+
+
+@pytest.mark.parametrize("value", ["C", "I", "P", "N", 1, 0, 0.5, 0.999, True, False, "yes", ["C"], {"a": 1}])
+@pytest.mark.parametrize("answer", ["18", "17", " 18 "])
+def test_an_accepted_vote_equals_the_label_exactly_where_the_scorer_calls_it_correct(
+    value: Any, answer: str
+) -> None:
+    scorer = pytest.importorskip("inspect_ai.scorer", reason="INSPECT BRIDGE NOT CHECKED: no inspect_ai")
+    vote, error = vote_of(scorer.Score(value=value, answer=answer), label="18")
+    assert (vote == "18") == (grade_of(value) == "correct")
+    assert (vote is None) == (error is not None)
 
 
 def test_the_scorers_own_reason_is_kept() -> None:

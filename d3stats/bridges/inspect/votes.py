@@ -79,11 +79,11 @@ def vote_of(
     if reading == "accepted" and label is not None:
         if grade == "correct":
             return label, None
-        if grade == "incorrect" and answer == label:
-            # The text says right and the scorer says wrong: a guess either way.
-            return None, "contradiction"
         if _unscored(score):
             return None, _why(score, "no_grade")
+        if answer == label:
+            # The text says right and the scorer does not: a guess either way.
+            return None, "contradiction"
     if answers is not None and answer not in answers:
         return None, "not_a_choice"
     return answer, None
