@@ -49,16 +49,9 @@ def concatenated(parts: Sequence[Trajectories]) -> dict[str, Any]:
         "cluster_names": clusters,
         "scores": _scores(parts, sides, n_rounds),
         "sides": sides,
-        "tokens": None
-        if all(p.tokens is None for p in parts)
-        else np.concatenate(
-            [
-                _padded(
-                    np.full(p.votes.shape[:2], np.nan) if p.tokens is None else p.tokens, (n_rounds,), np.nan
-                )
-                for p in parts
-            ]
-        ),
+        "tokens": _tokens([p.tokens for p in parts], parts, n_rounds),
+        "tokens_in": _tokens([p.tokens_in for p in parts], parts, n_rounds),
+        "tokens_out": _tokens([p.tokens_out for p in parts], parts, n_rounds),
         "groups": tuple(g for p in parts for g in (p.groups or ("",) * len(p)))
         if any(p.groups for p in parts)
         else (),
@@ -81,6 +74,20 @@ def _padded(array: NDArray[Any], shape: tuple[int, ...], fill: float) -> NDArray
     wider = np.full((len(array), *shape), fill, dtype=array.dtype)
     wider[(slice(None), *[slice(size) for size in array.shape[1:]])] = array
     return wider
+
+
+def _tokens(
+    given: Sequence[NDArray[np.float64] | None], parts: Sequence[Trajectories], n_rounds: int
+) -> NDArray[np.float64] | None:
+    """Stack one kind of tokens; where a part has none they are unknown."""
+    if all(tokens is None for tokens in given):
+        return None
+    return np.concatenate(
+        [
+            _padded(np.full(p.votes.shape[:2], np.nan) if tokens is None else tokens, (n_rounds,), np.nan)
+            for tokens, p in zip(given, parts, strict=True)
+        ]
+    )
 
 
 def _scores(

@@ -76,7 +76,7 @@ def arrays_from_tables(
         "cluster_names": cluster_names,
         "scores": scores,
         "sides": sides,
-        "tokens": _tokens(turns, row, played, shape, depth),
+        **_tokens(turns, row, played, shape, depth),
         "groups": tuple(items["log"].fillna("").astype(str)) if "log" in items.columns else (),
         "coding": coding,
     }
@@ -170,21 +170,36 @@ def _tokens(
     played: NDArray[np.int64],
     shape: tuple[int, int, int],
     depth: NDArray[np.int64],
-) -> NDArray[np.float64] | None:
-    """Sum tokens over a round; a round with any unrecorded turn has an unrecorded total.
+) -> dict[str, NDArray[np.float64] | None]:
+    """Sum tokens over a round, all together and by kind; a round with any unrecorded turn has an unrecorded total.
 
     A round in which nobody who is counted spoke cost nothing.
     """
-    columns = [c for c in ("tokens", "tokens_in", "tokens_out") if c in turns.columns]
-    if not columns or turns[columns].isna().to_numpy().all():
-        return None
-    total = np.full(shape[:2], np.nan)
-    total[np.arange(shape[1]) < depth[:, None]] = 0.0
-    spent = np.sum(
-        [pd.to_numeric(turns[c]).to_numpy(dtype=np.float64, na_value=np.nan) for c in columns], axis=0
-    )
-    np.add.at(total, (row, played), spent)
-    return total
+    kinds = [
+        c
+        for c in ("tokens", "tokens_in", "tokens_out")
+        if c in turns.columns and turns[c].notna().to_numpy().any()
+    ]
+    if "tokens" in kinds and len(kinds) > 1:
+        raise ValueError(
+            "turns must have the column tokens or the columns tokens_in and tokens_out, so that no token is counted "
+            f"twice; got {', '.join(kinds)}: drop one of them"
+        )
+    found: dict[str, NDArray[np.float64] | None] = dict.fromkeys(("tokens", "tokens_in", "tokens_out"))
+    for kind in kinds:
+        total = np.full(shape[:2], np.nan)
+        total[np.arange(shape[1]) < depth[:, None]] = 0.0
+        np.add.at(
+            total, (row, played), pd.to_numeric(turns[kind]).to_numpy(dtype=np.float64, na_value=np.nan)
+        )
+        found[kind] = total
+    sent, written = found["tokens_in"], found["tokens_out"]
+    if sent is not None and written is not None:
+        found["tokens"] = sent + written
+    else:
+        # One kind alone is neither a total nor a split.
+        found["tokens_in"] = found["tokens_out"] = None
+    return found
 
 
 def _scores(

@@ -61,6 +61,8 @@ class Trajectories:
         Prompt plus completion tokens of a round, NaN where not recorded.
     groups : tuple of str
         The run or condition of each debate, "" when there is none.
+    tokens_in, tokens_out : ndarray of float or None, shape (debates, rounds)
+        Prompt and completion tokens of a round where they are recorded apart; their sum is ``tokens``.
     coding : {"answers", "correctness"}
         Whether votes are answers or only right/wrong. With "correctness" two wrong votes look equal, so
         unanimity among wrong votes is an assumption, not an observation.
@@ -88,6 +90,8 @@ class Trajectories:
     tokens: NDArray[np.float64] | None = None
     groups: tuple[str, ...] = ()
     coding: Literal["answers", "correctness"] = "answers"
+    tokens_in: NDArray[np.float64] | None = None
+    tokens_out: NDArray[np.float64] | None = None
     _cache: dict[str, Any] = field(default_factory=dict, init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -99,6 +103,8 @@ class Trajectories:
             ("cluster", self.cluster, (n,)),
             ("scores", self.scores, (n, rounds, len(self.sides))),
             ("tokens", self.tokens, (n, rounds)),
+            ("tokens_in", self.tokens_in, (n, rounds)),
+            ("tokens_out", self.tokens_out, (n, rounds)),
         ):
             if array is not None and array.shape != shape:
                 raise ValueError(f"{name} must have shape {shape}; got {array.shape}")
@@ -143,11 +149,35 @@ class Trajectories:
                 f"cluster must be codes from 0 to {len(self.cluster_names) - 1}; "
                 f"got codes from {self.cluster.min()} to {self.cluster.max()}"
             )
-        if self.tokens is not None and (self.tokens < 0).any():
-            raise ValueError(f"tokens must be >= 0; got {np.nanmin(self.tokens):g}")
-        for array in (self.votes, self.label, self.depth, self.panel, self.cluster, self.scores, self.tokens):
+        for name, tokens in (
+            ("tokens", self.tokens),
+            ("tokens_in", self.tokens_in),
+            ("tokens_out", self.tokens_out),
+        ):
+            if tokens is not None and (tokens < 0).any():
+                raise ValueError(f"{name} must be >= 0; got {np.nanmin(tokens):g}")
+        self._refuse_tokens_that_do_not_add_up()
+        for array in (
+            *(self.votes, self.label, self.depth, self.panel, self.cluster),
+            *(self.scores, self.tokens, self.tokens_in, self.tokens_out),
+        ):
             if array is not None:
                 array.setflags(write=False)
+
+    def _refuse_tokens_that_do_not_add_up(self) -> None:
+        if self.tokens_in is None and self.tokens_out is None:
+            return
+        if self.tokens_in is None or self.tokens_out is None or self.tokens is None:
+            absent = next(n for n in ("tokens_in", "tokens_out", "tokens") if getattr(self, n) is None)
+            raise ValueError(f"tokens, tokens_in and tokens_out must be given together; got no {absent}")
+        both = self.tokens_in + self.tokens_out
+        off = np.abs(both - self.tokens) > 1e-6 + 1e-9 * both
+        if off.any():
+            debate, played = np.argwhere(off)[0]
+            raise ValueError(
+                f"tokens must be the sum of tokens_in and tokens_out; got {self.tokens[debate, played]:g} and "
+                f"{both[debate, played]:g} in debate {self.debates[debate]!r}, round {played + 1}"
+            )
 
     def __repr__(self) -> str:
         return (
@@ -171,6 +201,8 @@ class Trajectories:
         scores: ArrayLike | None = None,
         sides: Sequence[str] = (),
         tokens: ArrayLike | None = None,
+        tokens_in: ArrayLike | None = None,
+        tokens_out: ArrayLike | None = None,
         debates: Sequence[str] | None = None,
         seats: Sequence[str] | None = None,
         groups: Sequence[str] = (),
@@ -188,6 +220,10 @@ class Trajectories:
             The right answers, in the same form as `votes`.
         cluster : sequence, optional
             What each debate is resampled with; missing, or not given, a debate is its own cluster.
+        tokens : array, shape (debates, rounds), optional
+            Prompt and completion tokens together; by default the sum of `tokens_in` and `tokens_out`.
+        tokens_in, tokens_out : array, shape (debates, rounds), optional
+            Prompt and completion tokens, which have different prices; both or none.
         depth, panel : array, shape (debates,), optional
             Rounds played and seats taken; by default all of them.
 
@@ -216,6 +252,11 @@ class Trajectories:
         if len(clusters) != n:
             raise ValueError(f"cluster must have one value per debate ({n}); got {len(clusters)}")
         # A debate whose cluster is unknown is alone in its own.
+        sent, written = (
+            None if x is None else np.array(x, dtype=np.float64) for x in (tokens_in, tokens_out)
+        )
+        if tokens is None and sent is not None and written is not None and sent.shape == written.shape:
+            tokens = sent + written
         cluster_codes, cluster_names = pd.factorize(
             np.array(
                 [
@@ -238,6 +279,8 @@ class Trajectories:
             scores=None if scores is None else np.array(scores, dtype=np.float64),
             sides=tuple(sides),
             tokens=None if tokens is None else np.array(tokens, dtype=np.float64),
+            tokens_in=sent,
+            tokens_out=written,
             groups=tuple(groups),
             coding=coding,
         )
@@ -338,6 +381,8 @@ class Trajectories:
             cluster_names=tuple(self.cluster_names[i] for i in used),
             scores=None if self.scores is None else self.scores[at],
             tokens=None if self.tokens is None else self.tokens[at],
+            tokens_in=None if self.tokens_in is None else self.tokens_in[at],
+            tokens_out=None if self.tokens_out is None else self.tokens_out[at],
             groups=tuple(np.asarray(self.groups, dtype=object)[at]) if self.groups else (),
         )
 

@@ -69,8 +69,8 @@ def sample_courtroom(world: Courtroom, n_debates: int, n_rounds: int, rng: np.ra
     if world.panel % 2 == 0:
         votes = np.concatenate([votes, _tie_break(votes, scores)[:, :, None]], axis=2)
         seats = (*seats, "tie-break")
-    tokens = np.add(*court_tokens(world, n_rounds, items.log_length_ratio, writing))
-    return Drawn(votes, items.label, ("A", "B"), tokens, scores, ("A", "B"), seats)
+    sent, written = court_tokens(world, n_rounds, items.log_length_ratio, writing)
+    return Drawn(votes, items.label, ("A", "B"), sent + written, scores, ("A", "B"), seats, sent, written)
 
 
 def courtroom_items(world: Courtroom, n_debates: int, rng: RngLike = None, *, first: int = 0) -> pd.DataFrame:

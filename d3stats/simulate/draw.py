@@ -52,6 +52,8 @@ class Drawn(NamedTuple):
     sides : tuple of str
     seats : tuple of str, optional
         Names of the seats; numbers by default.
+    tokens_in, tokens_out : ndarray of float, shape (debates, rounds)
+        Prompt and completion tokens; given wherever `tokens` is.
     """
 
     votes: NDArray[Any]
@@ -61,6 +63,8 @@ class Drawn(NamedTuple):
     scores: NDArray[np.float64] | None = None
     sides: tuple[str, ...] = ()
     seats: tuple[str, ...] = ()
+    tokens_in: NDArray[np.float64] | None = None
+    tokens_out: NDArray[np.float64] | None = None
 
 
 @singledispatch
@@ -126,9 +130,9 @@ def simulate(
     integer("first", first, minimum=0)
     seed = seed_of(rng)
     drawn = sample_range(world, n_debates, n_rounds, seed, first)
-    tokens = drawn.tokens
-    if tokens is None and isinstance(world, PanelWorld) and world.lengths is not None:
-        tokens = tokens_of_range(world.lengths, world.panel, n_debates, n_rounds, seed, first)
+    if drawn.tokens is None and isinstance(world, PanelWorld) and world.lengths is not None:
+        sent, written = tokens_of_range(world.lengths, world.panel, n_debates, n_rounds, seed, first)
+        drawn = drawn._replace(tokens=sent + written, tokens_in=sent, tokens_out=written)
     seats = drawn.votes.shape[2]
     names = tuple(map(str, range(first + 1, first + n_debates + 1)))
     return Trajectories(
@@ -143,7 +147,9 @@ def simulate(
         cluster_names=names,
         scores=drawn.scores,
         sides=drawn.sides,
-        tokens=tokens,
+        tokens=drawn.tokens,
+        tokens_in=drawn.tokens_in,
+        tokens_out=drawn.tokens_out,
     )
 
 
@@ -171,16 +177,18 @@ def sample_range(world: World, n_debates: int, n_rounds: int, seed: int, first: 
 
 def tokens_of_range(
     lengths: Lengths, panel: int, n_debates: int, n_rounds: int, seed: int, first: int
-) -> NDArray[np.float64]:
-    """Return the tokens of each round of a range of debates, prompts and messages together."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the prompt and the completion tokens of each round of a range of debates."""
     if lengths.spread == 0:
-        both = np.add(*round_tokens(lengths, panel, n_rounds))
-        return np.broadcast_to(both, (n_debates, n_rounds))
+        sent, written = round_tokens(lengths, panel, n_rounds)
+        shape = (n_debates, n_rounds)
+        return np.broadcast_to(sent, shape), np.broadcast_to(written, shape)
     parts = []
     for block, cut in blocks_of(first, n_debates):
         stream = np.random.default_rng(block_seed(seed, block, "tokens"))
-        parts.append(np.add(*sample_tokens(lengths, panel, BLOCK, n_rounds, stream))[cut])
-    return np.concatenate(parts)
+        parts.append(np.stack(sample_tokens(lengths, panel, BLOCK, n_rounds, stream))[:, cut])
+    sent, written = np.concatenate(parts, axis=1)
+    return sent, written
 
 
 def blocks_of(first: int, n_debates: int) -> Iterator[tuple[int, slice]]:

@@ -49,8 +49,9 @@ def sample_referees(world: Referees, n_debates: int, n_rounds: int, rng: np.rand
     difference = given[..., 0] - given[..., 1]
     votes = np.where(difference > 0, A, np.where(difference < 0, B, TIE)).astype(np.int32)
     seats = tuple(f"referee {j + 1}" for j in range(world.panel))
-    tokens = _tokens(world, n_debates, n_rounds, writing)
-    return Drawn(votes, label, ("A", "B", "tie"), tokens, given.mean(axis=2), ("A", "B"), seats)
+    tokens, written = _tokens(world, n_debates, n_rounds, writing)
+    sides, points = ("A", "B"), given.mean(axis=2)
+    return Drawn(votes, label, ("A", "B", "tie"), tokens, points, sides, seats, tokens - written, written)
 
 
 def draw_pairs(world: Referees, n: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.int32]]:
@@ -119,8 +120,8 @@ def case_words(world: Referees) -> float:
     return world.instruction_words + world.question_words + 2 * world.answer_words
 
 
-def _tokens(world: Referees, n: int, n_rounds: int, rng: np.random.Generator) -> Floats:
-    """Return the tokens of every call of a turn, prompt and message, shape (debates, turns)."""
+def _tokens(world: Referees, n: int, n_rounds: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return the tokens of a turn's calls, prompts and messages together and messages alone; (debates, turns)."""
     m = world.panel
 
     def written(longest: float, *shape: int) -> Floats:
@@ -139,5 +140,5 @@ def _tokens(world: Referees, n: int, n_rounds: int, rng: np.random.Generator) ->
         summaries = np.cumsum(summary, axis=1) - summary
         summarizing = world.instruction_words + before + turn + summary
         words = m * (case + summaries) + turn + summarizing
-    tokens: Floats = TOKENS_PER_WORD * words
-    return tokens
+    said = turn + summary if world.communication == "simultaneous_with_summarizer" else turn
+    return TOKENS_PER_WORD * words, TOKENS_PER_WORD * said

@@ -232,7 +232,14 @@ def test_checks_find_nothing_in_the_chains_own_world_and_much_in_a_foreign_one()
         (lambda t: t.select([0]), r"pilot must hold at least 2 debates; got 1"),
         (lambda t: t.select([0, 1]), None),
         (
-            lambda t: replace(t, votes=t.votes[:, :1], depth=np.ones(50, int), tokens=t.tokens[:, :1]),
+            lambda t: replace(
+                t,
+                votes=t.votes[:, :1],
+                depth=np.ones(50, int),
+                tokens=t.tokens[:, :1],
+                tokens_in=t.tokens_in[:, :1],
+                tokens_out=t.tokens_out[:, :1],
+            ),
             r"pilot must be played for at least 2 rounds, or there is nothing to stop; got 1",
         ),
         (

@@ -80,7 +80,13 @@ def test_any_number_of_rounds_fits(n_rounds: int) -> None:
 
 
 def test_unlabelled_debates_are_scanned_for_agreement_alone() -> None:
-    t = replace(simulate(Voter(), 50, 5, 1), tokens=None, label=np.full(50, -1, np.int32))
+    t = replace(
+        simulate(Voter(), 50, 5, 1),
+        tokens=None,
+        tokens_in=None,
+        tokens_out=None,
+        label=np.full(50, -1, np.int32),
+    )
     table = scan(t, FAMILY)
     assert not {"accuracy", "gained", "lost", "tokens"} & set(table.columns)
     compared(table, replay(t, FAMILY, n_boot=2, rng=1).to_frame())
@@ -168,7 +174,14 @@ def test_errors_are_those_of_a_plain_linearised_ratio_over_questions() -> None:
     t = simulate(Voter(), 400, 5, 4)
     tokens = rng.integers(10, 99, size=(400, 5)) * 1.0
     tokens[rng.random(400) < 0.1, 2] = np.nan
-    t = replace(t, tokens=tokens, cluster=rng.integers(0, 40, 400), cluster_names=tuple(map(str, range(40))))
+    t = replace(
+        t,
+        tokens=tokens,
+        tokens_in=None,
+        tokens_out=None,
+        cluster=rng.integers(0, 40, 400),
+        cluster_names=tuple(map(str, range(40))),
+    )
     frame = replay(t, "fixed:2", n_boot=2, rng=1)
     each = frame.per_debate()
     base = each[each["rule"] == "unanimity"].reset_index(drop=True)
