@@ -207,4 +207,8 @@ class Calls:
 
 def _reached_nobody(reply: Reply) -> bool:
     """Whether a call got no connection at all, so that nothing was asked and nothing spent."""
-    return reply.error == "connection" and not reply.tokens_in and not reply.tokens_out
+    return (
+        reply.error in ("connection", "unreachable", "loading")
+        and not reply.tokens_in
+        and not reply.tokens_out
+    )

@@ -36,8 +36,32 @@ SAID = {
     "bad_gateway": (502, {"error": {"message": "bad gateway"}}),
     "unavailable": (503, {"error": {"message": "unavailable"}}),
     "gateway_timeout": (504, {"error": {"message": "upstream timed out"}}),
+    "made_500": (
+        500,
+        {
+            "error": {
+                "message": "The model produced output that does not match the expected peg-native format"
+            }
+        },
+    ),
 }
-"""Faults that are a status and a body; of those with 502 and 504 a reply was made and is charged."""
+"""Faults that are a status and a body; of those in `MADE` a reply was made and is charged."""
+
+MADE = ("bad_gateway", "gateway_timeout", "made_500")
+
+LOADING = {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}
+"""What llama.cpp says until its model is loaded."""
+
+WINDOW_FULL = (
+    "the request exceeds the available context size. try increasing the context size or enable context shift"
+)
+"""What llama.cpp says of a prompt that does not fit, with 400."""
+
+OBJECT_ONLY = (
+    "[{'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), "
+    "'msg': \"Input should be 'text' or 'json_object'\", 'input': 'json_schema'}]"
+)
+"""What llama-cpp-python says of a JSON schema, with 500."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +136,7 @@ class Asked:
         """Of the slot: from the response format, or from the prompt in text mode."""
         given = self.body.get("response_format")
         if given is not None:
-            return given["json_schema"]["schema"]
+            return given["schema"] if given["type"] == "json_object" else given["json_schema"]["schema"]
         found = re.search(r"^JSON schema: (\{.*\})$", self.system, re.M)
         return json.loads(found[1]) if found else None
 

@@ -15,7 +15,7 @@ In a test::
 As a process of its own (kill tests)::
 
     python tests/live/server.py --port-file F [--latency 0.02] [--fault-share 0.2] [--fault-seed 1] [--slow-s 5]
-        [--no-json-schema] [--key KEY] [--models a,b] [--bodies]
+        [--no-json-schema] [--key KEY] [--models a,b] [--bodies] [--loading N] [--window N] [--port N]
 
 It writes ``PORT\\n`` to F when it listens and runs until it is terminated. ``GET /_count`` gives `count()` as JSON,
 ``GET /_calls`` the list of calls (without bodies unless ``--bodies``), ``POST /_reset`` forgets them.
@@ -54,7 +54,11 @@ from typing import Any
 
 from scripted import (
     KINDS,
+    LOADING,
+    MADE,
+    OBJECT_ONLY,
     SAID,
+    WINDOW_FULL,
     Asked,
     Fault,
     Faults,
@@ -118,8 +122,18 @@ class Server:
         Whether structured output is supported; if not, a request for it gets a 400 that says so.
     ignores_schema : bool
         Take a request for structured output and answer in prose all the same.
+    object_only : bool
+        Refuse a JSON schema with 500, as llama-cpp-python does, and take the type ``json_object`` with a schema.
+    ignores_object : bool
+        Take the type ``json_object`` and answer with an object of another shape.
     lacks : tuple of str
         Fields of the body that the server answers with a 400.
+    loading : int
+        So many requests, of any kind, are answered with 503 "Loading model" first.
+    window : int or None
+        Tokens of prompt and reply that fit: a longer prompt is a 400 in llama.cpp's words, a longer reply is cut off.
+    tells_window : bool
+        Whether ``GET /models`` tells it, as llama.cpp does.
     key : str or None
         The key that it wants; None takes all and none.
     models : tuple of str
@@ -134,7 +148,12 @@ class Server:
     latency_s: float = 0.0
     json_schema: bool = True
     ignores_schema: bool = False
+    object_only: bool = False
+    ignores_object: bool = False
     lacks: tuple[str, ...] = ()
+    loading: int = 0
+    window: int | None = None
+    tells_window: bool = True
     key: str | None = None
     models: tuple[str, ...] = field(default=("scripted",), repr=False)
     listing: Any = None
@@ -173,7 +192,9 @@ class Server:
 
     async def _main(self, ready: Callable[[], None]) -> None:
         self._loop, self._stopped, self._open = asyncio.get_running_loop(), asyncio.Event(), set()
-        listener = await self._loop.create_server(lambda: _Connection(self), "127.0.0.1", 0, backlog=1024)
+        listener = await self._loop.create_server(
+            lambda: _Connection(self), "127.0.0.1", self.port, backlog=1024
+        )
         self.port = listener.sockets[0].getsockname()[1]
         ready()
         await self._stopped.wait()
@@ -276,6 +297,9 @@ class _Connection(asyncio.Protocol):
             return self._fail(
                 401, f"Incorrect API key provided: {given.removeprefix('Bearer ')}.", "invalid_api_key"
             )
+        if server.loading > 0:
+            server.loading -= 1
+            return self._send(503, LOADING)
         if path == "/v1/models":
             server.listings += 1
             if server.listing is not None:
@@ -283,6 +307,10 @@ class _Connection(asyncio.Protocol):
             listed = [
                 {"id": name, "object": "model", "created": 0, "owned_by": "t"} for name in server.models
             ]
+            if server.window is not None and server.tells_window:
+                listed = [
+                    entry | {"meta": {"n_ctx": server.window, "n_ctx_train": 131072}} for entry in listed
+                ]
             return self._send(200, {"object": "list", "data": listed})
         if method == "POST" and path == "/v1/chat/completions":
             return self._chat(Asked(json.loads(body), headers, len(server.calls) + 1))
@@ -307,6 +335,8 @@ class _Connection(asyncio.Protocol):
         if "response_format" in asked.body and not server.json_schema:
             text = "response_format: type json_schema is not supported"
             return self._fail(400, text, None, call, "response_format")
+        if server.object_only and asked.body.get("response_format", {}).get("type") == "json_schema":
+            return self._fail(500, OBJECT_ONLY, None, call)
         fault = server.faults(asked) if server.faults is not None else None
         kind = None if fault is None else fault.kind
         call.fault = kind
@@ -317,10 +347,14 @@ class _Connection(asyncio.Protocol):
             return self._later(
                 wait, call, lambda: self._fail(status, f"scripted {kind}", kind, call, None, extra)
             )
+        if server.window is not None and prompt_tokens(asked) >= server.window:
+            return self._later(
+                wait, call, lambda: self._fail(400, WINDOW_FULL, "exceed_context_size_error", call)
+            )
         reply = self._reply(asked, call, kind)
         if kind in SAID:
             status, value = SAID[kind]
-            call.charged, call.told = status in (502, 504), False
+            call.charged, call.told = kind in MADE, False
             return self._later(wait, call, lambda: self._send(status, value, call))
         return self._later(wait, call, lambda: self._finish(reply, call, kind))
 
@@ -340,7 +374,13 @@ class _Connection(asyncio.Protocol):
             content, refusal = None, "I cannot help with that."
         elif kind == "length":
             content, finish = (content or "")[: len(content or "") // 2], "length"
-        call.tokens_in = sum(3 + tokens(text_of(message)) for message in asked.body["messages"])
+        if self.server.ignores_object and asked.body.get("response_format", {}).get("type") == "json_object":
+            content = '{"answer": "the first one"}'
+        call.tokens_in = prompt_tokens(asked)
+        if self.server.window is not None:
+            room = self.server.window - call.tokens_in
+            if tokens(content or "") > room:
+                content, finish = (content or "")[: 4 * room], "length"
         call.tokens_out = tokens(content or refusal or "")
         call.charged = True
         message = {"role": "assistant", "content": content, "refusal": refusal}
@@ -419,6 +459,10 @@ class _Connection(asyncio.Protocol):
             self.server.at_once -= 1
 
 
+def prompt_tokens(asked: Asked) -> int:
+    return sum(3 + tokens(text_of(message)) for message in asked.body["messages"])
+
+
 def main() -> None:
     """Run as a process of its own."""
     parser = argparse.ArgumentParser(description="A scripted server that speaks the OpenAI chat protocol.")
@@ -433,6 +477,9 @@ def main() -> None:
     parser.add_argument("--key")
     parser.add_argument("--models", default="scripted")
     parser.add_argument("--bodies", action="store_true")
+    parser.add_argument("--loading", type=int, default=0)
+    parser.add_argument("--window", type=int)
+    parser.add_argument("--port", type=int, default=0)
     given = parser.parse_args()
     server = Server(
         latency_s=given.latency,
@@ -440,6 +487,9 @@ def main() -> None:
         key=given.key,
         models=tuple(given.models.split(",")),
         keep_bodies=given.bodies,
+        loading=given.loading,
+        window=given.window,
+        port=given.port,
     )
     if given.fault_share > 0:
         kinds = given.fault_kinds.split(",")

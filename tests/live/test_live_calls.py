@@ -36,10 +36,24 @@ def test_each_call_has_its_own_seed_and_the_same_in_every_run(server: Server) ->
 
 
 def test_a_repeat_has_the_seed_of_the_first_attempt(server: Server) -> None:
-    server.faults = lambda asked: Fault("server_error") if asked.attempt == 1 else None
+    server.faults = lambda asked: Fault("rate_limited") if asked.attempt == 1 else None
     asked(server, VOTE)
     first, second = (call.body for call in server.calls)
     assert first == second
+
+
+@pytest.mark.parametrize("kind", ["server_error", "made_500", "empty_content", "empty_choices"])
+def test_a_repeat_after_a_useless_reply_has_another_seed_and_nothing_else_changes(
+    server: Server, kind: str
+) -> None:
+    server.faults = lambda asked: Fault(kind) if asked.attempt <= 3 else None
+    asked(server, VOTE)
+    seeds = [call.body.pop("seed") for call in server.calls]
+    assert len(set(seeds)) == len(seeds) == 4
+    assert all(call.body == server.calls[0].body for call in server.calls)
+    server.reset()
+    asked(server, VOTE)
+    assert [call.body["seed"] for call in server.calls] == seeds, "the same run asks with the same seeds"
 
 
 def test_the_temperature_is_sent_as_given_or_not_at_all(server: Server) -> None:

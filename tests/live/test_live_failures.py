@@ -119,7 +119,10 @@ def test_a_time_out_is_over_the_whole_attempt_and_charged_at_its_most(server: Se
     )
 
 
-@pytest.mark.parametrize("kind", ["reset", "half_body", "bad_json", "bad_gateway", "gateway_timeout"])
+@pytest.mark.parametrize(
+    "kind",
+    ["reset", "half_body", "bad_json", "bad_gateway", "gateway_timeout", "server_error", "made_500"],
+)
 def test_a_reply_that_was_lost_is_charged_at_its_most(server: Server, kind: str) -> None:
     server.faults = first_fails(kind)
     (reply,) = asked(server, VOTE)
@@ -131,7 +134,7 @@ def test_a_reply_that_was_lost_is_charged_at_its_most(server: Server, kind: str)
     )
 
 
-@pytest.mark.parametrize("kind", ["rate_limited", "server_error", "unavailable", "error_body", "list_body"])
+@pytest.mark.parametrize("kind", ["rate_limited", "unavailable", "error_body", "list_body"])
 def test_a_call_that_was_turned_away_costs_nothing(server: Server, kind: str) -> None:
     server.faults = first_fails(kind)
     (reply,) = asked(server, VOTE)
@@ -199,7 +202,7 @@ def test_each_further_attempt_has_to_be_allowed(server: Server) -> None:
         wanted.append((bound, spent))
         return len(wanted) < 2
 
-    server.faults = lambda asked: Fault("server_error")
+    server.faults = lambda asked: Fault("unavailable")
     (reply,) = asked(server, VOTE, more=more)
     assert (reply.error, reply.attempts, len(server.calls)) == ("budget", 2, 2)
     assert wanted == [(sum(most(VOTE)), 0)] * 2
@@ -212,7 +215,7 @@ def test_what_the_attempts_so_far_cost_is_told_before_a_further_one(server: Serv
         told.append(spent)
         return True
 
-    plan = {1: "server_error", 2: "bad_json", 3: "not_json"}
+    plan = {1: "unavailable", 2: "bad_json", 3: "not_json"}
     server.faults = lambda asked: Fault(plan[asked.attempt]) if asked.attempt in plan else None
     (reply,) = asked(server, VOTE, more=more)
     assert (reply.error, reply.attempts) == (None, 4)
@@ -345,3 +348,155 @@ def test_under_many_faults_every_request_gets_a_vote_or_a_reason_and_pays_what_i
     told = [call for call in server.calls if call.charged and call.key in keys]
     assert sum(reply.tokens_in or 0 for reply in exact) == sum(call.tokens_in for call in told)
     assert len(exact) > 60
+
+
+def test_a_server_that_names_json_object_in_a_500_gets_the_schema_beside_that_type(server: Server) -> None:
+    server.object_only = True
+    replies = asked(server, VOTE, BOTH, OPEN, EXPERTS)
+    assert [reply.error for reply in replies] == [None] * 4
+    assert [reply.attempts for reply in replies] == [2, 1, 1, 1]
+    forms = [call.body["response_format"]["type"] for call in server.calls]
+    assert forms == ["json_schema", *["json_object"] * 4]
+    assert [reply.estimated for reply in replies] == [False] * 4, "a refused parameter costs nothing"
+
+
+def test_a_server_that_takes_the_type_and_ignores_the_schema_is_asked_in_text_after_three_replies(
+    server: Server,
+) -> None:
+    server.object_only = server.ignores_object = True
+    replies = asked(server, VOTE, VOTE, VOTE)
+    assert [reply.error for reply in replies] == ["unreadable", None, None]
+    assert "response_format" not in server.calls[-1].body
+
+
+@pytest.mark.parametrize("structured", ["schema", "text"])
+def test_only_auto_falls_back_to_json_object(server: Server, structured: str) -> None:
+    server.object_only = True
+    (reply,) = asked(server, VOTE, structured=structured, retries=1)
+    assert (reply.error, reply.attempts) == (("server_error", 2) if structured == "schema" else (None, 1))
+
+
+@pytest.mark.parametrize("lacks", [("seed",), ("max_tokens",), ("seed", "max_tokens"), ()])
+@pytest.mark.parametrize("form", ["json_schema", "json_object", "none"])
+def test_what_a_server_does_not_take_is_found_out_once_however_many_calls_begin_together(
+    server: Server, lacks: tuple[str, ...], form: str
+) -> None:
+    from dataclasses import replace
+
+    server.lacks, server.latency_s = lacks, 0.02
+    server.json_schema, server.object_only = form != "none", form == "json_object"
+    requests = [replace(VOTE, agent=f"juror {i}") for i in range(16)]
+    replies = at_once(server, requests, concurrency=16)
+    assert [reply.error for reply in replies] == [None] * 16
+    assert len(server.calls) == 16 + len(lacks) + (form != "json_schema")
+
+
+def noted(
+    server: Server, *requests: Request, **given: object
+) -> tuple[list[str | None], dict[str, str], list[int]]:
+    """Return errors, notes and attempts of one agent, after it has looked at the list of models."""
+
+    async def run() -> tuple[list[str | None], dict[str, str], list[int]]:
+        async with LiveAgent("scripted", server.url, **(QUICK | given)) as agent:  # type: ignore[arg-type]
+            await agent.check()
+            replies = [await agent.act(request) for request in requests]
+            return [reply.error for reply in replies], agent.notes, [reply.attempts for reply in replies]
+
+    return asyncio.run(run())
+
+
+def test_a_prompt_that_does_not_fit_the_window_says_so_in_the_servers_words(server: Server) -> None:
+    server.window = 50
+    errors, notes, attempts = noted(server, VOTE)
+    assert (errors, attempts) == (["context_full"], [1])
+    assert notes["context_full"].startswith("the request exceeds the available context size")
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_reply_that_is_cut_off_by_the_window_is_told_from_one_that_is_cut_off_by_its_limit(
+    server: Server, told: bool
+) -> None:
+    asked(server, VOTE)
+    used = server.calls[-1].tokens_in
+    server.reset()
+    server.window, server.tells_window = used + 5, told
+    errors, notes, attempts = noted(server, VOTE)
+    assert errors == ["context_full"]
+    # Where the window is not known the repair finds out that a longer prompt does not fit.
+    assert attempts[0] == (1 if told else 2)
+    error = "context_full" if told else "length"
+    assert notes[error].startswith("cut off after 5 tokens of the")
+    assert "window" in notes[error]
+
+
+def test_a_reply_as_long_as_its_limit_was_cut_off_by_it(server: Server) -> None:
+    server.window = 100_000
+    server.script = lambda asked: Say("x" * 4 * asked.body["max_tokens"], finish_reason="length")
+    errors, notes, _ = noted(server, VOTE)
+    assert errors == ["length"]
+    assert notes["length"] == f"cut off at the {most(VOTE)[1]} that were allowed"
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (
+            400,
+            {
+                "error": {
+                    "code": 400,
+                    "message": "the request exceeds the available context size (1055 > 1024)",
+                }
+            },
+        ),
+        (400, {"error": {"message": "request too large", "code": "context_length_exceeded"}}),
+        (400, {"error": {"message": "request too large", "type": "exceed_context_size_error"}}),
+        (
+            400,
+            {
+                "object": "error",
+                "message": "This model's maximum context length is 4096 tokens. However, ...",
+            },
+        ),
+        (500, {"error": {"message": "Requested tokens (5000) exceed context window of 2048"}}),
+        (400, {"error": {"message": "litellm.ContextWindowExceededError: OpenAIException", "code": "400"}}),
+    ],
+)
+def test_every_servers_words_for_a_full_window_are_one_error(
+    server: Server, status: int, body: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SAID, "full", (status, body))
+    server.faults = lambda asked: Fault("full")
+    (reply,) = asked(server, VOTE)
+    assert (reply.error, reply.attempts, reply.tokens_in) == ("context_full", 1, 0)
+
+
+def test_the_check_waits_for_a_server_that_loads_and_says_so(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("d3stats.agents.live.client.LOADING", 0.01)
+    said: list[str] = []
+
+    async def check(wait: float) -> None:
+        async with LiveAgent("scripted", server.url, **QUICK) as agent:
+            await agent.check(wait, said.append)
+
+    server.loading = 8
+    asyncio.run(check(20.0))
+    assert len(said) == 8
+    assert said[0] == f"waiting for {server.url}: Loading model (0 of 20 s)"
+    server.loading = 100
+    with pytest.raises(Refused, match=r"got Loading model from"):
+        asyncio.run(check(0.05))
+
+
+def test_a_server_that_still_loads_was_not_asked(server: Server) -> None:
+    server.loading = 3
+    (reply,) = asked(server, VOTE)
+    assert (reply.error, reply.estimated, reply.attempts) == (None, False, 4)
+    server.loading = 100
+    (reply,) = asked(server, VOTE, retries=2)
+    assert (reply.error, reply.tokens_in, reply.tokens_out) == ("loading", 0, 0)
+    server.stop()
+    (reply,) = asked(server, VOTE, retries=2)
+    assert (reply.error, reply.tokens_in, reply.tokens_out) == ("unreachable", 0, 0)

@@ -77,7 +77,7 @@ def test_the_system_message_holds_the_instruction_the_round_the_form_and_nothing
     prompt = render(JUDGE)
     assert prompt.system.startswith(JUDGE.instruction)
     assert "This is round 2 of at most 3." in prompt.system
-    assert "a number from 1 to 20" in prompt.system
+    assert "a whole number from 1 to 20" in prompt.system
     assert "at most 150 words" in prompt.system
     for text in (CASE.text, *CASE.candidates, JUDGE.seen[0].text):
         assert text in prompt.user

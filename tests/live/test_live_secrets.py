@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from asking import BOTH, OPEN, QUICK, VOTE
+from scripted import SAID
 from server import Asked, Fault, Say, Server, wrap
 
 from d3stats.agents import Refused, Reply, Request
@@ -254,3 +255,51 @@ def test_a_refusal_carries_no_other_error_along(server: Server, monkeypatch: pyt
         asyncio.run(run())
     assert caught.value.__context__ is None
     assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("now", [None, "", "sk-another-key", "bad key\n with blanks"])
+def test_the_key_that_was_sent_stays_hidden_whatever_the_environment_holds_later(
+    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, now: str | None
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    server.script = lambda asked: Say(wrap(asked, {"text": f"I know {KEY}.", "vote": KEY}), model=KEY)
+
+    def faults(asked: Asked) -> Fault | None:
+        if now is None:
+            monkeypatch.delenv("MY_KEY", raising=False)
+        else:
+            monkeypatch.setenv("MY_KEY", now)
+        return Fault("echo") if asked.attempt <= 2 else None
+
+    monkeypatch.setitem(SAID, "echo", (500, {"error": {"message": f"Your key is {KEY}"}}))
+    server.faults = faults
+    said: list[object] = []
+
+    async def run() -> None:
+        async with LiveAgent("scripted", server.url, key_env="MY_KEY", **QUICK) as agent:
+            log = tmp_path / "log.jsonl"
+            report = await run_debates(
+                protocol_from_text("majority"), [DebateItem("q1", "Which word?")], agent, log
+            )
+            said.extend([agent.notes, report, report.to_dict()])
+            server.key = "sk-only-this"
+            with pytest.raises(Refused) as caught:
+                await agent.act(OPEN)
+            said.append(str(caught.value))
+
+    asyncio.run(run())
+    assert KEY not in repr(said)
+    assert "Your key is [not shown]" in repr(said)
+    for path in tmp_path.iterdir():
+        assert KEY not in path.read_text()
+    assert "[not shown]" in (tmp_path / "log.jsonl").read_text()
+
+
+def test_a_key_at_the_place_where_long_words_are_cut_is_hidden_whole(
+    server: Server, everything: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for blanks in range(1000 - len(KEY), 1001, 4):
+        monkeypatch.setitem(SAID, "long", (400, f"{' ' * blanks}{KEY} is no key".encode()))
+        server.faults = lambda asked: Fault("long")
+        said = everything(VOTE)
+        assert KEY[:8] not in said

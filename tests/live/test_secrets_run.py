@@ -25,8 +25,9 @@ def items_file(folder: Path, rows: list[dict[str, str]] | None = None) -> Path:
 
 
 def words(folder: Path, url: str, *more: str) -> list[str]:
-    given = ["debate", str(folder / "items.jsonl"), "--protocol", "samre:jurors=2,max_rounds=2"]
-    return [*given, "--model", "scripted", "--base-url", url, "-o", str(folder / "log.jsonl"), *more]
+    usual = {"--protocol": "samre:jurors=2,max_rounds=2", "--model": "scripted", "--base-url": url}
+    given = [word for name, value in usual.items() if name not in more for word in (name, value)]
+    return ["debate", str(folder / "items.jsonl"), *given, "-o", str(folder / "log.jsonl"), *more]
 
 
 def run(folder: Path, url: str, *more: str) -> tuple[int, str, str]:

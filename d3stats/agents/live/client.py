@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
 from types import TracebackType
@@ -24,12 +25,21 @@ from d3stats.log._visible import storable
 
 __all__ = ["LiveAgent", "Structured"]
 
-EMPTY = Failed("empty", "none", True)
+EMPTY = Failed("empty", "none", True, "a reply without words")
 """A reply in which nothing is said; what it cost is on the bill already."""
 
 
 HOPELESS = 3600.0
 """Seconds: a server that asks for so long a wait has closed for the day; the call is given up at once."""
+
+SAME_SEED_FAILS = ("server_error", "empty")
+"""After these the next attempt has another seed: with the same one the model would make the same reply again."""
+
+LOADING = 1.0
+"""Seconds between two looks at a server that loads its model."""
+
+NEAR = 16
+"""Tokens: a prompt and its reply that come so close to the context window have filled it."""
 
 
 @dataclass
@@ -83,6 +93,9 @@ class LiveAgent:
         None for no limit.
     concurrency : int
         The most calls at the same time.
+    window : int, optional
+        The context window of the model in tokens, prompt and reply together; by default what the server tells in its
+        list of models (:meth:`check`). 0 takes none: nothing is compared with it.
     tokens_per_word : float
         Tokens allowed per word that an agent was asked for; English needs 1.4, some languages 4.
     reasoning_tokens : int
@@ -96,10 +109,12 @@ class LiveAgent:
     where : str
         The base URL.
     dropped : tuple of str
-        What the server turned out not to take: ``"json_schema"``, ``"seed"``.
+        What the server turned out not to take: ``"json_schema"``, ``"json_object"``, ``"seed"``.
     notes : dict of str
-        The latest words of the server for each kind of failure; under ``"retry_after"`` the latest wait that it asked
-        for and did not get.
+        The latest words of the server, or what was wrong with its reply, for each kind of failure; under
+        ``"retry_after"`` the latest wait that it asked for and did not get.
+    window : int or None
+        The context window, where it is known.
 
     Examples
     --------
@@ -128,6 +143,7 @@ class LiveAgent:
         longest_wait: float = 60.0,
         requests_per_minute: float | None = None,
         concurrency: int = 16,
+        window: int | None = None,
         tokens_per_word: float = 2.0,
         reasoning_tokens: int = 0,
         structured: Structured = "auto",
@@ -149,6 +165,8 @@ class LiveAgent:
             None if requests_per_minute is None else _positive("requests_per_minute", requests_per_minute)
         )
         self.concurrency = integer("concurrency", concurrency, minimum=1)
+        self._window = None if window is None else integer("window", window, minimum=0)
+        self._told_window: int | None = None
         self._bounds = Bounds(
             _positive("tokens_per_word", tokens_per_word),
             integer("reasoning_tokens", reasoning_tokens, minimum=0),
@@ -160,6 +178,8 @@ class LiveAgent:
         self._gate: asyncio.Semaphore | None = None
         self._drafted: Draft | None = None
         self._pace = Pace(self.requests_per_minute)
+        self._first: asyncio.Lock | None = None
+        self._known = asyncio.Event()
 
     def __repr__(self) -> str:
         return f"LiveAgent({self.model!r}, {self.where!r}, temperature={self.temperature}, seed={self.seed})"
@@ -182,11 +202,17 @@ class LiveAgent:
         """What the server turned out not to take."""
         return self._dialect.dropped
 
+    @property
+    def window(self) -> int | None:
+        """The context window in tokens, as it was given or as the server told; None where nobody said."""
+        return (self._told_window if self._window is None else self._window) or None
+
     async def __aenter__(self) -> Self:
         if self._hosted and not self._transport.has_key:
             raise Refused(f"{self.where} needs a key; got none in the environment variable {self.key_env}")
         await self._transport.open()
         self._gate = asyncio.Semaphore(self.concurrency)
+        self._first = asyncio.Lock()
         self._pace = Pace(self.requests_per_minute)
         return self
 
@@ -195,17 +221,24 @@ class LiveAgent:
     ) -> None:
         await self._transport.close()
 
-    async def check(self) -> None:
+    async def check(self, wait: float = 0.0, tell: Callable[[str], None] | None = None) -> None:
         """Ask for the list of models, which costs nothing.
 
         A server without such a list is taken at its word.
 
+        Parameters
+        ----------
+        wait : float
+            Seconds that a server which is still loading its model is waited for.
+        tell : function of str, optional
+            Gets a line that says what is waited for.
+
         Raises
         ------
         Refused
-            When nobody answers, the key is refused, or the model is not in the list.
+            When nobody answers, the key is refused, the server does not end loading, or the model is not in the list.
         """
-        failures = 0
+        failures, began = 0, asyncio.get_running_loop().time()
         while True:
             found = await self._transport.models()
             if not isinstance(found, Failed):
@@ -213,17 +246,25 @@ class LiveAgent:
             if found.status in (404, 405, 501):
                 return
             self._refuse(found, _Bill())
+            waited = asyncio.get_running_loop().time() - began
+            if found.error == "loading" and waited < wait:
+                if tell is not None:
+                    tell(f"waiting for {self.where}: {found.message} ({waited:.0f} of {wait:g} s)")
+                await asyncio.sleep(min(LOADING, wait - waited))
+                continue
             failures += 1
             if failures > min(self.retries, 2) or not found.again:
                 got = found.message or found.error
                 raise Refused(f"base_url must lead to a server that answers; got {got} from {self.where}")
             await asyncio.sleep(backoff(failures, self.backoff, self.longest_wait, random.Random(self.seed)))
-        if found and self.model not in found and f"{self.model}:latest" not in found:
+        named = next((name for name in (self.model, f"{self.model}:latest") if name in found), None)
+        if found and named is None:
             more = f" and {len(found) - 8} more" if len(found) > 8 else ""
             raise Refused(
                 f"model must be one that {self.where} has; got model={self.model!r}, not one of "
-                f"{', '.join(map(self._transport.clean, found[:8]))}{more}"
+                f"{', '.join(map(self._transport.clean, list(found)[:8]))}{more}"
             )
+        self._told_window = None if named is None else found[named]
 
     def imagine(self, request: Request, size: Size, /) -> Reply:
         """Return a reply of the expected or the longest length, with its tokens; asks nobody.
@@ -255,22 +296,31 @@ class LiveAgent:
         draft, bill = self._draft_of(request), _Bill()
         wire, self._drafted = draft.wire, None
         jitter = random.Random(self._seed_of(request))
-        failures, problem, said = 0, None, None
+        failures, reseeded, problem, said = 0, 0, None, None
         while True:
-            prompt = draft.prompt(seed=self.seed, as_text=self._dialect.as_text)
-            prompt = prompt if problem is None else prompt.mended(problem)
-            most_in, most_out = self._bounds.most_in(prompt, wire), self._bounds.most_out(wire)
-            if bill.attempts and not more(most_in + most_out, bill.tokens_in + bill.tokens_out):
-                return self._reply(said, bill, "budget")
-            body = self._body(request, wire, prompt)
-            found = await self._attempt(body, request, bill)
+            alone = await self._may_learn()
+            try:
+                prompt = draft.prompt(seed=self.seed, as_text=self._dialect.as_text)
+                prompt = prompt if problem is None else prompt.mended(problem)
+                most_in, most_out = self._bounds.most_in(prompt, wire), self._bounds.most_out(wire)
+                if bill.attempts and not more(most_in + most_out, bill.tokens_in + bill.tokens_out):
+                    return self._reply(said, bill, "budget")
+                body = self._body(request, wire, prompt, reseeded)
+                found = await self._attempt(body, request, bill)
+                if isinstance(found, Failed):
+                    if found.message:
+                        self.notes[found.error] = found.message
+                    if found.error != "context_full" and self._dialect.learn(
+                        found.status, found.message, body
+                    ):
+                        continue
+                self._known.set()
+            finally:
+                if alone and self._first is not None:
+                    self._first.release()
             if isinstance(found, Failed):
                 if found.cost == "unknown":
                     bill.charge(None, None, most_in, most_out)
-                if found.message:
-                    self.notes[found.error] = found.message
-                if self._dialect.learn(found.status, found.message, body):
-                    continue
                 self._refuse(found, bill)
             else:
                 bill.add(found, most_in, self._bounds.out_of(found.content or found.refusal, wire))
@@ -282,20 +332,56 @@ class LiveAgent:
                         read = read_reply(found.content or "", wire, prompt.nonce)
                     except Unreadable as fault:
                         self._dialect.unreadable(found.content or "", body)
-                        cut_off = found.finish == "length"
-                        if problem is not None:
-                            return self._reply(said, bill, "length" if cut_off else "unreadable")
-                        problem = "it was cut off before its end; be shorter" if cut_off else str(fault)
+                        error = self._cut_off(found, most_out) if found.finish == "length" else "unreadable"
+                        if error == "unreadable":
+                            self.notes[error] = str(fault)
+                        # A note would only make a prompt longer that fills the window already.
+                        if problem is not None or error == "context_full":
+                            return self._reply(said, bill, error)
+                        problem = (
+                            "it was cut off before its end; be shorter" if error == "length" else str(fault)
+                        )
                         continue
                     self._dialect.readable(body)
                     return self._reply(read.text, bill, None, read.vote, read.scores)
                 found = EMPTY
+                self.notes[found.error] = found.message
             failures += 1
+            reseeded += found.error in SAME_SEED_FAILS and found.status in (None, 500)
             if not found.again or failures > self.retries or self._hopeless(found):
                 return self._reply(said, bill, found.error)
             await self._wait(failures, found.wait, jitter)
 
-    def _body(self, request: Request, wire: Wire, prompt: Prompt) -> dict[str, Any]:
+    async def _may_learn(self) -> bool:
+        """Let one call go first until it is known what the server takes; return whether this is that call."""
+        if self._known.is_set() or self._first is None:
+            return False
+        await self._first.acquire()
+        if self._known.is_set():
+            self._first.release()
+            return False
+        return True
+
+    def _cut_off(self, got: Got, most_out: int) -> str:
+        """Return the error of a reply that was cut off, and note what cut it: its limit, or the context window."""
+        allowed = f"{most_out} that were allowed"
+        if got.tokens_in is None or got.tokens_out is None or got.tokens_out >= most_out:
+            self.notes["length"] = f"cut off at the {allowed}"
+            return "length"
+        used = got.tokens_in + got.tokens_out
+        if self.window is not None and used + NEAR >= self.window:
+            self.notes["context_full"] = (
+                f"cut off after {got.tokens_out} tokens of the {allowed}: with {got.tokens_in} of the prompt the "
+                f"context window of {self.window} is full"
+            )
+            return "context_full"
+        self.notes["length"] = (
+            f"cut off after {got.tokens_out} tokens of the {allowed}: with {got.tokens_in} of the prompt the context "
+            "window may be full, or the server has a limit of its own"
+        )
+        return "length"
+
+    def _body(self, request: Request, wire: Wire, prompt: Prompt, reseeded: int) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self.model,
             "messages": [
@@ -307,10 +393,9 @@ class LiveAgent:
         if self.temperature is not None:
             body["temperature"] = self.temperature
         if self._dialect.seeds:
-            body["seed"] = self._seed_of(request)
+            body["seed"] = self._seed_of(request, reseeded)
         if prompt.nonce is None:
-            schema = {"name": "reply", "strict": True, "schema": wire.schema}
-            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+            body["response_format"] = self._dialect.response_format(wire.schema)
         return body
 
     async def _attempt(self, body: dict[str, Any], request: Request, bill: _Bill) -> Got | Failed:
@@ -352,8 +437,9 @@ class LiveAgent:
         if why is not None:
             raise Refused(why, tokens=(bill.tokens_in, bill.tokens_out))
 
-    def _seed_of(self, request: Request) -> int:
-        text = f"{self.seed}\x1f{call_key(request)}".encode(errors="backslashreplace")
+    def _seed_of(self, request: Request, reseeded: int = 0) -> int:
+        again = f"\x1f{reseeded}" if reseeded else ""
+        text = f"{self.seed}\x1f{call_key(request)}{again}".encode(errors="backslashreplace")
         return int.from_bytes(blake2b(text, digest_size=4).digest()) >> 1
 
     def _reply(

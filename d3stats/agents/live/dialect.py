@@ -10,6 +10,12 @@ __all__ = ["Dialect", "Structured"]
 Structured = Literal["auto", "schema", "text"]
 """How a slot is asked for: as a JSON schema, as a last line of text, or as the server turns out to support."""
 
+OBJECT = "json_object"
+"""What some servers call structured output; they take a schema beside it."""
+
+REFUSALS = (400, 422, 500)
+"""Statuses under which servers refuse a parameter; llama-cpp-python says 500."""
+
 MISSES = 3
 """So many replies in a row that are no object, and none that was, and a server is taken to ignore schemas."""
 
@@ -29,6 +35,8 @@ class Dialect:
         Name of the limit on a reply's tokens.
     as_text : bool
         Whether slots are asked for as a last line.
+    as_object : bool
+        Whether a schema is sent beside the type ``json_object``, for servers that do not know ``json_schema``.
     seeds : bool
         Whether seeds are sent.
     """
@@ -36,6 +44,7 @@ class Dialect:
     structured: Structured
     limit: str
     as_text: bool = False
+    as_object: bool = False
     seeds: bool = True
     worked: bool = False
     misses: int = 0
@@ -55,11 +64,15 @@ class Dialect:
         Calls that were under way while something was learned come back with the same refusal and are made again.
         """
         words = message.lower()
-        if status not in (400, 422) or not words:
+        if status not in REFUSALS or not words:
             return False
-        asked = "response_format" in body and self.structured == "auto"
-        if asked and any(word in words for word in SCHEMA_WORDS):
-            self.as_text = True
+        form = body.get("response_format", {}).get("type")
+        if form and self.structured == "auto" and any(word in words for word in SCHEMA_WORDS):
+            if form == OBJECT or OBJECT not in words:
+                self.as_text = True
+            else:
+                # The refusal names what the server takes.
+                self.as_object = True
             return True
         if not any(word in words for word in NOT_TAKEN):
             return False
@@ -79,20 +92,33 @@ class Dialect:
         self.limit, self.renamed = OTHER_LIMIT[name], True
         return True
 
+    def response_format(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """Return how structured output is asked for."""
+        if self.as_object:
+            return {"type": OBJECT, "schema": schema}
+        return {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": schema}}
+
     def readable(self, body: dict[str, Any]) -> None:
         """Note that a slot was read."""
         self.worked |= "response_format" in body
 
     def unreadable(self, content: str, body: dict[str, Any]) -> None:
-        """Note that one was not: after some replies in prose, and none as asked, slots are asked for in text."""
+        """Note that one was not: after some replies in prose, and none as asked, slots are asked for in text.
+
+        A server that takes the type ``json_object`` may ignore the schema: there every unreadable object counts.
+        """
         if self.structured != "auto" or "response_format" not in body or self.worked:
             return
-        if not content.lstrip().startswith("{"):
+        if self.as_object or not content.lstrip().startswith("{"):
             self.misses += 1
             self.as_text |= self.misses >= MISSES
 
     @property
     def dropped(self) -> tuple[str, ...]:
         """What the server turned out not to take."""
-        found = {"json_schema": self.as_text and self.structured != "text", "seed": not self.seeds}
+        found = {
+            "json_schema": self.as_object or (self.as_text and self.structured != "text"),
+            "json_object": self.as_object and self.as_text,
+            "seed": not self.seeds,
+        }
         return tuple(name for name, gone in found.items() if gone)

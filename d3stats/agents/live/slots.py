@@ -156,7 +156,8 @@ class Wire:
         if name == "scores":
             rubric = self.slot.rubric
             assert rubric is not None
-            points = {"type": "number", "minimum": rubric.low, "maximum": rubric.high}
+            # Every protocol's points are whole, and some servers hold only integers to a minimum and a maximum.
+            points = {"type": "integer", "minimum": rubric.low, "maximum": rubric.high}
             return _object({side: _object(dict.fromkeys(rubric.criteria, points)) for side in self.sides})
         vote: dict[str, Any] = {"type": "string"}
         if self.votes:
@@ -173,7 +174,7 @@ class Wire:
             lines.append(f'"list": {slot.listed} short texts, at most {slot.words} words together')
         if slot.rubric is not None:
             low, high = slot.rubric.low, slot.rubric.high
-            lines.append(f'"scores": for each side and each criterion a number from {low} to {high}')
+            lines.append(f'"scores": for each side and each criterion a whole number from {low} to {high}')
         if slot.wants_vote:
             passing = ", or null to withhold your vote" if slot.may_pass else ""
             if self.votes:

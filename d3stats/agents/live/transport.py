@@ -33,6 +33,22 @@ SECRET = 8
 BEHIND = (502, 504, 520, 524)
 """What a gateway says when it passed a call on and then got no answer; the model may have made one."""
 
+WINDOW_FULL = re.compile(
+    r"context[ _]?(size|window|length)|exceed\w*[ _]context|maximum context|prompt is too long|too many tokens",
+    re.I,
+)
+"""How servers say that a prompt and its reply do not fit into the model's context window."""
+
+WINDOWS = (
+    "n_ctx",
+    "max_model_len",
+    "loaded_context_length",
+    "context_window",
+    "context_length",
+    "max_context_length",
+)
+"""What llama.cpp, vLLM, LM Studio, Groq, OpenRouter and Mistral call the context window in their lists of models."""
+
 Cost = Literal["none", "unknown"]
 """Whether a failed attempt may have been charged."""
 
@@ -59,8 +75,8 @@ class Failed:
     Attributes
     ----------
     error : str
-        ``"timeout"``, ``"connection"``, ``"rate_limited"``, ``"server_error"``, ``"bad_request"``,
-        ``"refused_content"``, ``"empty"``.
+        ``"timeout"``, ``"connection"``, ``"unreachable"``, ``"loading"``, ``"rate_limited"``, ``"server_error"``,
+        ``"bad_request"``, ``"context_full"``, ``"refused_content"``, ``"empty"``.
     cost : {"none", "unknown"}
     again : bool
         Whether another attempt may go better.
@@ -115,6 +131,8 @@ class Transport:
         self._http: Any = None
         self._headers: dict[str, str] = {}
         self._limits: Any = None
+        self._key_sent: str | None = None
+        self._sent: set[str] = set()
 
     async def open(self) -> None:
         """Make the client; opens no connection."""
@@ -125,8 +143,12 @@ class Transport:
             raise Refused("a live agent needs openai >= 3; got none (pip install 'd3stats[live]')") from None
         limits = httpx2.Timeout(self.timeout, connect=min(self.timeout, 10.0), pool=None)
         self._http = openai.DefaultAsyncHttpxClient(timeout=limits)
+        # The environment may change during a run; what was sent stays secret.
+        self._key_sent = self._key()
+        if self._key_sent is not None:
+            self._sent.add(self._key_sent)
         self._client = openai.AsyncOpenAI(
-            api_key=self._key() or "none", base_url=self.base_url, max_retries=0, http_client=self._http
+            api_key=self._key_sent or "none", base_url=self.base_url, max_retries=0, http_client=self._http
         )
         given = {**self._client.default_headers, **self._client.auth_headers}
         self._headers = {name: value for name, value in given.items() if isinstance(value, str)}
@@ -150,8 +172,8 @@ class Transport:
 
     @property
     def has_key(self) -> bool:
-        """Whether the environment holds a key."""
-        return self._key() is not None
+        """Whether a key is sent; before the client is made, whether the environment holds one."""
+        return (self._key() if self._client is None else self._key_sent) is not None
 
     async def chat(self, body: dict[str, Any], trace: str) -> Got | Failed:
         """Make one attempt at a chat call; never raises for what a server or a network does."""
@@ -164,19 +186,19 @@ class Transport:
             return Failed("server_error", "none", True, self.clean(words), None, 200)
         return _got(given, self.hide)
 
-    async def models(self) -> list[str] | Failed:
-        """Return the names of the models that the server lists; none where it has no such list."""
+    async def models(self) -> dict[str, int | None] | Failed:
+        """Return the models that the server lists, and the context window of each where it is told, in tokens."""
         given = await self._call("GET", "models", None, "")
         if isinstance(given, Failed):
             return given
         listed = given.get("data") if isinstance(given, dict) else None
         if listed is not None and not isinstance(listed, list):
             return Failed("server_error", "none", False, "a list of models that is no list")
-        return [
-            self.clean(str(entry["id"]))
+        return {
+            self.clean(str(entry["id"])): _window(entry)
             for entry in listed or []
             if isinstance(entry, dict) and "id" in entry
-        ]
+        }
 
     async def _call(self, method: str, path: str, body: dict[str, Any] | None, trace: str) -> Any:
         import httpx2
@@ -208,23 +230,30 @@ class Transport:
         import httpx2
 
         kind = type(error).__name__
+        if kind in ("ConnectError", "ConnectTimeout", "UnsupportedProtocol"):
+            return Failed("unreachable", "none", True, kind)
         if isinstance(error, (httpx2.TimeoutException, TimeoutError)):
-            return Failed("timeout", "none" if kind in ("ConnectTimeout", "PoolTimeout") else "unknown", True)
+            words = f"no reply within {self.timeout:g} s"
+            return Failed("timeout", "none" if kind == "PoolTimeout" else "unknown", True, words)
         if isinstance(error, httpx2.HTTPError):
-            cost: Cost = "none" if kind in ("ConnectError", "UnsupportedProtocol") else "unknown"
-            return Failed("connection", cost, True, kind)
+            return Failed("connection", "unknown", True, kind)
         return Failed("server_error", "unknown", True, "the body is no JSON")
 
     def _status(self, response: Any) -> Failed:
         status: int = response.status_code
-        code, words = _told(response.content)
+        code, words = _told(response.content, self.hide)
         words = self.clean(words)
         wait = seconds_asked({name.lower(): value for name, value in response.headers.items()})
         if status == 429 and code == "insufficient_quota":
             return Failed("refused", "none", False, words, None, 402)
+        if status == 503 and "loading" in words.lower():
+            return Failed("loading", "none", True, words, wait, status)
+        if status in (400, 413, 422, 500) and (WINDOW_FULL.search(words) or WINDOW_FULL.search(code or "")):
+            return Failed("context_full", "none", False, words, None, status)
         if status in (408, 409, 429) or status >= 500:
             kind = {408: "timeout", 429: "rate_limited"}.get(status, "server_error")
-            cost: Cost = "unknown" if status in BEHIND else "none"
+            # Some servers generate a reply, fail to read it themselves, and say 500: it may have been charged.
+            cost: Cost = "unknown" if status == 500 or status in BEHIND else "none"
             return Failed(kind, cost, True, words, wait, status)
         if status in (401, 402, 403, 404):
             return Failed("refused", "none", False, words, None, status)
@@ -236,19 +265,33 @@ class Transport:
         return " ".join(visible(self.hide(words)).split())[:300]
 
     def hide(self, words: str) -> str:
-        """Return a text without the key."""
-        key = self._key()
-        # What is shorter is no key but a placeholder, and may be a word of the text.
-        return words if key is None or len(key) < SECRET else words.replace(key, "[not shown]")
+        """Return a text without the keys that were sent."""
+        for key in self._sent:
+            # What is shorter is no key but a placeholder, and may be a word of the text.
+            if len(key) >= SECRET:
+                words = words.replace(key, "[not shown]")
+        return words
 
 
-def _told(body: bytes) -> tuple[str | None, str]:
+def _told(body: bytes, hide: Callable[[str], str]) -> tuple[str | None, str]:
     """Return the code and the words of a refusal, in whichever of the usual forms they come."""
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
-        return None, body[:1000].decode("utf-8", errors="replace")
+        # Hidden before it is cut: half a key is none that could be found.
+        return None, hide(body.decode("utf-8", errors="replace"))[:1000]
     return _words(value)
+
+
+def _window(entry: dict[str, Any]) -> int | None:
+    """Return the context window that an entry of the list of models tells, in tokens."""
+    meta = entry.get("meta")
+    for place in (meta if isinstance(meta, dict) else {}, entry):
+        for name in WINDOWS:
+            value = place.get(name)
+            if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+                return value
+    return None
 
 
 def _words(value: Any) -> tuple[str | None, str]:
@@ -256,8 +299,8 @@ def _words(value: Any) -> tuple[str | None, str]:
     if not isinstance(error, dict):
         return None, str(error)
     words = next((error[name] for name in ("message", "detail", "error") if error.get(name)), error)
-    code = error.get("code")
-    return (code if isinstance(code, str) else None), words if isinstance(words, str) else json.dumps(words)
+    code = next((error[name] for name in ("code", "type") if isinstance(error.get(name), str)), None)
+    return code, words if isinstance(words, str) else json.dumps(words)
 
 
 def _no_reply(value: Any) -> str | None:
