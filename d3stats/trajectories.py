@@ -19,6 +19,7 @@ from d3stats._check import choice, whole_numbers
 from d3stats._codes import MISSING, encode, refuse_repeats, seat_names
 from d3stats._tally import tally_rounds
 from d3stats.counts import ConfusionCounts, Counts, RoundCounts, TransitionCounts
+from d3stats.plausibility import Finding, VoteTable, findings
 
 __all__ = ["MISSING", "Missing", "Trajectories"]
 
@@ -484,6 +485,42 @@ class Trajectories:
             self._cache["tally"] = _frozen(*tally_rounds(self.votes, len(self.answers)))
         result: tuple[NDArray[Any], ...] = self._cache["tally"]
         return result
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Return the signs that this log was not read as it was meant; see :mod:`d3stats.plausibility`.
+
+        Examples
+        --------
+        >>> t = Trajectories.from_arrays([[["a", "a"]], [["b", "a"]]], label=["1", "2"])
+        >>> print(t.findings()[0].kind)
+        no vote is a label
+        """
+        if "findings" not in self._cache:
+            self._cache["findings"] = findings(self._vote_table())
+        result: tuple[Finding, ...] = self._cache["findings"]
+        return result
+
+    def _vote_table(self) -> VoteTable:
+        seated = np.arange(len(self.seats)) < self.panel[:, None]
+        debate, played, seat = np.nonzero(self.reached()[:, :, None] & seated[:, None, :])
+        runs = sorted(set(self.groups)) or [""]
+        return VoteTable(
+            debate=debate,
+            round=played + 1,
+            agent=seat,
+            vote=self.votes[debate, played, seat].astype(np.int64),
+            label=self.label.astype(np.int64),
+            group=np.searchsorted(runs, self.groups or [""] * self.n_debates).astype(np.int64),
+            cluster=self.cluster,
+            debates=self.debates,
+            agents=self.seats,
+            answers=self.answers,
+            groups=runs,
+            depth=self.depth,
+            tokens=self.tokens,
+            scored=self.scores is not None,
+            only_right_or_wrong=self.coding == "correctness",
+        )
 
     # ---------------------------------------------------------------- sufficient statistics
 

@@ -8,11 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+import pandas as pd
+
 from d3stats.log._visible import visible
 from d3stats.log.files import find_files
 from d3stats.log.frames import seated
 from d3stats.log.problems import KINDS, Problem
 from d3stats.log.read import DebateLog, read_log
+from d3stats.plausibility import Finding, VoteTable, findings
 
 __all__ = ["DoctorReport", "examine"]
 
@@ -46,6 +50,8 @@ class DoctorReport:
         Every defect, in reading order.
     notes : tuple of str
         What the reader did that is no defect.
+    findings : tuple of Finding
+        Signs that the log was not read as it was meant; see :mod:`d3stats.plausibility`.
     error : str or None
         Why the files could not be read at all.
     """
@@ -64,6 +70,7 @@ class DoctorReport:
     coding: Literal["answers", "correctness"] = "answers"
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     error: str | None = None
 
     @property
@@ -71,7 +78,7 @@ class DoctorReport:
         """0 when nothing is wrong, 2 when something is, 1 when the files could not be read."""
         if self.error is not None:
             return 1
-        return 2 if self.problems else 0
+        return 2 if self.problems or self.findings else 0
 
     def to_text(self) -> str:
         """Return the report for a reader."""
@@ -98,8 +105,11 @@ class DoctorReport:
                 f"{_n(self.unlabelled, 'debate')} without a label: no vote of theirs counts as right or wrong."
             )
         lines.extend(f"Note: {note}." for note in self.notes)
+        if self.findings:
+            lines.append(f"{_n(len(self.findings), 'finding')} that can hardly be meant:")
+            lines.extend(f"  - {visible(each.message, one_line=True)}." for each in self.findings)
         if not self.problems:
-            lines.append("Nothing is wrong.")
+            lines.extend([] if self.findings else ["Nothing is wrong."])
             return "\n".join(lines)
         lines.append(f"{_n(len(self.problems), 'problem')}:")
         for kind, explained in KINDS.items():
@@ -118,7 +128,7 @@ class DoctorReport:
         content: dict[str, Any] = {
             name: getattr(self, name)
             for name in self.__dataclass_fields__
-            if name not in ("problems", "rounds", "panel_sizes")
+            if name not in ("problems", "findings", "rounds", "panel_sizes")
         }
         for name in ("rounds", "panel_sizes"):
             table: dict[int, int] = getattr(self, name) or {}
@@ -126,6 +136,7 @@ class DoctorReport:
         content["problems"] = [
             {name: getattr(p, name) for name in p.__dataclass_fields__} for p in self.problems
         ]
+        content["findings"] = [{"kind": each.kind, "message": each.message} for each in self.findings]
         return json.dumps(content | {"exit_code": self.exit_code}, ensure_ascii=False, indent=2)
 
 
@@ -136,12 +147,12 @@ def examine(*paths: str | Path) -> DoctorReport:
     --------
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "debates.csv"
-    >>> _ = path.write_text("debate,round,agent,vote,label\nd,1,a,A,A\nd,2,a,,A\n")
+    >>> _ = path.write_text("debate,round,agent,vote,label\nd,1,a,A,A\nd,2,a,B,A\n")
     >>> print(examine(path).to_text())
     1 file, 2 records: 1 debate, 2 turns, 0 verdicts.
     Rounds: 2 rounds in 1 debate.
     Panels: 1 agent in 1 debate.
-    Missing votes: 50.0% of turns (missing, not wrong).
+    Missing votes: 0.0% of turns (missing, not wrong).
     Nothing is wrong.
     """
     try:
@@ -194,38 +205,51 @@ def _report(log: DebateLog, n_files: int, name: str) -> DoctorReport:
         unlabelled=int(log.items["label"].isna().sum()) if log.coding == "answers" else 0,
         coding=log.coding,
         problems=(*log.problems, *_open(log, name)),
-        notes=(*log.notes, *_suspicions(log)),
+        notes=log.notes,
+        findings=_findings(log),
     )
 
 
-def _suspicions(log: DebateLog) -> list[str]:
-    """Say what is legal and yet likely a slip: answers that differ by spaces only, labels that no vote meets."""
-    if log.coding != "answers":
-        return []
-    answers = {str(a) for a in log.turns["vote"].dropna()} | {str(a) for a in log.items["label"].dropna()}
-    found = []
-    loose = sorted(a for a in answers if a != a.strip() and a.strip() in answers)
-    if loose:
-        found.append(
-            f"Answers that differ only by spaces are different answers: {loose[0]!r} and {loose[0].strip()!r}."
-        )
-    numbers: dict[float, str] = {}
-    for answer in sorted(answers):
-        try:
-            value = float(answer)
-        except ValueError:
-            continue
-        if value == value and numbers.setdefault(value, answer) != answer:
-            found.append(
-                f"Numbers written in two ways are different answers: {numbers[value]!r} and {answer!r}."
-            )
-            break
-    label = log.items.set_index("debate")["label"].dropna()
-    votes = log.turns[["debate", "vote"]].dropna()
-    votes = votes[votes["debate"].isin(label.index)]
-    if len(votes) and not (votes["vote"].to_numpy() == label.loc[votes["debate"]].to_numpy()).any():
-        found.append("No vote ever equals the label of its debate: are both written alike?")
-    return found
+def _findings(log: DebateLog) -> tuple[Finding, ...]:
+    """Return the signs that the votes were not read as they were meant."""
+    turns, items = log.turns[seated(log.turns)], log.items
+    by_answers = log.coding == "answers"
+    said = turns["vote"] if by_answers else turns["correct"].astype(object)
+    right = items["label"] if by_answers else pd.Series([1] * len(items), dtype=object)
+    together = pd.concat([said, right], ignore_index=True)
+    known = together.notna().to_numpy()
+    codes = np.full(len(together), -1, dtype=np.int64)
+    found, answers = pd.factorize(together[known].astype(str))
+    codes[known] = found
+    agent, agents = pd.factorize(turns["agent"], sort=True)
+    group, groups = pd.factorize(items["log"].fillna("").astype(str))
+    cluster = pd.factorize(items["cluster"].where(items["cluster"].notna(), items["question"]))[0]
+    index = pd.Index(items["debate"])
+    depth = log.turns.groupby("debate")["round"].max().reindex(index).fillna(0).to_numpy(dtype=np.int64)
+    counted = [c for c in ("tokens", "tokens_in", "tokens_out") if c in log.turns.columns]
+    errors = turns["error"][said.isna().to_numpy()].value_counts()
+    table = VoteTable(
+        debate=index.get_indexer(pd.Index(turns["debate"])).astype(np.int64),
+        round=turns["round"].to_numpy(dtype=np.int64),
+        agent=agent.astype(np.int64),
+        vote=codes[: len(turns)],
+        label=codes[len(turns) :],
+        group=group.astype(np.int64),
+        cluster=cluster.astype(np.int64),
+        debates=tuple(items["debate"]),
+        agents=tuple(agents),
+        answers=tuple(map(str, answers)),
+        groups=tuple(groups),
+        depth=depth,
+        question=tuple(items["question"]),
+        tokens=log.turns[counted].to_numpy(dtype=np.float64, na_value=np.nan),
+        errors={str(kind): int(n) for kind, n in errors.items()},
+        scored=bool(log.turns["scores"].notna().any()),
+        only_right_or_wrong=not by_answers,
+        known_protocol=bool(items["protocol"].notna().all()),
+    )
+    # Who is absent from a panel is a problem of its own, told by role.
+    return tuple(each for each in findings(table) if each.kind != "panel changes")
 
 
 def _n(count: int, noun: str) -> str:

@@ -76,7 +76,9 @@ def test_epochs_can_be_debates_that_share_their_question(full: Any, tmp_path: Pa
     where = full.location
     write_debate_log(where, tmp_path / "log.jsonl", epochs="debates", cluster="topic")
     assert Trajectories.from_log(tmp_path / "log.jsonl").votes.shape == (18, 1, 1)
-    assert examine(tmp_path / "log.jsonl").exit_code == 0
+    report = examine(tmp_path / "log.jsonl")
+    assert not report.problems
+    assert {f.kind for f in report.findings} == {"votes missing in whole debates"}
     items = items_of(where, epochs="debates", cluster="topic")
     assert len({item.debate for item in items}) == 18
     assert {item.question for item in items} == {"q1", "q2", "q3"}

@@ -153,7 +153,11 @@ def test_an_imported_log_is_clean_and_can_be_fitted(data_dir: Path, tmp_path: Pa
     done = run("import", "gsm-nested", str(source), "-o", str(log))
     assert done.exit_code == 0, done.output
     assert "100 debates, 900 turns" in done.output
-    assert run("doctor", str(log)).exit_code == 0
+    doctor = run("doctor", str(log), "--json")
+    assert doctor.exit_code == 2
+    found = json.loads(doctor.stdout)
+    assert not found["problems"]
+    assert [f["kind"] for f in found["findings"]] == ["votes missing in whole debates"]
     counts = json.loads(run("fit", str(log), "--n-boot", "10", "--missing", "wrong", "--json").stdout)[
         "counts"
     ]

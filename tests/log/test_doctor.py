@@ -17,7 +17,7 @@ def test_a_sound_log_is_described_and_exits_with_0(tmp_path: Path) -> None:
         [item("d1"), *panel("d1"), item("d2", label=None), *panel("d2", rounds=1, vote=None), item("d3")],
     )
     report = examine(path)
-    assert report.exit_code == 0
+    assert not report.problems
     assert (report.n_files, report.n_records, report.n_debates, report.n_turns) == (1, 12, 3, 9)
     assert report.rounds == {0: 1, 1: 1, 2: 1}
     assert report.panel_sizes == {3: 2}
@@ -28,7 +28,15 @@ def test_a_sound_log_is_described_and_exits_with_0(tmp_path: Path) -> None:
     assert "Rounds: 0 rounds in 1 debate, 1 round in 1 debate, 2 rounds in 1 debate." in text
     assert "Missing votes: 33.3% of turns (missing, not wrong)." in text
     assert "1 debate without a label" in text
-    assert text.endswith("Nothing is wrong.")
+    assert {f.kind for f in report.findings} == {
+        "votes missing in whole debates",
+        "many votes missing",
+        "debates without turns",
+    }
+    assert report.exit_code == 2
+    whole = examine(write_lines(tmp_path / "whole.jsonl", [item("d1"), *panel("d1")]))
+    assert whole.exit_code == 0
+    assert whole.to_text().endswith("Nothing is wrong.")
 
 
 def test_a_defective_log_exits_with_2_and_says_what_to_do(tmp_path: Path) -> None:
@@ -82,4 +90,4 @@ def test_a_log_of_correctness_has_no_unlabelled_debates(tmp_path: Path) -> None:
     assert "marks of right or wrong: 50.0%" in report.to_text()
     assert "Note: " in report.to_text()
     assert "count from 0" in report.to_text()
-    assert report.exit_code == 0
+    assert not report.problems

@@ -1,0 +1,454 @@
+"""What in a table of votes can hardly be meant: one sentence for each sign, with what to do about it.
+
+A log may obey every rule of its format and still be read wrongly: labels in another spelling, a column taken for
+another, runs that are copies. Each sign below is a finding. ``doctor`` lists them and exits with 2; the analyses put
+the same sentences above their tables. Nothing is changed and nothing is left out because of a finding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["FINDINGS", "Finding", "VoteTable", "findings"]
+
+Ints = NDArray[np.int64]
+MUCH_MISSING = 0.2
+"""From this share of missing votes on, how many are missing is a finding."""
+_SOME = 8
+"""Fewer debates than this may all be wrong, or all get one vote, by chance."""
+_MANY = 50
+"""Fewer votes than this may all be right, or all different, by chance."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One sign that a table was not read as it was meant.
+
+    Attributes
+    ----------
+    kind : str
+        The name of the sign, a key of :data:`FINDINGS`.
+    message : str
+        What was seen, and what to do.
+    """
+
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True)
+class VoteTable:
+    """Votes, one entry per turn of an agent that has a seat, and what is known of each debate.
+
+    Attributes
+    ----------
+    debate, round, agent, vote : ndarray of int, shape (turns,)
+        Code of the debate, round from 1, code of the agent, code of the answer (-1 missing).
+    label, group, cluster : ndarray of int, shape (debates,)
+        Codes of the right answer (-1 unknown), of the run and of the cluster that is resampled.
+    debates, agents, answers, groups : sequence of str
+        What the codes stand for.
+    depth : ndarray of int, shape (debates,)
+        Rounds played, 0 for a debate without turns.
+    question : sequence of str or None
+        The question of each debate, where the source names one.
+    tokens : ndarray of float or None
+        Any recorded token counts.
+    errors : mapping of str to int
+        Reasons why votes are missing, to how many.
+    scored : bool
+        Whether the log has scores: then it may have no votes at all.
+    only_right_or_wrong : bool
+        Whether votes say only whether they are right.
+    known_protocol : bool
+        Whether the debates name the protocol that produced them: then a single judge is meant.
+    """
+
+    debate: Ints
+    round: Ints
+    agent: Ints
+    vote: Ints
+    label: Ints
+    group: Ints
+    cluster: Ints
+    debates: Sequence[str]
+    agents: Sequence[str]
+    answers: Sequence[str]
+    groups: Sequence[str]
+    depth: Ints
+    question: Sequence[str] | None = None
+    tokens: NDArray[np.float64] | None = None
+    errors: Mapping[str, int] = field(default_factory=dict)
+    scored: bool = False
+    only_right_or_wrong: bool = False
+    known_protocol: bool = False
+
+    def __len__(self) -> int:
+        return len(self.debates)
+
+
+def findings(table: VoteTable) -> tuple[Finding, ...]:
+    """Look for every sign that a table of votes was not read as it was meant."""
+    found = ((kind, look(table)) for kind, look in FINDINGS.items()) if len(table) else ()
+    return tuple(Finding(kind, message) for kind, message in found if message)
+
+
+def _no_vote_is_a_label(t: VoteTable) -> str:
+    cast, labelled = t.vote >= 0, t.label[t.debate] >= 0
+    if t.only_right_or_wrong or not (cast & labelled).any():
+        return ""
+    if (t.vote[cast & labelled] == t.label[t.debate][cast & labelled]).any():
+        return ""
+    votes = {t.answers[k] for k in np.unique(t.vote[cast & labelled])}
+    labels = {t.answers[k] for k in np.unique(t.label[t.label >= 0])}
+    return (
+        f"no vote ever equals the label of its debate (votes {_listed(votes)}; labels {_listed(labels)}): every "
+        f"accuracy would be 0; {_how_they_differ(votes, labels)}"
+    )
+
+
+def _how_they_differ(votes: set[str], labels: set[str]) -> str:
+    if {_folded(v) for v in votes} & {_folded(x) for x in labels}:
+        return "they differ only in upper and lower case or in punctuation: write both alike"
+    if all(_is_number(x) for x in labels) and not any(_is_number(v) for v in votes):
+        return "labels are numbers and votes are not: write the answer itself in the label, not its position"
+    if all(_is_number(v) for v in votes) and not any(_is_number(x) for x in labels):
+        return "votes are numbers and labels are not: write the answer itself in the vote, not its position"
+    return "write both alike, or name the columns that hold them"
+
+
+def _labels_nobody_votes(t: VoteTable) -> str:
+    cast = t.vote[t.vote >= 0]
+    used = np.unique(cast)
+    known = t.label[t.label >= 0]
+    if t.only_right_or_wrong or not 2 <= len(used) <= 8 or len(cast) < 20 * len(used):
+        return ""
+    strange = known[~np.isin(known, used)]
+    if not len(strange) or len(strange) == len(known):
+        return ""
+    names = {t.answers[k] for k in np.unique(strange)}
+    return (
+        f"{_n(len(strange), 'debate')} of {len(known):,} have a label that nobody ever votes ({_listed(names)}; "
+        f"votes are {_listed({t.answers[k] for k in used})}): they count as wrong; check how labels are written"
+    )
+
+
+def _answers_alike(t: VoteTable) -> str:
+    if t.only_right_or_wrong:
+        return ""
+    used = np.unique(np.concatenate([t.vote, t.label]))
+    alike = defaultdict(list)
+    for name in sorted(t.answers[k] for k in used[used >= 0]):
+        alike[_folded(name)].append(name)
+    twins = [names for folded, names in alike.items() if folded and len(names) > 1]
+    if not twins:
+        return ""
+    more = f" and {len(twins) - 1} more such answers" if len(twins) > 1 else ""
+    return (
+        f"answers differ only in upper and lower case or in punctuation: {_listed(twins[0])}{more}; they count as "
+        "different answers: write them alike"
+    )
+
+
+def _every_debate_wrong(t: VoteTable) -> str:
+    last = (t.round == t.depth[t.debate]) & (t.vote >= 0) & (t.label[t.debate] >= 0)
+    if not last.any():
+        return ""
+    counts = np.zeros((len(t), len(t.answers) + 1), dtype=np.int64) if len(t.answers) <= 64 else None
+    right = np.bincount(t.debate[last & (t.vote == t.label[t.debate])], minlength=len(t))
+    if counts is not None:
+        np.add.at(counts, (t.debate[last], t.vote[last]), 1)
+        most = counts.max(axis=1)
+    else:  # open answers: the right one leads where no other is voted as often
+        pairs, n = np.unique(np.stack([t.debate[last], t.vote[last]]), axis=1, return_counts=True)
+        most = np.zeros(len(t), dtype=np.int64)
+        np.maximum.at(most, pairs[0], n)
+    judged = np.unique(t.debate[last])
+    ever_right = bool((t.vote[t.vote >= 0] == t.label[t.debate][t.vote >= 0]).any())
+    if len(judged) < _SOME or not ever_right or (right[judged] == most[judged]).any():
+        return ""
+    return (
+        f"every one of {len(judged):,} labelled debates ends with a wrong verdict: check that labels and votes belong "
+        "to the same questions"
+    )
+
+
+def _every_vote_right(t: VoteTable) -> str:
+    known = (t.vote >= 0) & (t.label[t.debate] >= 0)
+    if known.sum() < _MANY or (t.vote[known] != t.label[t.debate][known]).any():
+        return ""
+    return f"every one of {int(known.sum()):,} votes is right: check that the label is not a copy of the vote"
+
+
+def _one_answer(t: VoteTable) -> str:
+    cast = np.unique(t.vote[t.vote >= 0])
+    labels = np.unique(t.label[t.label >= 0])
+    if t.only_right_or_wrong or len(cast) != 1 or len(labels) < 2 or len(np.unique(t.debate)) < _SOME:
+        return ""
+    return (
+        f"every vote is {t.answers[int(cast[0])]!r} although labels differ "
+        f"({_listed({t.answers[k] for k in labels})}): check that the column of votes is the right one"
+    )
+
+
+def _votes_are_texts(t: VoteTable) -> str:
+    cast = t.vote[t.vote >= 0]
+    distinct = len(np.unique(cast))
+    if len(cast) < _MANY or distinct < 0.9 * len(cast) or len(cast) <= 1.5 * len(t):
+        return ""
+    return (
+        f"{distinct:,} of {len(cast):,} votes are all different: check that the column of votes holds answers, not "
+        "texts or identifiers"
+    )
+
+
+def _debates_without_votes(t: VoteTable) -> str:
+    if _only_scores(t):
+        return ""
+    played = np.unique(t.debate)
+    cast = np.bincount(t.debate[t.vote >= 0], minlength=len(t))
+    mute = [int(k) for k in played if cast[k] == 0]
+    if not mute:
+        return ""
+    return (
+        f"in {_n(len(mute), 'debate')} of {len(played):,} every vote is missing "
+        f"({_listed([t.debates[k] for k in mute])}): find out why before an analysis, or leave them out"
+    )
+
+
+def _agents_without_votes(t: VoteTable) -> str:
+    spoke = np.unique(t.agent)
+    cast = np.bincount(t.agent[t.vote >= 0], minlength=len(t.agents))
+    mute = [t.agents[int(k)] for k in spoke if cast[k] == 0]
+    if not mute or len(mute) == len(spoke):
+        return ""
+    return (
+        f"every vote of {_n(len(mute), 'agent')} is missing ({_listed(mute)}): if they are no voters, give them a role "
+        "of their own; else find out why"
+    )
+
+
+def _rounds_without_votes(t: VoteTable) -> str:
+    played = np.unique(t.round)
+    cast = np.bincount(t.round[t.vote >= 0], minlength=int(played.max(initial=0)) + 1)
+    mute = [str(k) for k in played if cast[k] == 0]
+    if not mute or len(mute) == len(played):
+        return ""
+    return f"every vote of round {', '.join(mute[:5])} is missing: find out why, or leave the round out"
+
+
+def _many_missing(t: VoteTable) -> str:
+    if _only_scores(t):
+        return ""
+    n, gone = len(t.vote), int((t.vote < 0).sum())
+    if not n or gone <= MUCH_MISSING * n:
+        return ""
+    kinds = ", ".join(
+        f"{kind} {count:,}" for kind, count in sorted(t.errors.items(), key=lambda e: -e[1])[:4]
+    )
+    reasons = f"recorded reasons: {kinds}" if kinds else "no reason is recorded"
+    return (
+        f"{gone:,} of {n:,} votes are missing ({gone / n:.0%}; {reasons}): what remains may not be what was asked; "
+        'compare missing="exclude" with missing="wrong"'
+    )
+
+
+def _only_scores(t: VoteTable) -> bool:
+    return t.scored and not (t.vote >= 0).any()
+
+
+def _no_turns(t: VoteTable) -> str:
+    empty = np.flatnonzero(t.depth == 0)
+    if not len(empty):
+        return ""
+    return (
+        f"{_n(len(empty), 'debate')} of {len(t):,} have no turns ({_listed([t.debates[int(k)] for k in empty])}): they "
+        "count in no rate and no mean; give the command that ran them again, or leave them out"
+    )
+
+
+def _one_agent(t: VoteTable) -> str:
+    speaking = np.unique(t.agent)
+    debates = len(np.unique(t.debate))
+    if t.known_protocol or len(speaking) != 1 or debates < 3 or _one_turn_each(t):
+        return ""
+    return (
+        f"one agent, {t.agents[int(speaking[0])]!r}, has every turn: if debates had several, check that the column of "
+        "agents is the right one; with a single judge there is no panel to stop"
+    )
+
+
+def _one_turn_each(t: VoteTable) -> str:
+    if t.known_protocol or len(t.debate) < 20 or len(np.unique(t.debate)) < len(t.debate):
+        return ""
+    return (
+        f"each of {len(t.debate):,} debates has a single turn: check that the column of debates names the debate, not "
+        "the row; with one judge and one round there is nothing to stop"
+    )
+
+
+def _one_long_debate(t: VoteTable) -> str:
+    if len(t) > 1 or int(t.depth.max(initial=0)) < _MANY:
+        return ""
+    return (
+        f"the table holds one debate of {int(t.depth[0]):,} rounds: check that the columns of debates and rounds are "
+        "not exchanged"
+    )
+
+
+def _panel_changes(t: VoteTable) -> str:
+    sizes: dict[int, set[int]] = defaultdict(set)
+    pairs = np.unique(np.stack([t.debate, t.agent]), axis=1)
+    panel = np.bincount(pairs[0], minlength=len(t))
+    for group, size in zip(t.group[t.depth > 0], panel[t.depth > 0], strict=True):
+        sizes[int(group)].add(int(size))
+    mixed = [group for group, each in sizes.items() if len(each - {0}) > 1]
+    if not mixed:
+        return ""
+    each = sorted(sizes[mixed[0]] - {0})
+    run = f" of run {t.groups[mixed[0]]!r}" if t.groups[mixed[0]] else ""
+    return (
+        f"debates{run} have panels of different sizes ({', '.join(map(str, each[:6]))} agents): give runs with "
+        "different panels different values of log, or write an empty vote for a silent agent"
+    )
+
+
+def _runs_identical(t: VoteTable) -> str:
+    runs = np.unique(t.group)
+    if len(runs) < 2 or len(t) < 2 * len(runs):
+        return ""
+    content: dict[int, list[Any]] = defaultdict(list)
+    for k, votes in enumerate(_contents(t)):
+        content[int(t.group[k])].append((_question_of(t, k), int(t.label[k]), votes))
+    alike = {run: tuple(sorted(each)) for run, each in content.items()}
+    first: dict[Any, int] = {}
+    for run, each in alike.items():
+        if each in first and len(each) > 2:
+            return (
+                f"runs {t.groups[first[each]]!r} and {t.groups[run]!r} are identical, vote by vote: a copied file, or "
+                "one seed or cache for both; keep one of them"
+            )
+        first.setdefault(each, run)
+    return ""
+
+
+def _debates_identical(t: VoteTable) -> str:
+    if len(t) < _SOME or len(np.unique(t.agent)) < 2:
+        return ""
+    if len(set(zip(_contents(t), t.label.tolist(), strict=True))) > 1:
+        return ""
+    return (
+        f"all {len(t):,} debates are identical, vote by vote: check that the rows differ, and that replies did not "
+        "come from a cache"
+    )
+
+
+_REPEAT = re.compile(r"(.*?)[\s_\-./#:]*(?:run|rep|repeat|seed|sample|trial|try|r|s)?[\s_\-./#:]*([0-9]+)")
+
+_APART = re.compile(r"[\s_\-./#:]|run|rep|seed|sample|trial")
+
+
+def _questions_not_clustered(t: VoteTable) -> str:
+    if t.question is not None:
+        clusters: dict[tuple[int, str], set[int]] = defaultdict(set)
+        for k, question in enumerate(t.question):
+            clusters[0, question].add(int(t.cluster[k]))
+        split = [name for (_, name), each in clusters.items() if len(each) > 1]
+        if split:
+            return (
+                f"{_n(len(split), 'question')} lie in several clusters each ({_listed(split)}): debates of one "
+                "question are not independent; give them one cluster"
+            )
+    if len(np.unique(t.cluster)) < len(t):
+        return ""
+    stems: dict[str, list[int]] = defaultdict(list)
+    for k, name in enumerate(t.debates):
+        parts = _REPEAT.fullmatch(name)
+        if (
+            parts is None
+            or not parts[1]
+            or not re.search(r"[\s_\-./#:]|run|rep|seed|sample|trial", name[len(parts[1]) :])
+        ):
+            return ""
+        stems[parts[1]].append(k)
+    sizes = {len(each) for each in stems.values()}
+    same_label = all(len({int(t.label[k]) for k in each}) == 1 for each in stems.values())
+    if len(stems) < 5 or min(sizes) < 2 or not same_label or len(np.unique(t.label)) < 2:
+        return ""
+    example = [t.debates[k] for k in next(iter(stems.values()))[:2]]
+    return (
+        f"debates look like repeats of {len(stems):,} questions ({_listed(example)}, ...) but each counts as its own "
+        "question: give a column question, or intervals are too narrow"
+    )
+
+
+def _tokens_all_zero(t: VoteTable) -> str:
+    if t.tokens is None:
+        return ""
+    known = t.tokens[~np.isnan(t.tokens)]
+    if not len(known) or known.any():
+        return ""
+    return "every token count is 0: leave the column out if tokens were not recorded, or costs are 0"
+
+
+FINDINGS: dict[str, Callable[[VoteTable], str]] = {
+    "no vote is a label": _no_vote_is_a_label,
+    "labels that nobody votes": _labels_nobody_votes,
+    "answers in several spellings": _answers_alike,
+    "every debate wrong": _every_debate_wrong,
+    "every vote right": _every_vote_right,
+    "one answer only": _one_answer,
+    "votes are texts": _votes_are_texts,
+    "votes missing in whole debates": _debates_without_votes,
+    "votes missing of whole agents": _agents_without_votes,
+    "votes missing in whole rounds": _rounds_without_votes,
+    "many votes missing": _many_missing,
+    "debates without turns": _no_turns,
+    "one agent": _one_agent,
+    "one turn per debate": _one_turn_each,
+    "one long debate": _one_long_debate,
+    "panel changes": _panel_changes,
+    "identical runs": _runs_identical,
+    "identical debates": _debates_identical,
+    "repeated questions": _questions_not_clustered,
+    "tokens all zero": _tokens_all_zero,
+}
+"""The signs, by name, in the order in which they are said."""
+
+
+def _contents(t: VoteTable) -> list[bytes]:
+    """Return the votes of each debate, by round and agent's place among its agents, as one key."""
+    order = np.lexsort((t.agent, t.round, t.debate))
+    debate = t.debate[order]
+    rows = np.stack([t.round[order], t.vote[order]], axis=1).astype(np.int64)
+    ends = np.searchsorted(debate, np.arange(len(t) + 1))
+    return [rows[a:b].tobytes() for a, b in pairwise(ends)]
+
+
+def _question_of(t: VoteTable, k: int) -> str:
+    return t.question[k] if t.question is not None else str(int(t.cluster[k]))
+
+
+def _folded(text: str) -> str:
+    return text if _is_number(text) else re.sub(r"^\W+|\W+$", "", text).casefold()
+
+
+def _is_number(text: str) -> bool:
+    return bool(re.fullmatch(r"[+-]?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?", text))
+
+
+def _listed(names: Sequence[str] | set[str]) -> str:
+    shown = sorted(names) if isinstance(names, set) else list(names)
+    return ", ".join(repr(name) for name in shown[:3]) + (", ..." if len(shown) > 3 else "")
+
+
+def _n(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,215 @@
+"""Tables that can hardly be meant: each gets one sentence, from the doctor and from the array view."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from d3stats.log import examine
+from d3stats.plausibility import FINDINGS, findings
+from d3stats.trajectories import Trajectories
+
+ANSWERS = np.array(list("ABCD"))
+
+
+def sound(
+    n: int = 40, rounds: int = 3, agents: int = 3, accuracy: float = 0.7, seed: int = 5
+) -> pd.DataFrame:
+    """Return a table as it should be: three agents debate forty questions with four answers."""
+    rng = np.random.default_rng(seed)
+    label = rng.integers(0, 4, n)
+    rows = []
+    for d in range(n):
+        for r in range(1, rounds + 1):
+            for a in range(agents):
+                right = rng.random() < accuracy
+                vote = label[d] if right else (label[d] + rng.integers(1, 4)) % 4
+                rows.append((f"d{d}", f"q{d}", r, f"agent {a + 1}", ANSWERS[vote], ANSWERS[label[d]]))
+    return pd.DataFrame(rows, columns=["debate", "question", "round", "agent", "vote", "label"])
+
+
+def changed(**columns: Callable[[pd.DataFrame], object]) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    return lambda t: t.assign(**columns)
+
+
+def _numbers(t: pd.DataFrame) -> pd.DataFrame:
+    return t.assign(label=t["label"].map(dict(zip("ABCD", range(4), strict=True))))
+
+
+def _runs(copy: bool) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    def make(t: pd.DataFrame) -> pd.DataFrame:
+        other = t if copy else sound(seed=6)
+        both = [t.assign(log="run 1"), other.assign(log="run 2", debate="x" + other["debate"])]
+        return pd.concat(both, ignore_index=True)
+
+    return make
+
+
+def _with_empty_debates(t: pd.DataFrame) -> pd.DataFrame:
+    bare = pd.DataFrame({"debate": ["e1", "e2"], "question": ["e1", "e2"], "label": ["A", "B"]})
+    return pd.concat([t, bare], ignore_index=True)
+
+
+def _without(rows: Callable[[pd.DataFrame], pd.Series]) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    return lambda t: t.assign(vote=t["vote"].where(~rows(t)))
+
+
+def _repeats(separator: str, cluster: bool = False) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    def make(t: pd.DataFrame) -> pd.DataFrame:
+        number = t["debate"].str[1:].astype(int)
+        question = "item " + (number // 4).astype(str) + " x"
+        label = t.groupby(question)["label"].transform("first")
+        named = t.assign(debate=question + separator + (number % 4).astype(str), label=label)
+        return named.assign(question=question) if cluster else named.drop(columns="question")
+
+    return make
+
+
+def _rates(n: int, share: float) -> Callable[[pd.DataFrame], pd.Series]:
+    return lambda t: pd.Series(np.random.default_rng(n).random(len(t)) < share)
+
+
+IMPLAUSIBLE: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str, str]] = {
+    # no vote is a label
+    "labels in lower case": (changed(label=lambda t: t["label"].str.lower()), "no vote is a label",
+                             "no vote ever equals the label .* differ only in upper and lower case"),
+    "labels in brackets": (changed(label=lambda t: "(" + t["label"] + ")"), "no vote is a label", "in punctuation"),
+    "labels with a full stop": (changed(label=lambda t: t["label"] + "."), "no vote is a label", "in punctuation"),
+    "labels as positions": (_numbers, "no vote is a label", "labels are numbers and votes are not"),
+    "votes as positions": (changed(vote=lambda t: t["vote"].map(dict(zip("ABCD", range(4), strict=True)))),
+                           "no vote is a label", "votes are numbers and labels are not"),
+    "labels of other words": (changed(label="gold"), "no vote is a label", "write both alike, or name the columns"),
+    "labels and questions exchanged": (changed(label=lambda t: t["question"]), "no vote is a label", "labels 'q0'"),
+    "votes and agents exchanged": (changed(vote=lambda t: t["agent"]), "no vote is a label", "votes 'agent 1'"),
+    "labels shifted by one letter": (changed(vote=lambda t: t["vote"].map(dict(zip("ABCD", "EFGH", strict=True)))),
+                                     "no vote is a label", "votes 'E', 'F', 'G'"),
+    # labels that nobody votes, spellings
+    "a label outside the answers": (changed(label=lambda t: t["label"].replace("D", "E")), "labels that nobody votes",
+                                    "have a label that nobody ever votes .'E'"),
+    "half the labels in lower case": (changed(label=lambda t: t["label"].replace({"A": "a", "B": "b"})),
+                                      "answers in several spellings", "'A', 'a' and 1 more such answers"),
+    "some votes in brackets": (changed(vote=lambda t: t["vote"].where(_rates(1, 0.5)(t), "(" + t["vote"] + ")")),
+                               "answers in several spellings", "'.A.', 'A'"),
+    # wrong, right, constant
+    "every debate wrong": (changed(label=lambda t: t["debate"].map(
+        t[t["round"] == 3].groupby("debate")["vote"].agg(lambda v: next(a for a in "ABCD" if a not in set(v))))),
+        "every debate wrong", "every one of 40 labelled debates ends with a wrong verdict"),
+    "labels copied from the votes": (changed(vote=lambda t: t["label"]), "every vote right", "a copy of the vote"),
+    "one vote everywhere": (changed(vote="A"), "one answer only", "every vote is 'A' although labels differ"),
+    "votes that are texts": (changed(vote=lambda t: [f"I think {i}" for i in range(len(t))], label=None),
+                             "votes are texts", "360 of 360 votes are all different"),
+    "votes that are row numbers": (changed(vote=lambda t: np.arange(len(t)), label=None), "votes are texts",
+                                   "texts or identifiers"),
+    # missing votes
+    "a debate without votes": (_without(lambda t: t["debate"] == "d3"), "votes missing in whole debates",
+                               "in 1 debate of 40 every vote is missing .'d3'"),
+    "an agent without votes": (_without(lambda t: t["agent"] == "agent 2"), "votes missing of whole agents",
+                               "every vote of 1 agent is missing .'agent 2'"),
+    "a round without votes": (_without(lambda t: t["round"] == 2), "votes missing in whole rounds",
+                              "every vote of round 2 is missing"),
+    "a last round without votes": (_without(lambda t: t["round"] == 3), "votes missing in whole rounds", "round 3"),
+    "a quarter of the votes missing": (_without(_rates(2, 0.25)), "many votes missing",
+                                       r"of 360 votes are missing \(2\d%; no reason is recorded"),
+    "98 % of the votes missing": (_without(_rates(3, 0.98)), "many votes missing", r"\(9[789]%"),
+    "all votes missing": (changed(vote=None), "many votes missing", r"360 of 360 votes are missing"),
+    "reasons beside missing votes": (lambda t: _without(_rates(4, 0.4))(t).assign(
+        error=lambda s: s["vote"].isna().map({True: "timeout", False: None})), "many votes missing",
+        "recorded reasons: timeout 1"),
+    # structure
+    "debates without turns": (_with_empty_debates, "debates without turns", "2 debates of 42 have no turns"),
+    "one agent in every row": (lambda t: t[t["agent"] == "agent 1"], "one agent", "'agent 1', has every turn"),
+    "rounds named as agents": (lambda t: t[t["agent"] == "agent 1"].assign(agent="gpt"), "one agent", "'gpt'"),
+    "rows named as debates": (changed(debate=lambda t: [f"row{i}" for i in range(len(t))], round=1),
+                              "one turn per debate", "each of 360 debates has a single turn:"),
+    "one debate of a hundred rounds": (lambda t: sound(n=1, rounds=100), "one long debate", "one debate of 100 rounds"),
+    "a panel that changes": (lambda t: t[(t["agent"] != "agent 3") | (t["debate"] < "d2")], "panel changes",
+                             "panels of different sizes .2, 3 agents"),
+    "identical runs": (_runs(copy=True), "identical runs", "runs 'run 1' and 'run 2' are identical"),
+    "identical debates": (lambda t: pd.concat([t[t["debate"] == "d1"].assign(debate=f"d{k}", question=f"q{k}")
+                                               for k in range(20)], ignore_index=True),
+                          "identical debates", "all 20 debates are identical"),
+    "repeats by number": (_repeats("#"), "repeated questions", "repeats of 10 questions"),
+    "repeats by run": (_repeats("_run"), "repeated questions", "repeats of 10 questions"),
+    "repeats by seed": (_repeats("/seed="[:-1]), "repeated questions", "give a column question"),
+    "a question in two clusters": (changed(question=lambda t: "q" + (t["debate"].str[1:].astype(int) // 2).astype(str),
+                                           cluster=lambda t: t["debate"], label="A"),
+                                   "repeated questions", "20 questions lie in several clusters"),
+    "tokens all zero": (changed(tokens_in=0, tokens_out=0), "tokens all zero", "every token count is 0"),
+    "total tokens all zero": (changed(tokens=0), "tokens all zero", "every token count is 0"),
+    "labels as numbers from 1": (lambda t: _numbers(t).assign(label=lambda s: s["label"] + 1), "no vote is a label",
+                                 "not its position"),
+    "labels from another sheet": (changed(label=lambda t: t["label"].map(
+        dict(zip("ABCD", ["yes", "no", "maybe", "other"], strict=True)))), "no vote is a label", "'maybe'"),
+}  # fmt: skip
+
+NOT_IN_A_FRAME = {"debates without turns", "a question in two clusters"}
+"""What a frame of turns cannot show: it has no row for a debate without turns, and one name for what is resampled."""
+
+
+@pytest.mark.parametrize("name", IMPLAUSIBLE)
+def test_the_doctor_finds_what_can_hardly_be_meant(name: str, tmp_path: Path) -> None:
+    make, kind, sentence = IMPLAUSIBLE[name]
+    path = tmp_path / "table.csv"
+    make(sound()).to_csv(path, index=False)
+    report = examine(path)
+    assert report.exit_code == 2
+    if kind == "panel changes":  # told by role, as a problem of the log
+        assert {p.kind for p in report.problems} == {"mixed panel"}
+        return
+    said = {each.kind: each.message for each in report.findings}
+    assert kind in said, f"found {said}"
+    assert re.search(sentence, said[kind]), said[kind]
+    assert said[kind] in report.to_text().replace("\n", " ")
+
+
+@pytest.mark.parametrize("name", sorted(set(IMPLAUSIBLE) - NOT_IN_A_FRAME))
+def test_the_array_view_finds_the_same(name: str) -> None:
+    make, kind, sentence = IMPLAUSIBLE[name]
+    said = {each.kind: each.message for each in Trajectories.from_frame(make(sound())).findings()}
+    assert kind in said, f"found {said}"
+    wanted = sentence.replace("recorded reasons: timeout 1", "no reason is recorded")
+    assert re.search(wanted, said[kind]), said[kind]
+
+
+def test_every_sign_has_a_table_that_shows_it() -> None:
+    assert {kind for _, kind, _ in IMPLAUSIBLE.values()} == set(FINDINGS)
+    assert len(IMPLAUSIBLE) >= 40
+
+
+PLAUSIBLE: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+    "as it should be": lambda t: t,
+    "one round": lambda t: t[t["round"] == 1],
+    "two agents": lambda t: t[t["agent"] != "agent 3"],
+    "no labels": lambda t: t.drop(columns="label"),
+    "a tenth of the votes missing": _without(_rates(7, 0.1)),
+    "different runs": _runs(copy=False),
+    "repeats with a question": _repeats("#", cluster=True),
+    "numbers as answers": lambda t: _numbers(t).assign(vote=t["vote"].map(dict(zip("ABCD", range(4), strict=True)))),
+    "accurate agents": lambda t: sound(accuracy=0.95),
+    "poor agents": lambda t: sound(accuracy=0.2),
+    "two debates": lambda t: sound(n=2),
+    "a hundred debates of five": lambda t: sound(n=100, agents=5),
+    "right or wrong": lambda t: t.assign(correct=(t["vote"] == t["label"]).astype(int)).drop(columns=["vote", "label"]),
+    "numbered debates": lambda t: t.assign(debate=t["debate"].str[1:].astype(int)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PLAUSIBLE)
+def test_nothing_is_found_in_a_table_that_is_as_it_should_be(name: str, tmp_path: Path) -> None:
+    table = PLAUSIBLE[name](sound())
+    table.to_csv(tmp_path / "table.csv", index=False)
+    report = examine(tmp_path / "table.csv")
+    assert report.exit_code == 0, report.to_text()
+    assert Trajectories.from_frame(table).findings() == ()
+
+
+def test_nothing_is_found_in_simulated_debates_of_any_accuracy() -> None:
+    for seed in range(30):
+        for accuracy in (0.3, 0.6, 0.9):
+            table = Trajectories.from_frame(sound(n=30, accuracy=accuracy, seed=seed))
+            assert findings(table._vote_table()) == ()
