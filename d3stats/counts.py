@@ -200,6 +200,19 @@ class Counts(_Cells):
         """Votes cast in each cell, shape (cells,)."""
         return self.keys[:, 1]
 
+    @property
+    def panel(self) -> int:
+        """Votes of a full panel: how many votes most debates have, the largest number where several tie.
+
+        Debates without a vote do not count. The largest, because a missing vote makes a panel smaller, never larger.
+        """
+        sizes, at = np.unique(self.trials, return_inverse=True)
+        held = np.bincount(at, weights=self.weights)[sizes > 0]
+        if not held.size:
+            raise ValueError("counts must hold at least one debate with a vote to have a panel; got none")
+        # Fractional weights that tie may differ in their last digits.
+        return int(sizes[sizes > 0][held >= held.max() * (1 - 1e-9)].max())
+
 
 def _count_votes(votes: NDArray[Any]) -> Counts:
     """Histogram (correct, cast) in blocks that stay in cache; a sum over a short last axis would be slow."""

@@ -120,9 +120,8 @@ class MixtureFit:
 
     @property
     def panel(self) -> int:
-        """The number of votes that most debates have: the default `trials` of the functionals."""
-        trials, at = np.unique(self.counts.trials, return_inverse=True)
-        return int(trials[np.bincount(at, weights=self.counts.weights).argmax()])
+        """Votes of a full panel (:attr:`d3stats.counts.Counts.panel`): the default `trials` of the functionals."""
+        return self.counts.panel
 
     def _trials(self, trials: int | None) -> int:
         return self.panel if trials is None else integer("trials", trials, minimum=1)
@@ -256,7 +255,7 @@ class MixtureFit:
             Delta method (on the logit or log scale), or percentiles of a parametric bootstrap; "auto" takes
             the first for interior fits and the second otherwise.
         trials : int, optional
-            Panel size of the majority; by default the most frequent one.
+            Panel size of the majority; by default :attr:`panel`.
 
         Returns
         -------

@@ -89,7 +89,8 @@ class RoundsFit:
     rounds : tuple of int
     fits : tuple of MixtureFit
     panel : int
-        The number of votes at which distances and majorities are taken: the most frequent one.
+        The number of votes at which distances and majorities are taken: the full panel of all rounds together
+        (:attr:`d3stats.counts.Counts.panel`).
     """
 
     rounds: tuple[int, ...]
@@ -244,6 +245,5 @@ def fit_rounds(
         penalty=penalty,
         rng=rng,
     )
-    sizes, index = np.unique(cells[:, 1], return_inverse=True)
-    panel = int(sizes[np.bincount(index, weights=table.sum(axis=0)).argmax()])
-    return RoundsFit(tuple(int(r) for r in numbers), tuple(batch[i] for i in range(len(batch))), panel)
+    fits = tuple(batch[i] for i in range(len(batch)))
+    return RoundsFit(tuple(int(r) for r in numbers), fits, rounds.pooled().panel)

@@ -47,7 +47,7 @@ class KSStability(BatchRule):
         tight component from .80 to .81 gives .017 on the pmf scale and .60 on the latent one).
     source : {"empirical", "fitted"}
         The counts themselves, or a two-component Beta-Binomial mixture fitted to each round; the fitted
-        distance of counts is taken at the most frequent number of votes.
+        distance of counts is taken at the full panel.
     carry : Rule, optional
         Debates that this per-debate rule stopped keep their count from then on. D is at most the share of
         debates whose count changed, so carrying makes D fall by itself as debates finish.

@@ -22,13 +22,6 @@ STATISTICS = (
 REPLICATES = 1000
 
 
-def panel_of(counts: Counts) -> int:
-    """Return the most frequent number of votes; the larger of two equally frequent ones."""
-    sizes, at = np.unique(counts.trials, return_inverse=True)
-    held = np.bincount(at, counts.weights)
-    return int(sizes[::-1][held[::-1].argmax()])
-
-
 def observed_statistics(counts: Counts) -> dict[str, float]:
     """Return the statistics of the data."""
     values = _statistics(counts.successes, counts.trials, counts.weights[None])

@@ -33,7 +33,6 @@ from d3stats.models.bayes import _stack
 from d3stats.models.bayes._mixture_checks import (
     REPLICATES,
     observed_statistics,
-    panel_of,
     replicated_statistics,
 )
 from d3stats.models.bayes._mixture_density import MixtureDensity, MixturePriors
@@ -70,7 +69,7 @@ class MixturePosterior(BayesFit):
     counts : Counts
         The data.
     panel : int
-        Votes of a full panel: the most frequent number.
+        Votes of a full panel (:attr:`d3stats.counts.Counts.panel`).
     """
 
     counts: Counts = field(default_factory=Counts.empty)
@@ -202,7 +201,7 @@ def fit_mixture(
     density = MixtureDensity(
         Cells.of(counts.successes, counts.trials), counts.weights[None], k, believed, np.empty(0)
     )
-    panel = panel_of(counts)
+    panel = counts.panel
     natural, stats, used, notes = posterior_points(density, draws, tune, chains, target_accept, generator)
     law = {name: natural[name][:, :, 0] for name in _LAW}
     prior = believed.draw(k, REPLICATES, generator)

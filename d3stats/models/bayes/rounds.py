@@ -33,7 +33,6 @@ from d3stats.models.bayes import _stack
 from d3stats.models.bayes._mixture_checks import (
     REPLICATES,
     observed_statistics,
-    panel_of,
     replicated_statistics,
 )
 from d3stats.models.bayes._mixture_density import Floats, MixtureDensity, MixturePriors
@@ -72,7 +71,7 @@ class RoundsPosterior(BayesFit):
     rounds : tuple of int
         Rounds with votes.
     panel : int
-        Votes of a full panel: the most frequent number over all rounds.
+        Votes of a full panel, all rounds together (:attr:`d3stats.counts.Counts.panel`).
     """
 
     counts: RoundCounts = field(default_factory=RoundCounts.empty)
@@ -210,7 +209,7 @@ def fit_rounds(
         )
     generator = as_rng(rng)
     density = _density(counts, k, believed)
-    panel = panel_of(counts.pooled())
+    panel = counts.pooled().panel
     natural, stats, used, notes = posterior_points(density, draws, tune, chains, target_accept, generator)
     law = {name: natural[name] for name in _LAW}
     step = natural["step"] if k > 1 else natural["step"][..., 1:]
