@@ -160,11 +160,11 @@ def climb_em(
     high: Floats,
     max_iter: int,
     tol: float,
-) -> tuple[Floats, Floats, NDArray[np.int64], NDArray[np.bool_]]:
+) -> tuple[Floats, Floats, NDArray[np.int64]]:
     """Climb by accelerated EM; same arguments and returns as :func:`d3stats.models._kernel.climb`.
 
-    `n_iter` counts EM maps. Converged means that a Newton step from here would promise less than
-    ``tol * (1 + |value|)``: small EM steps alone prove nothing, EM is slow near its limit.
+    `n_iter` counts EM maps. The climb ends where a Newton step would promise less than ``tol * (1 + |value|)``: small
+    EM steps alone prove nothing, EM is slow near its limit.
     """
     rows, size = starts.shape
     top = 0
@@ -179,7 +179,6 @@ def climb_em(
     out = starts.copy()
     values = np.empty(rows)
     n_iter = np.zeros(rows, dtype=np.int64)
-    converged = np.zeros(rows, dtype=np.bool_)
     for row in range(rows):
         data = weights[which[row]]
         x = out[row]
@@ -194,7 +193,6 @@ def climb_em(
                     if not held[a]:
                         promise += grad[a] * step[a]
                 if promise <= tol * (1.0 + abs(value)):
-                    converged[row] = True
                     break
             _em_map(x, k, successes, trials, data, penalty, low, high, work, share, first)
             _em_map(first, k, successes, trials, data, penalty, low, high, work, share, second)
@@ -225,4 +223,4 @@ def climb_em(
                     x, k, n_binomial, successes, trials, log_choose, data, penalty, work, grad, hess
                 )
         values[row] = value
-    return out, values, n_iter, converged
+    return out, values, n_iter

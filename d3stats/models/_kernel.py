@@ -240,7 +240,7 @@ def climb(
     high: Floats,
     max_iter: int,
     tol: float,
-) -> tuple[Floats, Floats, NDArray[np.int64], NDArray[np.bool_]]:
+) -> tuple[Floats, Floats, NDArray[np.int64]]:
     """Climb from every row of `starts` on the data set ``weights[which[row]]``.
 
     Returns
@@ -249,8 +249,11 @@ def climb(
     value : ndarray, shape (rows,)
     n_iter : ndarray of int, shape (rows,)
         Evaluations of the derivatives.
-    converged : ndarray of bool, shape (rows,)
-        The next Newton step promised less than ``tol * (1 + |value|)``, or no step of any size helped.
+
+    Notes
+    -----
+    A climb ends when the next Newton step promises less than ``tol * (1 + |value|)``, when no step of any size helps,
+    or after `max_iter` evaluations; whether the end is a maximum is for the caller to see.
     """
     rows, size = starts.shape
     top = 0
@@ -260,7 +263,6 @@ def climb(
     out = starts.copy()
     values = np.empty(rows)
     n_iter = np.zeros(rows, dtype=np.int64)
-    converged = np.zeros(rows, dtype=np.bool_)
     grad, new_grad = np.empty(size), np.empty(size)
     hess, new_hess = np.empty((size, size)), np.empty((size, size))
     step, trial = np.empty(size), np.empty(size)
@@ -300,16 +302,11 @@ def climb(
                         hess[a, b] = new_hess[a, b]
                 value = new_value
                 if small and damping < 1e-3:
-                    converged[row] = True
                     break
                 damping = max(damping * 0.1, 1e-14)
             else:
                 damping = max(damping * 10.0, 1e-3)
-                if small and damping > 1e3:
-                    converged[row] = True
-                    break
-                if damping > 1e16:
-                    converged[row] = True
+                if (small and damping > 1e3) or damping > 1e16:
                     break
         values[row] = value
-    return out, values, n_iter, converged
+    return out, values, n_iter

@@ -9,7 +9,13 @@ from d3stats.models._objective import Floats, Objective, Space
 
 
 def spread_starts(
-    space: Space, share: Floats, weights: Floats, n_starts: int, rng: np.random.Generator | None
+    space: Space,
+    share: Floats,
+    weights: Floats,
+    n_starts: int,
+    rng: np.random.Generator | None,
+    *,
+    interior: bool = False,
 ) -> Floats:
     """Return starts for every data set, shape (data sets, n_starts, parameters).
 
@@ -20,6 +26,8 @@ def spread_starts(
     weights : ndarray, shape (data sets, cells)
     rng : Generator or None
         None takes a low-discrepancy sequence, so a fit without `rng` is deterministic.
+    interior : bool
+        Keep correlations away from 0: with a penalty the likelihood falls without end there.
 
     Notes
     -----
@@ -37,6 +45,8 @@ def spread_starts(
     weight /= weight.sum(axis=1, keepdims=True)
     rho = 0.6 * unit[:, 2 * k :] ** 1.5
     rho[::5] = np.where(unit[::5, 2 * k :] < 0.5, 0.0, rho[::5])
+    if interior:
+        rho = np.maximum(rho, 0.01)
     rho[:, : space.n_binomial] = 0.0
     if space.n_binomial and k > 1:
         # which component is the Binomial one must not be tied to the order of the means

@@ -20,9 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, choice, integer, number
 from d3stats.counts import Counts
-from d3stats.models._fit import METHODS, Method, Optima, optimise
+from d3stats.models._fit import METHODS, Method, Optima, optimise, settled
 from d3stats.models._likelihood import Cells
-from d3stats.models._objective import Space
+from d3stats.models._objective import Objective, Space
 from d3stats.models.betabinom import BetaBinomialMixture
 from d3stats.models.result import FitSettings, MixtureFit
 
@@ -105,7 +105,8 @@ def fit_beta_binomial_mixture(
     max_iter : int, optional
         Iterations per start; 500, or 20000 for EM.
     tol : float
-        A start has converged when a Newton step promises less than ``tol * (1 + |llf|)``.
+        The fit has converged when no step from its optimum promises more than ``tol * (1 + |llf|)`` or 1e-8,
+        whichever is larger.
     penalty : float
         0 is maximum likelihood; ``penalty > 0`` gives the posterior mode under independent
         Beta(1 + penalty, 1 + penalty) priors on weights, means and correlations, which is always interior.
@@ -131,8 +132,8 @@ def fit_beta_binomial_mixture(
     settings = _settings(n_components, n_binomial, method, n_starts, max_iter, tol, penalty)
     space = Space(settings.n_components, settings.n_binomial)
     cells = Cells.of(counts.successes, counts.trials)
-    found = _optimise(cells, counts.weights[None], space, settings, rng)
-    return MixtureFit.from_optimum(counts, settings, found, 0)
+    found, converged = _optimise(cells, counts.weights[None], space, settings, rng)
+    return MixtureFit.from_optimum(counts, settings, found, converged, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +167,7 @@ class MixtureBatch:
     def __getitem__(self, index: int) -> MixtureFit:
         """Return one data set's fit with all its methods."""
         counts = Counts.from_columns(self.successes, self.trials, weights=self.weights[index])
-        return MixtureFit.from_optimum(counts, self.settings, self._optima, index)
+        return MixtureFit.from_optimum(counts, self.settings, self._optima, self.converged, index)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per data set: llf, mean, spread, convergence."""
@@ -236,12 +237,12 @@ def fit_beta_binomial_mixture_batch(
     n = np.broadcast_to(np.asarray(trials, dtype=np.int64), s.shape)
     settings = _settings(n_components, n_binomial, method, n_starts, max_iter, tol, penalty)
     space = Space(settings.n_components, settings.n_binomial)
-    found = _optimise(Cells.of(s, n), table, space, settings, rng)
+    found, converged = _optimise(Cells.of(s, n), table, space, settings, rng)
     log_weight, mu, rho = space.split(found.x)
     order = np.argsort(mu, axis=1, kind="stable")
     law = BetaBinomialMixture(*(np.take_along_axis(a, order, axis=1) for a in (np.exp(log_weight), mu, rho)))
     return MixtureBatch(
-        s, n, table, law, found.value, found.n_iter, found.n_reached, found.converged, settings, found
+        s, n, table, law, found.value, found.n_iter, found.n_reached, converged, settings, found
     )
 
 
@@ -305,9 +306,9 @@ def _settings(
 
 def _optimise(
     cells: Cells, weights: NDArray[np.float64], space: Space, settings: FitSettings, rng: RngLike
-) -> Optima:
+) -> tuple[Optima, NDArray[np.bool_]]:
     method: Method = settings.method  # type: ignore[assignment]  # checked by _settings
-    return optimise(
+    found = optimise(
         cells,
         weights,
         space,
@@ -318,3 +319,4 @@ def _optimise(
         tol=settings.tol,
         rng=None if rng is None else as_rng(rng),
     )
+    return found, settled(Objective(cells, space, settings.penalty), found.x, weights, settings.tol)

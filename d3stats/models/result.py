@@ -63,6 +63,7 @@ class MixtureFit:
     n_iter, n_reached_best : int
         Iterations of the winning start; how many starts came within 1e-6 of it.
     converged : bool
+        Whether no step from the optimum promises more than the tolerance, whatever ended the search.
     boundary : tuple of str
         Which parameters sit on the boundary of their space, in words; empty for an interior fit.
     counts : Counts
@@ -83,7 +84,9 @@ class MixtureFit:
     """The optimum in the optimiser's coordinates, to start other fits from."""
 
     @classmethod
-    def from_optimum(cls, counts: Counts, settings: FitSettings, optima: Optima, index: int) -> MixtureFit:
+    def from_optimum(
+        cls, counts: Counts, settings: FitSettings, optima: Optima, converged: NDArray[np.bool_], index: int
+    ) -> MixtureFit:
         """Read one row of an optimiser's result."""
         space = Space(settings.n_components, settings.n_binomial)
         x = optima.x[index : index + 1]
@@ -102,7 +105,7 @@ class MixtureFit:
             n_obs=counts.n_obs,
             n_iter=int(optima.n_iter[index]),
             n_reached_best=int(optima.n_reached[index]),
-            converged=bool(optima.converged[index]),
+            converged=bool(converged[index]),
             boundary=_boundary(law, held[order], counts),
             counts=counts,
             settings=settings,

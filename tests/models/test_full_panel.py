@@ -36,9 +36,7 @@ def test_the_panel_is_the_number_of_votes_that_most_debates_have_and_the_larger_
 
 @settings(max_examples=10)
 @given(
-    rows=st.lists(
-        st.tuples(st.integers(1, 2), st.integers(1, 5), st.integers(0, 5)), min_size=3, max_size=12
-    )
+    rows=st.lists(st.tuples(st.integers(1, 2), st.integers(1, 5), st.integers(0, 5)), min_size=3, max_size=12)
 )
 def test_the_fit_of_a_round_and_of_all_rounds_take_the_panel_of_their_counts(
     rows: list[tuple[int, int, int]],

@@ -135,7 +135,7 @@ def test_every_em_map_raises_the_objective(
     )
     values = [float(objective.value(start, w[None])[0])]
     for max_iter in (3, 6, 9, 30, 90):  # three maps are one accelerated step
-        x, value, _, _ = climbed(climb_em, start, w, cells, space, penalty, max_iter)
+        x, value, _ = climbed(climb_em, start, w, cells, space, penalty, max_iter)
         assert value[0] == pytest.approx(float(objective.value(x, w[None])[0]), rel=1e-11, abs=1e-9)
         values.append(float(value[0]))
     assert (np.diff(values) >= -1e-10 * (1 + abs(values[-1]))).all(), values
@@ -170,7 +170,7 @@ def test_methods_agree_on_the_posterior_mode_too(penalty: float) -> None:
 
 def climbed(
     how: object, start: Floats, w: Floats, cells: Cells, space: Space, penalty: float, max_iter: int
-) -> tuple[Floats, Floats, Floats, Floats]:
+) -> tuple[Floats, Floats, Floats]:
     low, high = space.bounds()
     return how(  # type: ignore[operator]  # one of the two compiled climbs
         start, np.zeros(1, np.int64), w[None], space.n_components, space.n_binomial, cells.successes, cells.trials,
