@@ -55,38 +55,60 @@ class Discordance:
 
     def cdf(self, value: float) -> float:
         """Posterior probability that the difference is at most `value`."""
-        from scipy.special import betainc
-
-        s, weight = _law_of_discordance(self.only_a + self.only_b, self.same)
-        return float(weight @ betainc(self.only_b, self.only_a, np.clip((value / s + 1) / 2, 0, 1)))
+        if value < 0:
+            return _beyond(-value, self.only_b, self.only_a, self.same)
+        return 1.0 - _beyond(value, self.only_a, self.only_b, self.same)
 
     def quantile(self, probability: float) -> float:
         """Value that the difference is below with that probability."""
-        from scipy.optimize import brentq
-
-        return float(brentq(lambda v: self.cdf(v) - probability, -1.0, 1.0, xtol=1e-13))
+        below = self.cdf(0.0)
+        if probability < below:
+            return -_exceeded(probability, self.only_b, self.only_a, self.same)
+        return _exceeded(1.0 - probability, self.only_a, self.only_b, self.same)
 
     @property
     def _total(self) -> float:
         return self.only_a + self.only_b + self.same
 
 
-@lru_cache(maxsize=64)
-def _law_of_discordance(a: float, b: float) -> tuple[Floats, Floats]:
-    """Points and weights of Beta(a, b) by Gauss-Legendre over its middle; what lies outside is below 1e-14."""
-    from scipy.special import betaincinv, betaln
+def _beyond(size: float, against: float, favour: float, same: float) -> float:
+    """Probability that ``S * (2 W - 1) > size`` for independent S, Beta(against + favour, same), and W, Beta(favour,
+    against); size >= 0.
 
-    low, high = betaincinv(a, b, 1e-15), 1 - betaincinv(b, a, 1e-15)
-    x, w = _gauss_legendre()
-    s = low + (high - low) * (x + 1) / 2
-    weight = w * np.exp((a - 1) * np.log(s) + (b - 1) * np.log1p(-s) - betaln(a, b))
-    return s, weight / weight.sum()
+    The integral over S runs over its quantiles above `size`, where the integrand is a probability, and so bounded,
+    however small a parameter is (a density with a parameter below 1 is not); what is left is a steep end, which
+    tanh-sinh quadrature (Takahasi and Mori, 1974) is made for.
+    """
+    from scipy.special import betainc, betaincc, betainccinv
+
+    above = float(betaincc(against + favour, same, min(size, 1.0)))
+    if size == 0 or above == 0:
+        return above * float(betainc(against, favour, 0.5))
+    part, weight = _tanh_sinh()
+    s = np.maximum(betainccinv(against + favour, same, above * part), size)
+    return above * float(weight @ betainc(against, favour, (1 - size / s) / 2))
+
+
+def _exceeded(probability: float, against: float, favour: float, same: float) -> float:
+    """The size that the difference is beyond with that probability, searched on a logarithmic scale."""
+    from scipy.optimize import brentq
+
+    def excess(log_size: float) -> float:
+        return _beyond(math.exp(log_size), against, favour, same) - probability
+
+    least = -700.0
+    if excess(least) <= 0:
+        return 0.0
+    return math.exp(brentq(excess, least, 0.0, xtol=1e-13)) if excess(0.0) < 0 else 1.0
 
 
 @lru_cache(maxsize=1)
-def _gauss_legendre() -> tuple[Floats, Floats]:
-    x, w = np.polynomial.legendre.leggauss(400)
-    return x, w
+def _tanh_sinh() -> tuple[Floats, Floats]:
+    """Points in (0, 1) and weights that add up to 1."""
+    y = np.linspace(-4.0, 4.0, 161)
+    up = 1 / (1 + np.exp(-math.pi * np.sinh(y)))
+    weight = np.cosh(y) * up * up[::-1]
+    return up, weight / weight.sum()
 
 
 def table_log_likelihood(tables: Ints, x: Floats) -> Floats:
@@ -107,7 +129,9 @@ def table_log_likelihood(tables: Ints, x: Floats) -> Floats:
     most = int(total.max()) + 1
 
     def rising(mean: float, spread: float, count: Ints) -> Floats:
-        steps = np.concatenate([[0.0], np.cumsum(np.log(mean + np.arange(most) * spread**2))])
+        steps = np.concatenate(
+            [[0.0], np.cumsum(np.log(np.maximum(mean + np.arange(most) * spread**2, 1e-300)))]
+        )
         return np.asarray(steps[count], dtype=np.float64)
 
     out = gammaln(total + 1) - gammaln(tables + 1).sum(axis=1)
@@ -187,8 +211,9 @@ class TablePosterior:
     def draw_prior(self, rng: np.random.Generator) -> Floats:
         """Draw one point from the prior, shape (5,)."""
         shape = self.prior * np.array([2.0, 1.0, 1.0])
-        up, down = rng.standard_gamma(shape), rng.standard_gamma(shape)
-        return np.concatenate([np.log(up / down), np.abs(self.spread * rng.standard_normal(2))])
+        logits = _log_gamma_draws(shape, rng) - _log_gamma_draws(shape, rng)
+        # Chances nearer to 0 or 1 than a float holds give the same tables.
+        return np.concatenate([np.clip(logits, -36, 36), np.abs(self.spread * rng.standard_normal(2))])
 
 
 def draw_tables(sizes: Ints, x: Floats, rng: np.random.Generator) -> Ints:
@@ -206,12 +231,15 @@ def draw_tables(sizes: Ints, x: Floats, rng: np.random.Generator) -> Ints:
 def _dirichlet(mean: Floats, spread: float, size: int, rng: np.random.Generator) -> Floats:
     if abs(spread) < 1e-6:
         return np.tile(mean, (size, 1))
-    # log of a gamma variable of shape k is that of shape k + 1 plus log(uniform) / k: no underflow at small k.
-    shape = mean / spread**2
-    logs = np.log(rng.standard_gamma(shape + 1, size=(size, len(mean))))
-    logs += np.log1p(-rng.random((size, len(mean)))) / shape
+    logs = _log_gamma_draws(np.tile(np.maximum(mean, 1e-300) / spread**2, (size, 1)), rng)
     share = np.exp(logs - logs.max(axis=1, keepdims=True))
     return np.asarray(share / share.sum(axis=1, keepdims=True), dtype=np.float64)
+
+
+def _log_gamma_draws(shape: Floats, rng: np.random.Generator) -> Floats:
+    """Draw logarithms of gamma variables: of shape k as of shape k + 1 plus log(uniform) / k, without underflow."""
+    logs = np.log(rng.standard_gamma(shape + 1))
+    return np.asarray(logs + np.log1p(-rng.random(shape.shape)) / shape, dtype=np.float64)
 
 
 def _more_than(counts: Ints) -> Floats:

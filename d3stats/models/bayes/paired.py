@@ -241,7 +241,7 @@ def _one_table(
         n_obs=float(n),
         settings=BayesSettings(shape[1], 0, shape[0], 1.0, {"Dirichlet": prior}),
         idata=idata,
-        notes=("drawn independently from the exact posterior; limits and probabilities are exact",),
+        notes=_one_table_notes(table, prior),
         weights=table[kept].astype(np.float64),
         observed=table_statistics(table[None]),
         replicated=replicates(table_statistics(rng.multinomial(n, p)[None]) for p in some),
@@ -250,6 +250,17 @@ def _one_table(
         difference=_exact_estimate(law, _label(names), 0.95, n),
         exact=law,
     )
+
+
+def _one_table_notes(table: Ints, prior: float) -> tuple[str, ...]:
+    notes: tuple[str, ...] = (
+        "drawn independently from the exact posterior; limits and probabilities are exact",
+    )
+    if table[0] + table[1] == 0:
+        notes += (
+            f"no pair differs: the limits depend on the prior, which counts {prior:g} pairs of each kind",
+        )
+    return notes
 
 
 def _named(chance: Floats) -> dict[str, Floats]:
@@ -271,10 +282,12 @@ def _clustered(
     sampling: dict[str, Any],
     rng: np.random.Generator,
 ) -> PairedFit:
+    from scipy.special import expit
+
     density = TablePosterior(tables, prior, spread)
     idata, accept, notes = _sampled(density, sampling, rng)
     x = _stack.draws_of(idata, "x").astype(np.float64)
-    discordant, direction, right = np.moveaxis(1 / (1 + np.exp(-x[..., :3])), -1, 0)
+    discordant, direction, right = np.moveaxis(expit(x[..., :3]), -1, 0)
     same = 1 - discordant
     chance = np.stack(
         [discordant * (1 - direction), discordant * direction, same * right, same * (1 - right)], axis=-1

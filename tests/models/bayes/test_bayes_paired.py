@@ -6,8 +6,11 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.optimize import approx_fprime
 from scipy.stats import beta, betabinom, dirichlet_multinomial, multinomial, t
@@ -77,6 +80,82 @@ def test_quantiles_invert_the_exact_law() -> None:
     for p in (0.025, 0.5, 0.9):
         assert law.cdf(law.quantile(p)) == pytest.approx(p, abs=1e-10)
     assert law.quantile(0.975) == pytest.approx(-law.quantile(0.025), abs=1e-10)
+
+
+def exact_by_mpmath(law: Discordance, value: float) -> float:
+    """The law at a value below 0, with the singular ends of both Betas put into the variable of integration."""
+    with mpmath.workdps(25):
+        a, b, c = (mpmath.mpf(x) for x in (law.only_a, law.only_b, law.same))
+        size, constant = mpmath.mpf(-value), mpmath.beta(a + b, c)
+
+        def direction(s: Any) -> Any:
+            return mpmath.betainc(b, a, 0, (1 - size / s) / 2, regularized=True)
+
+        def upper(y: Any) -> Any:  # y = (1 - s)**c
+            s = 1 - y ** (1 / c)
+            return s ** (a + b - 1) / c * direction(s) if s > size else mpmath.mpf(0)
+
+        top = (1 - size) ** c
+        return float(
+            mpmath.quad(upper, [0, top / 4, top / 2, top * 9 / 10, top * 999 / 1000, top]) / constant
+        )
+
+
+@pytest.mark.parametrize(
+    "prior", [0.02, 1.0, *(pytest.param(x, marks=pytest.mark.slow) for x in (1e-3, 0.1, 0.5, 3.0))]
+)
+@pytest.mark.parametrize(
+    "pairs_that_differ",
+    [(0, 0), *(pytest.param(x, marks=pytest.mark.slow) for x in ((0, 1), (5, 2), (0, 30)))],
+)
+def test_the_exact_law_is_that_of_arbitrary_precision_for_every_prior(
+    prior: float, pairs_that_differ: tuple[int, int]
+) -> None:
+    a, b = (n + prior for n in pairs_that_differ)
+    for same in (2 * prior, 40 + 2 * prior):
+        law = Discordance(a, b, same)
+        for value in (-0.3, -0.05, -0.001):
+            assert law.cdf(value) == pytest.approx(exact_by_mpmath(law, value), abs=1e-9)
+            # The difference of A to B has the mirrored law.
+            assert law.cdf(value) == pytest.approx(1 - Discordance(b, a, same).cdf(-value), abs=1e-12)
+
+
+@settings(max_examples=40)
+@given(
+    parameters=st.tuples(*[st.floats(-3, 4).map(lambda e: 10**e)] * 3),
+    chance=st.floats(0.001, 0.999),
+)
+def test_quantiles_invert_the_exact_law_of_all_sizes(
+    parameters: tuple[float, float, float], chance: float
+) -> None:
+    law = Discordance(*parameters)
+    value = law.quantile(chance)
+    assert -1 <= value <= 1
+    if 1e-290 < abs(value) < 1 - 1e-12:
+        assert law.cdf(value) == pytest.approx(chance, abs=1e-9)
+    assert law.cdf(-2.0) == law.cdf(-1.0) == 0.0
+    assert law.cdf(1.0) == law.cdf(2.0) == 1.0
+
+
+@pytest.mark.parametrize("prior", [0.02, 0.1, 1.0])
+def test_limits_are_those_of_dirichlet_draws_where_no_pair_differs(prior: float) -> None:
+    fit = fit_paired([1] * 40, [1] * 40, prior=prior, rng=1)
+    draws = np.random.default_rng(1).dirichlet([prior, prior, 40 + 2 * prior], size=400_000)
+    gain = draws[:, 1] - draws[:, 0]
+    d = fit.difference
+    for limit, chance in ((d.low, 0.025), (d.high, 0.975)):
+        assert (gain <= limit).mean() == pytest.approx(chance, abs=1.5e-3)
+    assert fit.probability_within(0.05) == pytest.approx((np.abs(gain) < 0.05).mean(), abs=1.5e-3)
+    assert any("limits depend on the prior" in note for note in fit.notes)
+
+
+def test_a_small_prior_gives_checks_without_a_warning_in_clusters_too() -> None:
+    rng = np.random.default_rng(2)
+    density = TablePosterior(np.array([[0, 1, 3, 2]] * 4), 0.01, 0.75)
+    for _ in range(200):
+        point = density.draw_prior(rng)
+        assert np.isfinite(point).all()
+        assert (draw_tables(np.array([3, 3]), point, rng).sum(axis=1) == 3).all()
 
 
 def test_pairs_without_clusters_have_the_exact_posterior() -> None:
