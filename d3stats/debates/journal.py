@@ -15,6 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
+from d3stats.log.missing import journal_path
+
 __all__ = ["FIXED", "FORMAT", "Call", "Journal", "is_unused", "journal_path"]
 
 FORMAT = "d3stats debate 1"
@@ -24,12 +26,6 @@ FIXED = ("protocol", "rule", "orders", "seed", "repeats", "agents")
 
 Call = Callable[[dict[str, Any], dict[str, Any]], None]
 """Gets the lines that begin and end a call."""
-
-
-def journal_path(log: str | Path) -> Path:
-    """Return where the journal of a log lies: ``runs/a.jsonl`` has ``runs/a.calls.jsonl``."""
-    path = Path(log)
-    return path.with_name(f"{path.stem}.calls.jsonl")
 
 
 def is_unused(log: str | Path) -> bool:

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+from d3stats.log.missing import journal_path
 from d3stats.log.problems import LeftOut, Problem
 from d3stats.log.reference import Gathered, Row
 
@@ -174,6 +175,11 @@ class Checked:
             agents[cell].add(turn["agent"])
             speakers[cell, turn["round"]].add(turn["agent"])
             at.setdefault((cell, turn["round"]), row)
+        last: dict[str, int] = {}
+        under_way = self._under_way()
+        for (debate, _), played in at:
+            if debate in under_way:
+                last[debate] = max(played, last.get(debate, 0))
         for (cell, played), present in speakers.items():
             absent = agents[cell] - present
             if absent:
@@ -182,13 +188,22 @@ class Checked:
                     f"got none from {_listed(sorted(absent)[:3])} in round {played} of debate {cell[0]!r}"
                 )
                 key = (cell[0], played, min(absent))
-                self._note(at[cell, played], "mixed panel", "agent", message, key, "nothing")
+                interrupted = played == last.get(cell[0])
+                self._note_panel(at[cell, played], interrupted, message, key)
+        # A role that speaks for the first time in the round that was cut short says nothing of its size.
+        opening: dict[_Cell, int] = {}
+        for cell, played in at:
+            opening[cell] = min(played, opening.get(cell, played))
+        begun = {cell for cell, played in opening.items() if played == last.get(cell[0])}
         sizes: dict[tuple[str | None, str | None], Counter[int]] = defaultdict(Counter)
         for cell, names in agents.items():
-            sizes[self.items[cell[0]]["log"], cell[1]][len(names)] += 1
+            if cell not in begun:
+                sizes[self.items[cell[0]]["log"], cell[1]][len(names)] += 1
         first = {cell: row for (cell, _), row in reversed(at.items())}
         for cell, names in agents.items():
             run = self.items[cell[0]]["log"]
+            if not sizes[run, cell[1]]:
+                continue
             # most_common keeps the order of first appearance among ties.
             usual = sizes[run, cell[1]].most_common(1)[0][0]
             if len(names) != usual:
@@ -196,7 +211,29 @@ class Checked:
                     f"debates of one run must have panels of one size; got {len(names)} agents{_of(cell[1])} "
                     f"in debate {cell[0]!r}, {usual} in most debates of {_run(run)}"
                 )
-                self._note(first[cell], "mixed panel", "agent", message, (cell[0],), "nothing")
+                self._note_panel(first[cell], cell in begun and len(names) < usual, message, (cell[0],))
+
+    def _note_panel(self, row: Row, interrupted: bool, message: str, key: tuple[str | int, ...]) -> None:
+        if interrupted:
+            message += (
+                ", which has no verdict: give the command that ran it again, and it goes on where it stopped"
+            )
+        self._note(
+            row, "interrupted round" if interrupted else "mixed panel", "agent", message, key, "nothing"
+        )
+
+    def _under_way(self) -> set[str]:
+        """Return the debates without a verdict of runs that have verdicts, or of logs with a journal."""
+        closing = {self.items[debate]["log"] for debate in self.verdicts}
+        files = {row.file for row in self._item_rows.values()}
+        journaled = {file for file in files if journal_path(file).is_file()}
+        return {
+            row.turn["debate"]
+            for row in self._kept
+            if row.turn is not None
+            and row.turn["debate"] not in self.verdicts
+            and (self.items[row.turn["debate"]]["log"] in closing or row.file in journaled)
+        }
 
 
 def _unknown(debate: str) -> str:

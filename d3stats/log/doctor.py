@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ import pandas as pd
 from d3stats.log._visible import visible
 from d3stats.log.files import find_files
 from d3stats.log.frames import seated
+from d3stats.log.missing import JournalWords, MissingVotes, count_missing, read_journals
 from d3stats.log.problems import KINDS, Problem
 from d3stats.log.read import DebateLog, read_log
 from d3stats.plausibility import Finding, VoteTable, findings
@@ -38,6 +39,9 @@ class DoctorReport:
         Number of agents with a seat (of roles that vote) to number of debates that have so many.
     missing_votes : float or None
         Share of turns without a vote among those of roles that vote, in [0, 1]; None without turns.
+    missing : MissingVotes
+        How many votes are missing among those that were asked for, why, and the latest words of the server. With a
+        journal beside the log a vote that is missing without an error was withheld on purpose.
     errors : dict of str to int
         Why something that was asked for is missing, to number of turns; empty when no turn recorded an error.
     estimated : int
@@ -64,6 +68,7 @@ class DoctorReport:
     rounds: dict[int, int] | None = None
     panel_sizes: dict[int, int] | None = None
     missing_votes: float | None = None
+    missing: MissingVotes = field(default_factory=MissingVotes)
     errors: dict[str, int] = field(default_factory=dict)
     estimated: int = 0
     unlabelled: int = 0
@@ -84,7 +89,8 @@ class DoctorReport:
         """Return the report for a reader."""
         if self.error is not None:
             return f"The log could not be read: {self.error}"
-        lines = [
+        lines = [*(map(visible, self.missing.sentences()) if self.missing.said_first else ())]
+        lines += [
             f"{_n(self.n_files, 'file')}, {_n(self.n_records, 'record')}: {_n(self.n_debates, 'debate')}, "
             f"{_n(self.n_turns, 'turn')}, {_n(self.n_verdicts, 'verdict')}.",
             f"Rounds: {_spread(self.rounds, 'round')}.",
@@ -109,7 +115,8 @@ class DoctorReport:
             lines.append(f"{_n(len(self.findings), 'finding')} that can hardly be meant:")
             lines.extend(f"  - {visible(each.message, one_line=True)}." for each in self.findings)
         if not self.problems:
-            lines.extend([] if self.findings else ["Nothing is wrong."])
+            nothing = "Nothing else is wrong." if self.missing.said_first else "Nothing is wrong."
+            lines.extend([] if self.findings else [nothing])
             return "\n".join(lines)
         lines.append(f"{_n(len(self.problems), 'problem')}:")
         for kind, explained in KINDS.items():
@@ -128,8 +135,10 @@ class DoctorReport:
         content: dict[str, Any] = {
             name: getattr(self, name)
             for name in self.__dataclass_fields__
-            if name not in ("problems", "findings", "rounds", "panel_sizes")
+            if name not in ("problems", "findings", "rounds", "panel_sizes", "missing")
         }
+        warnings = self.missing.sentences() if self.missing.said_first else []
+        content = {"warnings": warnings} | content | {"missing": asdict(self.missing)}
         for name in ("rounds", "panel_sizes"):
             table: dict[int, int] = getattr(self, name) or {}
             content[name] = {str(size): n for size, n in table.items()}
@@ -160,14 +169,18 @@ def examine(*paths: str | Path) -> DoctorReport:
         log = read_log(*(file.path for file in files), strict=False)
     except (OSError, ValueError) as error:
         return DoctorReport(error=str(error))
-    return _report(log, len(files), ", ".join(map(str, paths)))
+    journals = read_journals(file.path for file in files)
+    return _report(log, len(files), ", ".join(map(str, paths)), journals)
 
 
-def _open(log: DebateLog, name: str) -> list[Problem]:
+def _open(log: DebateLog, name: str, journaled: bool) -> list[Problem]:
     """List the debates without a verdict in runs that have verdicts; foreign logs often have none at all."""
     run = log.items["log"].fillna("")
     closed = log.items["debate"].isin(log.verdicts["debate"])
-    missing = log.items["debate"][~closed & run.isin(run[closed])]
+    told = {problem.record_key[0] for problem in log.problems if problem.kind == "interrupted round"}
+    missing = log.items["debate"][
+        ~closed & (run.isin(run[closed]) | journaled) & ~log.items["debate"].isin(told)
+    ]
     return [
         Problem(
             name,
@@ -182,7 +195,8 @@ def _open(log: DebateLog, name: str) -> list[Problem]:
     ]
 
 
-def _report(log: DebateLog, n_files: int, name: str) -> DoctorReport:
+def _report(log: DebateLog, n_files: int, name: str, journals: JournalWords | None) -> DoctorReport:
+    missing = count_missing(log.turns, journals)
     depth = log.turns.groupby("debate")["round"].max()
     has_seat = seated(log.turns)
     panel = log.turns[has_seat].groupby("debate")["agent"].nunique()
@@ -200,11 +214,12 @@ def _report(log: DebateLog, n_files: int, name: str) -> DoctorReport:
         rounds=dict(sorted(rounds.items())),
         panel_sizes=dict(sorted(Counter(int(n) for n in panel).items())),
         missing_votes=float(vote.isna().mean()) if len(vote) else None,
+        missing=missing,
         errors={str(kind): int(n) for kind, n in log.turns["error"].value_counts().items()},
         estimated=int(log.turns["tokens_source"].notna().sum()),
         unlabelled=int(log.items["label"].isna().sum()) if log.coding == "answers" else 0,
         coding=log.coding,
-        problems=(*log.problems, *_open(log, name)),
+        problems=(*log.problems, *_open(log, name, journals is not None)),
         notes=log.notes,
         findings=_findings(log),
     )

@@ -102,9 +102,14 @@ KINDS: dict[str, Kind] = {
         "Nothing is left out; trials vary.",
         "Give runs with different panels different values of log, or write a null vote for a silent agent.",
     ),
+    "interrupted round": Kind(
+        "A debate without a verdict breaks off in the middle of its last round: the run was stopped.",
+        "Nothing is left out; trials vary.",
+        "Give the command that ran it again: it goes on where it stopped.",
+    ),
     "open debate": Kind(
-        "A debate has no verdict though others of its run (one value of log) do: the run was stopped, or lines "
-        "are lost.",
+        "A debate has no verdict though others of its run (one value of log) do, or a journal lies beside the log: "
+        "the run was stopped, or lines are lost.",
         "Nothing is left out, and a strict reader reads it; only the doctor tells.",
         "Give the command that ran it again: it goes on where it stopped.",
     ),
@@ -199,7 +204,7 @@ def in_reading_order(problems: Iterable[Problem], files: Sequence[str]) -> tuple
     )
 
 
-CONSEQUENCES = frozenset({"unknown debate", "round gap", "mixed panel", "no turns"})
+CONSEQUENCES = frozenset({"unknown debate", "round gap", "mixed panel", "interrupted round", "no turns"})
 """Kinds that a lost line brings about elsewhere, perhaps further up."""
 
 

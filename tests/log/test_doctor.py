@@ -91,3 +91,35 @@ def test_a_log_of_correctness_has_no_unlabelled_debates(tmp_path: Path) -> None:
     assert "Note: " in report.to_text()
     assert "count from 0" in report.to_text()
     assert not report.problems
+
+
+@pytest.mark.parametrize(("lost", "code"), [(1, 0), (2, 0), (4, 0), (5, 2), (18, 2)])
+def test_many_missing_votes_are_said_first_with_their_reasons_and_the_servers_last_words(
+    tmp_path: Path, lost: int, code: int
+) -> None:
+    turns = [turn(f"d{i}", agent="a", role="juror") for i in range(20)]
+    for one in turns[:lost]:
+        one |= {"vote": None, "error": "context_full"}
+    records = [record for i in range(20) for record in (item(f"d{i}"), turns[i])]
+    path = write_lines(tmp_path / "log.jsonl", records)
+    words = "request (1055 tokens) exceeds the available context size"
+    (tmp_path / "log.calls.jsonl").write_text(
+        json.dumps({"journal": "x", "voters": ["juror"]}) + "\n"
+        '{"words": {"context_full": "an earlier one"}}\n'
+        + json.dumps({"words": {"context_full": words}, "server": "http://h/v1"})
+        + '\n{"words": torn'
+    )
+    closed = [{"type": "verdict", "debate": f"d{i}", "decision": "A", "round": 1} for i in range(20)]
+    write_lines(path, [*records, *closed])
+    report = examine(path)
+    assert report.exit_code >= code, report.to_text()
+    first, *rest = report.to_text().splitlines()
+    if lost / 20 > 0.1:
+        assert first == f"{lost} of 20 votes are missing ({5 * lost}.0 %): {lost} context_full."
+        assert words in rest[0]
+        assert "larger context window" in rest[0]
+        assert "Nothing is wrong." not in rest
+        assert next(iter(json.loads(report.to_json()))) == "warnings"
+    else:
+        assert "are missing" not in report.to_text()
+        assert "Nothing else is wrong." not in rest
