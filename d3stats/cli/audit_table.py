@@ -77,6 +77,10 @@ def _show(found: TableAudit) -> None:
             typer.echo(f"\n{head}")
             for finding in findings:
                 _show_finding(finding)
+    if found.notes:
+        typer.echo("\nNotes")
+        for note in found.notes:
+            _wrapped(note)
     if found.left_out:
         typer.echo("\nNot checked")
         for name, why in found.left_out.items():

@@ -42,8 +42,8 @@ INCONSISTENT = [
     ("D3", "Table 5, Llama-3-70B", "shares of the same 100 items", "68.3", "4 of 4 are no share of 100"),
     ("D3", "Table 5, D3-MORE, GPT-4-Turbo, over the first row", "a difference", "+12.6%", "16.8 ("),
     ("D3", "Table 5, ChatEval, Llama-3-70B, as its column", "a relative gain in percent", "+4.8%", "7.028 ("),
-    ("D3", "5.6, personas with five jurors", "p of a difference at 80 items", "81.3 and 85.1", "p from .083"),
-    ("D3", "5.1 and G.1, personas over generic", "p of a difference at 120 items", "82.7", "p from .046"),
+    ("D3", "5.6, personas with five jurors", "p of a difference at 80 items", "81.3 and 85.1", "p from .077"),
+    ("D3", "5.1 and G.1, personas over generic", "p of a difference at 120 items", "82.7", "p from .042"),
     ("D3", "5.7, tokens saved over five rounds", "tokens in proportion to rounds", "-40", "-45.8 ("),
     ("D3", "D3-SAMRE, accuracy with budgeted", "one number in several places", "86.3", "they differ by 5.7"),
 ]

@@ -63,7 +63,6 @@ def test_a_made_up_table_that_is_true_has_no_inconsistent_finding(seed: int, n: 
         ("gain", "99.9", "gain"),
         ("relative gain", "99.9%", "relative gain in percent"),
         ("tokens per point", "0.1", "tokens for a point of accuracy"),
-        ("cost", "$9.99", "one price for all rows"),
         ("p", "0.999", "t and p"),
         ("t", "9.99", "paired t of 80 right-or-wrong answers"),
         ("accuracy", "77.7", "a share of 80 items"),

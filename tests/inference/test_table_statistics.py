@@ -147,10 +147,10 @@ def test_the_p_of_a_true_comparison_is_within_reach(n: int, data: st.DataObject)
 
 def test_a_p_that_no_outcome_can_have_is_inconsistent_and_says_how_many_items_it_takes() -> None:
     found = check_significance("81.3", "85.1", "< 0.01", 80, place=HERE)
-    assert (found.verdict, found.implied) == ("inconsistent", "p from .083 to .701")
-    assert found.needed.startswith("175 items")
-    # All gained, none lost: the uncorrected statistic is the number gained.
-    assert stats.chi2.sf(175 * 0.038, 1) < 0.01 < stats.chi2.sf(174 * 0.038, 1)
+    assert (found.verdict, found.implied) == ("inconsistent", "p from .077 to .701")
+    assert found.needed.startswith("168 items")
+    # All gained, none lost: the square of the paired z is n d / (1 - d), and no other test has a smaller p.
+    assert stats.chi2.sf(168 * 0.038 / 0.962, 1) < 0.01 < stats.chi2.sf(167 * 0.038 / 0.962, 1)
 
 
 def test_a_small_difference_at_few_items_tells_nothing_apart() -> None:

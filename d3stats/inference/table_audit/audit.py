@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -11,7 +11,7 @@ import pandas as pd
 from d3stats._check import choice
 from d3stats.inference.table_audit.finding import Finding, Verdict, findings_frame, findings_latex
 from d3stats.inference.table_audit.user_checks import CHECKS
-from d3stats.inference.table_audit.user_table import read_table
+from d3stats.inference.table_audit.user_table import Reading, UserTable, read_table, readings, said_of
 
 __all__ = ["TableAudit", "audit_table"]
 
@@ -28,11 +28,14 @@ class TableAudit:
         Checks that were not made, and why.
     ignored : tuple of str
         Columns that no check reads.
+    notes : tuple of str
+        What was decided in reading: the unit of each column, whether digits were rounded or cut off.
     """
 
     findings: tuple[Finding, ...]
     left_out: Mapping[str, str]
     ignored: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     def of(self, verdict: Verdict) -> tuple[Finding, ...]:
         """Return the findings with this verdict."""
@@ -54,6 +57,7 @@ class TableAudit:
             "findings": [asdict(f) for f in self.findings],
             "left_out": dict(self.left_out),
             "ignored_columns": list(self.ignored),
+            "notes": list(self.notes),
         }
 
     def to_latex(self) -> str:
@@ -72,7 +76,7 @@ class TableAudit:
         ordered = [
             f for v in ("inconsistent", "conditional", "consistent") for f in self.findings if f.verdict == v
         ]
-        return "\n".join([self.summary(), *map(str, ordered)])
+        return "\n".join([self.summary(), *map(str, ordered), *(f"Note: {note}." for note in self.notes)])
 
 
 def audit_table(
@@ -80,16 +84,18 @@ def audit_table(
 ) -> TableAudit:
     """Hold every number of a table against the others, rounding allowed for.
 
+    A table is read in the way in which the fewest numbers are inconsistent, one unit a column; `notes` say which.
+
     Parameters
     ----------
     frame : DataFrame
         One row per system. Columns that are read (upper and lower case alike): ``system`` (or ``model``, ``method``,
-        ``framework``, ``configuration``, ``name``), ``accuracy`` and ``baseline`` (the accuracy compared with; both
-        in percent, or both shares), ``kappa``, ``n`` (items), ``gain`` (in the units of accuracy), ``relative_gain``
-        (percent), ``gained`` and ``lost`` (items, percent), ``t``, ``p``, ``tokens``, ``cost``,
-        ``tokens_per_point``, ``cost_per_point``. Cells should be text: read a CSV with ``dtype=str``, for a float has
-        lost its closing zeros. A row called "average" or "mean", "overall", "total" or "all" is checked against the
-        others.
+        ``framework``, ``configuration``, ``name``), ``accuracy`` and ``baseline`` (the accuracy compared with),
+        ``kappa``, ``n`` (items), ``gain`` (accuracy less baseline), ``relative_gain``, ``gained`` and ``lost`` (items
+        right in this run alone, and in the baseline alone: counts, percent or shares of n), ``t``, ``p`` (of that t,
+        where both are printed), ``tokens``, ``cost``, ``tokens_per_point``, ``cost_per_point`` (per percentage point of
+        accuracy). Cells should be text: read a CSV with ``dtype=str``, for a float has lost its closing zeros. A row
+        called "average" or "mean", "overall", "total" or "all" is checked against the others.
     checks : sequence of str, optional
         Names in ``CHECKS``; by default all.
     n : int, optional
@@ -114,6 +120,29 @@ def audit_table(
     """
     table = read_table(frame, n=n)
     wanted = list(CHECKS) if checks is None else [choice("check", name, CHECKS) for name in checks]
+    first: TableAudit | None = None
+    best: tuple[int, Reading, TableAudit] | None = None
+    for reading in readings(table):
+        found = _made(table.read_as(reading), wanted)
+        first = first or found
+        wrong = len(found.of("inconsistent"))
+        if best is None or wrong < best[0]:
+            best = wrong, reading, found
+        if not wrong:
+            break
+    if first is None or best is None:
+        raise AssertionError("every table has a reading")
+    wrong, reading, found = best
+    if checks is not None and found.left_out:
+        name, why = next(iter(found.left_out.items()))
+        raise ValueError(f"check {name!r} must have its columns ({', '.join(CHECKS[name].needs)}); got {why}")
+    return replace(
+        found, notes=(*_notes(table, reading, len(first.of("inconsistent")) - wrong), *table.notes)
+    )
+
+
+def _made(table: UserTable, wanted: Sequence[str]) -> TableAudit:
+    """Make the wanted checks of a table in one reading."""
     findings: list[Finding] = []
     left_out: dict[str, str] = {}
     for name in wanted:
@@ -123,7 +152,21 @@ def audit_table(
         if not made:
             missing = [c for c in check.needs if c not in table.columns]
             left_out[name] = f"no {' and no '.join(missing)}" if missing else "no rows that it could compare"
-    if checks is not None and left_out:
-        name, why = next(iter(left_out.items()))
-        raise ValueError(f"check {name!r} must have its columns ({', '.join(CHECKS[name].needs)}); got {why}")
     return TableAudit(tuple(findings), left_out, table.ignored)
+
+
+def _notes(table: UserTable, reading: Reading, saved: int) -> list[str]:
+    """Say how the table was read, and why not in the first way."""
+    notes = []
+    first = next(readings(table))
+    if units := said_of(table, reading):
+        notes.append(f"read as {units}")
+    if reading.units["accuracy"] == "share" and "accuracy" in table.columns:
+        notes.append('accuracies are at most 1 and have no "%"; percentages below 1 need one')
+    if saved:
+        changes = [f"as {said_of(table, first)}"] if dict(first.units) != dict(reading.units) else []
+        changes += ["rounded, not cut off"] if reading.cut_off else []
+        notes.append(f"read {', '.join(changes)}, {saved} more findings would be inconsistent")
+    if reading.cut_off:
+        notes.append("digits are taken as cut off, not rounded")
+    return notes

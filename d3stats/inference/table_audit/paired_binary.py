@@ -23,6 +23,7 @@ __all__ = [
     "check_paired_t",
     "discordance",
     "paired_counts",
+    "t_range",
 ]
 
 Number = str | float | Printed
@@ -99,6 +100,38 @@ def paired_counts(old: Number, new: Number, t: Number, n: int) -> tuple[tuple[in
     return tuple(found)
 
 
+def t_range(old: Number, new: Number, n: int) -> tuple[float, float]:
+    """Return the least and largest absolute t or z of n right-or-wrong answers of two accuracies (shares).
+
+    Paired t and z, McNemar's z, and the t and z of two independent samples are all granted.
+
+    Examples
+    --------
+    >>> [round(x, 2) for x in t_range("0.80", "0.90", 80)]
+    [1.62, 2.98]
+    """
+    n = integer("n", n, minimum=2)
+    before, after = (counts_of_share(x, n, percent=False) for x in (old, new))
+    values = []
+    for i in (before[0], before[-1]) if before else ():
+        for j in (after[0], after[-1]) if after else ():
+            a, d = i / n, (j - i) / n
+            pooled = (i + j) / (2 * n)
+            discordant = [abs(d), 2 * min(a, 1 - a - d) + d]
+            spreads = [
+                *discordant,
+                *(q - d * d for q in discordant),
+                2 * pooled * (1 - pooled),
+                a * (1 - a) + (a + d) * (1 - a - d),
+            ]
+            values += [
+                abs(d) * math.sqrt(m / x) if x > 1e-15 else math.inf for x in spreads for m in (n - 1, n)
+            ]
+    if before and after and max(before[0], after[0]) <= min(before[-1], after[-1]):
+        values.append(0.0)
+    return min(values, default=math.inf), max(values, default=0.0)
+
+
 def check_discordance(old: Number, new: Number, t: Number, n: int, *, place: str) -> Finding:
     """Check by inequality that a paired t can come from n right-or-wrong answers, every entry taken as exact.
 
@@ -128,7 +161,9 @@ def check_paired_t(old: Number, new: Number, t: Number, n: int, *, place: str) -
     tables = paired_counts(old, new, t, n)
     implied = f"{len(tables) or 'no'} tables of counts print these numbers"
     if printed(t).value:  # 0 leaves the discordance open
-        middle = discordance(printed(old).value, printed(new).value, printed(t).value, n)
+        # A share of 1 whose digits were cut off may have no middle within bounds.
+        shares = (min(printed(x).value, 1.0) for x in (old, new))
+        middle = discordance(*shares, printed(t).value, n)
         implied = f"{_discordances(middle)}; {implied}"
     shown = [f"{g} gained and {x} lost" for _, g, x in tables[:2]]
     return Finding(

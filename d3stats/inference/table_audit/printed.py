@@ -10,8 +10,9 @@ from d3stats._check import number
 __all__ = ["Printed", "printed"]
 
 _FORM = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?")
+_POWER = re.compile(r"(?P<digits>[^e]+)e-(?P<power>\d{1,3})", re.IGNORECASE)
 _SLACK = 1e-12
-"""What binary floating point may add to a decimal half-unit."""
+"""What binary floating point may add to a decimal half-unit, relative to the number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +40,43 @@ class Printed:
     @property
     def low(self) -> float:
         """Smallest value that is printed so."""
-        return round(self.value - self.half_unit, 12)
+        return float(f"{self.value - self.half_unit:.15g}")
 
     @property
     def high(self) -> float:
         """Largest value that is printed so."""
-        return round(self.value + self.half_unit, 12)
+        return float(f"{self.value + self.half_unit:.15g}")
+
+    @property
+    def below(self) -> bool:
+        """Whether a bound is printed, "< 0.01", and no number."""
+        return self.text.startswith("<")
+
+    @property
+    def several_runs(self) -> bool:
+        """Whether a "±" is printed, so that the number may be a mean of several runs."""
+        return "±" in self.text
 
     def taken_exactly(self) -> Printed:
         """Return the same number as if no digit had been cut off."""
         return Printed(self.text, self.value, 0.0)
+
+    def cut_off(self) -> Printed:
+        """Return the same number as if its further digits had been cut off instead of rounded.
+
+        Examples
+        --------
+        >>> printed("66.6").cut_off().low, printed("66.6").cut_off().high
+        (66.6, 66.69999999)
+        """
+        if self.below or self.half_unit == 0:
+            return self
+        if self.value <= 0:
+            # Towards zero, or down: "-0.4" may have been -0.45 or -0.35.
+            return Printed(self.text, self.value, 2 * self.half_unit)
+        # The upper end itself would be printed as the next number.
+        half = self.half_unit * (1 - 1e-7)
+        return Printed(self.text, self.value + half, half)
 
     def scaled(self, factor: float) -> Printed:
         """Return the same number in other units: a percentage as a share."""
@@ -56,7 +84,7 @@ class Printed:
 
     def covers(self, low: float, high: float | None = None) -> bool:
         """Say whether some value in [low, high] would be printed so."""
-        slack = _SLACK + 1e-9 * self.half_unit
+        slack = 1e-15 + _SLACK * abs(self.value) + 1e-9 * self.half_unit
         return (low if high is None else high) >= self.low - slack and low <= self.high + slack
 
     def __str__(self) -> str:
@@ -66,7 +94,7 @@ class Printed:
 def printed(text: str | float | Printed) -> Printed:
     """Read a printed number; "%", "$", "~", "≈" and "×" are dropped, "1,100" is 1100.
 
-    "85.9 ± 0.7" is 85.9. "< 0.01" is any number from 0 to 0.01.
+    "85.9 ± 0.7" is 85.9. "< 0.01" is any number from 0 to 0.01. "1.9e-6" has two digits.
 
     Parameters
     ----------
@@ -90,7 +118,8 @@ def printed(text: str | float | Printed) -> Printed:
     if not isinstance(text, str):
         text = repr(float(number("printed", text)))
         text = text.removesuffix(".0")
-    below = text.strip().startswith("<")
+    text = text.strip().replace("≤", "<").replace("<=", "<")
+    below = text.startswith("<")
     bare = (
         text.partition("±")[0]
         .strip("< ")
@@ -100,12 +129,15 @@ def printed(text: str | float | Printed) -> Printed:
         .rstrip("x×")
         .strip()
     )
+    power = 0
+    if scientific := _POWER.fullmatch(bare):
+        bare, power = scientific["digits"], int(scientific["power"])
     if not bare or bare in "+-" or not _FORM.fullmatch(bare):
         raise ValueError(f"a printed number must be digits with at most one decimal point; got {text!r}")
     digits = bare.replace(",", "")
-    decimals = len(digits.partition(".")[2])
+    value = float(f"{digits}e-{power}")
     if below:
-        if not float(digits) > 0:
+        if not value > 0:
             raise ValueError(f"a printed number with < must be above 0; got {text!r}")
-        return Printed(text.strip(), float(digits) / 2, float(digits) / 2)
-    return Printed(text.strip(), float(digits), 0.5 * 10.0**-decimals)
+        return Printed(text, value / 2, value / 2)
+    return Printed(text, value, float(f"0.5e-{power + len(digits.partition('.')[2])}"))

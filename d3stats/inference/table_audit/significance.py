@@ -1,14 +1,17 @@
 """Printed p-values: what a family of tests leaves of them, and whether n right-or-wrong answers can reach them.
 
 The test of a difference hangs on the discordant items, which tables seldom print. The net difference bounds them: the
-smallest p comes with as few lost items as the accuracies allow, the largest with as many.
+smallest p comes with as few lost items as the accuracies allow, the largest with as many. Which test was made is
+seldom printed either, so that the range is that of all tests that are in use.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from typing import Any, get_args
 
+import numpy as np
 from scipy import special
 
 from d3stats._check import integer, probability
@@ -21,6 +24,7 @@ from d3stats.inference.table_audit.shares import counts_of_share
 __all__ = ["check_distinguishable", "check_p_values", "check_significance", "p_range"]
 
 Number = str | float | Printed
+METHODS: tuple[Method, ...] = get_args(Method)
 
 
 def check_p_values(
@@ -103,27 +107,31 @@ def check_significance(
 ) -> Finding:
     """Check that a difference of two accuracies on the same n items can have this p.
 
-    Every test of paired right-or-wrong answers is granted, from the uncorrected chi-square of McNemar to the exact
-    test: the range runs from the least p of the most lenient to the largest of the strictest.
+    Every test of two accuracies is granted: McNemar's (exact, mid-p, asymptotic, corrected), the paired t and z, the
+    tests of two independent samples (z, t, chi-square with and without correction, Fisher). The range runs from the
+    least p of any to the largest of any; a p that only a one-sided test can have says so.
 
     Examples
     --------
     >>> check_significance("81.3", "85.1", "< 0.01", 80, place="5.6").implied
-    'p from .083 to .701'
+    'p from .077 to .701'
     """
     n = integer("n", n, minimum=1)
     said = _p(p)
-    pairs = _pairs(old, new, n, percent)
-    tables = [table for i, j in pairs for table in _ends(i, j, n)]
-    least = min(_mcnemar(gained, lost, "asymptotic") for gained, lost in tables)
-    most = max(_mcnemar(gained, lost, "corrected") for gained, lost in tables)
-    most = max([most, *(_mcnemar(gained, lost) for gained, lost in tables)])
-    fits = said.covers(least, most) and not (said.text.startswith("<") and least >= said.high)
+    least, most = _p_of_any_test(old, new, n, percent)
+    fits = _reaches(said, least, most)
+    better = printed(new).high >= printed(old).low
+    # One-sided, the worse run may have any p up to 1.
+    one_sided = not fits and _reaches(said, least / 2, most if better else 1.0)
     difference = abs(printed(new).value - printed(old).value) * (0.01 if percent else 1.0)
-    needed = ""
-    if not fits and said.high < least and difference > 0 and said.high > 0:
+    needed = "few enough items lost"
+    if one_sided:
+        needed = "a one-sided test"
+    elif not fits and said.high < least and 0 < difference < 1 and said.high > 0:
         z = -float(special.ndtri(said.high / 2))
-        needed = f"{math.ceil(z * z / difference)} items or more, or another unit than an answer"
+        # All gained and none lost: the paired z is sqrt(n d / (1 - d)).
+        fewest = math.ceil(z * z * (1 - difference) / difference)
+        needed = f"{fewest} items or more, or another unit than an answer"
     elif not fits:
         needed = "another test, or other items"
     return Finding(
@@ -131,8 +139,8 @@ def check_significance(
         place=place,
         printed=f"{printed(old)} and {printed(new)}, p {said}",
         implied=f"p from {_text(least)} to {_text(most)}",
-        verdict="conditional" if fits else "inconsistent",
-        needed="few enough items lost" if fits else needed,
+        verdict="conditional" if fits or one_sided else "inconsistent",
+        needed=needed,
     )
 
 
@@ -168,9 +176,11 @@ def _pairs(old: Number, new: Number, n: int, percent: bool) -> list[tuple[int, i
 
 
 def _near(share: Number, n: int, percent: bool) -> tuple[int, ...]:
-    value = printed(share).value * (0.01 if percent else 1.0)
+    said = printed(share).scaled(0.01) if percent else printed(share)
+    # A share of 1 may have been cut off, or rounded, from no more than 1.
+    value = said.value if said.low > 1 or said.value < 0 else min(said.value, 1.0)
     probability("a share", value)
-    return counts_of_share(share, n, percent=percent) or (round(value * n),)
+    return counts_of_share(said, n, percent=False) or (round(value * n),)
 
 
 def _ends(right_before: int, right_after: int, n: int) -> list[tuple[int, int]]:
@@ -184,6 +194,61 @@ def _mcnemar(gained: int, lost: int, method: Method = "exact") -> float:
     return mcnemar(lost, gained, method=method).p_value if gained + lost else 1.0
 
 
+def _p_of_any_test(old: Number, new: Number, n: int, percent: bool) -> tuple[float, float]:
+    """Return the least and the largest two-sided p of any test of two accuracies at n items."""
+    before, after = _near(old, n, percent), _near(new, n, percent)
+    # p falls with the difference: the ends of what is printed hold its extremes, or no difference does where it can be.
+    pairs = {(i, j) for i in (before[0], before[-1]) for j in (after[0], after[-1])}
+    pairs |= {(k, k) for k in (max(before[0], after[0]),) if k <= min(before[-1], after[-1])}
+    values = [p for i, j in pairs for p in (*_paired_p(i, j, n), *_two_sample_p(i, j, n))]
+    return min(values), max(values)
+
+
+def _paired_p(i: int, j: int, n: int) -> list[float]:
+    """Return the p-values of the tests of pairs, i right before and j after, at both ends of what may be lost."""
+    values = []
+    ends = _ends(i, j, n)
+    # Equal accuracies have their least mid-p not without discordant items, but with two.
+    tables = ends if i != j or ends[-1][1] == 0 else [*ends, (1, 1)]
+    for gained, lost in tables:
+        values += [_mcnemar(gained, lost, method) for method in METHODS]
+        spread = (gained + lost) / n - ((gained - lost) / n) ** 2
+        values += _t_and_z(abs(gained - lost) / n, spread, n, n - 1)
+    return values
+
+
+def _two_sample_p(i: int, j: int, n: int) -> list[float]:
+    """Return the p-values of the tests that take the two runs as independent samples of n."""
+    a, b = i / n, j / n
+    values = [_apart(i, j, n), *_t_and_z(abs(b - a), a * (1 - a) + b * (1 - b), n, 2 * n - 2)]
+    right = i + j
+    if 0 < right < 2 * n:
+        gap = max(abs(j - i) - 1, 0)
+        values.append(float(special.chdtrc(1, 2 * n * gap**2 / (right * (2 * n - right)))))
+    # Fisher: the tables of the same margins that are no likelier than this one.
+    k = np.arange(max(0, right - n), min(n, right) + 1)
+    log = [_log_choose(n, x) + _log_choose(n, right - x) for x in (k, np.array([i]))]
+    values.append(float(np.exp(log[0][log[0] <= log[1] + 1e-7] - _log_choose(2 * n, right)).sum()))
+    return [min(p, 1.0) for p in values]
+
+
+def _t_and_z(d: float, spread: float, n: int, df: int) -> list[float]:
+    """Return the p of Student's t and of z for a difference whose items have this variance (divided by n)."""
+    if spread <= 1e-15:
+        return [0.0 if d else 1.0]
+    z = d * math.sqrt(n / spread)
+    student = [float(2 * special.stdtr(df, -z * math.sqrt((n - 1) / n)))] if df > 0 else []
+    return [float(2 * special.ndtr(-z)), *student]
+
+
+def _log_choose(n: int, k: Any) -> Any:
+    return special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
+
+
+def _reaches(said: Printed, least: float, most: float) -> bool:
+    return said.covers(least, most) and not (said.below and least >= said.high)
+
+
 def _apart(i: int, j: int, n: int) -> float:
     pooled = (i + j) / (2 * n)
     if i == j:
@@ -193,13 +258,13 @@ def _apart(i: int, j: int, n: int) -> float:
 
 def _p(value: Number) -> Printed:
     said = printed(value)
-    if said.high < 0 or said.low > 1 or said.value < 0 or said.value > 1:
+    if said.high <= 0 < said.half_unit or said.low > 1 or said.value < 0:
         raise ValueError(f"p must lie between 0 and 1; got {said.text!r}")
     return said
 
 
 def _upper(said: Printed) -> float:
-    return said.high if said.text.startswith("<") else said.value
+    return min(said.high if said.below else said.value, 1.0)
 
 
 def _text(p: float) -> str:

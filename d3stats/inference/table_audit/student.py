@@ -15,7 +15,7 @@ from d3stats.inference.table_audit.printed import Printed, printed
 __all__ = ["check_common_df", "check_t_and_p", "implied_df"]
 
 MOST = 10_000_000
-"""Beyond this t is normal to all printed digits: "at least" is what can be said."""
+"""From here on t counts as normal: "at least" is what can be said."""
 
 
 def implied_df(t: str | float | Printed, p: str | float | Printed) -> tuple[int, int | None] | None:
@@ -87,16 +87,16 @@ def check_common_df(
 
 
 def _p(t: float, df: int) -> float:
-    return float(2 * special.stdtr(df, -t))
+    return float(2 * (special.ndtr(-t) if df >= MOST else special.stdtr(df, -t)))
 
 
 def _first(test: Callable[[int], bool]) -> int | None:
     """Return the least df from 1 for which a condition that stays true once true holds; None up to MOST."""
     low, high = 1, 1
     while not test(high):
-        low, high = high, high * 2
-        if high > MOST:
+        if high == MOST:
             return None
+        low, high = high, min(high * 2, MOST)
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if test(middle) else (middle + 1, high)

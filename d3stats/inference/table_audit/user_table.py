@@ -5,15 +5,19 @@ A cell is text, so that "0.60" keeps its second digit; a number of a data frame 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import pandas as pd
 
 from d3stats._check import integer
 from d3stats.inference.table_audit.printed import Printed, printed
 
-__all__ = ["COLUMNS", "Row", "UserTable", "read_table"]
+__all__ = ["COLUMNS", "Reading", "Row", "Unit", "UserTable", "read_table", "readings", "said_of"]
+
+Unit = Literal["percent", "share", "count"]
 
 COLUMNS = (
     "accuracy",
@@ -32,9 +36,13 @@ COLUMNS = (
     "cost_per_point",
 )
 """Columns that are read, besides the name of the row."""
+FROM_ITEMS = ("accuracy", "baseline")
+"""Columns of which each number is a share of items."""
 NAMES = ("system", "model", "method", "framework", "configuration", "name")
-EMPTY = frozenset({"", "-", "--", "–", "—", "na", "n/a", "nan", "none", "baseline"})
-AVERAGES = frozenset({"average", "avg", "avg.", "mean"})
+EMPTY = frozenset(
+    {"", "-", "--", "–", "—", "na", "n/a", "nan", "none", "baseline", "inf", "-inf", "n.s.", "ns"}
+)
+AVERAGE = re.compile(r"((un)?weighted|macro|micro|grand)?[ _-]*(average|avg\.?|mean)")
 WHOLES = frozenset({"overall", "total", "all"})
 
 
@@ -72,24 +80,130 @@ class UserTable:
         Without rows that average or total the others.
     averages, wholes : tuple of Row
         Rows called "average" or "mean", and "overall", "total" or "all".
-    percent : bool
-        Whether accuracies are in percent; otherwise they are shares.
+    units : dict of str to str
+        What a column is read as: "percent", "share", or "count" of items. One unit a column.
     columns : tuple of str
         Columns that were read and have a number.
     ignored : tuple of str
         Columns that no check knows.
+    notes : tuple of str
+        What was decided in reading.
     """
 
     rows: tuple[Row, ...]
     averages: tuple[Row, ...]
     wholes: tuple[Row, ...]
-    percent: bool
+    units: Mapping[str, Unit]
     columns: tuple[str, ...]
     ignored: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def percent(self) -> bool:
+        """Whether accuracies are in percent; otherwise they are shares."""
+        return self.units["accuracy"] == "percent"
 
     def with_columns(self, *columns: str) -> list[Row]:
         """Return the rows that print all of these."""
         return [row for row in self.rows if row.has(columns)]
+
+    def cell(self, row: Row, column: str, unit: Unit | None = None) -> Printed:
+        """Return a row's number in the unit of its column, or in another: a share is a count of the row's n items."""
+        mine = self.units[column]
+        unit = unit or mine
+        if mine == "count" == unit:
+            return row.cells[column].taken_exactly()
+        if "count" in (mine, unit) and row.n is None:
+            raise ValueError(f"n must be printed to count items; got none in row {row.name!r}")
+        size = {"share": 1.0, "percent": 100.0, "count": float(row.n or 0)}
+        given = row.cells[column]
+        return (given.taken_exactly() if mine == "count" else given).scaled(size[unit] / size[mine])
+
+    def read_as(self, reading: Reading) -> UserTable:
+        """Return the same table in one of its readings."""
+        if not reading.cut_off:
+            return replace(self, units=reading.units)
+        exact = {"n", *(c for c, unit in reading.units.items() if unit == "count")}
+
+        def cut(rows: tuple[Row, ...]) -> tuple[Row, ...]:
+            return tuple(
+                Row(r.name, {c: x if c in exact else x.cut_off() for c, x in r.cells.items()}) for r in rows
+            )
+
+        return replace(
+            self,
+            rows=cut(self.rows),
+            averages=cut(self.averages),
+            wholes=cut(self.wholes),
+            units=reading.units,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a table's numbers may mean: the unit of each column, and whether digits were cut off or rounded."""
+
+    units: Mapping[str, Unit]
+    cut_off: bool
+
+
+def readings(table: UserTable) -> Iterator[Reading]:
+    """Yield what the table may mean, the most plausible first; a sign or a number above 1 leaves a column one unit."""
+    every = [r.cells for r in (*table.rows, *table.averages, *table.wholes)]
+
+    def cells(*columns: str) -> list[Printed]:
+        return [row[c] for row in every for c in columns if c in row]
+
+    def of_size(*columns: str, first: Unit) -> tuple[Unit, ...]:
+        given = cells(*columns)
+        if any("%" in x.text or abs(x.value) > 1 for x in given):
+            return ("percent",)
+        return ("percent", "share") if first == "percent" else ("share", "percent")
+
+    counted = cells("gained", "lost")
+    relative = of_size("relative_gain", first="percent")
+    if not any("%" in x.text for x in cells("relative_gain")):
+        relative = ("percent", "share")
+    for cut_off in (False, True):
+        for accuracy in of_size("accuracy", first="share"):
+            baselines = of_size("baseline", first=accuracy)
+            # Both columns small: one unit for both.
+            both_small = len(of_size("accuracy", first="share")) == len(baselines) == 2
+            for baseline in (accuracy,) if both_small else baselines:
+                for gain in of_size("gain", first=accuracy):
+                    for items in _units_of_items(counted, any("n" in row for row in every)):
+                        for rise in relative:
+                            units: dict[str, Unit] = {
+                                "accuracy": accuracy,
+                                "baseline": baseline,
+                                "gain": gain,
+                            }
+                            units |= {"gained": items, "lost": items, "relative_gain": rise}
+                            yield Reading(units, cut_off)
+
+
+def _units_of_items(cells: Sequence[Printed], sized: bool) -> tuple[Unit, ...]:
+    """Return what gained and lost may be: whole numbers are counts, others are percentages or shares."""
+    if any("%" in x.text for x in cells):
+        return ("percent",)
+    small: tuple[Unit, ...] = ("share",) if all(x.value <= 1 for x in cells) else ()
+    if any("." in x.text for x in cells):
+        return (*small, "percent")
+    return ("count", "percent", *small) if sized else ("percent", *small, "count")
+
+
+def said_of(table: UserTable, reading: Reading) -> str:
+    """Return a sentence that says in which units the columns are read."""
+    words = {"percent": "percent", "share": "shares", "count": "numbers of items"}
+    by_unit: dict[str, list[str]] = {}
+    for column, unit in reading.units.items():
+        if column in table.columns:
+            by_unit.setdefault(words[unit], []).append(column)
+    return "; ".join(f"{_listed(columns)} in {unit}" for unit, columns in by_unit.items())
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def read_table(frame: pd.DataFrame, *, n: int | None = None) -> UserTable:
@@ -117,18 +231,28 @@ def read_table(frame: pd.DataFrame, *, n: int | None = None) -> UserTable:
         if n is not None and "n" not in given:
             cells["n"] = printed(integer("n", n, minimum=1))
         rows.append(Row(name, cells))
-    percent = _percent(rows)
-    _refuse_outside(rows, percent)
-    kinds = [name.strip().lower() for name in names]
-    plain = tuple(r for r, k in zip(rows, kinds, strict=True) if k not in AVERAGES | WHOLES)
-    return UserTable(
-        rows=plain,
-        averages=tuple(r for r, k in zip(rows, kinds, strict=True) if k in AVERAGES),
-        wholes=tuple(r for r, k in zip(rows, kinds, strict=True) if k in WHOLES),
-        percent=percent,
-        columns=tuple(dict.fromkeys(c for c in (*COLUMNS,) if any(c in r.cells for r in rows))),
+    _refuse_outside(rows)
+    rows, notes = _in_tens(rows)
+    kinds = [
+        "average" if AVERAGE.fullmatch(k) else "whole" if k in WHOLES else "row"
+        for k in (name.strip().lower() for name in names)
+    ]
+    unsure = [r.name for r in rows if any(r.cells[c].several_runs for c in r.cells if c in FROM_ITEMS)]
+    if unsure:
+        notes.append(
+            f'{_listed(unsure)}: a "±" is printed, so that the accuracy may be a mean of several runs; '
+            "it is not held against whole numbers of items"
+        )
+    table = UserTable(
+        rows=tuple(r for r, k in zip(rows, kinds, strict=True) if k == "row"),
+        averages=tuple(r for r, k in zip(rows, kinds, strict=True) if k == "average"),
+        wholes=tuple(r for r, k in zip(rows, kinds, strict=True) if k == "whole"),
+        units={},
+        columns=tuple(c for c in COLUMNS if any(c in r.cells for r in rows)),
         ignored=tuple(str(c) for low, c in given.items() if low not in COLUMNS and low not in NAMES),
+        notes=tuple(notes),
     )
+    return table.read_as(next(readings(table)))
 
 
 def _names(frame: pd.DataFrame, given: Mapping[str, object]) -> list[str]:
@@ -147,19 +271,33 @@ def _cell(value: object, column: str, name: str) -> Printed | None:
     if text.lower() in EMPTY:
         return None
     try:
+        if column == "p" and text[0] in ">≥":
+            bound = printed(text.lstrip(">≥= ")).value
+            return Printed(text, (1 + bound) / 2, (1 - bound) / 2)
         return printed(text if isinstance(value, str) else float(text))
     except ValueError:
         raise ValueError(f"{column} must be a number as printed; got {text!r} in row {name!r}") from None
 
 
-def _percent(rows: Sequence[Row]) -> bool:
-    cells = [row.cells[c] for row in rows for c in ("accuracy", "baseline") if c in row.cells]
-    return any(cell.value > 1 or "%" in cell.text for cell in cells)
+def _in_tens(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
+    """Take tokens that all end in 0 as rounded to tens, hundreds, or what else all of them share."""
+    cells = [row.cells["tokens"] for row in rows if "tokens" in row.cells]
+    if len(cells) < 2 or any(x.half_unit != 0.5 or x.value == 0 for x in cells):
+        return list(rows), []
+    zeros = min(len(str(int(x.value))) - len(str(int(x.value)).rstrip("0")) for x in cells)
+    if not zeros:
+        return list(rows), []
+    out = []
+    for row in rows:
+        if "tokens" in row.cells:
+            given = row.cells["tokens"]
+            row = Row(row.name, row.cells | {"tokens": replace(given, half_unit=0.5 * 10**zeros)})
+        out.append(row)
+    return out, [f"tokens all end in 0: they are taken as rounded to {10**zeros:,}"]
 
 
-def _refuse_outside(rows: Sequence[Row], percent: bool) -> None:
-    most = 100.0 if percent else 1.0
-    limits = {"accuracy": (0.0, most), "baseline": (0.0, most), "p": (0.0, 1.0), "kappa": (-1.0, 1.0)}
+def _refuse_outside(rows: Sequence[Row]) -> None:
+    limits = {"accuracy": (0.0, 100.0), "baseline": (0.0, 100.0), "p": (0.0, 1.0), "kappa": (-1.0, 1.0)}
     for row in rows:
         for column, (low, high) in limits.items():
             cell = row.cells.get(column)
