@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._codes import MISSING, refuse_repeats, seat_names
+from d3stats.values import shared_spelling
 
 if TYPE_CHECKING:
     from d3stats.trajectories import Trajectories
@@ -28,7 +29,9 @@ def concatenated(parts: Sequence[Trajectories]) -> dict[str, Any]:
         raise ValueError(f"coding must be the same in all parts; got {sorted(codings)}")
     names = [name for p in parts for name in p.debates]
     refuse_repeats("debates", names)
-    answers = _union(p.answers for p in parts)
+    spelling = shared_spelling(answer for p in parts for answer in p.answers)
+    spelt = [tuple(spelling[answer] for answer in p.answers) for p in parts]
+    answers = _union(spelt)
     clusters = _union(p.cluster_names for p in parts)
     sides = _union(p.sides for p in parts)
     n_rounds = max(p.n_rounds for p in parts)
@@ -37,9 +40,14 @@ def concatenated(parts: Sequence[Trajectories]) -> dict[str, Any]:
     alike = len(seats) == 1 and all(p.seats == next(iter(seats))[: len(p.seats)] for p in parts)
     return {
         "votes": np.concatenate(
-            [_padded(_recoded(p.votes, p.answers, answers), (n_rounds, n_seats), MISSING) for p in parts]
+            [
+                _padded(_recoded(p.votes, own, answers), (n_rounds, n_seats), MISSING)
+                for p, own in zip(parts, spelt, strict=True)
+            ]
         ),
-        "label": np.concatenate([_recoded(p.label, p.answers, answers) for p in parts]),
+        "label": np.concatenate(
+            [_recoded(p.label, own, answers) for p, own in zip(parts, spelt, strict=True)]
+        ),
         "depth": np.concatenate([p.depth for p in parts]),
         "panel": np.concatenate([p.panel for p in parts]),
         "cluster": np.concatenate([_recoded(p.cluster, p.cluster_names, clusters) for p in parts]),
@@ -56,6 +64,7 @@ def concatenated(parts: Sequence[Trajectories]) -> dict[str, Any]:
         if any(p.groups for p in parts)
         else (),
         "coding": parts[0].coding,
+        "notes": _union(p.notes for p in parts),
     }
 
 

@@ -13,27 +13,48 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import whole_numbers
-from d3stats._codes import MISSING, encode, seat_names
-from d3stats.log.frames import seated
+from d3stats._codes import MISSING, encode_texts, seat_names
+from d3stats.log.frames import TABLE_COLUMNS, seated
+from d3stats.values import canonical
 
 WRONG, RIGHT = "wrong", "right"
 """The two answers of a log that records only correctness."""
 
+_CORRECT = {"0": 0, "false": 0, "1": 1, "true": 1}
+
+_LARGEST = 200_000_000
+"""Cells (debates x rounds x seats) up to which any table is unfolded; larger ones only where it is full."""
+
 
 def arrays_from_tables(
-    turns: pd.DataFrame, items: pd.DataFrame | None, roles: Iterable[str] | None = None
+    turns: pd.DataFrame,
+    items: pd.DataFrame | None,
+    roles: Iterable[str] | None = None,
+    *,
+    missing_values: Iterable[str] | None = None,
+    is_canonical: bool = False,
 ) -> dict[str, Any]:
     """Return the fields of a Trajectories, made from one row per turn and, optionally, one row per debate.
 
-    With `roles` only their turns count. Without, all turns count, and seats are for the roles that vote.
+    With `roles` only their turns count. Without, all turns count, and seats are for the roles that vote. Tables of
+    :func:`d3stats.log.read_log` are in canonical form already.
     """
     _need(turns, "turns", ["debate", "round", "agent"])
     if "vote" not in turns.columns and "correct" not in turns.columns:
         raise ValueError(f"turns must have a column vote or correct; got {list(turns.columns)}")
+    if items is not None:
+        _need(items, "items", ["debate"])
+    notes: list[str] = []
+    if not is_canonical:
+        notes += _unread(turns, items)
+        turns, items, said = _canonical_tables(turns, items, missing_values)
+        notes += said
     if turns[["debate", "round", "agent"]].isna().to_numpy().any():
         raise ValueError("turns must name a debate, a round and an agent in every row; got missing values")
-    items = _items_of(turns) if items is None else items
-    _need(items, "items", ["debate"])
+    if items is None:
+        items = turns[["debate"]].drop_duplicates()
+    if items["debate"].isna().any():
+        raise ValueError("items must name a debate in every row; got missing values")
 
     names = items["debate"].astype(str).to_numpy(dtype=object)
     index = pd.Index(names)
@@ -44,7 +65,7 @@ def arrays_from_tables(
         raise ValueError(
             f"debate must be listed in items; got {turns['debate'].iloc[int(np.argmax(row < 0))]!r}"
         )
-    played = whole_numbers("round", turns["round"].to_numpy(), minimum=1) - 1
+    played = whole_numbers("round", np.asarray(turns["round"]), minimum=1) - 1
     _refuse_duplicates(turns, row, played)
     _refuse_gaps(names, row, played)
     if roles is not None:
@@ -56,13 +77,14 @@ def arrays_from_tables(
     seat, panel, seat_names = _seats(at[0], turns["agent"].astype(str)[has_seat], len(names))
     n_rounds = int(played.max()) + 1 if len(played) else 0
     shape = (len(names), n_rounds, len(seat_names))
+    _refuse_sparse(shape, names, panel, len(turns))
 
     votes, label, answers, coding = _votes_and_labels(turns[has_seat], items)
     cube = np.full(shape, MISSING, dtype=np.int32)
     cube[(*at, seat)] = votes
     depth = np.zeros(len(names), dtype=np.int64)
     np.maximum.at(depth, row, played + 1)
-    cluster_codes, cluster_names = _clusters(items)
+    cluster_codes, cluster_names, said = _clusters(items)
     scores, sides = _scores(turns, row, played, shape)
     return {
         "votes": cube,
@@ -79,6 +101,7 @@ def arrays_from_tables(
         **_tokens(turns, row, played, shape, depth),
         "groups": tuple(items["log"].fillna("").astype(str)) if "log" in items.columns else (),
         "coding": coding,
+        "notes": (*notes, *said),
     }
 
 
@@ -98,17 +121,68 @@ def _need(frame: pd.DataFrame, name: str, columns: list[str]) -> None:
         raise ValueError(f"{name} must have the columns {columns}; got none named {absent}")
 
 
-def _items_of(turns: pd.DataFrame) -> pd.DataFrame:
-    """Collect what a tidy table says of each debate, refusing a label that changes on the way."""
-    columns = [c for c in ("label", "question", "cluster", "log") if c in turns.columns]
-    grouped = turns.groupby("debate", sort=False)
+def _unread(turns: pd.DataFrame, items: pd.DataFrame | None) -> list[str]:
+    """Name the columns that nothing here reads: perhaps one of them was meant as a cluster, or a vote."""
+    columns = dict.fromkeys([*turns.columns, *(() if items is None else items.columns)])
+    unread = [str(c) for c in columns if c not in TABLE_COLUMNS]
+    if "vote" in turns.columns and "correct" in turns.columns:
+        unread.append("correct")
+    if not unread:
+        return []
+    listed = ", ".join(unread[:8]) + (f" and {len(unread) - 8} more" if len(unread) > 8 else "")
+    return [f"columns that were not read: {listed}"]
+
+
+_OF_ITEMS = ("label", "question", "cluster", "log")
+
+
+def _canonical_tables(
+    turns: pd.DataFrame, items: pd.DataFrame | None, missing_values: Iterable[str] | None
+) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
+    """Write answers and names in one form, and collect what a table of turns says of each debate."""
+    tidy = None if items is None else items["debate"]
+    named = canonical(turns["debate"], *([] if tidy is None else [tidy]), missing_values=(), names=True)
+    agent = canonical(turns["agent"], missing_values=(), names=True)
+    turns = turns.assign(debate=named.columns[0], agent=agent.columns[0])
+    notes = [*named.notes("debates"), *agent.notes("agents")]
+    if "role" in turns.columns:
+        role = canonical(turns["role"], missing_values=missing_values, names=True)
+        turns = turns.assign(role=role.columns[0])
+        notes += role.notes("roles")
+    if items is None:
+        columns = [c for c in _OF_ITEMS if c in turns.columns]
+        opened = turns[["debate", *columns]].drop_duplicates(ignore_index=True)
+    else:
+        opened = items.assign(debate=named.columns[1])
+    for column in ("question", "cluster", "log"):
+        if column in opened.columns:
+            name = canonical(opened[column], missing_values=missing_values, names=True)
+            opened = opened.assign(**{column: name.columns[0]})
+            notes += name.notes(f"{column}s")
+    if "vote" in turns.columns:
+        keep = {
+            str(a) for given in opened.get("answers", ()) if isinstance(given, (tuple, list)) for a in given
+        }
+        label = opened["label"] if "label" in opened.columns else pd.Series(dtype=object)
+        read = canonical(turns["vote"], label, missing_values=missing_values, keep=keep)
+        turns = turns.assign(vote=read.columns[0])
+        if "label" in opened.columns:
+            opened = opened.assign(label=read.columns[1])
+        notes += read.notes("votes", "labels")
+    return turns, opened if items is not None else _once(opened), notes
+
+
+def _once(opened: pd.DataFrame) -> pd.DataFrame:
+    """Keep one row per debate, refusing a label that changes on the way."""
+    grouped = opened.groupby("debate", sort=False)
+    columns = [c for c in opened.columns if c != "debate"]
     for column in columns:
         values = grouped[column].nunique()
         if (values > 1).any():
             raise ValueError(
                 f"{column} must be one per debate; got {values.max()} in debate {values.idxmax()!r}"
             )
-    return grouped[columns].first().reset_index() if columns else turns[["debate"]].drop_duplicates()
+    return grouped[columns].first().reset_index() if columns else opened[["debate"]].drop_duplicates()
 
 
 def _seats(
@@ -140,28 +214,36 @@ def _votes_and_labels(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], tuple[str, ...], Literal["answers", "correctness"]]:
     if "vote" in turns.columns:
         label = items["label"] if "label" in items.columns else pd.Series([None] * len(items), dtype=object)
-        codes, label_codes, answers = encode(
+        codes, label_codes, answers = encode_texts(
             turns["vote"].to_numpy(dtype=object), label.to_numpy(dtype=object)
         )
         return codes, label_codes, answers, "answers"
-    correct = pd.to_numeric(turns["correct"], errors="raise").to_numpy(dtype=np.float64, na_value=np.nan)
-    bad = ~(np.isnan(correct) | (correct == 0) | (correct == 1))
-    if bad.any():
-        raise ValueError(
-            f"correct must be 0, 1 or missing; got {correct[int(np.argmax(bad))]} at row {np.argmax(bad)}"
-        )
-    codes = np.where(np.isnan(correct), MISSING, np.nan_to_num(correct)).astype(np.int32)
+    (correct,) = canonical(turns["correct"]).columns
+    known = [MISSING if text is None else _CORRECT.get(text.casefold(), 2) for text in correct]
+    codes = np.array(known, dtype=np.int32)
+    if (codes == 2).any():
+        at = int(np.argmax(codes == 2))
+        raise ValueError(f"correct must be 0, 1 or missing; got {correct[at]} at row {at}")
     return codes, np.ones(len(items), dtype=np.int32), (WRONG, RIGHT), "correctness"
 
 
-def _clusters(items: pd.DataFrame) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+def _clusters(items: pd.DataFrame) -> tuple[NDArray[np.int64], tuple[str, ...], list[str]]:
+    """Return the cluster of each debate, their names, and a word on the column that decided where two differ."""
     cluster: pd.Series = pd.Series([None] * len(items), dtype=object)
     for column in ("cluster", "question", "debate"):
         if column in items.columns:
             values = items[column].astype(object).reset_index(drop=True)
             cluster = cluster.where(cluster.notna(), values)
     codes, names = pd.factorize(cluster.astype(str).to_numpy(dtype=object))
-    return codes.astype(np.int64), tuple(map(str, names))
+    notes = []
+    if "cluster" in items.columns and "question" in items.columns:
+        question = items["question"].nunique()
+        if items["cluster"].notna().any() and question != len(names):
+            notes.append(
+                f"the column cluster decides what is resampled together: {len(names):,} clusters, "
+                f"{question:,} questions"
+            )
+    return codes.astype(np.int64), tuple(map(str, names)), notes
 
 
 def _tokens(
@@ -242,12 +324,27 @@ def _refuse_duplicates(turns: pd.DataFrame, row: NDArray[np.int64], played: NDAr
 def _refuse_gaps(names: NDArray[Any], row: NDArray[np.int64], played: NDArray[np.int64]) -> None:
     depth = np.zeros(len(names), dtype=np.int64)
     np.maximum.at(depth, row, played + 1)
-    seen = np.zeros((len(names), int(depth.max(initial=0))), dtype=bool)
-    seen[row, played] = True
-    short = seen.sum(axis=1) < depth
+    # Pairs that occur, not a table of all: a round number may be as large as it likes.
+    pairs = pd.DataFrame({"row": row, "played": played}).drop_duplicates()
+    short = np.bincount(pairs["row"], minlength=len(names)) < depth
     if short.any():
         debate = int(np.argmax(short))
-        skipped = int(np.argmin(seen[debate])) + 1
+        seen = np.sort(pairs["played"][pairs["row"] == debate].to_numpy())
+        at = np.flatnonzero(seen != np.arange(len(seen)))
+        skipped = int(at[0] if len(at) else len(seen)) + 1
         raise ValueError(
             f"rounds must follow one another; got no round {skipped} in debate {names[debate]!r}"
+        )
+
+
+def _refuse_sparse(
+    shape: tuple[int, int, int], names: NDArray[Any], panel: NDArray[np.int64], n_turns: int
+) -> None:
+    """Refuse a table that one debate blows up: every debate gets the seats of the largest panel."""
+    size = shape[0] * shape[1] * shape[2]
+    if size > _LARGEST and size > 20 * n_turns:
+        raise ValueError(
+            f"debates must be of similar size to be put side by side; got {shape[0]:,} debates of up to "
+            f"{shape[1]:,} rounds and {shape[2]:,} agents (in debate {names[int(panel.argmax())]!r}) "
+            f"from {n_turns:,} turns: check the columns round and agent"
         )

@@ -16,15 +16,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import nonnegative, whole_numbers
+from d3stats.values import canonical
 
 __all__ = ["ConfusionCounts", "Counts", "RoundCounts", "TransitionCounts"]
-
-
-def answer_text(answer: Any) -> str:
-    """Write an answer as text: 52 and 52.0 are one answer (a column with a gap turns into floats)."""
-    if isinstance(answer, (float, np.floating)) and float(answer).is_integer():
-        return str(int(answer))
-    return str(answer)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -317,11 +311,17 @@ class ConfusionCounts:
     def from_pairs(
         cls, truth: Iterable[Any], vote: Iterable[Any], weights: ArrayLike | None = None
     ) -> ConfusionCounts:
-        """Count (truth, vote) pairs; pairs with a missing side (None or NaN) are left out."""
+        """Count (truth, vote) pairs in canonical form; pairs with a missing side are left out."""
+        return cls.from_texts(*canonical(truth, vote).columns, weights=weights)
+
+    @classmethod
+    def from_texts(
+        cls, truth: Iterable[str | None], vote: Iterable[str | None], weights: ArrayLike | None = None
+    ) -> ConfusionCounts:
+        """Count pairs that are in canonical form; None is missing."""
         frame = pd.DataFrame({"truth": list(truth), "vote": list(vote)}, dtype=object)
         frame["weight"] = 1.0 if weights is None else nonnegative("weights", weights, size=len(frame))
         frame = frame.dropna(subset=["truth", "vote"])
-        frame = frame.assign(truth=frame["truth"].map(answer_text), vote=frame["vote"].map(answer_text))
         frame = frame[frame["weight"] > 0]
         labels = tuple(sorted(set(frame["truth"]) | set(frame["vote"])))
         matrix = np.zeros((len(labels), len(labels)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,10 @@ from d3stats._codes import MISSING, encode, refuse_repeats, seat_names
 from d3stats._tally import tally_rounds
 from d3stats.counts import ConfusionCounts, Counts, RoundCounts, TransitionCounts
 from d3stats.plausibility import Finding, VoteTable, findings
+from d3stats.values import canonical
+
+if TYPE_CHECKING:
+    from d3stats.log.read import DebateLog
 
 __all__ = ["MISSING", "Missing", "Trajectories"]
 
@@ -67,6 +71,9 @@ class Trajectories:
     coding : {"answers", "correctness"}
         Whether votes are answers or only right/wrong. With "correctness" two wrong votes look equal, so
         unanimity among wrong votes is an assumption, not an observation.
+    notes : tuple of str
+        What the reader did: words taken as missing, spellings taken as one, columns not read. It does not take part
+        in comparisons.
 
     Examples
     --------
@@ -93,6 +100,7 @@ class Trajectories:
     coding: Literal["answers", "correctness"] = "answers"
     tokens_in: NDArray[np.float64] | None = None
     tokens_out: NDArray[np.float64] | None = None
+    notes: tuple[str, ...] = field(default=(), compare=False)
     _cache: dict[str, Any] = field(default_factory=dict, init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -210,13 +218,15 @@ class Trajectories:
         depth: ArrayLike | None = None,
         panel: ArrayLike | None = None,
         coding: Literal["answers", "correctness"] = "answers",
+        missing_values: Iterable[str] | None = None,
     ) -> Trajectories:
         """Build from arrays.
 
         Parameters
         ----------
         votes : array, shape (debates, rounds, seats)
-            Either answers of any kind (strings, numbers; None or NaN is missing), or, with `answers`, codes.
+            Either answers of any kind (strings, numbers, booleans; what is missing says :mod:`d3stats.values`), or,
+            with `answers`, codes.
         label : array, shape (debates,), optional
             The right answers, in the same form as `votes`.
         cluster : sequence, optional
@@ -227,29 +237,46 @@ class Trajectories:
             Prompt and completion tokens, which have different prices; both or none.
         depth, panel : array, shape (debates,), optional
             Rounds played and seats taken; by default all of them.
+        missing_values : iterable of str, optional
+            The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
 
         Raises
         ------
         ValueError
             When shapes disagree or a code is outside the answers.
         """
-        array = np.asarray(votes, dtype=None if answers is not None else object)
+        # A list of values of several types would become text; the type of an array says more than its values.
+        plain = answers is not None or hasattr(votes, "dtype")
+        array = np.asarray(votes, dtype=None if plain else object)
         if array.ndim != 3:
             raise ValueError(f"votes must have shape (debates, rounds, seats); got shape {array.shape}")
         n, n_rounds, n_seats = array.shape
-        truth = np.full(n, None, dtype=object) if label is None else np.asarray(label, dtype=object)
+        truth = label if isinstance(label, pd.Series) or hasattr(label, "dtype") else None
+        if truth is None:
+            truth = np.full(n, None, dtype=object) if label is None else np.asarray(label, dtype=object)
         if truth.shape != (n,):
             raise ValueError(f"label must have one value per debate ({n}); got shape {truth.shape}")
+        notes: list[str] = []
         if answers is None:
-            codes, label_codes, names = encode(array.ravel(), truth)
+            (codes, label_codes, names), notes = encode(array.ravel(), truth, missing_values=missing_values)
         else:
-            names = tuple(str(a) for a in answers)
+            (given,) = canonical(list(answers), missing_values=()).columns
+            if any(name is None for name in given):
+                raise ValueError(f"answers must be named; got {list(answers)}")
+            names = tuple(given)
             codes = whole_numbers("votes", array.ravel(), minimum=_INT32.min).astype(np.int32)
             known = [MISSING if pd.isna(x) else x for x in truth]
             label_codes = whole_numbers("label", np.array(known), minimum=_INT32.min).astype(np.int32)
-        names_of_debates = tuple(map(str, debates if debates is not None else range(1, n + 1)))
-        refuse_repeats("debates", names_of_debates)
-        clusters = [None] * n if cluster is None else list(cluster)
+        named = canonical(range(1, n + 1) if debates is None else debates, missing_values=(), names=True)
+        (debate_names,) = named.columns
+        if any(name is None for name in debate_names):
+            raise ValueError("debates must have a name each; got a missing one")
+        refuse_repeats("debates", debate_names)
+        clusters = np.full(n, None, dtype=object)
+        if cluster is not None:
+            grouped = canonical(cluster, missing_values=missing_values, names=True)
+            (clusters,) = grouped.columns
+            notes += grouped.notes("clusters")
         if len(clusters) != n:
             raise ValueError(f"cluster must have one value per debate ({n}); got {len(clusters)}")
         # A debate whose cluster is unknown is alone in its own.
@@ -258,15 +285,9 @@ class Trajectories:
         )
         if tokens is None and sent is not None and written is not None and sent.shape == written.shape:
             tokens = sent + written
-        cluster_codes, cluster_names = pd.factorize(
-            np.array(
-                [
-                    f"debate {d}" if pd.isna(c) else str(c)
-                    for c, d in zip(clusters, names_of_debates, strict=False)
-                ],
-                dtype=object,
-            )
-        )
+        alone = [f"debate {d}" if c is None else c for c, d in zip(clusters, debate_names, strict=False)]
+        cluster_codes, cluster_names = pd.factorize(np.array(alone, dtype=object))
+        (runs,) = canonical(groups, missing_values=missing_values, names=True).columns
         return cls(
             votes=codes.reshape(array.shape).astype(np.int32, copy=False),
             label=label_codes,
@@ -274,7 +295,7 @@ class Trajectories:
             panel=np.full(n, n_seats) if panel is None else whole_numbers("panel", panel),
             cluster=cluster_codes.astype(np.int64),
             answers=names,
-            debates=names_of_debates,
+            debates=tuple(debate_names),
             seats=tuple(seats) if seats is not None else seat_names(n_seats),
             cluster_names=tuple(map(str, cluster_names)),
             scores=None if scores is None else np.array(scores, dtype=np.float64),
@@ -282,8 +303,9 @@ class Trajectories:
             tokens=None if tokens is None else np.array(tokens, dtype=np.float64),
             tokens_in=sent,
             tokens_out=written,
-            groups=tuple(groups),
+            groups=tuple("" if run is None else run for run in runs),
             coding=coding,
+            notes=tuple(notes),
         )
 
     @classmethod
@@ -293,6 +315,7 @@ class Trajectories:
         items: pd.DataFrame | None = None,
         *,
         roles: Iterable[str] | None = None,
+        missing_values: Iterable[str] | None = None,
     ) -> Trajectories:
         """Build from a tidy table with one row per turn.
 
@@ -313,6 +336,9 @@ class Trajectories:
         roles : iterable of str, optional
             Only the turns of these roles: they have the seats, and what the others spent and scored is left out.
             A debate ends with the last round in which one of them speaks.
+        missing_values : iterable of str, optional
+            The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`. A word among the
+            ``answers`` of `items` is an answer.
 
         Raises
         ------
@@ -322,11 +348,15 @@ class Trajectories:
         """
         from d3stats._frames import arrays_from_tables
 
-        return cls(**arrays_from_tables(turns, items, roles))
+        return cls(**arrays_from_tables(turns, items, roles, missing_values=missing_values))
 
     @classmethod
     def from_log(
-        cls, *paths: str | Path, strict: bool = True, roles: Iterable[str] | None = None
+        cls,
+        *paths: str | Path,
+        strict: bool = True,
+        roles: Iterable[str] | None = None,
+        missing_values: Iterable[str] | None = None,
     ) -> Trajectories:
         """Read log files (JSONL, Parquet or tidy CSV, globs allowed) and build the array view.
 
@@ -337,12 +367,20 @@ class Trajectories:
         roles : iterable of str, optional
             Only the turns of these roles, with their votes, tokens and scores; by default all turns, and seats
             for every role that votes somewhere in the log (see :meth:`from_frame`).
+        missing_values : iterable of str, optional
+            The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
         """
         from d3stats.log.read import read_log
 
-        log = read_log(*paths, strict=strict)
-        built = cls.from_frame(log.turns, log.items, roles=roles)
-        return replace(built, coding=log.coding)
+        return cls._from_read(read_log(*paths, strict=strict, missing_values=missing_values), roles)
+
+    @classmethod
+    def _from_read(cls, log: DebateLog, roles: Iterable[str] | None = None) -> Trajectories:
+        """Build from a log that was read; its answers and names are in canonical form."""
+        from d3stats._frames import arrays_from_tables
+
+        built = cls(**arrays_from_tables(log.turns, log.items, roles, is_canonical=True))
+        return replace(built, coding=log.coding, notes=(*log.notes, *built.notes))
 
     # ---------------------------------------------------------------- shape
 
@@ -556,7 +594,7 @@ class Trajectories:
         verdict = self.verdicts()[:, round_number - 1]
         known = (verdict != MISSING) & (self.label != MISSING)
         names = np.asarray(self.answers, dtype=object)
-        return ConfusionCounts.from_pairs(names[self.label[known]], names[verdict[known]])
+        return ConfusionCounts.from_texts(names[self.label[known]], names[verdict[known]])
 
 
 def _frozen(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:

@@ -28,7 +28,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-__all__ = ["MISSING_WORDS", "Canonical", "canonical", "canonical_text", "is_missing_word", "shared_spelling"]
+__all__ = [
+    "MISSING_WORDS",
+    "Canonical",
+    "canonical",
+    "canonical_text",
+    "is_missing_word",
+    "missing_words",
+    "shared_spelling",
+]
 
 MISSING_WORDS = frozenset({"", "nan", "none", "null", "n/a", "na", "nat", "<na>"})
 """Texts that stand for a missing value, in lower case; ``missing_values=`` replaces all of them but the empty one."""
@@ -47,31 +55,53 @@ class Canonical:
     ----------
     columns : tuple of ndarray of object
         One per column given, of the same length: text, or None where the value is missing.
+    forms : dict of str to (str or None)
+        Each text as it was written to its canonical form.
     missing : dict of str to int
         Words that were taken as missing, as they were written, with how often each occurred; empty cells, None and
         NaN are not listed.
+    missing_by_column : tuple of int
+        How many such words each column has.
     merged : dict of str to tuple of str
         Canonical form to the different ways in which it was written, where there were several.
+    alike : tuple of tuple of str
+        Answers that differ only in upper and lower case; they stay different.
     """
 
     columns: tuple[NDArray[np.object_], ...]
+    forms: dict[str, str | None]
     missing: dict[str, int] = field(default_factory=dict)
+    missing_by_column: tuple[int, ...] = ()
     merged: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    alike: tuple[tuple[str, ...], ...] = ()
 
-    def notes(self, what: str) -> list[str]:
-        """Say in words what was taken as missing and what as one value; `what` names the values, in the plural."""
+    def notes(self, *what: str) -> list[str]:
+        """Say in words what was taken as missing and what as one value; `what` names the columns, in the plural."""
         found = []
+        together = " and ".join(dict.fromkeys(what[:2]))
         if self.missing:
             words = ", ".join(f"{word!r} ({n:,})" for word, n in list(self.missing.items())[:4])
+            total = Counter[str]()
+            for name, n in zip(what, self.missing_by_column, strict=False):
+                total[name] += n
+            counted = " and ".join(
+                f"{n:,} {name.removesuffix('s') if n == 1 else name}" for name, n in total.items() if n
+            )
             found.append(
-                f"{sum(self.missing.values()):,} {what} are taken as missing: {words}; "
+                f"{counted} {'is' if sum(total.values()) == 1 else 'are'} taken as missing: {words}; "
                 "if such a word is a real answer, list the words that mean missing in missing_values"
             )
         if self.merged:
             name, ways = next(iter(self.merged.items()))
-            more = f" and {len(self.merged) - 1} more" if len(self.merged) > 1 else ""
+            more = f" and {len(self.merged) - 1:,} more" if len(self.merged) > 1 else ""
             written = ", ".join(map(repr, ways[:3]))
-            found.append(f"{what} written in several ways are taken as one: {written} as {name!r}{more}")
+            found.append(f"{together} written in several ways are taken as one: {written} as {name!r}{more}")
+        if self.alike:
+            more = f" and {len(self.alike) - 1:,} more" if len(self.alike) > 1 else ""
+            found.append(
+                f"{together} that differ only in upper and lower case are different answers: "
+                f"{', '.join(map(repr, self.alike[0]))}{more}"
+            )
         return found
 
 
@@ -109,11 +139,7 @@ def canonical(
     >>> canonical([True, False], [1, 0]).columns[1].tolist()
     ['True', 'False']
     """
-    if isinstance(missing_values, str):
-        raise TypeError(f"missing_values must be a list of words; got the text {missing_values!r}")
-    words = (
-        MISSING_WORDS if missing_values is None else {_tidy(str(w)).casefold() for w in missing_values} | {""}
-    )
+    words = missing_words(missing_values)
     kept = {_tidy(word).casefold() for word in keep}
     coded = [_factorized(column) for column in columns]
     written = list(dict.fromkeys(text for _, texts in coded for text in texts))
@@ -123,20 +149,39 @@ def canonical(
         forms[text] = None if tidy.casefold() in words and tidy.casefold() not in kept else _whole(tidy)
     _agree(forms, names)
 
-    out, missing = [], Counter[str]()
+    out, missing, by_column = [], Counter[str](), []
     for codes, texts in coded:
         lookup = np.array([*(forms[text] for text in texts), None], dtype=object)
         out.append(lookup[codes])
         counts = np.bincount(codes[codes >= 0], minlength=len(texts))
-        for text, n in zip(texts, counts, strict=True):
-            if forms[text] is None and text.strip():
-                missing[text] += int(n)
+        words_here = {t: int(n) for t, n in zip(texts, counts, strict=True) if forms[t] is None and t.strip()}
+        missing.update(words_here)
+        by_column.append(sum(words_here.values()))
     ways: dict[str, list[str]] = {}
     for text, form in forms.items():
         if form is not None:
             ways.setdefault(form, []).append(text)
     merged = {form: tuple(each) for form, each in ways.items() if len(each) > 1}
-    return Canonical(tuple(out), dict(missing), merged)
+    cases: dict[str, list[str]] = {}
+    for form in () if names else ways:
+        cases.setdefault(form.casefold(), []).append(form)
+    alike = tuple(sorted(tuple(sorted(each)) for each in cases.values() if len(each) > 1))
+    return Canonical(tuple(out), forms, dict(missing), tuple(by_column), merged, alike)
+
+
+def missing_words(missing_values: Iterable[str] | None) -> frozenset[str]:
+    """Return the words that mean missing, tidied and in lower case: the default ones, or those given.
+
+    Raises
+    ------
+    TypeError
+        When `missing_values` is one text in place of a list of texts.
+    """
+    if missing_values is None:
+        return MISSING_WORDS
+    if isinstance(missing_values, str):
+        raise TypeError(f"missing_values must be a list of words; got the text {missing_values!r}")
+    return frozenset({_tidy(str(word)).casefold() for word in missing_values} | {""})
 
 
 def canonical_text(value: Any) -> str | None:
@@ -191,14 +236,19 @@ def _agree(forms: dict[str, str | None], names: bool) -> None:
 def _factorized(column: Any) -> tuple[NDArray[np.int64], list[str]]:
     """Return a code per value, -1 where it is missing, and the texts that the codes stand for."""
     series = column if isinstance(column, pd.Series) else pd.Series(_list(column), dtype=_dtype(column))
-    absent = series.isna().to_numpy(dtype=np.bool_)
-    values = series.to_numpy(dtype=object)[~absent]
-    if pd.api.types.infer_dtype(values, skipna=False) != "string":
-        values = np.array([str(value) for value in values], dtype=object)  # True and 1 would be one key
-    found, texts = pd.factorize(values)
-    codes = np.full(len(series), -1, dtype=np.int64)
-    codes[~absent] = found
-    return codes, [str(text) for text in texts]
+    if series.dtype == object:
+        values = series.to_numpy(dtype=object)
+        absent = pd.isna(values)
+        if pd.api.types.infer_dtype(values[~absent], skipna=False) != "string":
+            # Text first: True and 1 would be one key.
+            values = np.array(
+                [None if gone else str(x) for x, gone in zip(values, absent, strict=True)], object
+            )
+        codes, found = pd.factorize(values)
+    else:
+        codes, found = pd.factorize(series)
+    texts = [str(value) for value in np.asarray(found)]  # 32 bits wide, a float stays short
+    return codes.astype(np.int64), texts
 
 
 def _list(column: Any) -> Any:

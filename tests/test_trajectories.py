@@ -348,7 +348,7 @@ def test_whole_number_votes_meet_their_label_though_a_vote_is_missing() -> None:
         (one_debate(label=["A", "A", "A", "B"]), "label must be one per debate; got 2 in debate 'd'"),
         (
             one_debate(correct=[1, 0, 2, 0]).drop(columns="vote"),
-            "correct must be 0, 1 or missing; got 2.0 at row 2",
+            "correct must be 0, 1 or missing; got 2 at row 2",
         ),
     ],
 )

@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from d3stats.counts import answer_text
 from d3stats.estimate import counted
+from d3stats.values import canonical
 
 __all__ = [
     "MISSING_WORDS",
@@ -32,7 +32,6 @@ MISSING_WORDS = (
 _CSV = (".csv", ".csv.gz")
 _PARQUET = (".parquet", ".pq")
 _NAMES = ("item", "rater")
-_WHOLE = re.compile(r"-?\d+\.0+")
 _BOOLEANS = {"true": "1", "false": "0"}
 
 
@@ -112,8 +111,8 @@ def answer(value: Any) -> str:
     >>> answer(1.0), answer("1.0"), answer("007"), answer("a")
     ('1', '1', '007', 'a')
     """
-    text = answer_text(value)
-    return text.split(".")[0] if _WHOLE.fullmatch(text) else text
+    (text,) = canonical([value], missing_values=(), names=True).columns[0]
+    return "" if text is None else str(text)
 
 
 def question_clusters(frame: pd.DataFrame) -> str:

@@ -5,7 +5,7 @@ turn, with the item and the verdict of its debate repeated on it; a debate witho
 and agent. Rows are sorted by debate, round and agent, so that a debate lies in one row group and the repeated
 columns shrink to almost nothing in their dictionaries (zstd). Text columns are strings, ``answers`` and
 ``scores`` are JSON text, ``round`` and ``stop_round`` are INT32, tokens INT64, ``correct`` INT8, ``closed``
-(whether there is a verdict) BOOLEAN. Columns are those of :data:`d3stats.log.reference.TABLE_COLUMNS`, without
+(whether there is a verdict) BOOLEAN. Columns are those of :data:`d3stats.log.frames.TABLE_COLUMNS`, without
 the ones that the log's coding does not have. Texts of questions, candidates and turns are not
 carried over.
 """
@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, Any, cast
 import pandas as pd
 
 from d3stats.log.engine import connect, quoted
-from d3stats.log.frames import ITEM_COLUMNS
+from d3stats.log.frames import ITEM_COLUMNS, TABLE_COLUMNS
 from d3stats.log.read import DebateLog, read_log
-from d3stats.log.reference import TABLE_COLUMNS
 
 if TYPE_CHECKING:
     from d3stats.log.schema import AnyRecord

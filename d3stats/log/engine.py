@@ -87,4 +87,6 @@ def parquet_cells(
 def _as_text(name: str, kind: str) -> str:
     column = '"' + name.replace('"', '""') + '"'
     nested = kind.endswith("]") or kind.startswith(("STRUCT", "MAP"))
+    if kind in ("FLOAT", "DOUBLE"):
+        column = f"CASE WHEN isnan({column}) THEN NULL ELSE {column} END"
     return f"CAST({f'to_json({column})' if nested else column} AS VARCHAR)"

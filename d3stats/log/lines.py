@@ -10,11 +10,13 @@ other spellings each line is matched against the grammar of the schema (about on
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from d3stats.log.engine import quoted, text_list
 from d3stats.log.files import LogFile, text_size
+from d3stats.log.forms import settled_notes
 from d3stats.log.grammar import JSON, TEXT, VALUES, WHOLE, line_pattern, scores_are_sound
 from d3stats.log.schema import SCHEMA_VERSION
 
@@ -59,7 +61,9 @@ class Clean:
     notes: tuple[str, ...] = ()
 
 
-def tally_lines(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> Clean | None:
+def tally_lines(
+    con: duckdb.DuckDBPyConnection, files: list[LogFile], missing_values: Iterable[str] | None = None
+) -> Clean | None:
     """Fill the tables ``cells`` and ``debates`` (see ``tally.py``); None when the files are not surely clean.
 
     Raises
@@ -86,7 +90,37 @@ def tally_lines(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> Clean |
         names["vote"] = []
     if unseated or uncounted:
         _scan(con, source, seat, names)
-    return Clean() if _sound(con, files) and _split(con, names["vote"]) else None
+    if not (_sound(con, files) and _split(con, names["vote"])):
+        return None
+    notes = settled_notes(con, _values(names, unseated), missing_values)
+    return None if notes is None else Clean(notes=tuple(notes))
+
+
+def _values(names: dict[str, list[str]], unseated: int) -> dict[str, str]:
+    """Return a query for the values of each field of answers and names."""
+
+    def one_of(kind: str, name: str) -> str:
+        packed = _packed(kind, name)
+        return _written(packed, f"FROM others WHERE kind = {quoted(kind)}")
+
+    votes = f"(SELECT unnest({text_list(names['vote'])}) AS vote)" if names["vote"] else "scan"
+    agents = "seats" if unseated else f"(SELECT unnest({text_list(names['agent'])}) AS agent)"
+    turns = "FROM scan WHERE round IS NOT NULL"
+    return {
+        "vote": _written("vote", f"FROM {votes}" + (" WHERE round IS NOT NULL" if votes == "scan" else "")),
+        "answers": "SELECT answers AS v FROM answer_sets",
+        "decision": one_of("verdict", "decision"),
+        "role": _written("role", turns),
+        "agent": _written("agent", f"FROM {agents}"),
+    } | {name: one_of("item", name) for name in ("label", "first", "debate", "question", "cluster", "log")}
+
+
+def _written(column: str, source: str) -> str:
+    """Return SQL for the texts that JSON texts stand for."""
+    plain = (
+        f"CASE WHEN contains({column}, '\\') THEN json_extract_string({column}, '$') ELSE {column}[2:-2] END"
+    )
+    return f"SELECT {plain} AS v {source}"
 
 
 def _sample(con: duckdb.DuckDBPyConnection, source: str) -> dict[str, list[str]]:

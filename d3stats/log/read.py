@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,6 +15,7 @@ from d3stats.log.files import LogFile, find_files
 from d3stats.log.frames import ITEM_COLUMNS, VERDICT_COLUMNS, frame, turn_columns
 from d3stats.log.problems import KINDS, LogError, Problem
 from d3stats.log.scan import are_small, check_exactly, surely_clean
+from d3stats.values import missing_words
 
 if TYPE_CHECKING:
     import duckdb
@@ -48,7 +49,8 @@ class DebateLog:
     coding : {"answers", "correctness"}
         Whether agents' votes are answers or only right or wrong.
     notes : tuple of str
-        What the reader did that is no defect, such as shifting rounds that count from 0.
+        What the reader did that is no defect, such as shifting rounds that count from 0, taking words as missing
+        and spellings as one.
     n_records : int
         Lines and table rows read, left out or not (a JSON Lines header is a record, a CSV header is not).
     """
@@ -82,7 +84,9 @@ class DebateLog:
         return sum(problem.left_out == "record" for problem in self.problems)
 
 
-def read_log(*paths: str | Path, strict: bool = True) -> DebateLog:
+def read_log(
+    *paths: str | Path, strict: bool = True, missing_values: Iterable[str] | None = None
+) -> DebateLog:
     r"""Read files and globs into one log.
 
     The format is known by the name: ``.jsonl`` and ``.ndjson`` (also with ``.gz``) hold records as
@@ -90,9 +94,13 @@ def read_log(*paths: str | Path, strict: bool = True) -> DebateLog:
     per turn with the columns ``debate, round, agent`` and ``vote, label`` or ``correct``, and optionally
     ``question, cluster, log, protocol, answers`` (JSON), ``first``, ``role, scores`` (JSON), ``tokens`` or
     ``tokens_in, tokens_out``, ``tokens_source, model, error``, and ``closed, decision, stop_round,
-    stop_reason``. A row without round and agent is a debate without turns. An empty cell is missing. A debate's
+    stop_reason``. A row without round and agent is a debate without turns. A debate's
     question is the debate itself when it is not given. Rounds of a table in which a round 0 occurs are shifted
     by one, all rows of that file; this is noted, not a problem.
+
+    Votes, labels, declared answers, decisions and names are brought to one written form, see :mod:`d3stats.values`:
+    an answer ``6.0`` is ``6``; an empty cell and words such as ``NA`` are missing, unless the debates' declared
+    answers hold the word. What was done is in ``notes``.
 
     The same debate may be opened in several files if its items are alike. Texts and candidates are not read; see
     :func:`d3stats.log.records.iter_records`.
@@ -104,6 +112,9 @@ def read_log(*paths: str | Path, strict: bool = True) -> DebateLog:
     strict : bool
         Raise on the first defect in reading order, or leave out what is defective and list it in ``problems``;
         :data:`d3stats.log.problems.KINDS` says for each kind of defect what is left out.
+    missing_values : iterable of str, optional
+        The words that mean missing, in any case, in place of :data:`d3stats.values.MISSING_WORDS`; ``()`` keeps
+        every word as an answer.
 
     Raises
     ------
@@ -123,18 +134,19 @@ def read_log(*paths: str | Path, strict: bool = True) -> DebateLog:
     1      d      1     b  None
     """
     files = find_files(paths)
-    log = None if are_small(files) else _read_fast(files)
-    return _read_exactly(files, strict=strict) if log is None else log
+    words = missing_words(missing_values)
+    log = None if are_small(files) else _read_fast(files, words)
+    return _read_exactly(files, words, strict=strict) if log is None else log
 
 
-def _read_fast(files: Sequence[LogFile]) -> DebateLog | None:
+def _read_fast(files: Sequence[LogFile], words: Iterable[str] | None = None) -> DebateLog | None:
     with connect() as con:
-        clean = surely_clean(con, files)
+        clean = surely_clean(con, files, words)
         return None if clean is None else _read_clean(con, files, clean)
 
 
-def _read_exactly(files: Sequence[LogFile], *, strict: bool) -> DebateLog:
-    checked, problems = check_exactly(files, strict=strict)
+def _read_exactly(files: Sequence[LogFile], words: Iterable[str] | None = None, *, strict: bool) -> DebateLog:
+    checked, problems = check_exactly(files, strict=strict, missing_values=words)
     gathered = checked.gathered
     return DebateLog(
         items=frame(checked.items.values(), ITEM_COLUMNS),

@@ -18,40 +18,13 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from d3stats.log.files import LogFile, open_bytes, unusable
+from d3stats.log.frames import TABLE_COLUMNS
 from d3stats.log.problems import Problem
 from d3stats.log.schema import SCHEMA_VERSION, Header, Item, Turn, Verdict
 
-__all__ = ["TABLE_COLUMNS", "Gathered", "Row", "gather", "parse_json", "read_line", "shifted", "wrong_header"]
+__all__ = ["Gathered", "Row", "gather", "parse_json", "read_line", "shifted", "wrong_header"]
 
 Coding = Literal["answers", "correctness"]
-
-TABLE_COLUMNS = (
-    "debate",
-    "question",
-    "cluster",
-    "log",
-    "protocol",
-    "label",
-    "answers",
-    "first",
-    "round",
-    "agent",
-    "role",
-    "vote",
-    "correct",
-    "scores",
-    "tokens",
-    "tokens_in",
-    "tokens_out",
-    "tokens_source",
-    "model",
-    "error",
-    "closed",
-    "decision",
-    "stop_round",
-    "stop_reason",
-)
-"""Columns of a tidy table, one row per turn; ``answers`` and ``scores`` hold JSON."""
 
 _ITEM = ("debate", "question", "cluster", "label", "answers", "log", "protocol", "first")
 _TURN = (

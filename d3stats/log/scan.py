@@ -8,7 +8,7 @@ in memory; clean logs never take it, unless they mix JSON lines and tables.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from glob import has_magic
 from pathlib import Path
@@ -18,7 +18,9 @@ from d3stats._check import choice
 from d3stats.counts import RoundCounts, TransitionCounts
 from d3stats.log.engine import connect
 from d3stats.log.files import LogFile, find_files, unusable
+from d3stats.log.forms import settle
 from d3stats.log.problems import Problem, in_reading_order, raise_first
+from d3stats.values import missing_words
 
 if TYPE_CHECKING:
     import duckdb
@@ -78,7 +80,12 @@ class LogCounts:
         return self if other == 0 else NotImplemented
 
 
-def count_log(*paths: str | Path, missing: Missing = "exclude", strict: bool = True) -> LogCounts:
+def count_log(
+    *paths: str | Path,
+    missing: Missing = "exclude",
+    strict: bool = True,
+    missing_values: Iterable[str] | None = None,
+) -> LogCounts:
     r"""Reduce a log to counts in one pass, with all checks of :func:`d3stats.log.read_log`.
 
     Equal to ``Trajectories.from_log(*paths).counts(missing)`` and ``.transitions(missing)``, without the table
@@ -94,6 +101,8 @@ def count_log(*paths: str | Path, missing: Missing = "exclude", strict: bool = T
         roles that never vote in the files are no trials.
     strict : bool
         Raise on the first defect, or leave out what is defective and list it in ``problems``.
+    missing_values : iterable of str, optional
+        The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
 
     Raises
     ------
@@ -114,8 +123,9 @@ def count_log(*paths: str | Path, missing: Missing = "exclude", strict: bool = T
     """
     choice("missing", missing, ("exclude", "wrong"))
     files = find_files(paths)
-    counts = None if are_small(files) else _count_fast(files, missing)
-    return _count_exactly(files, missing, strict=strict) if counts is None else counts
+    words = missing_words(missing_values)
+    counts = None if are_small(files) else _count_fast(files, missing, words)
+    return _count_exactly(files, missing, words, strict=strict) if counts is None else counts
 
 
 def are_small(files: Sequence[LogFile]) -> bool:
@@ -123,9 +133,11 @@ def are_small(files: Sequence[LogFile]) -> bool:
     return sum(file.path.stat().st_size for file in files) < SMALL
 
 
-def _count_fast(files: Sequence[LogFile], missing: Missing) -> LogCounts | None:
+def _count_fast(
+    files: Sequence[LogFile], missing: Missing, words: Iterable[str] | None = None
+) -> LogCounts | None:
     with connect() as con:
-        clean = surely_clean(con, files)
+        clean = surely_clean(con, files, words)
         if clean is None:
             return None
         from d3stats.log.tally import count_cells
@@ -134,13 +146,17 @@ def _count_fast(files: Sequence[LogFile], missing: Missing) -> LogCounts | None:
     return LogCounts(*counted, missing=missing)
 
 
-def _count_exactly(files: Sequence[LogFile], missing: Missing, *, strict: bool) -> LogCounts:
-    checked, problems = check_exactly(files, strict=strict)
+def _count_exactly(
+    files: Sequence[LogFile], missing: Missing, words: Iterable[str] | None = None, *, strict: bool
+) -> LogCounts:
+    checked, problems = check_exactly(files, strict=strict, missing_values=words)
     return LogCounts(*_count(checked, missing), len(checked.turns), len(checked.items), problems, missing)
 
 
-def surely_clean(con: duckdb.DuckDBPyConnection, files: Sequence[LogFile]) -> Clean | None:
-    """Scan `files` in SQL; None when it is not sure that nothing is wrong with them.
+def surely_clean(
+    con: duckdb.DuckDBPyConnection, files: Sequence[LogFile], missing_values: Iterable[str] | None = None
+) -> Clean | None:
+    """Scan `files` in SQL; None when it is not sure that nothing is wrong and all values are in canonical form.
 
     When sure, `con` holds the tables that ``tally.py`` counts.
     """
@@ -155,7 +171,7 @@ def surely_clean(con: duckdb.DuckDBPyConnection, files: Sequence[LogFile]) -> Cl
     if len(formats) > 1 or any(has_magic(file.name) for file in files) or any(map(unusable, files)):
         return None
     try:
-        clean = (tally_lines if formats == {"jsonl"} else tally_tables)(con, list(files))
+        clean = (tally_lines if formats == {"jsonl"} else tally_tables)(con, list(files), missing_values)
         return clean if clean is not None and is_consistent(con) else None
     except duckdb.OutOfMemoryException:
         raise
@@ -163,12 +179,16 @@ def surely_clean(con: duckdb.DuckDBPyConnection, files: Sequence[LogFile]) -> Cl
         return None
 
 
-def check_exactly(files: Sequence[LogFile], *, strict: bool) -> tuple[Checked, tuple[Problem, ...]]:
-    """Read every record, apply every rule; raise the first problem when `strict`."""
+def check_exactly(
+    files: Sequence[LogFile], *, strict: bool, missing_values: Iterable[str] | None = None
+) -> tuple[Checked, tuple[Problem, ...]]:
+    """Read every record in canonical form, apply every rule; raise the first problem when `strict`."""
     from d3stats.log.checks import Checked
     from d3stats.log.reference import gather
 
-    checked = Checked(gather(files))
+    gathered = gather(files)
+    settle(gathered, missing_values)
+    checked = Checked(gathered)
     problems = in_reading_order(checked.problems, [file.name for file in files])
     if strict:
         raise_first(problems)

@@ -10,13 +10,16 @@ from __future__ import annotations
 import csv
 import io
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
 
 from d3stats.log.engine import quoted, text_list
 from d3stats.log.files import LogFile, open_bytes, text_size
+from d3stats.log.forms import ANSWERS, NAMES, settled_notes
+from d3stats.log.frames import TABLE_COLUMNS
 from d3stats.log.grammar import scores_are_sound
 from d3stats.log.lines import SAMPLE, SEATS, Clean, fill_seats, is_one, one, seat_of
-from d3stats.log.reference import TABLE_COLUMNS, parse_json, shifted, wrong_header
+from d3stats.log.reference import parse_json, shifted, wrong_header
 
 if TYPE_CHECKING:
     import duckdb
@@ -31,7 +34,9 @@ _TOKENS = ("tokens", "tokens_in", "tokens_out")
 _SAID = ("agent", "role", "vote", "correct", "scores", "model", "error", "tokens_source", *_TOKENS)
 
 
-def tally_tables(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> Clean | None:
+def tally_tables(
+    con: duckdb.DuckDBPyConnection, files: list[LogFile], missing_values: Iterable[str] | None = None
+) -> Clean | None:
     """Fill ``cells`` and ``debates`` (see ``tally.py``); None when the files are not surely clean.
 
     Raises
@@ -44,11 +49,24 @@ def tally_tables(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> Clean 
     if opened is None:
         return None
     columns, notes = opened
-    clean = Clean("answers" if "vote" in columns else "correctness", "tokens" in columns, notes)
     known = _metadata(con, files, columns) if parquet else None
     if known is None and _values_are_sound(con, columns):
         known = columns, {}
-    return clean if known is not None and _cells(con, *known, clean.coding) else None
+    coding: Literal["answers", "correctness"] = "answers" if "vote" in columns else "correctness"
+    if known is None or not _cells(con, *known, coding):
+        return None
+    said = settled_notes(con, _values(con, columns), missing_values)
+    return None if said is None else Clean(coding, "tokens" in columns, (*notes, *said))
+
+
+def _values(con: duckdb.DuckDBPyConnection, columns: set[str]) -> dict[str, str]:
+    """Return a query for the values of each field of answers and names; the table is read once for all of them."""
+    names = [name for name in ("debate", "agent", *NAMES, *ANSWERS) if name in columns]
+    con.execute(
+        f"""CREATE OR REPLACE TEMP TABLE found AS SELECT {", ".join(names)} FROM wide
+        GROUP BY GROUPING SETS ({", ".join(f"({name})" for name in names)})"""
+    )
+    return {name: f"SELECT {name} AS v FROM found" for name in names}
 
 
 _Opened = tuple[set[str], tuple[str, ...]]

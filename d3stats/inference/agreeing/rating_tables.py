@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from d3stats._codes import MISSING
-from d3stats.counts import answer_text
 from d3stats.estimate import counted
 from d3stats.inference._table_files import answer, blank_clusters, is_table, question_clusters, read_table
 from d3stats.trajectories import Trajectories
@@ -179,8 +178,7 @@ def _in_round(table: pd.DataFrame, item: str, round_number: int | None) -> pd.Da
 def _texts(column: pd.Series) -> pd.Series:
     values = column.to_numpy(dtype=object)
     absent = pd.isna(values)
-    as_text = answer if column.name in ("vote", "label") else answer_text
-    said = [None if gone else as_text(x) for x, gone in zip(values, absent, strict=True)]
+    said = [None if gone else answer(x) for x, gone in zip(values, absent, strict=True)]
     if "" in said:
         raise ValueError(
             f"{column.name} must not be an empty string; got one at row {said.index('')} (write None for missing)"

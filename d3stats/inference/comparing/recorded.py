@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats.counts import answer_text
 from d3stats.trajectories import MISSING, Trajectories
 
 if TYPE_CHECKING:
@@ -95,14 +94,13 @@ def read_recorded(*paths: str | Path, strict: bool = True, roles: Iterable[str] 
     from d3stats.log.read import read_log
 
     log = read_log(*paths, strict=strict)
-    t = Trajectories.from_frame(log.turns, log.items, roles=roles)
+    t = Trajectories._from_read(log, roles)
     return RecordedLog(t, _decisions(log.verdicts, t.debates), _voting(log.turns), log.problems)
 
 
 def _decisions(verdicts: pd.DataFrame, debates: tuple[str, ...]) -> NDArray[np.object_]:
     said: dict[Any, Any] = dict(zip(verdicts["debate"], verdicts["decision"], strict=True))
-    found = [said.get(name) for name in debates]
-    return np.array([None if d is None else answer_text(d) for d in found], dtype=object)
+    return np.array([said.get(name) for name in debates], dtype=object)
 
 
 def _voting(turns: pd.DataFrame) -> tuple[str, ...]:
