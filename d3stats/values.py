@@ -64,8 +64,6 @@ class Canonical:
         How many such words each column has.
     merged : dict of str to tuple of str
         Canonical form to the different ways in which it was written, where there were several.
-    alike : tuple of tuple of str
-        Answers that differ only in upper and lower case; they stay different.
     """
 
     columns: tuple[NDArray[np.object_], ...]
@@ -73,7 +71,6 @@ class Canonical:
     missing: dict[str, int] = field(default_factory=dict)
     missing_by_column: tuple[int, ...] = ()
     merged: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    alike: tuple[tuple[str, ...], ...] = ()
 
     def notes(self, *what: str) -> list[str]:
         """Say in words what was taken as missing and what as one value; `what` names the columns, in the plural."""
@@ -96,12 +93,6 @@ class Canonical:
             more = f" and {len(self.merged) - 1:,} more" if len(self.merged) > 1 else ""
             written = ", ".join(map(repr, ways[:3]))
             found.append(f"{together} written in several ways are taken as one: {written} as {name!r}{more}")
-        if self.alike:
-            more = f" and {len(self.alike) - 1:,} more" if len(self.alike) > 1 else ""
-            found.append(
-                f"{together} that differ only in upper and lower case are different answers: "
-                f"{', '.join(map(repr, self.alike[0]))}{more}"
-            )
         return found
 
 
@@ -162,11 +153,7 @@ def canonical(
         if form is not None:
             ways.setdefault(form, []).append(text)
     merged = {form: tuple(each) for form, each in ways.items() if len(each) > 1}
-    cases: dict[str, list[str]] = {}
-    for form in () if names else ways:
-        cases.setdefault(form.casefold(), []).append(form)
-    alike = tuple(sorted(tuple(sorted(each)) for each in cases.values() if len(each) > 1))
-    return Canonical(tuple(out), forms, dict(missing), tuple(by_column), merged, alike)
+    return Canonical(tuple(out), forms, dict(missing), tuple(by_column), merged)
 
 
 def missing_words(missing_values: Iterable[str] | None) -> frozenset[str]:
