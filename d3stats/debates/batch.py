@@ -48,8 +48,12 @@ class Lockstep:
         self._state = MixedState(rule, LiveWatcher)
         self._codes: dict[str, int] = {}
         for debate in planned:
-            for answer in debate.item.answers or ():
-                self._codes.setdefault(answer, len(self._codes))
+            # The label of an open question too: an answer is right or wrong before anybody has voted it.
+            for answer in (*(debate.item.answers or ()), debate.item.label):
+                if answer is not None:
+                    self._codes.setdefault(answer, len(self._codes))
+        labels = [self._codes.get(debate.item.label or "", MISSING) for debate in planned]
+        self._label = np.array(labels, dtype=np.int32)
         clusters = [debate.item.cluster or debate.item.question for debate in planned]
         self._cluster = np.unique(clusters, return_inverse=True)[1].astype(np.int64)
         self._arrived: dict[int, _Arrived] = {}
@@ -100,18 +104,10 @@ class Lockstep:
                 tokens[row] = one.seen.tokens
             for side, points in enumerate(one.seen.scores or ()):
                 scores[row, side] = np.nan if points is None else points
-        # Coded last: a round may bring answers that no round before it had.
-        label = np.array(
-            [
-                MISSING if debate.item.label is None else self._codes.get(debate.item.label, MISSING)
-                for debate in self.planned
-            ],
-            dtype=np.int32,
-        )
         return BatchRound(
             number=next(iter(arrived.values())).seen.number,
             votes=votes,
-            label=label,
+            label=self._label,
             played=played,
             panel=panel,
             cluster=self._cluster,

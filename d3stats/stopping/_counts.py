@@ -28,7 +28,8 @@ class CountWindow:
     """Remember the counts of the last ``window + 1`` rounds.
 
     With `carry`, a debate that this rule stopped keeps the count that it had then; without, a debate that
-    plays no more has no count.
+    plays no more has no count. With ``camp="first"`` the answer that is counted is found once, in the first round
+    with a vote, and stays the same.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class CountWindow:
         self._size = window + 1
         self._missing: Missing = missing
         self._camp: Camp = camp
+        self._first = MISSING
         self._carry: Watcher | None = None if carry is None else watch(carry, ReasonBook())
         self._finished: NDArray[np.bool_] | None = None
         self._past: list[tuple[IntArray, IntArray]] = []
@@ -45,7 +47,9 @@ class CountWindow:
     def step(self, latest: BatchRound) -> PairedCounts | None:
         """Take a round; return the counts `window` rounds ago and now, None while there are too few."""
         self._check(latest)
-        successes, trials = latest.camp_trials(self._camp, self._missing)
+        if self._camp == "first" and self._first == MISSING:
+            self._first = latest.first_answer()
+        successes, trials = latest.camp_trials(self._camp, self._missing, self._first)
         if self._carry is not None:
             if self._finished is None:
                 self._finished = np.zeros(len(latest), dtype=bool)

@@ -37,7 +37,7 @@ IntArray = NDArray[np.int64]
 
 Camp = Literal["right", "first", "largest"]
 CAMPS = ("right", "first", "largest")
-"""Whose votes a batch rule counts: the right answer's, the first answer's, or the largest camp's."""
+"""Whose votes a batch rule counts: the right answer's, the first answer's, or the largest camp's of the round."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,20 +96,41 @@ class BatchRound:
             self.answers,
         )
 
-    def camp_trials(self, camp: Camp, missing: Missing) -> tuple[IntArray, IntArray]:
+    def first_answer(self) -> int:
+        """Return the code of the answer whose text sorts first among the round's votes, ``MISSING`` without a vote.
+
+        Texts are compared character by character, as Python compares strings; codes where there are no texts.
+        """
+        said = np.unique(self.votes[self.played]).tolist()
+        codes = [code for code in said if code != MISSING]
+        names = self.answers
+        return min(codes, key=lambda code: code if names is None else names[code], default=MISSING)
+
+    def camp_trials(
+        self, camp: Camp, missing: Missing, first: int | None = None
+    ) -> tuple[IntArray, IntArray]:
         """Count one camp's votes and all votes of each debate; (0, 0) where it did not play.
 
-        The camp is that of the right answer (a debate without a label then counts (0, 0) too), of the first
-        answer, or the largest of the round.
+        Parameters
+        ----------
+        camp : {"right", "first", "largest"}
+            The camp of the right answer (a debate without a label then counts (0, 0) too), of the first answer, or
+            the largest of the round.
+        missing : {"exclude", "wrong"}
+            Whether all votes are the votes cast or the seats.
+        first : int, optional
+            With ``camp="first"``, the code of the first answer; by default :meth:`first_answer` of this round.
         """
         choice("camp", camp, CAMPS)
         choice("missing", missing, ("exclude", "wrong"))
         trials = (self.votes != MISSING).sum(axis=1)
         counted = self.played
         if camp == "largest":
-            ones = tally_rounds(self.votes[:, None, :], len(self.votes) + 1)[2][:, 0].astype(np.int64)
+            n_answers = int(self.votes.max(initial=MISSING)) + 1
+            ones = tally_rounds(self.votes[:, None, :], n_answers)[2][:, 0].astype(np.int64)
         else:
-            named = self.label if camp == "right" else np.zeros_like(self.label)
+            one = self.first_answer() if first is None else first
+            named = self.label if camp == "right" else np.full_like(self.label, one)
             ones = ((self.votes == named[:, None]) & (self.votes != MISSING)).sum(axis=1)
             if camp == "right":
                 counted = counted & (self.label != MISSING)

@@ -7,9 +7,11 @@ from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import number, probability
+from d3stats.models.gap import BetaGap
+from d3stats.models.gaps.ascents import ascents
 from d3stats.stopping._scores import gap_of, gaps_of
 from d3stats.stopping.rule import CONTINUE, Decision, Round, Rule
 from d3stats.trajectories import Trajectories
@@ -83,35 +85,24 @@ class GapPosterior(Rule):
     def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
         """Fire where the posterior is concentrated."""
         gaps = np.abs(gaps_of(self.name, trajectories))
-        last = np.full(len(gaps), np.nan)
-        grown, compared = np.zeros((2, *gaps.shape), dtype=np.int64)
-        for r in range(gaps.shape[1]):
-            gap = gaps[:, r]
-            grown[:, r] = gap > last
-            compared[:, r] = ~np.isnan(gap) & ~np.isnan(last)
-            last = np.where(np.isnan(gap), last, gap)
-        table = _concentrated(self, gaps.shape[1])
-        result: NDArray[np.bool_] = table[compared.cumsum(axis=1), grown.cumsum(axis=1)]
+        grown, compared, _ = ascents(gaps, None)
+        result: NDArray[np.bool_] = _concentrated(self, gaps.shape[1])[compared, grown]
         return result
 
     def mass(self, grown: int, compared: int) -> float:
         """Return the posterior probability within `width` of the mean after `compared` comparisons."""
-        return float(_mass(self, np.array([compared]), np.array([grown]))[0])
+        return float(_posterior(self, grown, compared).prob_near_mean(self.width))
 
 
-def _mass(rule: GapPosterior, compared: NDArray[np.int64], grown: NDArray[np.int64]) -> NDArray[np.float64]:
-    from scipy.special import betainc
-
-    a, b = rule.a + grown, rule.b + compared - grown
-    mean = a / (a + b)
-    high, low = np.minimum(mean + rule.width, 1.0), np.maximum(mean - rule.width, 0.0)
-    return np.asarray(betainc(a, b, high) - betainc(a, b, low), dtype=np.float64)
+def _posterior(rule: GapPosterior, grown: ArrayLike, compared: ArrayLike) -> BetaGap:
+    return BetaGap.from_successes(grown, compared, a0=rule.a, b0=rule.b)
 
 
 @lru_cache(maxsize=256)
 def _concentrated(rule: GapPosterior, size: int) -> NDArray[np.bool_]:
     compared, grown = np.indices((size + 1, size + 1))
-    return _mass(rule, compared, np.minimum(grown, compared)) >= rule.level
+    mass = _posterior(rule, np.minimum(grown, compared), compared).prob_near_mean(rule.width)
+    return mass >= rule.level
 
 
 @dataclass

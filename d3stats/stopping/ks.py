@@ -58,9 +58,12 @@ class KSStability(BatchRule):
     seed : int
         Seeds the starts of the fits, so that the rule gives the same answer twice.
     camp : {"right", "first", "largest"}
-        Whose votes are counted. "right" needs labels; debates without one are left out. "first" is the first
-        answer of a pair: blind to verdicts for A that become B as often as the reverse. "largest" is the
-        round's largest camp: blind to every change of who leads.
+        Whose votes are counted. "right" needs labels; debates without one are left out. "first" is one answer
+        for the whole batch: of all answers voted in the first round with a vote, the one whose text sorts first
+        (A of a pair A and B). It depends on votes alone, not on the answers that an item lists and not on
+        answers that come up later, so a run and its log agree. It is blind to verdicts for A that become B as
+        often as the reverse, and needs items that share their answers: for open questions take "largest", the
+        round's largest camp, which is blind to every change of who leads.
 
     Notes
     -----

@@ -116,6 +116,22 @@ class BetaPosterior:
             raise ValueError(f"low must be <= high; got low={low!r}, high={high!r}")
         return self._each(lambda a, b: _between(a, b, left, right))
 
+    def prob_near_mean(self, width: float) -> Floats:
+        """Return P(abs(value - mean) < width): how concentrated the posterior is around its own mean.
+
+        Parameters
+        ----------
+        width : float
+            In [0, 1].
+        """
+        half = probability("width", width)
+
+        def law(a: Floats, b: Floats) -> Floats:
+            mean = a / (a + b)
+            return _between(a, b, np.maximum(mean - half, 0.0), np.minimum(mean + half, 1.0))
+
+        return self._each(law)
+
     def interval(self, level: float, kind: Kind = "equal-tailed") -> tuple[Floats, Floats]:
         """Return the lower and upper ends of an interval with posterior probability `level`.
 
@@ -215,7 +231,7 @@ def variance(a: Floats, b: Floats) -> Floats:
     return result
 
 
-def _between(a: Floats, b: Floats, low: float, high: float) -> Floats:
+def _between(a: Floats, b: Floats, low: float | Floats, high: float | Floats) -> Floats:
     from scipy.special import betainc, betaincc
 
     mean = a / (a + b)
