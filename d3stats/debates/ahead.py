@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from d3stats.agents.request import Agent, Case, Reply, Request, Size
 from d3stats.protocols.play import RoundOver, Speak, complete
 from d3stats.protocols.protocol import DebateProtocol
-from d3stats.stopping import Decision, StoppingRule
+from d3stats.protocols.rules import round_seen
+from d3stats.stopping import Decision, Rule, StoppingRule
 
 __all__ = ["Cast", "Imagined", "ahead", "check_rule", "imagined"]
 
@@ -157,7 +158,8 @@ def check_rule(
     Raises
     ------
     ValueError
-        When the rule reads votes, scores or labels that a debate of this protocol does not have after each round.
+        When the rule reads votes, scores or labels that a debate of this protocol does not have after each round, or
+        refuses its rounds (a panel of another size, scores of one side where two are compared).
     """
     reads = rule.reads
     if "labels" in reads and not labelled:
@@ -167,11 +169,8 @@ def check_rule(
         )
     if protocol.max_rounds == 1:
         return
-    ends = [
-        moment.step
-        for moment in ahead(protocol, case, cast, "typical", continued=protocol.max_rounds - 1)
-        if moment.step is not None
-    ]
+    rounds = _imagined_rounds(protocol, case, cast)
+    ends = [step for step, _ in rounds]
     if reads & {"votes", "texts", "labels"} and not all(any(step.votes) for step in ends):
         how = " (poll=every_round makes it)" if hasattr(protocol, "poll") else ""
         raise ValueError(
@@ -182,3 +181,24 @@ def check_rule(
         raise ValueError(
             f"protocol must score every round for the rule {rule}, which reads scores; got {protocol}, which does not"
         )
+    for part in rule.parts():
+        if isinstance(part, Rule):
+            # What a rule refuses (one side scored in place of two) it refuses here, not after a paid round.
+            state, codes = part.start(), dict[str, int]()
+            for step, since in rounds:
+                state.update(round_seen(step, since, codes))
+
+
+def _imagined_rounds(
+    protocol: DebateProtocol, case: Case, cast: Callable[[str], Agent]
+) -> list[tuple[RoundOver, list[tuple[Request, Reply]]]]:
+    """Return the rounds of a debate of typical replies, each with what was said in it."""
+    rounds = []
+    since: list[tuple[Request, Reply]] = []
+    for moment in ahead(protocol, case, cast, "typical", continued=protocol.max_rounds - 1):
+        if moment.step is not None:
+            rounds.append((moment.step, since))
+            since = []
+        elif moment.request is not None and moment.reply is not None:
+            since.append((moment.request, moment.reply))
+    return rounds

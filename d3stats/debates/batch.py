@@ -19,6 +19,7 @@ from d3stats.protocols.rules import round_seen
 from d3stats.stopping import CONTINUE, Decision, Round, StoppingRule
 from d3stats.stopping.batch import BatchRound, LiveWatcher, MixedState
 from d3stats.trajectories import MISSING
+from d3stats.values import canonical_text
 
 __all__ = ["Lockstep"]
 
@@ -49,10 +50,10 @@ class Lockstep:
         self._codes: dict[str, int] = {}
         for debate in planned:
             # The label of an open question too: an answer is right or wrong before anybody has voted it.
-            for answer in (*(debate.item.answers or ()), debate.item.label):
+            for answer in (*(debate.item.answers or ()), _label(debate)):
                 if answer is not None:
                     self._codes.setdefault(answer, len(self._codes))
-        labels = [self._codes.get(debate.item.label or "", MISSING) for debate in planned]
+        labels = [self._codes.get(_label(debate) or "", MISSING) for debate in planned]
         self._label = np.array(labels, dtype=np.int32)
         clusters = [debate.item.cluster or debate.item.question for debate in planned]
         self._cluster = np.unique(clusters, return_inverse=True)[1].astype(np.int64)
@@ -61,7 +62,7 @@ class Lockstep:
 
     async def arrive(self, row: int, step: RoundOver, since: Sequence[tuple[Request, Reply]]) -> Decision:
         """Wait until all running debates have played the round; return this one's decision."""
-        seen = round_seen(step, since, self.planned[row].case, self._codes)
+        seen = round_seen(step, since, self._codes)
         future: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
         self._arrived[row] = _Arrived(seen, future)
         # Before the bank is told: when this was the last to arrive, nobody waits in vain.
@@ -115,3 +116,8 @@ class Lockstep:
             scores=scores if sides else None,
             answers=tuple(self._codes),
         )
+
+
+def _label(debate: Planned) -> str | None:
+    """Return the right answer in the form that votes have: free words are written as a log is read."""
+    return debate.item.label if debate.item.answers is not None else canonical_text(debate.item.label)

@@ -16,6 +16,7 @@ from typing import Any
 from d3stats.agents.request import Case, Message, Reply, Request, cut
 from d3stats.protocols.anonymise import without_names
 from d3stats.stopping import Decision
+from d3stats.values import canonical_text
 
 __all__ = [
     "Outcome",
@@ -136,8 +137,17 @@ def total(reply: Reply, sides: Sequence[str]) -> dict[str, float] | None:
 
 
 def complete(request: Request, reply: Reply) -> Reply:
-    """Add the vote that follows from the scores, where the slot says that it does (``lead``)."""
+    """Add the vote that follows from the scores, where the slot says that it does (``lead``).
+
+    A vote in free words gets the form in which a log is read, so that a running rule and a replay count the same
+    votes as equal; a word for a missing value ("none") is a missing vote.
+    """
     slot = request.slot
+    if slot.open_vote and reply.vote is not None:
+        vote = canonical_text(reply.vote)
+        if vote != reply.vote:
+            error = (reply.error or "unreadable") if vote is None else reply.error
+            reply = replace(reply, vote=vote, error=error)
     if not slot.lead or slot.rubric is None or reply.scores is None:
         return reply
     return replace(reply, vote=preferred(total(reply, slot.rubric.sides), slot.answers))

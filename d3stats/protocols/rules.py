@@ -24,7 +24,7 @@ class RuleBook:
     def __init__(self, case: Case, rule: StoppingRule, max_rounds: int) -> None:
         if not isinstance(rule, Rule):
             raise TypeError(f"rule must decide debate by debate; got {rule}, which needs a whole batch")
-        self.case, self.max_rounds = case, max_rounds
+        self.max_rounds = max_rounds
         self._state = rule.start()
         self._codes: dict[str, int] = {answer: i for i, answer in enumerate(case.answers or ())}
 
@@ -32,15 +32,13 @@ class RuleBook:
         """Say whether to stop after this round: the protocol's own end first, then the rule, then the cap."""
         if step.ends is not None:
             return Decision(stop=True, reason=step.ends)
-        decision = self._state.update(round_seen(step, since, self.case, self._codes))
+        decision = self._state.update(round_seen(step, since, self._codes))
         if decision.stop or step.number < self.max_rounds:
             return decision
         return Decision(stop=True, reason=str(StopReason.EXHAUSTED))
 
 
-def round_seen(
-    step: RoundOver, since: Sequence[tuple[Request, Reply]], case: Case, codes: dict[str, int]
-) -> Round:
+def round_seen(step: RoundOver, since: Sequence[tuple[Request, Reply]], codes: dict[str, int]) -> Round:
     """Return what a rule may see of a round; `codes` gives answers their numbers and learns new ones."""
     votes = tuple(MISSING if vote is None else codes.setdefault(vote, len(codes)) for vote in step.votes)
     spent = [(reply.tokens_in, reply.tokens_out) for _, reply in since]
@@ -51,18 +49,15 @@ def round_seen(
         votes=votes,
         panel=len(votes),
         tokens=float(sum(counts)) if known else None,
-        scores=_scores(step, since, case),
+        scores=_scores(step, since),
         texts=step.votes,
     )
 
 
-def _scores(
-    step: RoundOver, since: Sequence[tuple[Request, Reply]], case: Case
-) -> tuple[float | None, ...] | None:
+def _scores(step: RoundOver, since: Sequence[tuple[Request, Reply]]) -> tuple[float | None, ...] | None:
     """Return the points of what was to be scored in the round, missing ones as None; None if nothing was."""
     given = step.scores or {}
     rubrics = [request.slot.rubric for request, _ in since if request.slot.rubric is not None]
     scored = {*given, *(side for rubric in rubrics for side in rubric.sides)}
-    # The candidates by name, then what is no candidate (an evaluator's mark).
-    sides = (*(side for side in case.sides if side in scored), *sorted(scored - set(case.sides)))
-    return tuple(given.get(side) for side in sides) if sides else None
+    # In the order of their names, as in a log, whatever order the item lists its answers in.
+    return tuple(given.get(side) for side in sorted(scored)) if scored else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from chancy import Chancy, as_set, defects, of_type, pairs
 
-from d3stats.agents.request import Request
+from d3stats.agents.request import More, Reply, Request, Size, always
 from d3stats.debates.items import DebateItem
 from d3stats.debates.run import debate
 from d3stats.protocols.catalogue import protocol_from_text
@@ -113,6 +113,77 @@ def test_a_batch_in_free_words_is_followed_too(tmp_path: Path) -> None:
     items = [DebateItem(f"q{i}", f"{i}?", label="x") for i in range(8)]
     report = debate(STABILITY, items, Chancy(), tmp_path / "log.jsonl", rule=from_text("ks:1.5,patience=1"))
     assert report.stops == {"ks_stable": 8}
+
+
+class Says:
+    """Votes what a function of question number and round returns."""
+
+    def __init__(self, what: Callable[[int, int], str]) -> None:
+        self.what = what
+
+    async def act(self, request: Request, /, more: More = always) -> Reply:
+        vote = self.what(int(request.case.question[1:]), request.round)
+        return Reply("x", vote, tokens_in=10, tokens_out=10)
+
+    def imagine(self, request: Request, size: Size, /) -> Reply:
+        return Reply("x", "5", tokens_in=10, tokens_out=10)
+
+
+@pytest.mark.parametrize("camp", ["right", "first", "largest"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        lambda n, r: "no idea",
+        lambda n, r: str(2 * n) if r <= n <= 4 else "no idea",
+        lambda n, r: f"{2 * n}.0" if r >= n else f" {2 * n + 1} ",
+    ],
+    ids=["nobody right", "ever fewer right", "other spellings"],
+)
+def test_open_questions_are_right_or_wrong_before_anybody_has_voted_their_label(
+    what: Callable[[int, int], str], camp: str, tmp_path: Path
+) -> None:
+    items = [DebateItem(f"q{n}", f"What is {n} + {n}?", label=str(2 * n)) for n in range(1, 9)]
+    rule = from_text(f"ks:0.2,patience=1,camp={camp}")
+    log = tmp_path / "log.jsonl"
+    report = debate(STABILITY, items, Says(what), log, rule=rule)
+    stops = rule.stop_rounds(Trajectories.from_log(log))
+    verdicts = of_type(log, "verdict")
+    assert {v["round"] for v in verdicts} == set(stops.rounds.tolist())
+    assert set(report.stops) == set(stops.reasons.tolist()) == {"ks_stable"}
+    assert {v["round"] for v in verdicts} == {2}
+
+
+@pytest.mark.parametrize("answers", [("A", "B"), ("B", "A"), ("B", "A", "tie")])
+def test_the_first_camp_of_a_run_is_that_of_its_log_in_whatever_order_items_list_their_answers(
+    answers: tuple[str, ...], tmp_path: Path
+) -> None:
+    items = [DebateItem(f"q{i}", f"{i}?", ("this", "that"), answers) for i in range(1, 5)]
+    rule = from_text("ks:0.3,patience=1,camp=first")
+    log = tmp_path / "log.jsonl"
+    # Two votes in seven are for A in round 1; from round 2 on they are for "tie", which moves A and not B.
+    seats = Says(lambda n, r: "B")
+
+    async def act(request: Request, /, more: More = always) -> Reply:
+        late = "tie" if "tie" in answers and request.round > 1 else "B" if request.round > 2 else "A"
+        vote = late if request.agent in ("panelist 1", "panelist 2") else "B"
+        return Reply("x", vote, tokens_in=10, tokens_out=10)
+
+    seats.act = act  # type: ignore[method-assign]
+    report = debate(STABILITY, items, seats, log, rule=rule)
+    stops = rule.stop_rounds(Trajectories.from_log(log))
+    assert {v["round"] for v in of_type(log, "verdict")} == set(stops.rounds.tolist())
+    assert set(report.stops) == {"ks_stable"}
+
+
+def test_a_rule_that_refuses_the_rounds_of_a_protocol_refuses_before_anything_is_asked(
+    tmp_path: Path,
+) -> None:
+    agent = Chancy()
+    one_mark = protocol_from_text("agentverse:max_rounds=3")
+    with pytest.raises(ValueError, match=r"two sides, because sign_agreement .*; got scores of 1 side"):
+        debate(one_mark, pairs(2), agent, tmp_path / "log.jsonl", rule=from_text("sign_agreement"))
+    assert agent.calls == 0
+    assert not (tmp_path / "log.jsonl").exists()
 
 
 ONE_OF_EACH = {

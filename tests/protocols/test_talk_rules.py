@@ -107,10 +107,9 @@ def case_of(number: int) -> Case:
 def rounds_seen(played: Played) -> list[Round]:
     """What a rule was shown, one value a round."""
     codes = {"A": 0, "B": 1, "tie": 2}
-    case = played.requests[0].case
     spoken = [(request, played.replies[request.agent, request.round]) for request in played.requests]
     return [
-        round_seen(step, [pair for pair in spoken if pair[0].round == step.number], case, codes)
+        round_seen(step, [pair for pair in spoken if pair[0].round == step.number], codes)
         for step in played.rounds
     ]
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from d3stats.stopping import KSStability, NoiseAwareKS, from_text
+from d3stats.stopping import KSStability, NoiseAwareKS, batch_rounds, from_text
 from d3stats.trajectories import MISSING, Trajectories
 
 
@@ -50,12 +53,59 @@ def test_the_camp_of_the_first_answer_is_the_right_one_where_the_first_answer_is
 def test_the_largest_camp_is_counted_over_many_answers_and_missing_votes() -> None:
     votes = [[["x", "y", "y", None]], [["x", "y", "z", None]]]
     t = Trajectories.from_arrays(votes)
-    from d3stats.stopping import batch_rounds
-
     latest = next(iter(batch_rounds(t)))
     ones, trials = latest.camp_trials("largest", "exclude")
     assert (ones.tolist(), trials.tolist()) == ([2, 1], [3, 3])
     assert latest.camp_trials("largest", "wrong")[1].tolist() == [4, 4]
+
+
+ANSWERS = ("d", "b", "10", "9", "a", "C")
+
+
+@st.composite
+def few_debates(draw: st.DrawFn) -> Trajectories:
+    """One to four debates with more answers than debates or seats."""
+    shape = draw(st.integers(1, 4)), draw(st.integers(1, 4)), draw(st.integers(1, 4))
+    size = int(np.prod(shape))
+    votes = draw(st.lists(st.sampled_from((*ANSWERS, None)), min_size=size, max_size=size))
+    label = draw(st.lists(st.sampled_from((*ANSWERS, None)), min_size=shape[0], max_size=shape[0]))
+    return Trajectories.from_arrays(np.array(votes, dtype=object).reshape(shape), label)
+
+
+@given(few_debates())
+def test_camps_of_small_batches_with_many_answers_are_those_that_one_counts_by_hand(t: Trajectories) -> None:
+    for latest in batch_rounds(t):
+        said = [[t.answers[v] for v in row if v != MISSING] for row in latest.votes.tolist()]
+        first = min((answer for row in said for answer in row), default=None)
+        largest = [max(Counter(row).values(), default=0) for row in said]
+        assert latest.camp_trials("largest", "exclude")[0].tolist() == largest
+        assert latest.camp_trials("first", "exclude")[0].tolist() == [row.count(first) for row in said]
+        right = [0 if v == MISSING else row.count(t.answers[v]) for row, v in zip(said, t.label, strict=True)]
+        assert latest.camp_trials("right", "exclude")[0].tolist() == right
+
+
+def relisted(t: Trajectories, answers: list[str]) -> Trajectories:
+    """The same votes and labels, coded by another list of answers."""
+    table = np.array([*(answers.index(answer) for answer in t.answers), MISSING], dtype=np.int32)
+    return replace(t, votes=table[t.votes], label=table[t.label], answers=tuple(answers))
+
+
+@given(few_debates(), st.permutations([*ANSWERS, "A listed answer that nobody votes"]))
+def test_no_camp_depends_on_which_answers_are_listed_or_in_which_order(
+    t: Trajectories, answers: list[str]
+) -> None:
+    for camp in ("right", "first", "largest"):
+        if camp == "right" and (t.label == MISSING).all():
+            continue
+        rule = KSStability(camp=camp)  # type: ignore[arg-type]
+        assert rule.distances(relisted(t, answers)) == rule.distances(t)
+
+
+def test_the_first_answer_is_that_of_the_first_round_with_a_vote_whatever_is_said_later() -> None:
+    votes = [[[None, None], ["c", "b"], ["a", "b"], ["a", "a"]]] * 2
+    t = Trajectories.from_arrays(np.array(votes, dtype=object))
+    # b has 1, 1 and 0 of two votes; a, which sorts before it, comes too late to be the first.
+    assert KSStability(camp="first").distances(t) == (None, None, 0.0, 1.0)
 
 
 def test_only_the_right_camp_needs_labels() -> None:
