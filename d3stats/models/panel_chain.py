@@ -34,8 +34,6 @@ __all__ = ["ChainLaws", "PanelChainFit", "chain_laws", "fit_panel_chain"]
 Floats = NDArray[np.float64]
 
 _STARTS = (chain.PRIOR_MEAN, np.array([1.2, -1.0, 1.0, -1.0, 0.5, 0.2, 0.1, 0.1, -1.5, 2.0, 2.0, -0.5]))
-_FLAT = 0.3
-"""Least curvature that a direction is credited with: what the prior alone gives it, roughly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +63,8 @@ class PanelChainFit:
     params : Series
         Estimates by name; spreads and the shock on the log scale.
     cov : DataFrame
-        Their covariance (Laplace), widened by `design_effect`.
+        Their covariance (Laplace): the inverse of the prior's information plus the likelihood's, the latter divided
+        by `design_effect`. No direction has a larger variance than under the prior.
     llf : float
         Log-likelihood, without the prior.
     n_obs : int
@@ -73,8 +72,8 @@ class PanelChainFit:
     n_clusters : int
         Questions.
     design_effect : float
-        By how much `cov` was widened, because debates of one question move together or the chain does not
-        quite fit: the variance of the questions' scores over what the chain expects, at least 1.
+        By how much the likelihood's information was divided, because debates of one question move together or the
+        chain does not quite fit: the variance of the questions' scores over what the chain expects, at least 1.
     converged : bool
     boundary : tuple of str
         Parameters that ended on a bound.
@@ -222,7 +221,11 @@ def fit_panel_chain(votes: ArrayLike, cluster: ArrayLike | None = None) -> Panel
 
 
 def _covariance(theta: Floats, data: chain.ChainData, cluster: NDArray[np.int64]) -> tuple[Floats, float]:
-    """Invert the curvature, widened by how much more the questions' scores vary than the chain expects."""
+    """Invert prior plus likelihood information, the latter divided by how much more the questions' scores vary.
+
+    The prior's information is not the data's, so no lack of independence takes any of it away: the errors are never
+    wider than the prior's.
+    """
     size, h = len(theta), 1e-4
     curvature = np.empty((size, size))
     for i in range(size):
@@ -230,17 +233,26 @@ def _covariance(theta: Floats, data: chain.ChainData, cluster: NDArray[np.int64]
         step[i] = h
         up, down = (chain.minus_log_posterior(theta + s * step, data)[1] for s in (1, -1))
         curvature[i] = (up - down) / (2 * h)
-    values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
-    cov: Floats = (vectors / np.maximum(values, _FLAT)) @ vectors.T
-    score = chain.scores(theta, data)[1]
+    sd = chain.PRIOR_SD
+    # In units of the prior's errors, where the prior's information is one in every direction.
+    whole = (curvature + curvature.T) / 2 * np.outer(sd, sd)
+    values, vectors = np.linalg.eigh(whole - np.eye(size))
+    told = np.maximum(values, 0.0)
+
+    def cov(effect: float) -> Floats:
+        """Return the covariance when the data's information is worth so many times less."""
+        return np.asarray((vectors / (1.0 + told / effect)) @ vectors.T)
+
+    score = chain.scores(theta, data)[1] * sd
     total = np.zeros((int(cluster.max()) + 1, size))
     np.add.at(total, cluster, score)
-    # What the scores would vary by if the chain were right and debates independent: the curvature without prior.
-    expected = float(np.trace(cov @ curvature) - np.trace(cov @ np.diag(chain.PRIOR_SD**-2.0)))
-    alone = float(np.trace(cov @ (score.T @ score)))
-    seen = float(np.trace(cov @ (total.T @ total)))
+    naive = cov(1.0)
+    # What the scores would vary by if the chain were right and debates independent.
+    expected = float((told / (1.0 + told)).sum())
+    alone = float(np.trace(naive @ (score.T @ score)))
+    seen = float(np.trace(naive @ (total.T @ total)))
     effect = max(1.0, *(seen / base for base in (expected, alone) if base > 0))
-    return cov * effect, effect
+    return cov(effect) * np.outer(sd, sd), effect
 
 
 def chain_laws(theta: ArrayLike, panel: int, n_rounds: int, *, nodes: int = chain.NODES) -> ChainLaws:

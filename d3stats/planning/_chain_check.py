@@ -86,7 +86,9 @@ def untold(
     notes = []
     blind = [name for name, se, sd in zip(chain.NAMES, fit.bse, chain.PRIOR_SD, strict=True) if se > 0.8 * sd]
     if blind:
-        notes.append(f"the pilot hardly informs {', '.join(blind)}: there the prior speaks")
+        notes.append(
+            f"the pilot says little about {', '.join(blind)}; the prior decides {'it' if len(blind) == 1 else 'them'}"
+        )
     if fit.boundary:
         notes.append(f"{', '.join(fit.boundary)} ended on a bound: their errors are not to be trusted")
     off = checks[checks["p_value"] < 0.02]
@@ -94,7 +96,7 @@ def untold(
         worst = ", ".join(f"{s} in round {r}" for s, r in zip(off["statistic"], off["round"], strict=True))
         notes.append(f"the chain does not reproduce the pilot's {worst}: take its loss with care")
     if max_loss > 0:
-        needed = int(np.ceil(np.log(1 - confidence) / np.log1p(-max_loss))) if max_loss < 1 else 1
+        needed = int(np.ceil(np.log(1 - confidence) / np.log1p(-max_loss)))
         notes.append(
             f"without the chain, {needed} debates without a single lost verdict would be needed to show a loss "
             f"of at most {max_loss:g} with confidence {confidence:g}; the pilot has {n_questions} questions, so "
@@ -104,7 +106,7 @@ def untold(
         notes.append("agreement with full depth says nothing of whether debate makes verdicts better")
     if fit.design_effect > 1.05:
         notes.append(
-            f"the questions differ more than the chain expects: parameter errors are widened by a factor of "
-            f"{np.sqrt(fit.design_effect):.2f}"
+            f"the questions differ more than the chain expects, so what the pilot says of its parameters is divided "
+            f"by {fit.design_effect:.2f}"
         )
     return notes
