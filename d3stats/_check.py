@@ -27,13 +27,34 @@ def as_rng(rng: RngLike) -> np.random.Generator:
 
 
 def probability(name: str, value: float, *, open_interval: bool = False) -> float:
-    """Return `value` as a float in [0, 1], or in (0, 1) with `open_interval`."""
+    """Return `value` as a float in [0, 1], or in (0, 1) with `open_interval`; a percentage is refused with advice."""
     value = number(name, value)
     inside = 0.0 < value < 1.0 if open_interval else 0.0 <= value <= 1.0
     if not inside:
         bounds = "strictly between 0 and 1" if open_interval else "between 0 and 1"
-        raise ValueError(f"{name} must lie {bounds}; got {name}={value!r}")
+        raise ValueError(f"{name} must lie {bounds}; got {name}={value!r}{as_share(value)}")
     return value
+
+
+def loss(name: str, value: float, *, positive: bool = False) -> float:
+    """Return a share of verdicts that may be lost as a float in [0, 1), or in (0, 1) with `positive`.
+
+    A loss of 1 allows every verdict to be lost; it is nearly always meant as 1 %.
+    """
+    value = number(name, value)
+    if value < 0.0 or (positive and value == 0.0):
+        raise ValueError(f"{name} must be {'> 0' if positive else '>= 0'}; got {name}={value!r}")
+    if value >= 1.0:
+        raise ValueError(
+            f"{name} must lie below 1, because it is a share of the verdicts; got {name}={value!r}"
+            f"{as_share(value, least=1.0)}"
+        )
+    return value
+
+
+def as_share(value: float, *, least: float = 2.0) -> str:
+    """Return how a percentage is written as a share, as the end of a refusal; nothing where it can be none."""
+    return f" ({value:g} % is written {value / 100:g})" if least <= value <= 100 else ""
 
 
 def number(name: str, value: float, *, minimum: float | None = None) -> float:

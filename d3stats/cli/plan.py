@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
     from d3stats.planning.plan import Plan
+    from d3stats.planning.prices import RoundDollars
     from d3stats.trajectories import Trajectories
 
-_ASSUMED_SHARE = 0.15
 _SEEDS_ON_SCORES = ("d3_paper", "d3_code", "sign_agreement")
 _SEEDS = ("hu2025",)
 _SEEDS_UNLABELLED = ("ks:0.05,camp=largest", "ks:0.05,camp=first")
@@ -42,7 +42,12 @@ def plan(
         Path | None, typer.Option("--prices", help="Price table (TOML): a date and [models.NAME].")
     ] = None,
     model: Annotated[
-        str | None, typer.Option("--model", help="Whose prices; not needed when the table has one model.")
+        str | None,
+        typer.Option("--model", help="Whose prices; by default the only model's, or each turn's as logged."),
+    ] = None,
+    role_model: Annotated[
+        list[str] | None,
+        typer.Option("--role-model", metavar="ROLE=NAME", help="Whose prices a role has; repeatable."),
     ] = None,
     output_share: Annotated[
         float | None,
@@ -63,7 +68,7 @@ def plan(
 
     with working("planning"):
         log, left_out = read_trajectories(pilot, lenient, roles)
-        price, priced = _price(prices, model, output_share, pilot)
+        paid = _dollars(prices, model, role_model or [], output_share, pilot, log, roles)
         made = make_plan(
             log,
             max_loss=max_loss,
@@ -71,7 +76,7 @@ def plan(
             level=level,
             debates=debates,
             target=target,  # type: ignore[arg-type]  # checked by the library, in its words
-            price=price,
+            dollars=None if paid is None else paid.dollars,
             compare=[*_of_the_literature(log), *(rules or [])],
             limit=limit,
             rng=seed,
@@ -82,53 +87,51 @@ def plan(
         with use_style():
             save(cast("Drawing", made.plot().get_figure()), figure)
     if as_json:
-        print_json(_document(made, left_out) | {"prices": priced})
+        print_json(_document(made, left_out) | {"prices": None if paid is None else paid.note})
         return
     show_plan(made)
-    print_notes([*([priced] if priced else []), *made.notes, *[f"left out: {line}" for line in left_out]])
+    print_notes(
+        [*([] if paid is None else [paid.note]), *made.notes, *[f"left out: {line}" for line in left_out]]
+    )
 
 
-def _price(
-    prices: Path | None, model: str | None, output_share: float | None, logs: list[str]
-) -> tuple[float | None, str | None]:
-    """Blend a model's prices into dollars per million tokens, and say how."""
-    from d3stats._check import probability
+def _dollars(
+    prices: Path | None,
+    model: str | None,
+    role_models: list[str],
+    output_share: float | None,
+    logs: list[str],
+    log: Trajectories,
+    roles: list[str] | None,
+) -> RoundDollars | None:
+    """Price every round of the log, each turn by its role, model and kind of tokens; None without prices."""
+    from d3stats.cli.options import paths_of
+    from d3stats.log.read import read_log
+    from d3stats.planning.prices import price_turns
     from d3stats.simulate.tokens import PriceTable
 
     if prices is None:
-        if model is not None:
-            raise ValueError(f"--model must come with --prices; got --model {model} alone")
-        return None, None
-    table = PriceTable.read(prices)
-    if model is None:
-        if len(table.models) != 1:
-            raise ValueError(f"--model must be one of {', '.join(sorted(table.models))}; got none")
-        model = next(iter(table.models))
-    if output_share is not None:
-        share, source = probability("output_share", output_share), "as given"
-    elif (found := _logged_share(logs)) is not None:
-        share, source = found, "as logged"
-    else:
-        share, source = _ASSUMED_SHARE, "assumed: the log does not split its tokens"
-    price = float(table.dollars(1e6 * (1 - share), 1e6 * share, model))
-    how = (
-        f"dollars are at the prices of {model} on {table.date}: {price:g} per million tokens, {share:.0%} of them "
-        f"completion ({source})"
-    )
-    return price, how
-
-
-def _logged_share(logs: list[str]) -> float | None:
-    """Return completion tokens as a share of all where turns record both, else None."""
-    from d3stats.cli.options import paths_of
-    from d3stats.log.read import read_log
-
-    turns = read_log(*paths_of(logs), strict=False).turns
-    if not {"tokens_in", "tokens_out"} <= set(turns.columns):
+        given = {"--model": model, "--role-model": role_models or None, "--output-share": output_share}
+        for option, value in given.items():
+            if value is not None:
+                raise ValueError(f"{option} must come with --prices; got {option} alone")
         return None
-    both = turns[["tokens_in", "tokens_out"]].apply(lambda c: c.astype("float64")).dropna()
-    total = float(both.to_numpy().sum())
-    return float(both["tokens_out"].sum()) / total if total > 0 else None
+    by_role = {}
+    for text in role_models:
+        role, found, name = text.partition("=")
+        if not found or role in by_role:
+            raise ValueError(f"--role-model must be ROLE=NAME, each role once; got {text!r}")
+        by_role[role] = name
+    turns = read_log(*paths_of(logs), strict=False).turns
+    return price_turns(
+        turns,
+        log,
+        PriceTable.read(prices),
+        model=model,
+        role_models=by_role,
+        roles=roles,
+        output_share=output_share,
+    )
 
 
 def _of_the_literature(log: Trajectories) -> list[str]:
@@ -196,7 +199,7 @@ def show_plan(made: Plan) -> None:
         rows.append(cells)
     heads = {"saved": "saved", "kept": kept}
     print_table(
-        f"{made.level:.0%} Student intervals, questions as units; saved and loss are against unanimity",
+        f"{made.level:.0%} Student intervals, questions as units; {unit} saved and verdicts lost are against unanimity",
         ["rule", *(heads.get(m, m) for m, _ in measures), "loss", f"P(loss<={made.max_loss:g})", "from"],
         rows,
     )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from d3stats.stopping.rule import Stops
 from d3stats.trajectories import MISSING, Missing, Trajectories
 
-__all__ = ["Outcomes", "outcomes", "tokens_by_round", "verdicts_at"]
+__all__ = ["Outcomes", "outcomes", "spent_by_round", "tokens_by_round", "verdicts_at"]
 
 FloatArray = NDArray[np.float64]
 
@@ -64,9 +64,12 @@ def tokens_by_round(trajectories: Trajectories) -> FloatArray | None:
 
     A debate with any unrecorded round is NaN throughout, so that every rule is charged on the same debates.
     """
-    if trajectories.tokens is None:
-        return None
-    spent = np.where(trajectories.reached(), trajectories.tokens, 0.0)
+    return None if trajectories.tokens is None else spent_by_round(trajectories, trajectories.tokens)
+
+
+def spent_by_round(trajectories: Trajectories, cost: FloatArray) -> FloatArray | None:
+    """Return what was spent by the end of each round, as :func:`tokens_by_round` does, for any cost of a round."""
+    spent = np.where(trajectories.reached(), cost, 0.0)
     known = ~np.isnan(spent).any(axis=1)
     if not known.any():
         return None

@@ -12,6 +12,7 @@ from d3stats.models.losses import agreement_loss
 from d3stats.models.panel_chain import PanelChainFit
 from d3stats.models.process import CountProcess
 from d3stats.planning._coding import Target
+from d3stats.planning._plan_table import Pilot
 from d3stats.planning.exact import evaluate
 from d3stats.stopping import Unanimity
 
@@ -30,6 +31,8 @@ class Limit:
     ----------
     rounds, tokens, kept : float
         Expected, per debate.
+    law : ndarray of float
+        Probability of stopping after each round.
     unanimity_tokens, unanimity_kept : float
     """
 
@@ -42,10 +45,14 @@ class Limit:
         loss = None if target == "accuracy" else agreement_loss(process)
         allowed = min(1.0, 1.0 - self.unanimity_kept + max_loss)
         policy = cheapest(process, allowed, tokens=tokens, loss=loss, max_beliefs=max_beliefs)
-        law = policy.stop_rounds_law().astype(np.float64)
-        self.rounds = float((law * np.arange(1, len(law) + 1)).sum())
-        self.tokens = float((law * np.cumsum(tokens)).sum())
+        self.law: Floats = policy.stop_rounds_law().astype(np.float64)
+        self.rounds = self.spent(np.ones(len(self.law)))
+        self.tokens = self.spent(tokens)
         self.kept = 1.0 - float(policy.expected_loss)
+
+    def spent(self, cost: Floats) -> float:
+        """Return what it spends when each round costs so much."""
+        return float((self.law * np.cumsum(cost)).sum())
 
     @property
     def saved(self) -> float:
@@ -60,19 +67,17 @@ def exact_limit(
     return Limit(process, tokens, max_loss, target, max_beliefs)
 
 
-def limit_row(
-    fit: PanelChainFit, panel: int, tokens: Floats, target: Target, max_loss: float, priced: float | None
-) -> dict[str, Any]:
+def limit_row(fit: PanelChainFit, panel: int, pilot: Pilot, max_loss: float) -> dict[str, Any]:
     """Return the last row of a plan's table: the exact optimum of the fitted chain, no interval around it."""
-    process = fit.process(panel, len(tokens), labelled=target == "accuracy", nodes=_NODES)
-    limit = exact_limit(process, tokens, max_loss, target)
-    has_tokens = not np.all(tokens == 1.0)
+    cost, tokens, target = pilot.cost_by_round(), pilot.tokens_by_round(), pilot.target
+    process = fit.process(panel, len(cost), labelled=target == "accuracy", nodes=_NODES)
+    limit = exact_limit(process, cost, max_loss, target)
     return {
         "rule": "optimum of the fitted chain",
         "role": "limit",
         "rounds": limit.rounds,
-        "tokens": limit.tokens if has_tokens else np.nan,
-        "dollars": limit.tokens * priced / 1e6 if priced is not None else np.nan,
+        "tokens": np.nan if tokens is None else limit.spent(tokens),
+        "dollars": np.nan if pilot.unit != "dollars" else limit.tokens * pilot.factor,
         "kept": limit.kept,
         "accuracy": limit.kept if target == "accuracy" else np.nan,
         "saved": limit.saved,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from d3stats.planning._coding import Target
 from d3stats.planning._levels import Estimate, log_ratio, ratio, share
-from d3stats.planning._measures import Outcomes, outcomes, tokens_by_round
+from d3stats.planning._measures import Outcomes, outcomes, spent_by_round, tokens_by_round
 from d3stats.stopping import StoppingRule, Unanimity
 from d3stats.trajectories import MISSING, Trajectories
 
@@ -20,22 +20,28 @@ __all__ = ["Pilot", "fan_table", "pilot_loss_note", "plan_table"]
 
 Floats = NDArray[np.float64]
 _FAN_LEVELS = (0.5, 0.8, 0.95)
+_DOLLARS = 1e-6
+"""Costs are kept in millionths of a dollar, so that they are numbers of the size of tokens."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pilot:
-    """The pilot with its tokens by round; `price` is dollars per million tokens, or None."""
+    """The pilot with what was spent by the end of each round: tokens and micro-dollars, or None.
+
+    Rules are chosen and compared by `cost`: dollars where rounds have prices, else tokens, else rounds.
+    """
 
     log: Trajectories
     target: Target
     spent: Floats | None
-    price: float | None
+    paid: Floats | None
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, log: Trajectories, target: Target, price: float | None) -> Pilot:
-        """Read the tokens, and say what is missing."""
+    def of(cls, log: Trajectories, target: Target, dollars: Floats | None) -> Pilot:
+        """Read the tokens, and say what is missing; `dollars` is what each round of each debate cost."""
         spent = tokens_by_round(log)
+        paid = None if dollars is None else spent_by_round(log, dollars / _DOLLARS)
         notes = []
         if spent is None:
             notes.append(
@@ -45,10 +51,17 @@ class Pilot:
             notes.append(
                 f"{unknown} debates have a round without tokens and are left out of tokens and dollars"
             )
+        if paid is not None and spent is not None:
+            unpriced = int((np.isnan(paid[:, -1]) & ~np.isnan(spent[:, -1])).sum())
+            if unpriced:
+                notes.append(
+                    f"{unpriced} more debates have a round whose prompt and completion tokens are not recorded apart "
+                    f"and are left out of dollars"
+                )
         questions = len(np.unique(log.cluster))
         if questions < 20:
             notes.append(
-                f"only {questions} questions: no interval here is to be trusted, and the prior speaks loudly"
+                f"only {questions} questions: no interval here is to be trusted, and the prior decides much"
             )
         labelled = int((log.label != MISSING).sum())
         if 0 < labelled < 20:
@@ -59,30 +72,70 @@ class Pilot:
                 f"their last verdict stands for full depth's, and a rule that would have played on is charged only "
                 f"for what was played, so its rounds, tokens and what others save against it are too low"
             )
-        return cls(log, target, spent, price, tuple(notes))
+        return cls(log, target, spent, paid, tuple(notes))
 
     @property
     def n_questions(self) -> int:
         """Questions in the pilot."""
         return len(np.unique(self.log.cluster))
 
+    @property
+    def unit(self) -> str:
+        """What rules are compared by: "dollars", "tokens" or "rounds"; prices of 0 compare nothing."""
+        if self.paid is not None and np.nansum(self.paid) > 0:
+            return "dollars"
+        return "rounds" if self.spent is None else "tokens"
+
+    @property
+    def factor(self) -> float:
+        """One unit of `cost`, in `unit`."""
+        return _DOLLARS if self.unit == "dollars" else 1.0
+
+    @property
+    def cost(self) -> Floats:
+        """What was spent by the end of each round, shape (debates, rounds + 1)."""
+        found = {"dollars": self.paid, "tokens": self.spent, "rounds": None}[self.unit]
+        if found is not None:
+            return found
+        return np.broadcast_to(
+            np.arange(self.log.n_rounds + 1.0), (self.log.n_debates, self.log.n_rounds + 1)
+        )
+
     def cost_by_round(self) -> Floats:
-        """Return the mean tokens of each round, or ones without tokens, shape (rounds,)."""
-        if self.spent is None:
-            return np.ones(self.log.n_rounds)
-        each = np.diff(self.spent, axis=1)
+        """Return the mean cost of each round, shape (rounds,)."""
+        return self._mean_by_round(self.cost)
+
+    def tokens_by_round(self) -> Floats | None:
+        """Return the mean tokens of each round, shape (rounds,), or None."""
+        return None if self.spent is None else self._mean_by_round(self.spent)
+
+    def _mean_by_round(self, spent: Floats) -> Floats:
+        each = np.diff(spent, axis=1)
         played = self.log.reached() & ~np.isnan(each)
         total = np.where(played, np.nan_to_num(each), 0.0).sum(axis=0)
         return np.asarray(total / np.maximum(played.sum(axis=0), 1))
 
 
 @dataclass(frozen=True, eq=False)
+class _Spent:
+    """What each debate cost, 0 where that is not known, and where it is known."""
+
+    amount: Floats
+    known: NDArray[np.bool_]
+
+    @classmethod
+    def at(cls, spent: Floats, rounds: NDArray[np.int64]) -> _Spent:
+        amount = spent[np.arange(len(rounds)), rounds]
+        known = ~np.isnan(amount)
+        return cls(np.where(known, amount, 0.0), known)
+
+
+@dataclass(frozen=True, eq=False)
 class _Played:
     """One rule's stops on the pilot."""
 
-    rounds: Floats
-    cost: Floats
-    known: NDArray[np.bool_]
+    stops: NDArray[np.int64]
+    cost: _Spent
     results: Outcomes
 
     def kept(self, target: Target) -> tuple[Floats, Floats]:
@@ -94,10 +147,9 @@ class _Played:
 
 def _played(pilot: Pilot, rule: StoppingRule) -> _Played:
     stops = rule.stop_rounds(pilot.log)
-    results = outcomes(pilot.log, stops, "exclude", pilot.spent)
-    cost = stops.rounds.astype(np.float64) if results.tokens is None else results.tokens
-    known = ~np.isnan(cost)
-    return _Played(stops.rounds.astype(np.float64), np.where(known, cost, 0.0), known, results)
+    return _Played(
+        stops.rounds, _Spent.at(pilot.cost, stops.rounds), outcomes(pilot.log, stops, "exclude", None)
+    )
 
 
 def plan_table(
@@ -147,31 +199,37 @@ def _within(found: Estimate, least: float, most: float) -> Estimate:
 
 def _levels(pilot: Pilot, played: _Played, incumbent: _Played, level: float, debates: int) -> dict[str, Any]:
     log, cluster = pilot.log, pilot.log.cluster
-    rounds = _within(ratio(played.rounds, np.ones(len(cluster)), cluster, level), 1.0, float(log.n_rounds))
-    row: dict[str, Any] = _row("rounds", rounds)
-    cost = _within(ratio(played.cost, played.known, cluster, level), 0.0, np.inf)
-    has_tokens = pilot.spent is not None
     nothing = Estimate(np.nan, np.nan, np.nan, np.nan)
-    row |= _row("tokens", cost if has_tokens else nothing)
-    priced = pilot.price is not None
-    row |= _row("dollars", cost if priced else nothing, (pilot.price or 0.0) / 1e6 if priced else 1.0)
+
+    def mean(spent: _Spent) -> Estimate:
+        return _within(ratio(spent.amount, spent.known, cluster, level), 0.0, np.inf)
+
+    def mean_of(spent: Floats | None) -> Estimate:
+        return nothing if spent is None else mean(_Spent.at(spent, played.stops))
+
+    rounds = ratio(played.stops.astype(np.float64), np.ones(len(cluster)), cluster, level)
+    row: dict[str, Any] = _row("rounds", _within(rounds, 1.0, float(log.n_rounds)))
+    row |= _row("tokens", mean_of(pilot.spent))
+    row |= _row("dollars", mean_of(pilot.paid), _DOLLARS)
     row |= _row("kept", share(*played.kept(pilot.target), cluster, level))
     if (log.label != MISSING).any():
         row |= _row("accuracy", share(*played.kept("accuracy"), cluster, level))
     else:
         row |= _row("accuracy", nothing)
-    known = played.known & incumbent.known
-    row |= _row("saved", log_ratio(played.cost * known, incumbent.cost * known, cluster, level))
-    unit, factor = ("rounds", 1.0)
-    if has_tokens:
-        unit, factor = ("dollars", (pilot.price or 0.0) / 1e6) if priced else ("tokens", 1.0)
-    spread = float(played.cost[played.known].std(ddof=1)) if played.known.sum() > 1 else 0.0
+    # A debate's cost is known at every stop or at none.
+    row |= _row("saved", log_ratio(played.cost.amount, incumbent.cost.amount, cluster, level))
+    cost, amounts = mean(played.cost), played.cost.amount[played.cost.known]
+    spread = float(amounts.std(ddof=1)) if len(amounts) > 1 else 0.0
     # New debates bring their own spread, beside the pilot's error of their mean.
     error = np.hypot(debates * cost.se, np.sqrt(debates) * spread)
     half = (cost.high - cost.value) / cost.se * error if cost.se > 0 else 0.0
-    mean = debates * cost.value
-    row |= _spread("total", mean * factor, max(mean - half, 0.0) * factor, (mean + half) * factor)
-    return row | {"total_unit": unit, "cost_se": cost.se * factor, "cost_sd": spread * factor}
+    total = debates * cost.value
+    row |= _row("total", Estimate(total, max(total - half, 0.0), total + half, error), pilot.factor)
+    return row | {
+        "total_unit": pilot.unit,
+        "cost_se": cost.se * pilot.factor,
+        "cost_sd": spread * pilot.factor,
+    }
 
 
 def _from_draws(draws: Floats, level: float, max_loss: float) -> tuple[float, tuple[float, float], float]:

@@ -33,7 +33,7 @@ def plan_reason(
 def plan_text(plan: Plan) -> str:
     """Return the whole plan as text."""
     table = plan.to_frame()
-    unit = "tokens" if table["tokens"].notna().any() else "rounds"
+    unit = str(table["total_unit"].iloc[0])
     lines = [
         f"Run {plan.rule}: {plan.reason}.",
         f"{plan.level:.0%} Student intervals over questions; loss from the fitted chain where it can tell; "

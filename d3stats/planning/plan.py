@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import RngLike, as_rng, integer, number, probability
+from d3stats._check import RngLike, as_rng, integer, probability
+from d3stats._check import loss as allowed_loss
 from d3stats.models.panel_chain import PanelChainFit, chain_laws, fit_panel_chain
 from d3stats.planning._chain_check import check_chain, untold
 from d3stats.planning._coding import Target, code_votes
@@ -28,10 +29,11 @@ from d3stats.planning._ladders import (
     rule_of,
     thresholds_of,
 )
-from d3stats.planning._measures import tokens_by_round
+from d3stats.planning._measures import spent_by_round
 from d3stats.planning._plan_limit import limit_row
 from d3stats.planning._plan_table import Pilot, pilot_loss_note, plan_table
 from d3stats.planning._plan_text import plan_reason, plan_text
+from d3stats.planning.prices import Price, dollars_by_round
 from d3stats.stopping import (
     FixedRounds,
     FullDepth,
@@ -104,11 +106,12 @@ class Plan:
         DataFrame
             ``rule, role``; for each of ``rounds, tokens, dollars, kept, accuracy, saved`` the estimate and its
             limits ``_low, _high`` (per debate; ``kept`` is the share of verdicts kept by the target, ``saved``
-            one minus the ratio of tokens, or of rounds without tokens, to unanimity's); ``loss`` against
-            unanimity with limits, ``p_within`` (the probability that it is at most ``max_loss``) and
-            ``loss_from`` ("chain" or "pilot"); ``total`` with limits: tokens or dollars of all planned debates,
-            in ``total_unit``; ``level``. The row with the role "limit" is the exact optimum of the fitted
-            chain: no rule does better there.
+            one minus the ratio of its cost to unanimity's); ``loss`` against unanimity with limits,
+            ``p_within`` (the probability that it is at most ``max_loss``) and ``loss_from`` ("chain" or
+            "pilot"); ``total`` with limits: the cost of all planned debates; ``total_unit``: what cost is
+            counted in, dollars where there are prices, else tokens where they are recorded, else rounds;
+            ``level``. The row with the role "limit" is the exact optimum of the fitted chain: no rule does
+            better there.
         """
         return self._table.copy()
 
@@ -141,7 +144,8 @@ def plan(
     level: float = 0.9,
     debates: int = 1000,
     target: Target | Literal["auto"] = "auto",
-    price: float | None = None,
+    price: Price | None = None,
+    dollars: ArrayLike | None = None,
     compare: Sequence[StoppingRule | str] = (),
     limit: bool = True,
     n_draws: int = 300,
@@ -163,8 +167,13 @@ def plan(
         How many debates are planned.
     target : {"auto", "accuracy", "agreement"}
         "auto": accuracy when every debate has a label, else agreement with the full-depth verdict.
-    price : float, optional
-        Dollars per million tokens, prompt and completion blended.
+    price : float or (float, float), optional
+        Dollars per million tokens: one price for all, or those of prompt and of completion tokens. Completions are
+        a larger share of early rounds than of late ones, so one blended price makes a rule that stops early look
+        cheaper than it is.
+    dollars : array, shape (debates, rounds), optional
+        What each round cost, in place of `price`, where roles have different prices: see
+        :func:`d3stats.planning.prices.price_turns`.
     compare : sequence of rules or texts
         More rules for the table, those of the literature for example.
     limit : bool
@@ -188,19 +197,18 @@ def plan(
     >>> made.target, made.probability >= 0.9
     ('accuracy', True)
     """
-    loss = number("max_loss", max_loss, minimum=0.0)
+    loss = allowed_loss("max_loss", max_loss)
     sure = probability("confidence", confidence, open_interval=True)
     at = probability("level", level, open_interval=True)
     planned = integer("debates", debates, minimum=1)
-    if price is not None:
-        number("price", price, minimum=0.0)
     generator = as_rng(rng)
-    panel = _refuse_what_cannot_be_planned(pilot, price)
+    panel = _refuse_what_cannot_be_planned(pilot)
+    paid = _dollars(pilot, price, dollars)
 
     coded = code_votes(pilot, target)
     fit = fit_panel_chain(coded.votes[coded.used], pilot.cluster[coded.used])
     laws = chain_laws(fit.draws(n_draws, generator), panel, pilot.n_rounds)
-    told = Pilot.of(pilot, coded.target, price)
+    told = Pilot.of(pilot, coded.target, paid)
     cost = told.cost_by_round()
     incumbent = evaluate_thresholds(laws, {"": (panel,)}, cost, coded.target, coded.others)[""]
 
@@ -223,7 +231,7 @@ def plan(
     differences = {name: incumbent.kept - found.kept for name, found in chain.items()}
     table = plan_table(told, rules, differences, level=at, max_loss=loss, debates=planned)
     if limit and len(pilot.answers) <= 2:
-        row = limit_row(fit, panel, cost, coded.target, loss, price)
+        row = limit_row(fit, panel, told, loss)
         table = pd.concat([table, pd.DataFrame([row])], ignore_index=True)
     checks = check_chain(laws, coded.votes[coded.used], generator)
     kept_probability = float(np.mean(differences[str(rule)] <= loss))
@@ -250,7 +258,35 @@ def plan(
     )
 
 
-def _refuse_what_cannot_be_planned(pilot: Trajectories, price: float | None) -> int:
+def _dollars(
+    pilot: Trajectories, price: Price | None, dollars: ArrayLike | None
+) -> NDArray[np.float64] | None:
+    """Return what each round of each debate cost, None without prices."""
+    if price is not None and dollars is not None:
+        raise ValueError("price must not be given together with dollars; got both: give one")
+    if price is not None:
+        found = dollars_by_round(pilot, price)
+    elif dollars is not None:
+        found = np.asarray(dollars, dtype=np.float64)
+        if found.shape != pilot.votes.shape[:2]:
+            raise ValueError(
+                f"dollars must have shape (debates, rounds), here {pilot.votes.shape[:2]}; got {found.shape}"
+            )
+        if (found < 0).any() or np.isinf(found).any():
+            raise ValueError(
+                "dollars must be finite and >= 0, or NaN where unknown; got another value among them"
+            )
+    else:
+        return None
+    if spent_by_round(pilot, found) is None:
+        name = "price" if dollars is None else "dollars"
+        raise ValueError(
+            f"{name} must come with tokens in the pilot; got no debate with tokens in every round"
+        )
+    return found
+
+
+def _refuse_what_cannot_be_planned(pilot: Trajectories) -> int:
     """Return the panel's size, or say in one line why there is nothing to plan from."""
     if pilot.n_debates < 2:
         raise ValueError(f"pilot must hold at least 2 debates; got {pilot.n_debates}")
@@ -266,8 +302,6 @@ def _refuse_what_cannot_be_planned(pilot: Trajectories, price: float | None) -> 
         raise ValueError(f"pilot must have one size of panel; got panels of {', '.join(map(str, sizes))}")
     if sizes[0] < 2:
         raise ValueError("pilot must have a panel of at least 2 seats; got a panel of 1")
-    if price is not None and tokens_by_round(pilot) is None:
-        raise ValueError("price must come with tokens in the pilot; got no debate with tokens in every round")
     return int(sizes[0])
 
 

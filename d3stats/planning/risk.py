@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._check import RngLike, as_rng, choice, probability
+from d3stats._check import RngLike, as_rng, choice, loss, probability
 from d3stats.planning._losses import PerQuestion, Target, Unit, UnitLosses, losses_of_rules
 from d3stats.planning._pvalues import (
     METHODS,
@@ -128,7 +128,7 @@ def needed_debates(
     >>> needed_debates(0.05, 0.1, method="betting")
     59
     """
-    probability("max_loss", max_loss, open_interval=True)
+    loss("max_loss", max_loss, positive=True)
     probability("delta", delta, open_interval=True)
     choice("method", method, METHODS)
     choice("target", target, ("agreement", "accuracy"))
@@ -210,7 +210,7 @@ def risk_controlled(
     >>> print(result.guarantee.split(", ")[-1])
     the verdict at the stop differs from that of full depth in at most 15% of debates.
     """
-    probability("max_loss", max_loss, open_interval=True)
+    loss("max_loss", max_loss, positive=True)
     probability("delta", delta, open_interval=True)
     choice("target", target, ("agreement", "accuracy"))
     choice("method", method, ("auto", *METHODS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from d3stats._check import integer, number, probability
+from d3stats._check import as_share, integer, number, probability
 
 __all__ = ["Design", "design"]
 
@@ -104,7 +104,9 @@ class Design:
             return
         a = self.accuracy
         if a is not None and not 0 <= a + effect <= 1:
-            raise ValueError(f"accuracy + effect must lie between 0 and 1; got accuracy={a}, effect={effect}")
+            raise ValueError(
+                f"accuracy + effect must lie between 0 and 1; got accuracy={a}, effect={effect}{as_share(effect)}"
+            )
         psi = self.discordance
         if psi is None:
             self._check_correlation(effect)

@@ -1,0 +1,209 @@
+"""What did the rounds of a log cost in dollars? Every turn at the price of its model, its role and its kind of token.
+
+Completions are a large share of a first round and a small one of a late round, where prompts hold the transcript.
+One blended price for all rounds makes early rounds too cheap and late rounds too dear, so rounds are priced one by
+one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from d3stats._check import nonnegative, number, probability
+from d3stats.simulate.tokens import PER_MILLION, PriceTable
+from d3stats.trajectories import Trajectories
+
+__all__ = ["Price", "RoundDollars", "dollars_by_round", "price_turns"]
+
+Floats = NDArray[np.float64]
+
+Price = float | tuple[float, float]
+"""Dollars per million tokens: one price, or the prices of prompt and of completion tokens."""
+
+ASSUMED_OUTPUT_SHARE = 0.15
+"""Completion tokens as a share of all, where neither the log nor the user says it."""
+
+
+def dollars_by_round(log: Trajectories, price: Price) -> Floats:
+    """Price the tokens of every round of every debate.
+
+    Parameters
+    ----------
+    log : Trajectories
+    price : float or (float, float)
+        Dollars per million tokens: one price for all, or those of prompt and of completion tokens.
+
+    Returns
+    -------
+    ndarray of float, shape (debates, rounds)
+        NaN where the tokens that are priced were not recorded.
+
+    Raises
+    ------
+    ValueError
+        When the log has no tokens, or two prices meet a log that does not record both kinds apart.
+
+    Examples
+    --------
+    >>> log = Trajectories.from_arrays([[["A"], ["A"]]], tokens_in=[[100, 900]], tokens_out=[[50, 50]])
+    >>> dollars_by_round(log, (1.0, 10.0)).tolist()
+    [[0.0006, 0.0014]]
+    """
+    if isinstance(price, (tuple, list, np.ndarray)):
+        asked, answered = nonnegative("price", price, size=2)
+        if log.tokens_in is None or log.tokens_out is None:
+            raise ValueError(
+                "price must be one number when the log does not record prompt and completion tokens apart; got two "
+                "prices: blend them, or record tokens_in and tokens_out"
+            )
+        return np.asarray((log.tokens_in * asked + log.tokens_out * answered) / PER_MILLION)
+    blended = number("price", price, minimum=0.0)
+    if log.tokens is None:
+        raise ValueError("price must come with tokens in the pilot; got no debate with tokens in every round")
+    return np.asarray(log.tokens * blended / PER_MILLION)
+
+
+@dataclass(frozen=True, eq=False)
+class RoundDollars:
+    """What rounds cost.
+
+    Attributes
+    ----------
+    dollars : ndarray of float, shape (debates, rounds)
+        Of all turns of the round; NaN where one of them has no tokens recorded.
+    note : str
+        At which prices.
+    """
+
+    dollars: Floats
+    note: str
+
+
+def price_turns(
+    turns: pd.DataFrame,
+    log: Trajectories,
+    prices: PriceTable,
+    *,
+    model: str | None = None,
+    role_models: Mapping[str, str] | None = None,
+    roles: Iterable[str] | None = None,
+    output_share: float | None = None,
+) -> RoundDollars:
+    """Price every turn by its model and its kinds of tokens, and sum over the turns of a round.
+
+    A turn has the prices of its role's model in `role_models`; else those of `model`; else those of the model that
+    the log names, or of the only model in the table.
+
+    Parameters
+    ----------
+    turns : DataFrame
+        As :func:`d3stats.log.read_log` gives them.
+    log : Trajectories
+        Made of these turns, with the same `roles`; the dollars have its debates and rounds.
+    prices : PriceTable
+    model : str, optional
+        Whose prices all turns have that `role_models` does not name.
+    role_models : mapping of str to str, optional
+        Models by role.
+    roles : iterable of str, optional
+        Only the turns of these roles.
+    output_share : float, optional
+        Completion tokens as a share of all, the same in every turn; by default as logged, and .15 where the log
+        holds totals only.
+
+    Examples
+    --------
+    >>> turns = pd.DataFrame({"debate": ["1", "1"], "round": [1, 2], "agent": ["a", "a"], "vote": ["A", "A"],
+    ...     "tokens_in": [100, 900], "tokens_out": [50, 50]})
+    >>> log = Trajectories.from_frame(turns)
+    >>> price_turns(turns, log, PriceTable("2025-01-01", {"mine": (1.0, 10.0)})).dollars.tolist()
+    [[0.0006, 0.0014]]
+    """
+    if roles is not None and "role" in turns.columns:
+        turns = turns[turns["role"].isin(set(roles))]
+    names = _models(turns, prices, model, role_models or {})
+    codes, used = pd.factorize(names, sort=True)
+    asked, answered = (
+        np.array([prices.models[name] for name in used], dtype=np.float64).reshape(-1, 2)[codes].T
+    )
+    sent, written = _numbers(turns, "tokens_in"), _numbers(turns, "tokens_out")
+    split = bool((~np.isnan(sent + written)).any())
+    if output_share is not None:
+        share, source = probability("output_share", output_share), "as given"
+    else:
+        share, source = ASSUMED_OUTPUT_SHARE, "assumed, because the log does not record both kinds apart"
+    if output_share is None and split:
+        paid = sent * asked + written * answered
+        how = "prompt and completion tokens of every turn as logged"
+    else:
+        total = sent + written if split else _numbers(turns, "tokens")
+        paid = total * ((1 - share) * asked + share * answered)
+        how = f"{share:.0%} of all tokens taken as completion ({source})"
+    if bool(np.isnan(paid).all()):
+        raise ValueError("prices must come with tokens in the log; got no turn with its tokens")
+    dollars = np.where(log.reached(), 0.0, np.nan)
+    row = pd.Index(log.debates).get_indexer(pd.Index(turns["debate"].astype(str)))
+    played = turns["round"].to_numpy(dtype=np.int64) - 1
+    if (row < 0).any() or (played >= log.n_rounds).any():
+        raise ValueError(
+            "turns must be those that the log was made of; got a debate or a round that it does not have"
+        )
+    np.add.at(dollars, (row, played), paid / PER_MILLION)
+    said = ", ".join(f"{name} ({_per(prices.models[name])})" for name in used)
+    note = f"dollars are at the prices of {said} per million prompt and completion tokens on {prices.date}; {how}"
+    return RoundDollars(dollars, note)
+
+
+def _per(pair: tuple[float, float]) -> str:
+    return " and ".join(f"{price:g}" for price in pair)
+
+
+def _numbers(turns: pd.DataFrame, column: str) -> Floats:
+    if column not in turns.columns:
+        return np.full(len(turns), np.nan)
+    return np.asarray(pd.to_numeric(turns[column]).to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _models(
+    turns: pd.DataFrame, prices: PriceTable, model: str | None, role_models: Mapping[str, str]
+) -> NDArray[np.object_]:
+    """Return the model whose prices each turn has."""
+    listed = ", ".join(repr(name) for name in sorted(prices.models))
+    for name in (*role_models.values(), *([] if model is None else [model])):
+        if name not in prices.models:
+            raise ValueError(f"model must be one of {listed}; got model={name!r}")
+    role = _texts(turns, "role")
+    for name in role_models:
+        if name not in set(role):
+            raise ValueError(
+                f"role_models must name roles of the turns, here {_listed(role)}; got the role {name!r}"
+            )
+    if model is not None:
+        names = np.full(len(turns), model, dtype=object)
+    elif len(prices.models) == 1:
+        names = np.full(len(turns), next(iter(prices.models)), dtype=object)
+    else:
+        names = _texts(turns, "model")
+    for name, other in role_models.items():
+        names[role == name] = other
+    unknown = [name for name in pd.unique(names) if name not in prices.models]
+    if unknown:
+        got = "none" if unknown == [None] else f"turns of {_listed(np.array(unknown, dtype=object))}"
+        raise ValueError(f"model must be one of {listed}; got {got}")
+    return names
+
+
+def _texts(turns: pd.DataFrame, column: str) -> NDArray[np.object_]:
+    if column not in turns.columns:
+        return np.full(len(turns), None, dtype=object)
+    text = turns[column].astype(object)
+    return np.asarray(text.where(text.notna(), None).to_numpy(dtype=object).copy())
+
+
+def _listed(names: NDArray[np.object_]) -> str:
+    return ", ".join(sorted({"no name" if name is None else repr(str(name)) for name in names}))
