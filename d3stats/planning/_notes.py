@@ -59,6 +59,8 @@ def notes_on(
             "A tied plurality goes to the tied answer in the lowest seat; "
             f"most ties under {worst}: {tied[worst]} of {n} debates."
         )
+    remarks = (part.remarks(trajectories) for rule in rules for part in rule.parts())
+    notes += dict.fromkeys(remark for each in remarks for remark in each)
     tokens = results[names[0]].tokens
     if tokens is not None and np.isnan(tokens).any():
         notes.append(f"Tokens leave out {int(np.isnan(tokens).sum())} of {n} debates with unrecorded tokens.")

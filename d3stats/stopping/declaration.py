@@ -25,7 +25,8 @@ class Declaration(Rule):
     ----------
     seat : int
         Seat of the judge, from 0, or from the end of the debate's own panel if negative; -1, the default, is
-        the last seat that is taken. A debate without that seat is never declared over.
+        the last seat that is taken. In a log, agents who vote sit in the order of their names, so the last seat is
+        that of the last name; a replay's notes say whose it is. A debate without that seat is never declared over.
     undecided : str
         The answer by which the judge of this log says "go on", if that is a vote like any other, as
         ``"no preference"`` is in the logs that Liang et al. released. Words; a rule's text has ``_`` for spaces.
@@ -37,7 +38,8 @@ class Declaration(Rule):
 
     Notes
     -----
-    A vote that could not be read looks like a judge that goes on, so the rule then stops late, never early.
+    A vote that could not be read looks like a judge that goes on, so the rule then stops late, never early. A
+    role that casts no vote in the whole log has no seat: a judge who never decides leaves the last seat to another.
     Multi-Persona also ends after three rounds: ``Declaration() | FixedRounds(3)``.
 
     Examples
@@ -95,6 +97,20 @@ class Declaration(Rule):
         silent = [MISSING, *(code for code, a in enumerate(trajectories.answers) if self._goes_on(a))]
         result: NDArray[np.bool_] = taken[:, None] & ~np.isin(votes, silent)
         return result
+
+    def remarks(self, trajectories: Trajectories) -> tuple[str, ...]:
+        """Say whose votes are read as the judge's."""
+        t = trajectories
+        seat = np.full(len(t), self.seat) if self.seat >= 0 else t.panel + self.seat
+        taken = (seat >= 0) & (seat < t.panel)
+        whose = [repr(t.seats[at]) for at in np.unique(seat[taken]).tolist()]
+        if not whose:
+            return (f"{self} never fires: no debate of this log has the seat {self.seat}.",)
+        place = "the last seat" if self.seat == -1 else f"seat {self.seat}"
+        return (
+            f"{self} takes the votes of {' or '.join(whose)} as the judge's ({place}; agents sit in the order of "
+            "their names, and seat= names another).",
+        )
 
     def _goes_on(self, answer: str | None) -> bool:
         return bool(self.undecided) and answer is not None and answer.replace(" ", "_") == self.undecided

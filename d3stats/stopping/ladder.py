@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats.stopping._reach import out_of_reach
 from d3stats.stopping.rule import CONTINUE, Decision, Round, Rule
 from d3stats.trajectories import MISSING, Trajectories
 
@@ -80,6 +81,11 @@ class Ladder(Rule):
         if lead >= self.needed(latest.number):
             return Decision(stop=True, reason=self.reason, detail={"lead": lead})
         return CONTINUE
+
+    def remarks(self, trajectories: Trajectories) -> tuple[str, ...]:
+        """Say where no round of a log has enough votes for the rule to fire."""
+        depth = np.maximum(trajectories.depth, 1).tolist()
+        return out_of_reach(self, trajectories, np.array([self.needed(rounds) for rounds in depth]))
 
     def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
         """Fire where the leading answer has the votes that the round asks for."""

@@ -217,6 +217,10 @@ class StoppingRule(ABC):
     def stop_rounds(self, trajectories: Trajectories) -> Stops:
         """Say after how many rounds each logged debate would have stopped, and why."""
 
+    def remarks(self, trajectories: Trajectories) -> tuple[str, ...]:
+        """Return one sentence for each thing that a reader of this rule's stops on a log has to know."""
+        return ()
+
     def __str__(self) -> str:
         shown = []
         for at, parameter in enumerate(fields(self)):  # type: ignore[arg-type]  # every rule is a dataclass

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import integer, probability
+from d3stats.stopping._reach import out_of_reach
 from d3stats.stopping.rule import CONTINUE, Decision, Round, Rule
 from d3stats.trajectories import MISSING, Trajectories
 
@@ -24,7 +25,8 @@ class Supermajority(Rule):
     ----------
     share : float
         Votes that the leading answer needs, as a share of the seats, in (0, 1]: 0.85 of 7 seats is 6 votes.
-        A missing vote is in no camp.
+        A missing vote is in no camp, but its seat counts: where a seat stays empty (that of the tie-break beside an
+        even jury, in logs of :class:`~d3stats.worlds.Courtroom`) a share of 1 is never reached.
     patience : int
         Rounds running in which a camp is that large; the camp may change between them.
 
@@ -60,10 +62,16 @@ class Supermajority(Rule):
         """Open a debate."""
         return _State(self)
 
+    def remarks(self, trajectories: Trajectories) -> tuple[str, ...]:
+        """Say where no round of a log has enough votes for the rule to fire."""
+        return out_of_reach(self, trajectories, self._needed(trajectories.panel))
+
+    def _needed(self, panel: NDArray[np.int64]) -> NDArray[np.int32]:
+        return np.maximum(1, np.ceil(self.share * panel - 1e-9)).astype(np.int32)
+
     def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
         """Fire where the camp has been large enough for `patience` rounds running."""
-        needed = np.maximum(1, np.ceil(self.share * trajectories.panel - 1e-9)).astype(np.int32)
-        large: NDArray[np.bool_] = trajectories.camps()[0] >= needed[:, None]
+        large: NDArray[np.bool_] = trajectories.camps()[0] >= self._needed(trajectories.panel)[:, None]
         if self.patience == 1:
             return large
         held = np.zeros_like(large)

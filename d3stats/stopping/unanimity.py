@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import choice, integer
+from d3stats.stopping._reach import out_of_reach
 from d3stats.stopping.rule import CONTINUE, Decision, Round, Rule, StopReason
 from d3stats.trajectories import MISSING, Trajectories
 
@@ -69,11 +70,17 @@ class Unanimity(Rule):
             return Decision(stop=True, reason=str(self.reason), detail={"votes": len(cast)})
         return CONTINUE
 
+    def remarks(self, trajectories: Trajectories) -> tuple[str, ...]:
+        """Say where no round of a log has enough votes for the rule to fire."""
+        return out_of_reach(self, trajectories, self._needed(trajectories.panel))
+
+    def _needed(self, panel: NDArray[np.int64]) -> NDArray[np.int64]:
+        return panel if self.missing == "block" else np.minimum(self.min_votes, panel)
+
     def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
         """Fire in every unanimous round."""
         lead, _, cast = trajectories.camps()
-        panel = trajectories.panel
-        needed = panel if self.missing == "block" else np.minimum(self.min_votes, panel)
+        needed = self._needed(trajectories.panel)
         # At least one vote: a round in which nobody spoke is not agreement.
         result: NDArray[np.bool_] = (lead == cast) & (cast >= np.maximum(needed, 1)[:, None])
         return result

@@ -103,7 +103,8 @@ class Courtroom(World):
     scores so far (D3 section 2.3; a comment in its algorithm 2 says the last score). A jury of odd size
     cannot tie. One of even size has one more seat, "tie-break", empty unless the jurors are tied: it then
     holds the judge's answer, and stays empty when the judge's sums are equal too, where D3 says nothing and a
-    plurality falls back on the lowest seat. Do not count its missing votes as wrong.
+    plurality falls back on the lowest seat. Do not count its missing votes as wrong, and take no share of the
+    panel: ``supermajority:1.0`` asks for a vote of this seat too and never fires (a replay's notes say so).
 
     Tokens are words x 4/3 and count every call's prompt, which repeats the question, both answers and the
     transcript so far, and its answer. With ``memory="latest"`` only jurors read the whole transcript:

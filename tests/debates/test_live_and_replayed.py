@@ -22,6 +22,9 @@ RULES = rules()
 PLURALITY = ("stability", "majority", "chateval")
 """Protocols whose decision is the plurality of the last votes."""
 
+JURIES = ("samre", "samre_advocates", "more")
+"""Protocols whose decision is that too, except that a judge's points settle the ties of an even jury."""
+
 
 def suits(where: Setting, rule: StoppingRule) -> bool:
     """Whether a run under the rule begins at all."""
@@ -57,7 +60,10 @@ def differences(where: Setting, played: Played, rule: StoppingRule, t: Trajector
 
 
 def verdict_differs(where: Setting, played: Played, t: Trajectories) -> list[str]:
-    """Return how the decisions differ from the plurality of the log's last votes, ties as the protocols have them."""
+    """Return how the decisions differ from the plurality of the log's last votes, ties as the protocols have them.
+
+    A tie is marked as tied in the log; its decision is one of the leading answers, "tie" or none.
+    """
     found = []
     for row, name in enumerate(t.debates):
         last = t.votes[row, int(t.depth[row]) - 1]
@@ -68,7 +74,10 @@ def verdict_differs(where: Setting, played: Played, t: Trajectories) -> list[str
         live = played.outcomes[name].decision
         if bool(t.tied()[row, int(t.depth[row]) - 1]) != (len(leading) > 1):
             found.append(f"{name}: tied")
-        if live != settled(leading, case.sides, case.answers):
+        if where.protocol.name in JURIES and len(leading) > 1:
+            if live not in (*leading, "tie", None):
+                found.append(f"{name}: live {live}, votes {votes}")
+        elif live != settled(leading, case.sides, case.answers):
             found.append(f"{name}: live {live}, votes {votes}")
         if len(leading) == 1 and t.answers[verdict] != live:
             found.append(f"{name}: live {live}, replayed {t.answers[verdict]}")
@@ -121,7 +130,11 @@ def compare(seed: int) -> Counter[str]:
             found = differences(where, played, rule, log)
             assert not found, f"seed {seed}, {where.protocol}, {rule}, {what} log: {found}"
             seen[str(rule)] += 1
-        if where.protocol.name in PLURALITY and not played.silent and "mean" not in str(where.protocol):
+        if (
+            where.protocol.name in PLURALITY + JURIES
+            and not played.silent
+            and "mean" not in str(where.protocol)
+        ):
             assert not (found := verdict_differs(where, played, own)), f"seed {seed}, {rule}: {found}"
         seen[f"fired {rule}"] += any(as_decided(played, name)[1] != "exhausted" for name in played.outcomes)
     return seen
