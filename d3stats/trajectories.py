@@ -15,12 +15,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from d3stats._arrays import fields_from_arrays, refuse_contradictions
 from d3stats._check import choice, whole_numbers
-from d3stats._codes import MISSING, encode, refuse_repeats, seat_names
+from d3stats._codes import MISSING, seat_names
 from d3stats._tally import tally_rounds
 from d3stats.counts import ConfusionCounts, Counts, RoundCounts, TransitionCounts
 from d3stats.plausibility import Finding, VoteTable, findings
-from d3stats.values import canonical
 
 if TYPE_CHECKING:
     from d3stats.log.read import DebateLog
@@ -31,8 +31,6 @@ Missing = Literal["exclude", "wrong"]
 """How an analysis counts a missing vote: leave it out (trials vary) or count it as not correct."""
 
 IntArray = NDArray[np.int64]
-
-_INT32 = np.iinfo(np.int32)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,89 +102,13 @@ class Trajectories:
     _cache: dict[str, Any] = field(default_factory=dict, init=False, compare=False)
 
     def __post_init__(self) -> None:
-        n, rounds, seats = self.votes.shape
-        for name, array, shape in (
-            ("label", self.label, (n,)),
-            ("depth", self.depth, (n,)),
-            ("panel", self.panel, (n,)),
-            ("cluster", self.cluster, (n,)),
-            ("scores", self.scores, (n, rounds, len(self.sides))),
-            ("tokens", self.tokens, (n, rounds)),
-            ("tokens_in", self.tokens_in, (n, rounds)),
-            ("tokens_out", self.tokens_out, (n, rounds)),
-        ):
-            if array is not None and array.shape != shape:
-                raise ValueError(f"{name} must have shape {shape}; got {array.shape}")
-        for name, names, size in (
-            ("debates", self.debates, n),
-            ("seats", self.seats, seats),
-            ("groups", self.groups, n),
-        ):
-            if len(names) != size and not (name == "groups" and not names):
-                raise ValueError(f"{name} must have {size} names; got {len(names)}")
-        for name, codes in (("votes", self.votes), ("label", self.label)):
-            if codes.size and (codes.max() >= len(self.answers) or codes.min() < MISSING):
-                raise ValueError(
-                    f"{name} must be codes from {MISSING} to {len(self.answers) - 1}; "
-                    f"got codes from {codes.min()} to {codes.max()}"
-                )
-        if n and (self.depth.min() < 0 or self.depth.max() > rounds):
-            raise ValueError(
-                f"depth must lie between 0 and {rounds}; got {self.depth.min()} to {self.depth.max()}"
-            )
-        if n and (self.panel.min() < 0 or self.panel.max() > seats):
-            raise ValueError(
-                f"panel must lie between 0 and {seats}; got {self.panel.min()} to {self.panel.max()}"
-            )
-        # Whole debates on full panels, the usual case, can break neither rule.
-        if n and self.depth.min() < rounds:
-            late = ((self.votes != MISSING) & ~self.reached()[:, :, None]).any(axis=(1, 2))
-            if late.any():
-                debate = self.debates[int(late.argmax())]
-                raise ValueError(f"votes must be missing after a debate's depth; got one in {debate!r}")
-        if n and self.panel.min() < seats:
-            empty = (np.arange(seats) >= self.panel[:, None])[:, None, :]
-            beyond = ((self.votes != MISSING) & empty).any(axis=(1, 2))
-            if beyond.any():
-                debate = self.debates[int(beyond.argmax())]
-                raise ValueError(
-                    f"votes must be missing on seats beyond a debate's panel; got one in {debate!r}"
-                )
-        refuse_repeats("answers", self.answers)
-        if n and (self.cluster.min() < 0 or self.cluster.max() >= len(self.cluster_names)):
-            raise ValueError(
-                f"cluster must be codes from 0 to {len(self.cluster_names) - 1}; "
-                f"got codes from {self.cluster.min()} to {self.cluster.max()}"
-            )
-        for name, tokens in (
-            ("tokens", self.tokens),
-            ("tokens_in", self.tokens_in),
-            ("tokens_out", self.tokens_out),
-        ):
-            if tokens is not None and (tokens < 0).any():
-                raise ValueError(f"{name} must be >= 0; got {np.nanmin(tokens):g}")
-        self._refuse_tokens_that_do_not_add_up()
+        refuse_contradictions(self)
         for array in (
             *(self.votes, self.label, self.depth, self.panel, self.cluster),
             *(self.scores, self.tokens, self.tokens_in, self.tokens_out),
         ):
             if array is not None:
                 array.setflags(write=False)
-
-    def _refuse_tokens_that_do_not_add_up(self) -> None:
-        if self.tokens_in is None and self.tokens_out is None:
-            return
-        if self.tokens_in is None or self.tokens_out is None or self.tokens is None:
-            absent = next(n for n in ("tokens_in", "tokens_out", "tokens") if getattr(self, n) is None)
-            raise ValueError(f"tokens, tokens_in and tokens_out must be given together; got no {absent}")
-        both = self.tokens_in + self.tokens_out
-        off = np.abs(both - self.tokens) > 1e-6 + 1e-9 * both
-        if off.any():
-            debate, played = np.argwhere(off)[0]
-            raise ValueError(
-                f"tokens must be the sum of tokens_in and tokens_out; got {self.tokens[debate, played]:g} and "
-                f"{both[debate, played]:g} in debate {self.debates[debate]!r}, round {played + 1}"
-            )
 
     def __repr__(self) -> str:
         return (
@@ -245,67 +167,25 @@ class Trajectories:
         ValueError
             When shapes disagree or a code is outside the answers.
         """
-        # A list of values of several types would become text; the type of an array says more than its values.
-        plain = answers is not None or hasattr(votes, "dtype")
-        array = np.asarray(votes, dtype=None if plain else object)
-        if array.ndim != 3:
-            raise ValueError(f"votes must have shape (debates, rounds, seats); got shape {array.shape}")
-        n, n_rounds, n_seats = array.shape
-        truth = label if isinstance(label, pd.Series) or hasattr(label, "dtype") else None
-        if truth is None:
-            truth = np.full(n, None, dtype=object) if label is None else np.asarray(label, dtype=object)
-        if truth.shape != (n,):
-            raise ValueError(f"label must have one value per debate ({n}); got shape {truth.shape}")
-        notes: list[str] = []
-        if answers is None:
-            (codes, label_codes, names), notes = encode(array.ravel(), truth, missing_values=missing_values)
-        else:
-            (given,) = canonical(list(answers), missing_values=()).columns
-            if any(name is None for name in given):
-                raise ValueError(f"answers must be named; got {list(answers)}")
-            names = tuple(given)
-            codes = whole_numbers("votes", array.ravel(), minimum=_INT32.min).astype(np.int32)
-            known = [MISSING if pd.isna(x) else x for x in truth]
-            label_codes = whole_numbers("label", np.array(known), minimum=_INT32.min).astype(np.int32)
-        named = canonical(range(1, n + 1) if debates is None else debates, missing_values=(), names=True)
-        (debate_names,) = named.columns
-        if any(name is None for name in debate_names):
-            raise ValueError("debates must have a name each; got a missing one")
-        refuse_repeats("debates", debate_names)
-        clusters = np.full(n, None, dtype=object)
-        if cluster is not None:
-            grouped = canonical(cluster, missing_values=missing_values, names=True)
-            (clusters,) = grouped.columns
-            notes += grouped.notes("clusters")
-        if len(clusters) != n:
-            raise ValueError(f"cluster must have one value per debate ({n}); got {len(clusters)}")
-        # A debate whose cluster is unknown is alone in its own.
-        sent, written = (
-            None if x is None else np.array(x, dtype=np.float64) for x in (tokens_in, tokens_out)
+        fields = fields_from_arrays(
+            votes,
+            label,
+            cluster,
+            answers,
+            (tokens, tokens_in, tokens_out),
+            debates,
+            groups,
+            missing_values,
         )
-        if tokens is None and sent is not None and written is not None and sent.shape == written.shape:
-            tokens = sent + written
-        alone = [f"debate {d}" if c is None else c for c, d in zip(clusters, debate_names, strict=False)]
-        cluster_codes, cluster_names = pd.factorize(np.array(alone, dtype=object))
-        (runs,) = canonical(groups, missing_values=missing_values, names=True).columns
+        n_debates, n_rounds, n_seats = fields["votes"].shape
         return cls(
-            votes=codes.reshape(array.shape).astype(np.int32, copy=False),
-            label=label_codes,
-            depth=np.full(n, n_rounds) if depth is None else whole_numbers("depth", depth),
-            panel=np.full(n, n_seats) if panel is None else whole_numbers("panel", panel),
-            cluster=cluster_codes.astype(np.int64),
-            answers=names,
-            debates=tuple(debate_names),
+            **fields,
+            depth=np.full(n_debates, n_rounds) if depth is None else whole_numbers("depth", depth),
+            panel=np.full(n_debates, n_seats) if panel is None else whole_numbers("panel", panel),
             seats=tuple(seats) if seats is not None else seat_names(n_seats),
-            cluster_names=tuple(map(str, cluster_names)),
             scores=None if scores is None else np.array(scores, dtype=np.float64),
             sides=tuple(sides),
-            tokens=None if tokens is None else np.array(tokens, dtype=np.float64),
-            tokens_in=sent,
-            tokens_out=written,
-            groups=tuple("" if run is None else run for run in runs),
             coding=coding,
-            notes=tuple(notes),
         )
 
     @classmethod

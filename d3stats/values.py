@@ -38,7 +38,19 @@ __all__ = [
     "shared_spelling",
 ]
 
-MISSING_WORDS = frozenset({"", "nan", "none", "null", "n/a", "na", "nat", "<na>"})
+MISSING_WORDS = frozenset(
+    {"", "nan", "none", "null", "n/a", "na", "nat", "<na>"}
+    | {
+        "#n/a",
+        "#n/a n/a",
+        "#na",
+        "-nan",
+        "-1.#ind",
+        "-1.#qnan",
+        "1.#ind",
+        "1.#qnan",
+    }  # other programs' tables
+)
 """Texts that stand for a missing value, in lower case; ``missing_values=`` replaces all of them but the empty one."""
 
 _SPACES = re.compile(r"\s+")
@@ -229,13 +241,18 @@ def _factorized(column: Any) -> tuple[NDArray[np.int64], list[str]]:
         if pd.api.types.infer_dtype(values[~absent], skipna=False) != "string":
             # Text first: True and 1 would be one key.
             values = np.array(
-                [None if gone else str(x) for x, gone in zip(values, absent, strict=True)], object
+                [None if gone else _text(x) for x, gone in zip(values, absent, strict=True)], object
             )
         codes, found = pd.factorize(values)
     else:
         codes, found = pd.factorize(series)
-    texts = [str(value) for value in np.asarray(found)]  # 32 bits wide, a float stays short
+    texts = [_text(value) for value in np.asarray(found)]  # 32 bits wide, a float stays short
     return codes.astype(np.int64), texts
+
+
+def _text(value: Any) -> str:
+    """Write a value as text; a float that is an integer was no text in another spelling, so nothing is said of it."""
+    return _whole(str(value)) if isinstance(value, (float, np.floating)) else str(value)
 
 
 def _list(column: Any) -> Any:

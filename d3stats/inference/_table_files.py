@@ -1,4 +1,4 @@
-"""Tables of runs and of ratings as files: which words mean that a cell is missing, and which text is a number."""
+"""Tables of runs and of ratings as files: columns of text as they are written, and columns of numbers."""
 
 from __future__ import annotations
 
@@ -11,27 +11,19 @@ from typing import Any
 import pandas as pd
 
 from d3stats.estimate import counted
-from d3stats.values import canonical
+from d3stats.values import is_missing_word
 
 __all__ = [
-    "MISSING_WORDS",
     "TableFile",
-    "answer",
     "blank_clusters",
     "is_table",
     "question_clusters",
     "read_table",
+    "unread_note",
 ]
-
-MISSING_WORDS = (
-    "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
-    "NULL", "NaN", "None", "n/a", "nan", "null",
-)  # fmt: skip
-"""What programs write for a missing cell, as pandas reads it; names of items and raters may be such words."""
 
 _CSV = (".csv", ".csv.gz")
 _PARQUET = (".parquet", ".pq")
-_NAMES = ("item", "rater")
 _BOOLEANS = {"true": "1", "false": "0"}
 
 
@@ -55,8 +47,8 @@ def read_table(path: str | Path, *, texts: Collection[str] | None = None) -> Tab
     ----------
     path : str or Path
     texts : collection of str, optional
-        Columns of a CSV that stay text, for an item called 007 is not item 7; by default all. Others become numbers
-        where all their cells are.
+        Columns of a CSV that stay text as it was written, for whoever reads them by :mod:`d3stats.values`; by default
+        all. Others become numbers where all their cells are, and words for missing are missing.
 
     Raises
     ------
@@ -72,14 +64,16 @@ def read_table(path: str | Path, *, texts: Collection[str] | None = None) -> Tab
     notes = {}
     for column in frame.columns:
         cells = frame[column].astype(object)
-        words = cells.isin(MISSING_WORDS) if column not in _NAMES else cells != cells
-        if words.any():
-            named = ", ".join(map(repr, sorted(set(cells[words]))))
-            notes[column] = (
-                f"read as missing in column {column!r}: {counted(int(words.sum()), 'cell')} ({named})"
-            )
-        cells = cells.mask(words | (cells == ""), None)
-        frame[column] = cells if texts is None or column in texts else _numbers(cells)
+        cells = cells.mask(cells == "", None)
+        if texts is not None and column not in texts:
+            words = cells.notna() & cells.map(lambda cell: cell is not None and is_missing_word(cell))
+            if words.any():
+                named = ", ".join(map(repr, sorted(set(cells[words]))))
+                notes[column] = (
+                    f"read as missing in column {column!r}: {counted(int(words.sum()), 'cell')} ({named})"
+                )
+            cells = _numbers(cells.mask(words, None))
+        frame[column] = cells
     return TableFile(frame, notes)
 
 
@@ -103,16 +97,11 @@ def _numbers(cells: pd.Series) -> pd.Series:
         return cells
 
 
-def answer(value: Any) -> str:
-    """Write an answer as text: 1, 1.0, "1" and "1.0" are one answer.
-
-    Examples
-    --------
-    >>> answer(1.0), answer("1.0"), answer("007"), answer("a")
-    ('1', '1', '007', 'a')
-    """
-    (text,) = canonical([value], missing_values=(), names=True).columns[0]
-    return "" if text is None else str(text)
+def unread_note(frame: pd.DataFrame, read: Collection[Any]) -> list[str]:
+    """Name the columns of a table that were not read: perhaps one of them says what hangs together."""
+    unread = [str(column) for column in frame.columns if column not in read]
+    more = f" and {len(unread) - 8} more" if len(unread) > 8 else ""
+    return [f"columns that were not read: {', '.join(unread[:8])}{more}"] if unread else []
 
 
 def question_clusters(frame: pd.DataFrame) -> str:

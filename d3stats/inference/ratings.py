@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from d3stats._check import choice
 from d3stats._codes import MISSING
-from d3stats.inference._table_files import answer
 from d3stats.inference.agreeing.rating_tables import Repeats, long_table
+from d3stats.values import canonical, shared_spelling
 
 __all__ = ["Ratings", "as_ratings"]
 
@@ -174,6 +174,7 @@ def as_ratings(
     raters: Sequence[str] | None = None,
     repeats: Repeats = "refuse",
     by: Literal["debate", "question"] = "debate",
+    missing_values: Iterable[str] | None = None,
 ) -> Ratings:
     """Read ratings from whatever holds some.
 
@@ -198,6 +199,8 @@ def as_ratings(
     by : {"debate", "question"}
         What an item is in a log. By "question", votes of several runs meet: a rater is then "RUN: AGENT" where
         there are several runs.
+    missing_values : iterable of str, optional
+        The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
 
     Raises
     ------
@@ -220,7 +223,7 @@ def as_ratings(
             raise ValueError(f"round_number must be left out for ratings; got {round_number}")
         ratings = source if categories is None else _recoded(source, categories)
     else:
-        ratings = _from_table(*long_table(source, round_number, repeats, by), categories)
+        ratings = _from_table(*long_table(source, round_number, repeats, by, missing_values), categories)
     return ratings if raters is None else ratings.of(raters)
 
 
@@ -267,16 +270,26 @@ def _strangers(codes: Codes, label: Codes, raters: tuple[str, ...]) -> list[str]
 
 
 def _ordered(said: pd.Series, label: pd.Series | None, given: Sequence[Any] | None) -> tuple[str, ...]:
+    seen = set(said.dropna()) | (set() if label is None else set(label.dropna()))
     if given is not None:
-        names = tuple(answer(x) for x in given)
+        names = _named(given, seen)
         if not names:
             raise ValueError("categories must be at least one; got none")
         return names
-    seen = set(said.dropna()) | (set() if label is None else set(label.dropna()))
     try:
         return tuple(sorted(seen, key=lambda text: (float(text), text)))
     except ValueError:
         return tuple(sorted(seen))
+
+
+def _named(given: Sequence[Any], seen: set[str]) -> tuple[str, ...]:
+    """Return given categories as those that occur are written."""
+    spelling = shared_spelling(
+        [*seen, *(form for form in canonical(given, missing_values=()).columns[0] if form)]
+    )
+    return tuple(
+        spelling.get(str(form), str(form)) for form in canonical(given, missing_values=()).columns[0]
+    )
 
 
 def _coded(name: str, column: pd.Series, categories: tuple[str, ...]) -> Codes:
@@ -289,7 +302,7 @@ def _coded(name: str, column: pd.Series, categories: tuple[str, ...]) -> Codes:
 
 
 def _recoded(source: Ratings, categories: Sequence[Any]) -> Ratings:
-    names = tuple(answer(x) for x in categories)
+    names = _named(categories, set(source.categories))
     used = set(np.unique(source.codes)) | (set() if source.label is None else set(np.unique(source.label)))
     gone = [source.categories[c] for c in sorted(used - {MISSING}) if source.categories[c] not in names]
     if gone:

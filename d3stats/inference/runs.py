@@ -6,7 +6,7 @@ all: items that only one run has are named, and leaving them out has to be asked
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -29,11 +29,11 @@ from d3stats.inference.comparing.run_tables import (
 )
 from d3stats.inference.comparing.run_types import ItemMismatch, PairedRuns, Run
 from d3stats.trajectories import Missing, Trajectories
+from d3stats.values import canonical
 
 __all__ = ["ItemMismatch", "Items", "PairedRuns", "Run", "as_run", "pair"]
 
 Floats = NDArray[np.float64]
-_READ = ("correct", "score", "vote", "label", "cluster", "question")
 UNNAMED = "run"
 """What a run is called that nobody named."""
 
@@ -46,6 +46,7 @@ def as_run(
     by: Literal["debate", "question"] = "question",
     round_number: int | None = None,
     missing: Missing = "exclude",
+    missing_values: Iterable[str] | None = None,
 ) -> Run:
     """Read a run from whatever holds one.
 
@@ -55,7 +56,7 @@ def as_run(
         A path is a tidy table when it is a CSV or Parquet file with a column ``item``, else a debate log. A log
         or ``Trajectories`` gives 1 where the verdict is the label. A DataFrame has a column ``item``
         and one of ``correct`` (0/1), ``score``, or the column that `value` names, or ``vote`` and ``label``
-        (compared as text, so that 1 and "1" are one answer); optionally ``cluster``, or else a ``question`` that
+        (in one written form, see :mod:`d3stats.values`); optionally ``cluster``, or else a ``question`` that
         several items share. In a CSV empty cells and words such as NA are missing. A Series has items as its index.
     name : str, optional
         What to call the run; by default the file's, the Series' or the column's name.
@@ -71,6 +72,8 @@ def as_run(
         The round of a log that is taken, or a debate's last where it ended before; by default each debate's last.
     missing : {"exclude", "wrong"}
         Whether a value that could not be read is missing or counts 0, which right/wrong values alone can.
+    missing_values : iterable of str, optional
+        The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
 
     Returns
     -------
@@ -98,7 +101,7 @@ def as_run(
     recorded: RecordedLog | None = None
     if isinstance(source, (str, Path)):
         default = Path(source).name.removesuffix(".gz").rsplit(".", 1)[0]
-        source = from_path(source)
+        source = from_path(source, missing_values)
         if isinstance(source, TableFile):
             source, cells = source.frame, source.notes
         elif isinstance(source, RecordedLog):
@@ -113,12 +116,14 @@ def as_run(
         return _again(source, name, missing)
     if isinstance(source, Trajectories):
         table = from_trajectories(source, value, by, round_number, missing, recorded)
+        table.notes.extend(source.notes)
     elif isinstance(source, pd.Series):
-        rows = pd.DataFrame({"item": source.index, "value": source.to_numpy(), "labelled": True})
+        (items,) = canonical(source.index.to_series(), missing_values=(), names=True).columns
+        rows = pd.DataFrame({"item": items, "value": source.to_numpy(), "labelled": True})
         table = RunTable(rows, None if source.name is None else str(source.name))
     elif isinstance(source, pd.DataFrame):
-        table = from_frame(source, value, name or default or UNNAMED)
-        table.notes.extend(cells[c] for c in (*_READ, value) if c in cells)
+        table = from_frame(source, value, name or default or UNNAMED, missing_values)
+        table.notes.extend(cells[c] for c in ("correct", "score", value) if c in cells)
     else:
         kinds = "a Run, Trajectories, DataFrame, Series or a path"
         raise TypeError(f"a run must be {kinds}; got {type(source).__name__}")

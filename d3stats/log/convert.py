@@ -130,18 +130,16 @@ def _target(dest: str | Path, endings: tuple[str, ...]) -> Path:
 def _copy(source: Source, dest: str | Path, endings: tuple[str, ...], options: str) -> Path:
     target = _target(dest, endings)
     log = _log(source)
-    with connect() as con:
+    with connect(ordered=True) as con:
         for name, table in (("turns", log.turns), ("items", log.items), ("verdicts", log.verdicts)):
             con.register(f"{name}_frame", _plain(table))
         select = _wide(log)
         # The ending decides on compression, so the partial file must carry it too.
         partial = target.with_name(f".{os.getpid()}.{target.name}")
         try:
-            con.execute("SET preserve_insertion_order = true")
             con.execute(f"COPY ({select}) TO {quoted(str(partial))} ({options})")
             partial.replace(target)
         finally:
-            con.execute("SET preserve_insertion_order = false")
             partial.unlink(missing_ok=True)
     return target
 

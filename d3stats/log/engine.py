@@ -19,17 +19,23 @@ __all__ = ["connect", "parquet_cells", "quoted", "text_list"]
 MEMORY_LIMIT = "2GB"
 """What one scan may hold before it spills to the folder for temporary files."""
 
-_databases: dict[int, duckdb.DuckDBPyConnection] = {}
+_databases: dict[tuple[int, bool], duckdb.DuckDBPyConnection] = {}
+_folders: list[tempfile.TemporaryDirectory[str]] = []
+"""Folders to spill to, readable by this user alone; removed when the process ends."""
 
 
 @contextmanager
-def connect() -> Iterator[duckdb.DuckDBPyConnection]:
-    """Give a connection with tables of its own; the database behind it is started once per process."""
+def connect(*, ordered: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Give a connection with tables of its own; the database behind it is started once per process.
+
+    With `ordered`, rows are written in the order of the query.
+    """
     import duckdb
 
-    # Keyed by process: a forked child must not use its parent's threads.
-    database = _databases.get(os.getpid())
+    # Keyed by process: a forked child must not use its parent's threads. Order is a setting of a whole database.
+    database = _databases.get((os.getpid(), ordered))
     if database is None:
+        _folders.append(tempfile.TemporaryDirectory(prefix="d3stats-duckdb-", ignore_cleanup_errors=True))
         database = duckdb.connect(
             ":memory:",
             config={
@@ -37,12 +43,12 @@ def connect() -> Iterator[duckdb.DuckDBPyConnection]:
                 if hasattr(os, "sched_getaffinity")
                 else os.cpu_count() or 1,
                 "memory_limit": MEMORY_LIMIT,
-                "temp_directory": str(Path(tempfile.gettempdir()) / f"d3stats-duckdb-{os.getpid()}"),
-                "preserve_insertion_order": False,
+                "temp_directory": _folders[-1].name,
+                "preserve_insertion_order": ordered,
                 "autoinstall_known_extensions": False,
             },
         )
-        _databases[os.getpid()] = database
+        _databases[os.getpid(), ordered] = database
     cursor = database.cursor()
     try:
         yield cursor

@@ -15,6 +15,8 @@ import pytest
 from log_worlds import item, panel, write_lines
 
 from d3stats.log import Header, Item, LogWriter, Turn, Verdict, read_log
+from d3stats.log.convert import write_parquet
+from d3stats.log.engine import connect
 
 ITEM = Item(debate="d", question="q", label="A")
 TURN = Turn(debate="d", round=1, agent="é", vote="A")
@@ -169,3 +171,33 @@ def test_a_killed_writer_leaves_every_record_that_it_reported(tmp_path: Path) ->
     child.wait()
     LogWriter(path, repair=True).close()
     assert len(read_log(path).turns) >= int(reported[-1]) + 1
+
+
+def test_the_folder_that_a_scan_spills_to_is_private_and_goes_with_the_process() -> None:
+    said = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from d3stats.log.engine import connect\n"
+            "with connect() as con, connect(ordered=True) as other:\n"
+            "    asked = \"SELECT current_setting('temp_directory')\"\n"
+            "    folders = [c.execute(asked).fetchone()[0] for c in (con, other)]\n"
+            "    import os; print(*folders, *(oct(os.stat(f).st_mode & 0o777) for f in folders))",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert said[2:] == ["0o700", "0o700"]
+    assert len(set(said[:2])) == 2
+    assert not any(Path(folder).exists() for folder in said[:2])
+
+
+def test_writing_in_order_changes_no_setting_of_other_connections(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("debate,round,agent,vote,label\nd,1,a,A,A\n")
+    setting = "SELECT current_setting('preserve_insertion_order')"
+    with connect() as con:
+        before = con.execute(setting).fetchone()
+        write_parquet(log, tmp_path / "log.parquet")
+        assert con.execute(setting).fetchone() == before == (False,)

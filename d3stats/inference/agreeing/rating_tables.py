@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,8 +11,15 @@ import pandas as pd
 
 from d3stats._codes import MISSING
 from d3stats.estimate import counted
-from d3stats.inference._table_files import answer, blank_clusters, is_table, question_clusters, read_table
+from d3stats.inference._table_files import (
+    blank_clusters,
+    is_table,
+    question_clusters,
+    read_table,
+    unread_note,
+)
 from d3stats.trajectories import Trajectories
+from d3stats.values import canonical
 
 Repeats = Literal["refuse", "separate"]
 
@@ -21,13 +29,20 @@ CORRECTNESS = "votes are only right or wrong here: two wrong ones count as agree
 
 
 def long_table(
-    source: Any, round_number: int | None, repeats: Repeats, by: str
+    source: Any,
+    round_number: int | None,
+    repeats: Repeats,
+    by: str,
+    missing_values: Iterable[str] | None = None,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return texts in the columns item, rater, vote, cluster (and label), one row per item and rater."""
     notes: list[str] = []
     if isinstance(source, (str, Path)):
-        source = _read(source, notes)
+        source = _read(source, notes, missing_values)
+    if not isinstance(source, pd.DataFrame):
+        missing_values = ()  # words that are left in a log are answers
     if isinstance(source, Trajectories):
+        notes.extend(source.notes)
         table = _of_trajectories(source, round_number, by, notes)
     elif isinstance(source, pd.DataFrame):
         table = _of_frame(source, round_number, notes)
@@ -39,14 +54,28 @@ def long_table(
     if table.empty:
         raise ValueError("ratings must have at least one item and one rater; got none")
     table = table.reset_index(drop=True)
+    names = {}
     for column in ("item", "rater"):
-        absent = table[column].isna().to_numpy()
+        read = canonical(table[column], missing_values=(), names=True)
+        (names[column],) = read.columns
+        absent = pd.isna(names[column])
         if absent.any():
             raise ValueError(f"{column} must be named; got a missing name at row {int(np.argmax(absent))}")
-    text = {name: _texts(table[name]) for name in ("item", "rater", "vote", "label") if name in table.columns}
-    result = pd.DataFrame(text)
-    absent_everywhere = pd.Series([None] * len(table), dtype=object)
-    result["cluster"] = _texts(table["cluster"]) if "cluster" in table.columns else absent_everywhere
+        notes += read.notes(f"{column}s")
+    label = table["label"] if "label" in table.columns else pd.Series([None] * len(table), dtype=object)
+    vote, label = canonical(table["vote"], label, missing_values=missing_values).columns
+    # The label stands on every row of its item: it is counted once.
+    first = ~pd.Series(names["item"]).duplicated()
+    once = table["label"][first.to_numpy()] if "label" in table.columns else []
+    notes += canonical(table["vote"], once, missing_values=missing_values).notes("votes", "labels")
+    result = pd.DataFrame(
+        names | {"vote": vote} | ({"label": label} if "label" in table.columns else {}), dtype=object
+    )
+    result["cluster"] = pd.Series([None] * len(table), dtype=object)
+    if "cluster" in table.columns:
+        grouped = canonical(table["cluster"], missing_values=missing_values, names=True)
+        result["cluster"] = grouped.columns[0]
+        notes += grouped.notes("clusters")
     for column in ("cluster", "label"):
         if column in result.columns:
             result[column] = _one_per_item(result, column)
@@ -64,7 +93,7 @@ class _Log:
         self.turns, self.items, self.coding = turns, items, coding
 
 
-def _read(path: str | Path, notes: list[str]) -> Any:
+def _read(path: str | Path, notes: list[str], missing_values: Iterable[str] | None) -> Any:
     from d3stats.log.read import read_log
 
     if is_table(path):
@@ -78,7 +107,8 @@ def _read(path: str | Path, notes: list[str]) -> Any:
                 )
             notes.extend(read.notes.values())
             return read.frame
-    log = read_log(path)
+    log = read_log(path, missing_values=missing_values)
+    notes.extend(log.notes)
     return _Log(log.turns, log.items, log.coding)
 
 
@@ -144,6 +174,7 @@ def _of_frame(frame: pd.DataFrame, round_number: int | None, notes: list[str]) -
         given = given - {"question"} | {"cluster"}
     if given >= set(_LONG):
         kept = [name for name in (*_LONG, "label", "cluster", "round") if name in given]
+        notes += unread_note(frame, {*kept, "question"})
         long = frame[kept].copy()
         if "round" in kept:
             long = _in_round(long.assign(round=pd.to_numeric(long["round"])), "item", round_number)
@@ -173,17 +204,6 @@ def _in_round(table: pd.DataFrame, item: str, round_number: int | None) -> pd.Da
             raise ValueError(f"round_number must be one of {known}; got {round_number}")
         return table[table["round"] == round_number].copy()
     return table[table["round"] == table.groupby(item)["round"].transform("max")].copy()
-
-
-def _texts(column: pd.Series) -> pd.Series:
-    values = column.to_numpy(dtype=object)
-    absent = pd.isna(values)
-    said = [None if gone else answer(x) for x, gone in zip(values, absent, strict=True)]
-    if "" in said:
-        raise ValueError(
-            f"{column.name} must not be an empty string; got one at row {said.index('')} (write None for missing)"
-        )
-    return pd.Series(said, dtype=object)
 
 
 def _one_per_item(table: pd.DataFrame, column: str) -> pd.Series:

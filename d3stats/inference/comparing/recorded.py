@@ -89,11 +89,16 @@ class RecordedLog:
         return np.where(unknown, np.nan, (self.decision == label).astype(float))
 
 
-def read_recorded(*paths: str | Path, strict: bool = True, roles: Iterable[str] | None = None) -> RecordedLog:
+def read_recorded(
+    *paths: str | Path,
+    strict: bool = True,
+    roles: Iterable[str] | None = None,
+    missing_values: Iterable[str] | None = None,
+) -> RecordedLog:
     """Read log files with their decisions; the parameters are those of :meth:`Trajectories.from_log`."""
     from d3stats.log.read import read_log
 
-    log = read_log(*paths, strict=strict)
+    log = read_log(*paths, strict=strict, missing_values=missing_values)
     t = Trajectories._from_read(log, roles)
     return RecordedLog(t, _decisions(log.verdicts, t.debates), _voting(log.turns), log.problems)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats.inference._table_files import TableFile, answer, is_table, question_clusters, read_table
+from d3stats.inference._table_files import TableFile, is_table, question_clusters, read_table, unread_note
 from d3stats.inference.comparing.recorded import RecordedLog, read_recorded
 from d3stats.trajectories import MISSING, Missing, Trajectories
+from d3stats.values import canonical
 
 __all__ = ["RunTable", "from_frame", "from_path", "from_trajectories"]
 
@@ -34,18 +36,18 @@ class RunTable:
     notes: list[str] = field(default_factory=list)
 
 
-def from_path(path: str | Path) -> TableFile | RecordedLog:
+def from_path(path: str | Path, missing_values: Iterable[str] | None = None) -> TableFile | RecordedLog:
     """Read a tidy table where the file has a column ``item``, a debate log where it has columns of one."""
     text = str(path)
     if not is_table(path):
         if text.lower().endswith(_TABLES) and not any(sign in text for sign in "*?["):
             raise FileNotFoundError(f"a run must be a file that exists; got {text!r}")
-        return read_recorded(path)
+        return read_recorded(path, missing_values=missing_values)
     read = read_table(path, texts=_TEXTS)
     if "item" in read.frame.columns:
         return read
     if "debate" in read.frame.columns:
-        return read_recorded(path)
+        return read_recorded(path, missing_values=missing_values)
     raise ValueError(f"{text} must have {_COLUMNS}; got {list(read.frame.columns)}")
 
 
@@ -105,7 +107,9 @@ def from_trajectories(
     return RunTable(rows, notes=notes)
 
 
-def from_frame(source: pd.DataFrame, value: str | None, called: str) -> RunTable:
+def from_frame(
+    source: pd.DataFrame, value: str | None, called: str, missing_values: Iterable[str] | None = None
+) -> RunTable:
     """Return a row per row, and what the column of values is called where that says something.
 
     Messages name the run as `called`.
@@ -114,11 +118,13 @@ def from_frame(source: pd.DataFrame, value: str | None, called: str) -> RunTable
         raise ValueError(f"a run must have {_COLUMNS}; got {list(source.columns)}")
     usual = (c for c in ("correct", "score") if c in source.columns)
     named = next(usual, None) if value is None else value
-    table = source[["item"]].reset_index(drop=True)
-    table["labelled"] = True
-    notes = []
+    items = canonical(source["item"], missing_values=(), names=True)
+    table = pd.DataFrame({"item": items.columns[0], "labelled": True})
+    notes = items.notes("items")
+    read = {"item", named}
     if named is None and {"vote", "label"} <= set(source.columns):
-        notes += _votes_right(table, source, called)
+        notes += _votes_right(table, source, called, missing_values)
+        read |= {"vote", "label"}
     elif named is None or named not in source.columns:
         wanted = "'correct', 'score', or 'vote' and 'label'" if named is None else repr(named)
         raise ValueError(f"a table of a run must have the column {wanted}; got {list(source.columns)}")
@@ -128,27 +134,30 @@ def from_frame(source: pd.DataFrame, value: str | None, called: str) -> RunTable
             _only_right_or_wrong(table["value"], called)
     grouped = question_clusters(source)
     if grouped:
-        table["cluster"] = source[grouped].to_numpy()
+        clusters = canonical(source[grouped], missing_values=missing_values, names=True)
+        table["cluster"] = clusters.columns[0]
         notes += [f"clusters are those of the column {grouped!r}"] if grouped != "cluster" else []
+        notes += clusters.notes("clusters")
+    notes += unread_note(source, read | {grouped, "question"})
     name = None if named in ("correct", "score", None) else named
     return RunTable(table, name, notes)
 
 
-def _votes_right(table: pd.DataFrame, source: pd.DataFrame, called: str) -> list[str]:
+def _votes_right(
+    table: pd.DataFrame, source: pd.DataFrame, called: str, missing_values: Iterable[str] | None
+) -> list[str]:
     """Add value, label and whether there is one, and return what strikes in how votes and labels are spelt."""
-    known, cast = (source[c].notna().to_numpy() for c in ("label", "vote"))
+    read = canonical(source["vote"], source["label"], missing_values=missing_values)
+    vote, label = read.columns
+    known, cast = (~pd.isna(column) for column in (label, vote))
     if not known.any():
         raise ValueError(
             f"a run needs labels to say which votes are right; got none in {len(known)} rows of {called!r}"
         )
-    vote, label = (
-        np.array([None if is_missing(x) else answer(x) for x in source[c]], dtype=object)
-        for c in ("vote", "label")
-    )
     table["value"] = np.where(known & cast, (vote == label).astype(float), np.nan)
     table["labelled"], table["label"] = known, pd.Series(label, dtype=object)
     labels, cast_votes = set(label[known]), list(vote[known & cast])
-    return _spelling(labels, cast_votes, called) if cast_votes else []
+    return [*read.notes("votes", "labels"), *(_spelling(labels, cast_votes, called) if cast_votes else [])]
 
 
 def _spelling(labels: set[str], votes: list[str], called: str) -> list[str]:
