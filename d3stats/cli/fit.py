@@ -101,7 +101,10 @@ def show_rounds(report: RoundsReport) -> None:
         ],
     )
     rows = []
-    for row in report.to_frame().to_dict("records"):
+    table = report.to_frame()
+    # The same debates on both sides: shown where they are not all debates of the row.
+    shared = bool((table["ks_debates"].notna() & (table["ks_debates"] != table["debates"])).any())
+    for row in table.to_dict("records"):
         first = row["ks_pmf"] != row["ks_pmf"]  # NaN: the first round has no round before it
         rows.append(
             [
@@ -112,6 +115,7 @@ def show_rounds(report: RoundsReport) -> None:
                 estimate(row["accuracy"], row["accuracy_lower"], row["accuracy_upper"]),
                 "" if first else f"{row['ks_pmf']:.3f} ({row['ks_pmf_noise']:.3f})",
                 "" if first else f"{row['ks_latent']:.3f} ({row['ks_latent_noise']:.3f})",
+                *([] if not shared else [""] if first else [f"{row['ks_debates']:g}"]),
             ]
         )
     print_table(
@@ -125,6 +129,7 @@ def show_rounds(report: RoundsReport) -> None:
             "majority accuracy",
             "KS pmf",
             "KS latent",
+            *(["debates in both"] if shared else []),
         ],
         rows,
     )

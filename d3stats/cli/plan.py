@@ -174,11 +174,17 @@ def show_plan(made: Plan) -> None:
     sign, digits = ("$", 2) if unit == "dollars" else ("", 0)
     typer.echo(f"Run {made.rule}")
     typer.echo(f"  why: {made.reason}")
-    typer.echo(
-        f"  {made.debates} debates: {sign}{first['total']:,.{digits}f} "
-        f"[{sign}{first['total_low']:,.{digits}f}, {sign}{first['total_high']:,.{digits}f}]"
-        f"{'' if sign else ' ' + unit}"
-    )
+    if first["undecided"]:
+        typer.echo(
+            f"  {made.debates} debates: cost unknown, because {first['undecided']} debates of the pilot ended before "
+            "this rule would have stopped"
+        )
+    else:
+        typer.echo(
+            f"  {made.debates} debates: {sign}{first['total']:,.{digits}f} "
+            f"[{sign}{first['total_low']:,.{digits}f}, {sign}{first['total_high']:,.{digits}f}]"
+            f"{'' if sign else ' ' + unit}"
+        )
     typer.echo("")
     kept = "accuracy" if made.target == "accuracy" else "agreement"
     # One column for cost: dollars where there are prices, else tokens; the JSON has both.

@@ -103,16 +103,21 @@ def show_replay(result: Replay) -> None:
     labelled = "accuracy" in table.columns
     rows = []
     for row in table.to_dict("records"):
-        here = stops[stops["rule"] == row["rule"]].groupby("round")["share"].sum()
+        of_rule = stops[stops["rule"] == row["rule"]]
+        here = of_rule.groupby("round")["share"].sum()
         where = "/".join(f"{100 * here.get(r, 0.0):.0f}" for r in range(1, n_rounds + 1))
-        cells = [str(row["rule"]), where]
+        unknown = of_rule.loc[of_rule["round"].isna(), "share"].sum()
+        cells = [str(row["rule"]), f"{where}, {100 * unknown:.0f} unknown" if unknown else where]
         for measure in ("rounds", *(["accuracy"] if labelled else [])):
             digits = 2 if measure == "rounds" else 3
-            cells.append(estimate(row[measure], row[f"{measure}_low"], row[f"{measure}_high"], digits))
+            value, low, high = (row[measure + end] for end in ("", "_low", "_high"))
+            cells.append("-" if value != value else estimate(value, low, high, digits))
         cells.append("-" if row["flips"] != row["flips"] else f"{row['flips']:.1%}")
         saved = "saved_rounds_vs_unanimity"
-        cells.append(f"{row[saved]:.1%} [{row[f'{saved}_low']:.1%}, {row[f'{saved}_high']:.1%}]")
-        cells.append(f"{row['saved_rounds_vs_full']:.1%}")
+        limits = f"[{row[f'{saved}_low']:.1%}, {row[f'{saved}_high']:.1%}]"
+        cells.append("-" if row[saved] != row[saved] else f"{row[saved]:.1%} {limits}")
+        against_full = row["saved_rounds_vs_full"]
+        cells.append("-" if against_full != against_full else f"{against_full:.1%}")
         rows.append(cells)
     s = result.settings
     print_table(

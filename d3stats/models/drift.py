@@ -1,6 +1,8 @@
 """How far did the fitted law move from round to round, how much of that is noise, and how large may it truly be?
 
-Questions are resampled, not debates, and every replicate is refitted: all rounds of a question go together.
+Questions are resampled, not debates, and every replicate is refitted: all rounds of a question go together. A
+distance between two rounds is taken over the debates that have votes in both, on either side: where debates stopped
+early, the debates of a late round are not those of an early one, and the fits of whole rounds differ for that alone.
 """
 
 from __future__ import annotations
@@ -18,12 +20,38 @@ from d3stats.models import _functionals as functionals_of
 from d3stats.models._likelihood import Cells
 from d3stats.models.betabinom import CLOSED, BetaBinomialMixture, _latent_component
 from d3stats.models.bootstrap import refit
-from d3stats.models.rounds import SCALES, RoundsFit, Scale, fit_rounds, pmf_ks
+from d3stats.models.mixture import fit_beta_binomial_mixture_batch
+from d3stats.models.result import MixtureFit
+from d3stats.models.rounds import SCALES, RoundsFit, Scale, distance, fit_rounds, pmf_ks
 from d3stats.resampling.totals import cluster_totals, resampled_totals, swapped_totals
 
-__all__ = ["Drift", "rounds_drift"]
+__all__ = ["Drift", "Pair", "rounds_drift"]
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two successive rounds, both fitted to the debates that have votes in both.
+
+    Attributes
+    ----------
+    debates : int
+        How many debates have votes in both rounds.
+    before, after : BetaBinomialMixture
+        The fitted laws.
+    resampled : pair of BetaBinomialMixture
+        Batches of laws of the two rounds, fitted to the same resampled questions.
+    swapped : pair of BetaBinomialMixture
+        Batches of laws fitted after each question's two rounds were swapped with probability 1/2: what the pair looks
+        like when nothing drifts.
+    """
+
+    debates: int
+    before: BetaBinomialMixture
+    after: BetaBinomialMixture
+    resampled: tuple[BetaBinomialMixture, BetaBinomialMixture]
+    swapped: tuple[BetaBinomialMixture, BetaBinomialMixture]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,17 +62,16 @@ class Drift:
     ----------
     fit : RoundsFit
     resampled : tuple of BetaBinomialMixture
-        One batch of laws per round: the same resampled questions in every round.
-    swapped : tuple of pair of BetaBinomialMixture
-        For each pair of successive rounds, laws fitted after each question's two rounds were swapped with
-        probability 1/2: what the pair looks like when nothing drifts.
+        One batch of laws per round, fitted to the debates of that round in resampled questions.
+    pairs : tuple of Pair
+        One per two successive rounds.
     level : float
     n_boot : int
     """
 
     fit: RoundsFit
     resampled: tuple[BetaBinomialMixture, ...]
-    swapped: tuple[tuple[BetaBinomialMixture, BetaBinomialMixture], ...]
+    pairs: tuple[Pair, ...]
     level: float
     n_boot: int
 
@@ -72,28 +99,29 @@ class Drift:
         return frame[["round", "functional", "estimate", "se", "lower", "upper", "level", "kind"]]
 
     def ks(self, scales: tuple[Scale, ...] = SCALES) -> pd.DataFrame:
-        """Distance of each round from the one before.
+        """Distance of each round from the one before, over the debates with votes in both.
 
         Returns
         -------
         DataFrame
-            ``round, scale, ks, noise, lower, upper, level, kind``. ``noise`` is the `level` quantile of the
+            ``round, debates, scale, ks, noise, lower, upper, level, kind``. ``debates`` is how many have votes in
+            both rounds. ``noise`` is the `level` quantile of the
             distance when nothing drifts; ``lower, upper`` are percentiles when questions are resampled. A
             distance below its noise shows no drift; only an upper bound below a margin shows there is none.
         """
         tail = (1 - self.level) / 2
         rows = []
         for scale in scales:
-            observed = self.fit.ks(scale)
-            for i, (a, b) in enumerate(self.swapped):
-                null = _distances(a, b, scale, self.fit.panel)
-                boot = _distances(self.resampled[i], self.resampled[i + 1], scale, self.fit.panel)
+            for later, pair in zip(self.fit.rounds[1:], self.pairs, strict=True):
+                null = _distances(*pair.swapped, scale, self.fit.panel)
+                boot = _distances(*pair.resampled, scale, self.fit.panel)
                 lower, upper = np.quantile(boot, [tail, 1 - tail])
                 rows.append(
                     {
-                        "round": self.fit.rounds[i + 1],
+                        "round": later,
+                        "debates": pair.debates,
                         "scale": scale,
-                        "ks": float(observed[i]),
+                        "ks": distance(pair.before, pair.after, scale, self.fit.panel),
                         "noise": float(np.quantile(null, self.level)),
                         "lower": float(lower),
                         "upper": float(upper),
@@ -101,7 +129,7 @@ class Drift:
                         "kind": self.kind,
                     }
                 )
-        columns = ["round", "scale", "ks", "noise", "lower", "upper", "level", "kind"]
+        columns = ["round", "debates", "scale", "ks", "noise", "lower", "upper", "level", "kind"]
         return pd.DataFrame(rows, columns=columns)
 
 
@@ -175,12 +203,50 @@ def rounds_drift(
         fit = fit_rounds(sum(parts, start=RoundCounts.empty()), n_components=n_components)
     if len(fit.rounds) != s.shape[1]:
         raise ValueError(f"fit must have one fit per round ({s.shape[1]}); got {len(fit.rounds)}")
-    resampled = _resampled(s, n, codes, fit, n_boot, generator)
-    swapped = tuple(
-        _swapped(s[:, r : r + 2], n[:, r : r + 2], codes, fit, r, n_boot, generator)
-        for r in range(s.shape[1] - 1)
-    )
-    return Drift(fit, resampled, swapped, level, n_boot)
+    laws, in_pairs = _shared_debates(s, n, fit)
+    resampled, moved = _resampled(s, n, codes, fit, laws, in_pairs, n_boot, generator)
+    pairs = []
+    for r, (before, after) in enumerate(laws):
+        swapped = _swapped(s[:, r : r + 2], n[:, r : r + 2], codes, before, after, n_boot, generator)
+        pairs.append(
+            Pair(int(in_pairs[:, r].sum()), before.distribution, after.distribution, moved[r], swapped)
+        )
+    return Drift(fit, resampled, tuple(pairs), level, n_boot)
+
+
+def _shared_debates(
+    successes: NDArray[np.int64], trials: NDArray[np.int64], fit: RoundsFit
+) -> tuple[list[tuple[MixtureFit, MixtureFit]], NDArray[np.bool_]]:
+    """Fit every two successive rounds to the debates with votes in both; return these debates beside the fits.
+
+    A round whose debates are all in the pair keeps the fit that it has.
+    """
+    voted = trials > 0
+    both = voted[:, :-1] & voted[:, 1:]
+    laws: list[list[MixtureFit]] = [[fit.fits[r], fit.fits[r + 1]] for r in range(both.shape[1])]
+    partial = [
+        (r, side) for r in range(both.shape[1]) for side in (0, 1) if (voted[:, r + side] & ~both[:, r]).any()
+    ]
+    if partial:
+        settings = fit.fits[0].settings
+        pairs = np.stack([successes[voted], trials[voted]], axis=1)
+        cells, cell = np.unique(pairs, axis=0, return_inverse=True)
+        at = np.full(voted.shape, -1)
+        at[voted] = cell.ravel()
+        table = [np.bincount(at[both[:, r], r + side], minlength=len(cells)) for r, side in partial]
+        batch = fit_beta_binomial_mixture_batch(
+            cells[:, 0],
+            cells[:, 1],
+            np.array(table, dtype=np.float64),
+            n_components=settings.n_components,
+            n_binomial=settings.n_binomial,
+            n_starts=settings.n_starts,
+            penalty=settings.penalty,
+            tol=settings.tol,
+        )
+        for i, (r, side) in enumerate(partial):
+            laws[r][side] = batch[i]
+    return [(before, after) for before, after in laws], both
 
 
 def _one_hot(successes: NDArray[np.int64], trials: NDArray[np.int64]) -> tuple[Cells, Floats]:
@@ -199,21 +265,40 @@ def _resampled(
     trials: NDArray[np.int64],
     cluster: NDArray[np.int64],
     fit: RoundsFit,
+    laws: list[tuple[MixtureFit, MixtureFit]],
+    both: NDArray[np.bool_],
     n_boot: int,
     rng: np.random.Generator,
-) -> tuple[BetaBinomialMixture, ...]:
+) -> tuple[tuple[BetaBinomialMixture, ...], list[tuple[BetaBinomialMixture, BetaBinomialMixture]]]:
+    """Refit every round and every pair of rounds to the same resampled questions."""
     cells, marks = _one_hot(successes, trials)
-    totals = resampled_totals(cluster_totals(marks, cluster), n_boot, rng)
     width = len(cells.trials)
-    return tuple(refit(one, cells, totals[:, r * width : (r + 1) * width]) for r, one in enumerate(fit.fits))
+    one_round = [marks[:, r * width : (r + 1) * width] for r in range(successes.shape[1])]
+    partial = [r for r, (a, b) in enumerate(laws) if a is not fit.fits[r] or b is not fit.fits[r + 1]]
+    shared = [one_round[r + side] * both[:, r, None] for r in partial for side in (0, 1)]
+    totals = resampled_totals(cluster_totals(np.hstack([marks, *shared]), cluster), n_boot, rng)
+    drawn = np.split(totals, range(width, totals.shape[1], width), axis=1)
+    n = len(one_round)
+    rounds = tuple(_refitted([one], [sets], cells)[0] for one, sets in zip(fit.fits, drawn[:n], strict=True))
+    moved = [(rounds[r], rounds[r + 1]) for r in range(n - 1)]
+    for i, r in enumerate(partial):
+        before, after = _refitted(list(laws[r]), drawn[n + 2 * i : n + 2 * i + 2], cells)
+        moved[r] = (before, after)
+    return rounds, moved
+
+
+def _refitted(fits: list[MixtureFit], sets: list[Floats], cells: Cells) -> list[BetaBinomialMixture]:
+    """Refit to resampled questions; a replicate without any debate of a round says nothing and is left out."""
+    told = np.all([one.sum(axis=1) > 0 for one in sets], axis=0)
+    return [refit(fit, cells, one[told]) for fit, one in zip(fits, sets, strict=True)]
 
 
 def _swapped(
     successes: NDArray[np.int64],
     trials: NDArray[np.int64],
     cluster: NDArray[np.int64],
-    fit: RoundsFit,
-    r: int,
+    first: MixtureFit,
+    second: MixtureFit,
     n_boot: int,
     rng: np.random.Generator,
 ) -> tuple[BetaBinomialMixture, BetaBinomialMixture]:
@@ -226,8 +311,8 @@ def _swapped(
     half_sum = 0.5 * (before + after).sum(axis=0)
     half_gap = 0.5 * swapped_totals(before - after, n_boot, rng)
     return (
-        refit(fit.fits[r], cells, np.maximum(half_sum + half_gap, 0.0)),
-        refit(fit.fits[r + 1], cells, np.maximum(half_sum - half_gap, 0.0)),
+        refit(first, cells, np.maximum(half_sum + half_gap, 0.0)),
+        refit(second, cells, np.maximum(half_sum - half_gap, 0.0)),
     )
 
 

@@ -26,7 +26,7 @@ from d3stats.models.result import MixtureFit
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["RoundsFit", "Scale", "fit_rounds", "latent_ks", "pmf_ks"]
+__all__ = ["RoundsFit", "Scale", "distance", "fit_rounds", "latent_ks", "pmf_ks"]
 
 Floats = NDArray[np.float64]
 Scale = Literal["pmf", "latent"]
@@ -69,6 +69,11 @@ def latent_ks(a: BetaBinomialMixture, b: BetaBinomialMixture) -> float:
     return best
 
 
+def distance(a: BetaBinomialMixture, b: BetaBinomialMixture, scale: Scale, panel: int) -> float:
+    """Return the distance of two laws on a scale, at a panel of so many votes."""
+    return float(pmf_ks(a, b, panel)) if scale == "pmf" else latent_ks(a, b)
+
+
 def _latent_grid(*laws: BetaBinomialMixture) -> Floats:
     """Cover [0, 1], and each component over nine of its standard deviations, however narrow it is."""
     offsets = np.linspace(-9, 9, 181)
@@ -108,15 +113,19 @@ class RoundsFit:
     def ks(self, scale: Scale = "pmf", *, lag: int = 1) -> Floats:
         """Return the distance of each round from the one `lag` fitted rounds before, shape (rounds - lag,).
 
-        Rounds without any vote have no fit and are passed over; ``rounds`` says which there are.
+        Rounds without any vote have no fit and are passed over; ``rounds`` says which there are. NaN where the two
+        rounds have different numbers of debates: some stopped early or have no vote, and the laws of different
+        debates differ for that alone. :func:`~d3stats.models.drift.rounds_drift` takes the debates that both rounds
+        have; counts alone do not say which those are.
         """
         choice("scale", scale, SCALES)
         integer("lag", lag, minimum=1)
-        pairs = zip(self.fits[:-lag], self.fits[lag:], strict=True)
-        if scale == "pmf":
-            values = [float(pmf_ks(a.distribution, b.distribution, self.panel)) for a, b in pairs]
-        else:
-            values = [latent_ks(a.distribution, b.distribution) for a, b in pairs]
+        values = [
+            distance(a.distribution, b.distribution, scale, self.panel)
+            if np.isclose(a.n_obs, b.n_obs)
+            else np.nan
+            for a, b in zip(self.fits[:-lag], self.fits[lag:], strict=True)
+        ]
         return np.array(values, dtype=np.float64)
 
     def to_frame(self) -> pd.DataFrame:
@@ -134,7 +143,8 @@ class RoundsFit:
             }
         )
         for scale in SCALES:
-            frame[f"ks_{scale}"] = pd.array([None, *self.ks(scale)], dtype="Float64")
+            known = [None if np.isnan(value) else value for value in self.ks(scale)]
+            frame[f"ks_{scale}"] = pd.array([None, *known], dtype="Float64")
         return frame
 
     def count_shares(self, *, level: float = 0.95, n_boot: int = 1000, rng: RngLike = None) -> pd.DataFrame:
@@ -184,6 +194,11 @@ class RoundsFit:
             if f.boundary
         ]
         text = table.to_string(index=False, float_format=lambda v: f"{v:.4f}", na_rep="")
+        if np.isnan(self.ks()).any():
+            text += (
+                "\n\nNo distance between rounds of different numbers of debates: rounds_drift takes the debates that "
+                "have votes in both."
+            )
         return text + ("\n\nOn the boundary:\n" + "\n".join(f"- {n}" for n in notes) if notes else "")
 
     def plot(self, ax: Axes | None = None) -> Axes:

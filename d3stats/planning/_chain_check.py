@@ -36,10 +36,12 @@ def _statistics(counts: NDArray[np.int64], n: int) -> dict[tuple[str, int], Floa
     """Return what is compared, by name and round; counts of shape (..., debates, rounds)."""
     found: dict[tuple[str, int], Floats] = {}
     n_rounds = counts.shape[-1]
-    for t in sorted({0, 1, n_rounds // 2, n_rounds - 1}):
+    for t in sorted({0, min(1, n_rounds - 1), n_rounds // 2, n_rounds - 1}):
         found["mean share", t + 1] = counts[..., t].mean(axis=-1) / n
         found["unanimous", t + 1] = ((counts[..., t] == 0) | (counts[..., t] == n)).mean(axis=-1)
         found["majority", t + 1] = (2 * counts[..., t] > n).mean(axis=-1)
+    if n_rounds == 1:
+        return found
     moved = (2 * counts[..., 0] > n) != (2 * counts[..., -1] > n)
     found["majority changed since round 1", n_rounds] = moved.mean(axis=-1)
     step = np.abs(np.diff(counts, axis=-1)).mean(axis=(-1, -2)) / n
@@ -50,7 +52,8 @@ def _statistics(counts: NDArray[np.int64], n: int) -> dict[tuple[str, int], Floa
 def check_chain(laws: ChainLaws, votes: NDArray[np.int8], rng: np.random.Generator) -> pd.DataFrame:
     """Compare the pilot with pilots of the same size drawn from the fitted chain.
 
-    Only debates in which every seat voted in every round are compared, so that counts mean the same.
+    Only debates in which every seat voted in every round are compared, so that counts mean the same. `votes` may hold
+    the first rounds only: those that every debate played, because debates that went on are not like all others.
 
     Returns
     -------
@@ -64,7 +67,7 @@ def check_chain(laws: ChainLaws, votes: NDArray[np.int8], rng: np.random.Generat
         return pd.DataFrame(columns=columns)
     n = whole.shape[2]
     seen = _statistics((whole == 1).sum(axis=2)[None], n)
-    drawn = _statistics(draw_counts(laws, len(whole), rng), n)
+    drawn = _statistics(draw_counts(laws, len(whole), rng)[:, :, : whole.shape[1]], n)
     rows = []
     for key, value in seen.items():
         replicate, here = drawn[key], float(value[0])

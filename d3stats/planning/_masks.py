@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats.planning._measures import undecided
 from d3stats.stopping import After, Both, Either, Ladder, Rule, StoppingRule, Supermajority
 from d3stats.stopping.rule import first_firing
 from d3stats.trajectories import Trajectories
@@ -37,13 +38,15 @@ class StopFinder:
 
     Notes
     -----
-    Gives what ``rule.stop_rounds(trajectories).rounds`` gives, without the reasons. Safe to share between
+    Gives what ``rule.stop_rounds(trajectories)`` gives, without the reasons. Safe to share between
     threads: at worst two of them work the same part out.
     """
 
     def __init__(self, trajectories: Trajectories, rules: Sequence[StoppingRule]) -> None:
         self._log = trajectories
         n_rounds = trajectories.n_rounds
+        self._cut = trajectories.depth < n_rounds
+        self._any_cut = bool(self._cut.any())
         self._fits = n_rounds <= 64
         width = next((bits for bits in (8, 16, 32, 64) if n_rounds <= bits), 64)
         self._type = np.dtype(f"uint{width}")
@@ -68,19 +71,30 @@ class StopFinder:
 
     def rounds(self, rule: StoppingRule) -> NDArray[np.integer[Any]]:
         """Return how many rounds each debate plays under the rule, shape (debates,)."""
+        return self.stops(rule)[0]
+
+    def stops(self, rule: StoppingRule) -> tuple[NDArray[np.integer[Any]], int]:
+        """Return the rounds that each debate plays, and in how many debates the rule is undecided.
+
+        It is undecided in a debate that ended before the rule fired and before the log's last round.
+        """
         if not isinstance(rule, Rule) or type(rule).stop_rounds is not Rule.stop_rounds:
-            return rule.stop_rounds(self._log).rounds
+            stops = rule.stop_rounds(self._log)
+            return stops.rounds, int(undecided(self._log, stops).sum())
         if not self._fits:
             code, at = first_firing(rule.firings(self._log).codes)
-            return np.where(code > 0, at + 1, self._log.depth)
+            went_on = int(np.count_nonzero((code == 0) & self._cut)) if self._any_cut else 0
+            return np.where(code > 0, at + 1, self._log.depth), went_on
+        fired = self._masks(rule)
+        went_on = int(np.count_nonzero((fired == 0) & self._cut)) if self._any_cut else 0
         # With the last round's bit set, a rule that never fires stops at the debate's depth.
-        masks = self._masks(rule) | self._last
+        masks = fired | self._last
         found: NDArray[np.integer[Any]]
         if self._first_bit is not None:
             found = self._first_bit[masks]
         else:
             found = np.frexp((masks & (~masks + self._one)).astype(np.float64))[1]
-        return found
+        return found, went_on
 
     def _masks(self, rule: Rule) -> Masks:
         if isinstance(rule, Either):

@@ -7,10 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats.stopping.rule import Stops
+from d3stats.stopping.rule import StopReason, Stops
 from d3stats.trajectories import MISSING, Missing, Trajectories
 
-__all__ = ["Outcomes", "outcomes", "spent_by_round", "tokens_by_round", "verdicts_at"]
+__all__ = [
+    "Outcomes",
+    "outcomes",
+    "spent_by_round",
+    "tokens_by_round",
+    "undecided",
+    "verdicts_at",
+    "with_turns",
+]
 
 FloatArray = NDArray[np.float64]
 
@@ -28,7 +36,8 @@ class Outcomes:
     scored, correct : ndarray of bool
         Whether the debate counts in the accuracy, and whether its verdict is right.
     compared, agrees : ndarray of bool
-        Whether the debate counts in the agreement with full depth, and whether the verdicts are the same.
+        Whether the debate counts in the agreement with full depth, and whether the verdicts are the same. None
+        counts when some debate ended before the log's last round: its verdict at full depth is unknown.
     judged, gained, lost : ndarray of bool
         Whether the debate is labelled and compared; right at the stop and not at full depth; the reverse.
     tokens : ndarray of float or None
@@ -45,6 +54,32 @@ class Outcomes:
     gained: NDArray[np.bool_]
     lost: NDArray[np.bool_]
     tokens: FloatArray | None
+
+
+def with_turns(trajectories: Trajectories) -> tuple[Trajectories, int]:
+    """Leave out debates without turns; return the others and how many were left out.
+
+    Raises
+    ------
+    ValueError
+        When no debate has turns.
+    """
+    n = trajectories.n_debates
+    if n == 0:
+        raise ValueError("trajectories must hold at least one debate; got none")
+    played = trajectories.depth > 0
+    if not played.any():
+        raise ValueError(f"trajectories must hold at least one debate with turns; got {n} without any turn")
+    return (trajectories if played.all() else trajectories.select(played)), int((~played).sum())
+
+
+def undecided(trajectories: Trajectories, stops: Stops) -> NDArray[np.bool_]:
+    """Return which debates ended before the rule would have stopped them and before the log's last round.
+
+    What the rule would have cost and decided in these debates is unknown.
+    """
+    went_on = stops.reasons == str(StopReason.EXHAUSTED)
+    return np.asarray(went_on & (trajectories.depth < trajectories.n_rounds))
 
 
 def verdicts_at(
@@ -89,12 +124,13 @@ def outcomes(
     labelled = label != MISSING
     correct = (verdict == label) & labelled
     final_correct = (final == label) & labelled
+    whole = bool((trajectories.depth == trajectories.n_rounds).all())
     if missing == "exclude":
         scored = labelled & (verdict != MISSING)
-        compared = (verdict != MISSING) & (final != MISSING)
+        compared = (verdict != MISSING) & (final != MISSING) & whole
     else:
         scored = labelled
-        compared = np.ones(len(label), dtype=bool)
+        compared = np.full(len(label), whole)
     judged = labelled & compared
     row = np.arange(len(label))
     return Outcomes(

@@ -7,13 +7,73 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from d3stats.planning._measures import Outcomes
+from d3stats.stopping import FixedRounds
 from d3stats.stopping.rule import Rule, StoppingRule
 from d3stats.trajectories import MISSING, Missing, Trajectories
 
-__all__ = ["FEW_CLUSTERS", "notes_on"]
+__all__ = ["FEW_CLUSTERS", "absent_note", "early_notes", "notes_on"]
 
 FEW_CLUSTERS = 30
 """Below this many questions, bootstrap intervals are known to be too short."""
+
+
+def absent_note(without: int, trajectories: Trajectories) -> list[str]:
+    """Say how many debates without turns were left out of the debates that are analysed."""
+    if not without:
+        return []
+    return [f"{without} of {without + trajectories.n_debates} debates have no turns and are left out."]
+
+
+def early_notes(
+    trajectories: Trajectories,
+    without: int,
+    rules: Sequence[StoppingRule],
+    undecided: Mapping[str, int],
+    baseline: str,
+) -> list[str]:
+    """Say what a log whose debates ended early cannot tell.
+
+    Parameters
+    ----------
+    trajectories : Trajectories
+        The debates with turns.
+    without : int
+        Debates without turns, which were left out.
+    rules : sequence of StoppingRule
+    undecided : mapping of str to int
+        Rules that would have gone on after the end of a debate, and in how many debates.
+    baseline : str
+        The rule that savings are measured against.
+    """
+    notes = absent_note(without, trajectories)
+    n, last = trajectories.n_debates, trajectories.n_rounds
+    cut = int((trajectories.depth < last).sum())
+    if cut:
+        notes.append(
+            f"{cut} of {n} debates ended before round {last}, the last round of the log: what full depth would have "
+            "decided in them is unknown, so agreement, flips, gained, lost and savings against full depth are left "
+            "out. To compare with full depth, play the debates without a stopping rule."
+        )
+    if undecided:
+        listed = "; ".join(
+            f"{name} ({count} debate{'s' if count > 1 else ''})" for name, count in undecided.items()
+        )
+        notes.append(
+            f"Rules without numbers, because debates ended before the rule would have stopped: {listed}."
+        )
+    if baseline in undecided:
+        notes.append(
+            f"Savings against {baseline} are left out, because {undecided[baseline]} debates ended before it would "
+            "have stopped."
+        )
+    short = [
+        str(rule)
+        for rule in rules
+        if isinstance(rule, FixedRounds) and rule.n > last and str(rule) not in undecided
+    ]
+    if short:
+        notes.append(f"Asks for more rounds than the log has and is cut at round {last}: {'; '.join(short)}.")
+    return notes
 
 
 def notes_on(
@@ -24,12 +84,15 @@ def notes_on(
     missing: Missing,
     shortened: Collection[str],
     level: float,
+    undecided: Collection[str] = (),
 ) -> tuple[str, ...]:
     """Write one sentence for each thing in the data or the rules that limits what the table says.
 
-    `results` are the outcomes by rule; `shortened` names the rules that stopped any debate short of its depth.
+    `results` are the outcomes by rule; `shortened` names the rules that stopped any debate short of its depth,
+    `undecided` those without numbers, of which nothing is said.
     """
     n = trajectories.n_debates
+    decided = [name for name in names if name not in undecided]
     notes = []
     n_clusters = len(np.unique(trajectories.cluster))
     if n_clusters < FEW_CLUSTERS:
@@ -44,7 +107,7 @@ def notes_on(
     unlabelled = int((trajectories.label == MISSING).sum())
     if unlabelled:
         notes.append(f"{unlabelled} of {n} debates have no label: accuracy, gained and lost leave them out.")
-    silent = {name: int((results[name].verdict == MISSING).sum()) for name in names}
+    silent = {name: int((results[name].verdict == MISSING).sum()) for name in decided}
     if any(silent.values()):
         treatment = "left out of accuracy and agreement" if missing == "exclude" else "counted as not correct"
         worst = max(silent, key=lambda name: silent[name])
@@ -52,7 +115,7 @@ def notes_on(
             f'Debates without any vote at their stop are {treatment} (missing="{missing}"); '
             f"most under {worst}: {silent[worst]} of {n}."
         )
-    tied = {name: int(results[name].tied.sum()) for name in names}
+    tied = {name: int(results[name].tied.sum()) for name in decided}
     if any(tied.values()):
         worst = max(tied, key=lambda name: tied[name])
         notes.append(
@@ -66,8 +129,8 @@ def notes_on(
         notes.append(f"Tokens leave out {int(np.isnan(tokens).sum())} of {n} debates with unrecorded tokens.")
     steady = [
         name
-        for name in names
-        if results[name].agrees.sum() == results[name].compared.sum() and name in shortened
+        for name in decided
+        if 0 < results[name].compared.sum() == results[name].agrees.sum() and name in shortened
     ]
     if steady:
         unseen = 1.0 - (1.0 - level) ** (1.0 / n_clusters)

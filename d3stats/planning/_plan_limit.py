@@ -75,6 +75,7 @@ def limit_row(fit: PanelChainFit, panel: int, pilot: Pilot, max_loss: float) -> 
     return {
         "rule": "optimum of the fitted chain",
         "role": "limit",
+        "undecided": 0,
         "rounds": limit.rounds,
         "tokens": np.nan if tokens is None else limit.spent(tokens),
         "dollars": np.nan if pilot.unit != "dollars" else limit.tokens * pilot.factor,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from d3stats.planning._coding import Target
 from d3stats.planning._levels import Estimate, log_ratio, ratio, share
-from d3stats.planning._measures import Outcomes, outcomes, spent_by_round, tokens_by_round
+from d3stats.planning._measures import Outcomes, outcomes, spent_by_round, tokens_by_round, undecided
 from d3stats.stopping import StoppingRule, Unanimity
 from d3stats.trajectories import MISSING, Trajectories
 
@@ -66,12 +66,6 @@ class Pilot:
         labelled = int((log.label != MISSING).sum())
         if 0 < labelled < 20:
             notes.append(f"only {labelled} debates have a label: their accuracy says next to nothing")
-        if (log.depth < log.n_rounds).any():
-            notes.append(
-                f"{int((log.depth < log.n_rounds).sum())} debates were not played to round {log.n_rounds}: "
-                f"their last verdict stands for full depth's, and a rule that would have played on is charged only "
-                f"for what was played, so its rounds, tokens and what others save against it are too low"
-            )
         return cls(log, target, spent, paid, tuple(notes))
 
     @property
@@ -137,6 +131,7 @@ class _Played:
     stops: NDArray[np.int64]
     cost: _Spent
     results: Outcomes
+    undecided: int
 
     def kept(self, target: Target) -> tuple[Floats, Floats]:
         """Return which debates keep their verdict, and which are counted."""
@@ -148,7 +143,10 @@ class _Played:
 def _played(pilot: Pilot, rule: StoppingRule) -> _Played:
     stops = rule.stop_rounds(pilot.log)
     return _Played(
-        stops.rounds, _Spent.at(pilot.cost, stops.rounds), outcomes(pilot.log, stops, "exclude", None)
+        stops.rounds,
+        _Spent.at(pilot.cost, stops.rounds),
+        outcomes(pilot.log, stops, "exclude", None),
+        int(undecided(pilot.log, stops).sum()),
     )
 
 
@@ -173,7 +171,7 @@ def plan_table(
     for i, rule in enumerate(rules):
         played = incumbent if isinstance(rule, Unanimity) else _played(pilot, rule)
         role = "recommended" if i == 0 else "incumbent" if isinstance(rule, Unanimity) else "compared"
-        row: dict[str, Any] = {"rule": str(rule), "role": role}
+        row: dict[str, Any] = {"rule": str(rule), "role": role, "undecided": played.undecided}
         row |= _levels(pilot, played, incumbent, level, debates)
         if str(rule) in differences:
             loss, limits, within = _from_draws(differences[str(rule)], level, max_loss)
@@ -199,6 +197,8 @@ def _within(found: Estimate, least: float, most: float) -> Estimate:
 
 def _levels(pilot: Pilot, played: _Played, incumbent: _Played, level: float, debates: int) -> dict[str, Any]:
     log, cluster = pilot.log, pilot.log.cluster
+    if played.undecided:
+        return _unknown_levels(pilot)
     nothing = Estimate(np.nan, np.nan, np.nan, np.nan)
 
     def mean(spent: _Spent) -> Estimate:
@@ -217,7 +217,8 @@ def _levels(pilot: Pilot, played: _Played, incumbent: _Played, level: float, deb
     else:
         row |= _row("accuracy", nothing)
     # A debate's cost is known at every stop or at none.
-    row |= _row("saved", log_ratio(played.cost.amount, incumbent.cost.amount, cluster, level))
+    saved = log_ratio(played.cost.amount, incumbent.cost.amount, cluster, level)
+    row |= _row("saved", nothing if incumbent.undecided else saved)
     cost, amounts = mean(played.cost), played.cost.amount[played.cost.known]
     spread = float(amounts.std(ddof=1)) if len(amounts) > 1 else 0.0
     # New debates bring their own spread, beside the pilot's error of their mean.
@@ -232,6 +233,14 @@ def _levels(pilot: Pilot, played: _Played, incumbent: _Played, level: float, deb
     }
 
 
+def _unknown_levels(pilot: Pilot) -> dict[str, Any]:
+    """Return the levels of a rule that would have gone on after the end of a debate: none is known."""
+    row: dict[str, Any] = {}
+    for name in ("rounds", "tokens", "dollars", "kept", "accuracy", "saved", "total"):
+        row |= _spread(name, np.nan, np.nan, np.nan)
+    return row | {"total_unit": pilot.unit, "cost_se": np.nan, "cost_sd": np.nan}
+
+
 def _from_draws(draws: Floats, level: float, max_loss: float) -> tuple[float, tuple[float, float], float]:
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
     return float(draws.mean()), (float(low), float(high)), float(np.mean(draws <= max_loss))
@@ -243,6 +252,8 @@ def _paired(
     """Return the loss counted on the pilot itself, debates kept by one rule and lost by the other."""
     from scipy.special import stdtr
 
+    if played.undecided or incumbent.undecided:
+        return _spread("loss", np.nan, np.nan, np.nan) | {"p_within": np.nan}
     mine, counted = played.kept(pilot.target)
     theirs, also = incumbent.kept(pilot.target)
     both = counted * also
@@ -274,7 +285,7 @@ def fan_table(table: pd.DataFrame, debates: int, points: int) -> pd.DataFrame:
     rows = []
     at = np.unique(np.round(np.linspace(1, debates, points)).astype(int))
     for row in table.to_dict("records"):
-        if row["role"] not in ("recommended", "incumbent"):
+        if row["role"] not in ("recommended", "incumbent") or row["undecided"] > 0:
             continue
         mean = row["total"] / debates
         for level in _FAN_LEVELS:
@@ -293,4 +304,9 @@ def fan_table(table: pd.DataFrame, debates: int, points: int) -> pd.DataFrame:
                     }
                 )
             )
+    if not rows:
+        raise ValueError(
+            "pilot must be played as long as the recommended rule or unanimity would, for a cost to draw; got debates "
+            "that ended before either would have stopped"
+        )
     return pd.concat(rows, ignore_index=True)

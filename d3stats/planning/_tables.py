@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ def measure_columns(
     references: Mapping[str, str],
     *,
     labelled: bool,
+    undecided: Collection[str] = (),
 ) -> RatioColumns:
     """Say what every measure of every rule is a ratio of.
 
@@ -46,9 +47,17 @@ def measure_columns(
         What savings are measured against: a word for the measure's name, and the rule.
     labelled : bool
         Whether any debate has a label; without, nothing is said of accuracy.
+    undecided : collection of str
+        Rules that would have gone on in a debate that ended: their measures, and savings against them, are
+        missing.
     """
     columns = RatioColumns(len(next(iter(rounds.values()))))
+    nothing = columns.add("nothing", np.zeros(len(next(iter(rounds.values())))))
     for name, result in results.items():
+        if name in undecided:
+            for measure in _measures_of(result, labelled):
+                columns.measure(name, measure, nothing, nothing)
+            continue
         columns.add(f"rounds {name}", rounds[name])
         columns.measure(name, "rounds", f"rounds {name}", columns.debates)
         if result.tokens is not None:
@@ -68,13 +77,25 @@ def measure_columns(
             columns.measure(name, "lost", columns.add(f"lost {name}", result.lost), judged)
     for name, result in results.items():
         for word, reference in references.items():
+            against = results[reference].tokens
+            if name in undecided or reference in undecided:
+                columns.measure(name, f"saved_rounds_vs_{word}", nothing, nothing)
+                if result.tokens is not None:
+                    columns.measure(name, f"saved_tokens_vs_{word}", nothing, nothing)
+                continue
             saved = columns.add(f"saved rounds {word} {name}", rounds[reference] - rounds[name])
             columns.measure(name, f"saved_rounds_vs_{word}", saved, f"rounds {reference}")
-            against = results[reference].tokens
             if result.tokens is not None and against is not None:
                 saved = columns.add(f"saved tokens {word} {name}", _zeroed(against - result.tokens))
                 columns.measure(name, f"saved_tokens_vs_{word}", saved, f"tokens {reference}")
     return columns
+
+
+def _measures_of(result: Outcomes, labelled: bool) -> list[str]:
+    """Name the measures of one rule, savings aside, in the order of the table."""
+    tokens = ["tokens"] if result.tokens is not None else []
+    accuracy, changes = (["accuracy"], ["gained", "lost"]) if labelled else ([], [])
+    return ["rounds", *tokens, *accuracy, "agreement", "flips", *changes]
 
 
 def measure_table(
@@ -100,6 +121,9 @@ def paired_table(
     rng: np.random.Generator,
 ) -> pd.DataFrame:
     """Return the difference of every pair of rules in every measure that both have."""
+    if not pairs:
+        names = ["rule", "against", "measure", "difference", "low", "high", "n_debates"]
+        return _with_settings(pd.DataFrame(columns=names), settings)
     columns = RatioColumns(len(cluster))
     by_key = {f"{first} / {second}": (first, second) for first, second in pairs}
     for key, (first, second) in by_key.items():

@@ -14,8 +14,9 @@ import pandas as pd
 from d3stats._check import RngLike, as_rng, choice
 from d3stats.models.drift import Drift, rounds_drift
 from d3stats.models.rounds import RoundsFit, fit_rounds
-from d3stats.planning.replay import replay
-from d3stats.stopping import FixedRounds
+from d3stats.planning._intervals import BootstrapSettings, RatioColumns
+from d3stats.planning._measures import with_turns
+from d3stats.planning._notes import absent_note
 from d3stats.trajectories import MISSING, Missing, Trajectories
 
 __all__ = ["RoundsReport", "describe_rounds"]
@@ -28,16 +29,20 @@ class RoundsReport:
     Attributes
     ----------
     trajectories : Trajectories
+        The debates with turns.
     fit : RoundsFit
     drift : Drift
     missing : {"exclude", "wrong"}
         What a missing vote counted as in the fits and in accuracy.
+    without_turns : int
+        Debates without turns, which were left out.
     """
 
     trajectories: Trajectories
     fit: RoundsFit
     drift: Drift
     missing: Missing
+    without_turns: int
     _accuracy: pd.DataFrame
 
     def __repr__(self) -> str:
@@ -62,10 +67,12 @@ class RoundsReport:
         -------
         DataFrame
             ``round, debates, missing_votes, mean, mean_lower, mean_upper, spread, spread_lower,
-            spread_upper, prob_majority, ..., accuracy, accuracy_lower, accuracy_upper, ks_pmf,
-            ks_pmf_noise, ks_pmf_lower, ks_pmf_upper, ks_latent, ..., level``; distances are to the round
-            before and missing in the first. Means and accuracies are shares, the spread is the standard
-            deviation between debates of the chance that a vote is correct.
+            spread_upper, prob_majority, ..., scored, accuracy, accuracy_lower, accuracy_upper, ks_debates,
+            ks_pmf, ks_pmf_noise, ks_pmf_lower, ks_pmf_upper, ks_latent, ..., level``. A row is about the
+            debates that played the round: ``debates`` have a vote, ``scored`` count in the accuracy. Distances
+            are to the round before, over the ``ks_debates`` that have votes in both, and missing in the first.
+            Means and accuracies are shares, the spread is the standard deviation between debates of the chance
+            that a vote is correct.
         """
         t = self.trajectories
         absent = t.panel[:, None] * t.reached() - (t.votes != MISSING).sum(axis=2)
@@ -84,6 +91,7 @@ class RoundsReport:
             frame[f"{name}_lower"], frame[f"{name}_upper"] = here["lower"], here["upper"]
         frame = frame.join(self._accuracy)
         moved = self.drift.ks()
+        frame["ks_debates"] = moved[moved["scale"] == "pmf"].set_index("round")["debates"].astype("Int64")
         for scale in ("pmf", "latent"):
             here = moved[moved["scale"] == scale].set_index("round")
             frame[f"ks_{scale}"] = here["ks"]
@@ -103,6 +111,14 @@ class RoundsReport:
             ),
             "The latent scale compares mixtures of Betas that so few votes do not determine; prefer pmf.",
         ]
+        ended = int((t.depth < t.n_rounds).sum())
+        if ended:
+            notes.append(
+                f"{ended} of {t.n_debates} debates ended before round {t.n_rounds}. A row is about the debates that "
+                "played its round, so rows of different rounds are about different debates. KS to the round before "
+                "is over the debates that have votes in both rounds."
+            )
+        notes += absent_note(self.without_turns, t)
         silent = [str(r) for r in t.rounds if r not in self.fit.rounds]
         if silent:
             notes.append(f"No vote could be read in round {', '.join(silent)}: passed over.")
@@ -136,7 +152,7 @@ def describe_rounds(
     Parameters
     ----------
     trajectories : Trajectories
-        Debates with right answers.
+        Debates with right answers; those without turns are left out.
     n_components : int
         Components of the mixture.
     missing : {"exclude", "wrong"}
@@ -153,6 +169,7 @@ def describe_rounds(
     """
     choice("missing", missing, ("exclude", "wrong"))
     generator = as_rng(rng)
+    trajectories, absent = with_turns(trajectories)
     counts = trajectories.counts(missing)
     if not len(counts):
         raise ValueError("trajectories must hold a debate with a right answer and a vote; got none")
@@ -168,16 +185,33 @@ def describe_rounds(
         n_boot=n_boot,
         rng=generator,
     )
-    rules = [FixedRounds(r) for r in trajectories.rounds]
-    played = replay(
-        trajectories, rules, missing=missing, level=level, n_boot=max(n_boot, 1000), rng=generator
-    )
-    table = played.to_frame().iloc[: len(rules)].assign(round=list(trajectories.rounds)).set_index("round")
-    accuracy = pd.DataFrame(
+    settings = BootstrapSettings(level, "percentile", max(n_boot, 1000))
+    accuracy = _accuracy_by_round(trajectories, missing, settings, generator)
+    return RoundsReport(trajectories, fit, drift, missing, absent, accuracy)
+
+
+def _accuracy_by_round(
+    t: Trajectories, missing: Missing, settings: BootstrapSettings, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Score the majority verdict of every round over the labelled debates that played it."""
+    columns = RatioColumns(t.n_debates)
+    verdicts = t.verdicts()
+    scored = t.reached() & (t.label != MISSING)[:, None]
+    if missing == "exclude":
+        scored &= verdicts != MISSING
+    correct = scored & (verdicts == t.label[:, None])
+    for at, r in enumerate(t.rounds):
+        below = columns.add(f"scored {r}", scored[:, at])
+        columns.measure(f"round {r}", "accuracy", columns.add(f"correct {r}", correct[:, at]), below)
+    # The draws are those of a replay of the same debates with this generator.
+    seed = int(rng.integers(2**63))
+    found = columns.limits(t.cluster, settings, np.random.default_rng([seed, 0]))
+    return pd.DataFrame(
         {
-            "accuracy": table["accuracy"],
-            "accuracy_lower": table["accuracy_low"],
-            "accuracy_upper": table["accuracy_high"],
-        }
+            "scored": scored.sum(axis=0),
+            "accuracy": found.estimate,
+            "accuracy_lower": found.low,
+            "accuracy_upper": found.high,
+        },
+        index=pd.Index(t.rounds, name="round"),
     )
-    return RoundsReport(trajectories, fit, drift, missing, accuracy)

@@ -29,7 +29,8 @@ from d3stats.planning._ladders import (
     rule_of,
     thresholds_of,
 )
-from d3stats.planning._measures import spent_by_round
+from d3stats.planning._measures import spent_by_round, with_turns
+from d3stats.planning._notes import early_notes
 from d3stats.planning._plan_limit import limit_row
 from d3stats.planning._plan_table import Pilot, pilot_loss_note, plan_table
 from d3stats.planning._plan_text import plan_reason, plan_text
@@ -104,11 +105,12 @@ class Plan:
         Returns
         -------
         DataFrame
-            ``rule, role``; for each of ``rounds, tokens, dollars, kept, accuracy, saved`` the estimate and its
-            limits ``_low, _high`` (per debate; ``kept`` is the share of verdicts kept by the target, ``saved``
-            one minus the ratio of its cost to unanimity's); ``loss`` against unanimity with limits,
-            ``p_within`` (the probability that it is at most ``max_loss``) and ``loss_from`` ("chain" or
-            "pilot"); ``total`` with limits: the cost of all planned debates; ``total_unit``: what cost is
+            ``rule, role``; ``undecided``, the debates of the pilot that ended before the rule would have stopped
+            (what is counted on the pilot is then missing); for each of ``rounds, tokens, dollars, kept, accuracy,
+            saved`` the estimate and its limits ``_low, _high`` (per debate; ``kept`` is the share of verdicts kept
+            by the target, ``saved`` one minus the ratio of its cost to unanimity's); ``loss`` against unanimity
+            with limits, ``p_within`` (the probability that it is at most ``max_loss``) and ``loss_from`` ("chain"
+            or "pilot"); ``total`` with limits: the cost of all planned debates; ``total_unit``: what cost is
             counted in, dollars where there are prices, else tokens where they are recorded, else rounds;
             ``level``. The row with the role "limit" is the exact optimum of the fitted chain: no rule does
             better there.
@@ -156,7 +158,8 @@ def plan(
     Parameters
     ----------
     pilot : Trajectories
-        At least two questions and two rounds, with the panel that will be used.
+        At least two questions and two rounds, with the panel that will be used. Debates without turns are left
+        out. Where debates ended early, what a rule that would have gone on costs and decides is missing.
     max_loss : float
         How many verdicts the rule may lose against unanimity, as a share.
     confidence : float
@@ -202,8 +205,11 @@ def plan(
     at = probability("level", level, open_interval=True)
     planned = integer("debates", debates, minimum=1)
     generator = as_rng(rng)
+    given, played = pilot, pilot.depth > 0
+    pilot, absent = with_turns(pilot)
     panel = _refuse_what_cannot_be_planned(pilot)
-    paid = _dollars(pilot, price, dollars)
+    paid = _dollars(given, price, dollars)
+    paid = None if paid is None else paid[played]
 
     coded = code_votes(pilot, target)
     fit = fit_panel_chain(coded.votes[coded.used], pilot.cluster[coded.used])
@@ -233,7 +239,9 @@ def plan(
     if limit and len(pilot.answers) <= 2:
         row = limit_row(fit, panel, told, loss)
         table = pd.concat([table, pd.DataFrame([row])], ignore_index=True)
-    checks = check_chain(laws, coded.votes[coded.used], generator)
+    every_debate = int(pilot.depth[coded.used].min())
+    checks = check_chain(laws, coded.votes[coded.used, :every_debate], generator)
+    went_on = {name: int(n) for name, n in zip(table["rule"], table["undecided"], strict=True) if n > 0}
     kept_probability = float(np.mean(differences[str(rule)] <= loss))
     return Plan(
         rule=rule,
@@ -244,6 +252,7 @@ def plan(
         level=at,
         reason=plan_reason(rule, kept_probability, sure, loss, count, coded.target),
         notes=(
+            *early_notes(pilot, absent, rules, went_on, str(Unanimity())),
             *pilot_loss_note(told, rule, loss),
             *coded.notes,
             *told.notes,

@@ -19,9 +19,17 @@ from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, choice
 from d3stats.planning._intervals import BootstrapSettings, Interval
-from d3stats.planning._measures import Outcomes, outcomes, tokens_by_round, verdicts_at
-from d3stats.planning._notes import notes_on
+from d3stats.planning._measures import (
+    Outcomes,
+    outcomes,
+    tokens_by_round,
+    undecided,
+    verdicts_at,
+    with_turns,
+)
+from d3stats.planning._notes import early_notes, notes_on
 from d3stats.planning._tables import measure_columns, measure_table, paired_table, written
+from d3stats.planning.scan import as_rules
 from d3stats.stopping import FullDepth, Rule, StoppingRule, Stops, Unanimity, from_text
 from d3stats.trajectories import MISSING, Missing, Trajectories
 
@@ -37,12 +45,18 @@ class Replay:
 
     Attributes
     ----------
+    trajectories : Trajectories
+        The debates with turns.
     rules : tuple of StoppingRule
         The rules asked for, then unanimity and full depth where they were not among them.
     names : tuple of str
         ``str(rule)``, the key of every table here.
     stops_of : dict
-        :class:`~d3stats.stopping.Stops` by name.
+        :class:`~d3stats.stopping.Stops` by name. A debate that ended before its rule fired stands there with its
+        last round and the reason "exhausted", also where other debates were played longer.
+    undecided : dict
+        Rules that would have gone on after the end of a debate, with the number of such debates. What they would
+        have cost and decided is unknown, so they have no measures.
     baseline : str
         Name of the unanimity rule that savings are measured against.
     missing : {"exclude", "wrong"}
@@ -50,13 +64,15 @@ class Replay:
     settings : BootstrapSettings
         Level, kind and replicates of the intervals.
     notes : tuple of str
-        What limits the table: coding, ties, missing votes, few questions, batch rules.
+        What limits the table: debates that ended early or have no turns, coding, ties, missing votes, few
+        questions, batch rules.
     """
 
     trajectories: Trajectories
     rules: tuple[StoppingRule, ...]
     names: tuple[str, ...]
     stops_of: dict[str, Stops]
+    undecided: dict[str, int]
     baseline: str
     missing: Missing
     settings: BootstrapSettings
@@ -74,8 +90,9 @@ class Replay:
         Returns
         -------
         DataFrame
-            ``rule``; ``decides`` ("debate" or "batch"); ``n_debates``, ``n_questions``; and each measure
-            with its limits in ``<measure>_low`` and ``<measure>_high``:
+            ``rule``; ``decides`` ("debate" or "batch"); ``n_debates``, ``n_questions``; ``undecided``, the
+            debates that ended before the rule would have stopped them; and each measure with its limits in
+            ``<measure>_low`` and ``<measure>_high``, missing for a rule that is undecided anywhere:
 
             - ``rounds``: mean rounds played; ``tokens``: mean tokens up to the stop, if known;
             - ``accuracy``: share of scored debates whose verdict is right, if there are labels;
@@ -84,6 +101,9 @@ class Replay:
               between two wrong answers is neither);
             - ``saved_rounds_vs_unanimity``, ``saved_rounds_vs_full``, and the same for tokens: one minus
               the ratio of the means, negative when the rule costs more.
+
+            When a debate ended before the log's last round, full depth's verdict is unknown: then ``agreement``,
+            ``flips``, ``gained``, ``lost`` and what is saved against full depth are missing.
 
             Then ``level, interval, n_boot, missing``.
         """
@@ -95,7 +115,8 @@ class Replay:
         Parameters
         ----------
         against : str or StoppingRule, optional
-            Compare every rule with this one; by default every pair of rules.
+            Compare every rule with this one; by default every pair of rules. Rules that are undecided in a
+            debate are left out.
 
         Returns
         -------
@@ -113,9 +134,23 @@ class Replay:
         )
 
     def stops(self) -> pd.DataFrame:
-        """Return ``rule, round, share, reason``: which share of the debates stopped where and why."""
-        parts = [self.stops_of[name].to_frame().assign(rule=name) for name in self.names]
-        return pd.concat(parts, ignore_index=True)[["rule", "round", "share", "reason"]]
+        """Return ``rule, round, share, reason``: which share of the debates stopped where and why.
+
+        The reason "log_ended" with no round is for debates that ended before the rule would have stopped them.
+        """
+        frames = [self._stops_frame(name) for name in self.names]
+        return pd.concat(frames, ignore_index=True)[["rule", "round", "share", "reason"]]
+
+    def _stops_frame(self, name: str) -> pd.DataFrame:
+        stops = self.stops_of[name]
+        ended = undecided(self.trajectories, stops)
+        frame = Stops(stops.rounds[~ended], stops.reasons[~ended]).to_frame()
+        frame["share"] *= (~ended).mean()
+        if ended.any():
+            last = pd.DataFrame({"round": [pd.NA], "reason": [LOG_ENDED], "share": [ended.mean()]})
+            parts = [frame.astype({"round": "Int64"}), last.astype({"round": "Int64"})]
+            frame = pd.concat([part for part in parts if len(part)], ignore_index=True)
+        return frame.assign(rule=name)
 
     def per_debate(self) -> pd.DataFrame:
         """Return one row per debate and rule: where it stopped, why, and with which verdict.
@@ -125,32 +160,37 @@ class Replay:
         DataFrame
             ``debate, question, log, rule, round, reason, verdict, label, full_verdict`` (None where there
             is none), ``correct`` (missing without a label or, with ``missing="exclude"``, a verdict),
-            ``tied``, ``flipped`` (missing where the debate is not compared) and, if known, ``tokens``.
+            ``tied``, ``flipped`` (missing where the debate is not compared) and, if known, ``tokens``. Where
+            the debate ended before the rule would have stopped it, the reason is "log_ended" and round, verdict
+            and what follows from them are missing.
         """
         t = self.trajectories
         answers = np.array([*t.answers, None], dtype=object)
-        final, _ = verdicts_at(t, t.depth)
+        final = np.where(t.depth == t.n_rounds, verdicts_at(t, t.depth)[0], MISSING)
         questions = np.array(t.cluster_names, dtype=object)[t.cluster]
         parts = []
         for name in self.names:
             stops, result = self.stops_of[name], self._outcomes[name]
+            ended = undecided(t, stops)
+            rounds = pd.Series(stops.rounds)
             part = pd.DataFrame(
                 {
                     "debate": t.debates,
                     "question": questions,
                     "log": t.groups if t.groups else "",
                     "rule": name,
-                    "round": stops.rounds,
-                    "reason": stops.reasons.astype(object),
-                    "verdict": answers[result.verdict],
+                    "round": rounds.astype("Int64").mask(ended) if self.undecided else rounds,
+                    "reason": np.where(ended, LOG_ENDED, stops.reasons.astype(object)),
+                    "verdict": answers[np.where(ended, MISSING, result.verdict)],
                     "label": answers[t.label],
                     "full_verdict": answers[final],
-                    "correct": _where_known(result.correct, result.scored),
-                    "tied": result.tied,
-                    "flipped": _where_known(~result.agrees, result.compared),
+                    "correct": _where_known(result.correct, result.scored & ~ended),
+                    "tied": result.tied & ~ended,
+                    "flipped": _where_known(~result.agrees, result.compared & ~ended),
                 }
             )
-            parts.append(part if result.tokens is None else part.assign(tokens=result.tokens))
+            tokens = None if result.tokens is None else np.where(ended, np.nan, result.tokens)
+            parts.append(part if tokens is None else part.assign(tokens=tokens))
         return pd.concat(parts, ignore_index=True)
 
     def summary(self) -> str:
@@ -171,11 +211,21 @@ class Replay:
         return plot_stop_rounds(self.stops(), ax=ax)
 
     def _pairs(self, against: str | StoppingRule | None) -> list[tuple[str, str]]:
+        decided = [name for name in self.names if name not in self.undecided]
         if against is None:
-            return [(a, b) for i, a in enumerate(self.names) for b in self.names[i + 1 :]]
+            return [(a, b) for i, a in enumerate(decided) for b in decided[i + 1 :]]
         name = str(from_text(against) if isinstance(against, str) and against not in self.names else against)
         choice("against", name, self.names)
-        return [(other, name) for other in self.names if other != name]
+        if name in self.undecided:
+            raise ValueError(
+                f"against must stop every debate within what the log has of it; got {name!r}, which would have gone "
+                f"on in {self.undecided[name]} of {self.trajectories.n_debates} debates"
+            )
+        return [(other, name) for other in decided if other != name]
+
+
+LOG_ENDED = "log_ended"
+"""The reason of a debate that ended before the rule would have stopped it: no :class:`StopReason` of the rule."""
 
 
 def _where_known(values: NDArray[np.bool_], known: NDArray[np.bool_]) -> pd.Series:
@@ -197,10 +247,12 @@ def replay(
     Parameters
     ----------
     trajectories : Trajectories
-        The logged debates, played deeper than the rules would have.
+        The logged debates, played deeper than the rules would have; debates without turns are left out. A rule
+        that would have gone on in a debate that ended has no measures (see :meth:`Replay.to_frame`).
     rules : rule, text, or sequence of them
         Text as in :func:`d3stats.stopping.from_text`. Unanimity and full depth are added when absent; the
-        first ``Unanimity`` among the rules is the one that savings are measured against.
+        first ``Unanimity`` among the rules is the one that savings are measured against. A rule that is named
+        twice is taken once.
     missing : {"exclude", "wrong"}
         A debate without any vote at its stop has no verdict: leave it out of accuracy and agreement, or
         count it as not correct and as differing from any verdict.
@@ -219,8 +271,8 @@ def replay(
     Raises
     ------
     ValueError
-        When there is no debate, fewer than two questions, two rules with one name, or a rule that needs
-        labels where there are none.
+        When there is no debate with turns, fewer than two questions, two different rules with one name, or a
+        rule that needs labels where there are none.
 
     Examples
     --------
@@ -236,21 +288,22 @@ def replay(
     """
     choice("missing", missing, ("exclude", "wrong"))
     settings = BootstrapSettings(level, interval, n_boot)
-    if trajectories.n_debates == 0:
-        raise ValueError("trajectories must hold at least one debate; got none")
+    trajectories, absent = with_turns(trajectories)
     n_clusters = len(np.unique(trajectories.cluster))
     if n_clusters < 2:
         raise ValueError(
             f"trajectories must hold at least 2 questions, because intervals resample questions; "
             f"got {n_clusters}"
         )
-    every = _with_baselines(rules)
+    every, repeated = _with_baselines(rules)
     names = tuple(map(str, every))
     stops = {name: rule.stop_rounds(trajectories) for name, rule in zip(names, every, strict=True)}
     spent = tokens_by_round(trajectories)
     results = {name: outcomes(trajectories, stops[name], missing, spent) for name in names}
     baseline = next(name for rule, name in zip(every, names, strict=True) if isinstance(rule, Unanimity))
     full = next(name for rule, name in zip(every, names, strict=True) if isinstance(rule, FullDepth))
+    ended = {name: int(undecided(trajectories, stops[name]).sum()) for name in names}
+    ended = {name: count for name, count in ended.items() if count}
     shortened = {name for name in names if (stops[name].rounds < trajectories.depth).any()}
     seed = int(as_rng(rng).integers(2**63))
     columns = measure_columns(
@@ -258,6 +311,7 @@ def replay(
         results,
         {"unanimity": baseline, "full": full},
         labelled=bool((trajectories.label != MISSING).any()),
+        undecided=ended,
     )
     limits = columns.limits(trajectories.cluster, settings, np.random.default_rng([seed, 0]))
     about = pd.DataFrame(
@@ -266,6 +320,7 @@ def replay(
             "decides": ["debate" if isinstance(rule, Rule) else "batch" for rule in every],
             "n_debates": trajectories.n_debates,
             "n_questions": n_clusters,
+            "undecided": [ended.get(name, 0) for name in names],
         }
     )
     return Replay(
@@ -273,27 +328,27 @@ def replay(
         rules=every,
         names=names,
         stops_of=stops,
+        undecided=ended,
         baseline=baseline,
         missing=missing,
         settings=settings,
-        notes=notes_on(trajectories, every, names, results, missing, shortened, settings.level),
+        notes=(
+            *early_notes(trajectories, absent, every, ended, baseline),
+            *repeated,
+            *notes_on(trajectories, every, names, results, missing, shortened, settings.level, ended),
+        ),
         _outcomes=results,
         _table=measure_table(about, columns, limits, settings).assign(missing=missing),
         _seed=seed,
     )
 
 
-def _with_baselines(rules: StoppingRule | str | Sequence[StoppingRule | str]) -> tuple[StoppingRule, ...]:
-    given = [rules] if isinstance(rules, (StoppingRule, str)) else list(rules)
-    every = [from_text(rule) if isinstance(rule, str) else rule for rule in given]
-    for rule in every:
-        if not isinstance(rule, StoppingRule):
-            raise TypeError(f"rules must be stopping rules or their text; got {rule!r}")
+def _with_baselines(
+    rules: StoppingRule | str | Sequence[StoppingRule | str],
+) -> tuple[tuple[StoppingRule, ...], list[str]]:
+    """Return the rules with unanimity and full depth, each once, and a note on those that came twice."""
+    every, repeated = as_rules(rules, empty=True)
     for kind in (Unanimity, FullDepth):
         if not any(isinstance(rule, kind) for rule in every):
             every.append(kind())
-    names = [str(rule) for rule in every]
-    repeated = [name for name in names if names.count(name) > 1]
-    if repeated:
-        raise ValueError(f"rules must have different names; got {repeated[0]!r} twice")
-    return tuple(every)
+    return tuple(every), repeated

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, choice, loss, probability
 from d3stats.planning._losses import PerQuestion, Target, Unit, UnitLosses, losses_of_rules
+from d3stats.planning._measures import with_turns
+from d3stats.planning._notes import absent_note
 from d3stats.planning._pvalues import (
     METHODS,
     Method,
@@ -153,7 +155,7 @@ def risk_controlled(
     Parameters
     ----------
     trajectories : Trajectories
-        The pilot: debates played to full depth, drawn like those to come.
+        The pilot: debates played to full depth, drawn like those to come; those without turns are left out.
     rules : sequence of StoppingRule or text
         A family, from late to early stopping: shares of a supermajority from 1 down, say. It must be fixed
         before the pilot is looked at.
@@ -190,7 +192,7 @@ def risk_controlled(
     ------
     ValueError
         When a probability is outside (0, 1), labels or groups are needed and absent, a batch rule is not given
-        groups, or "binomial" is asked for means.
+        groups, "binomial" is asked for means, or a debate ended before the last round of the pilot.
 
     Notes
     -----
@@ -215,7 +217,9 @@ def risk_controlled(
     choice("target", target, ("agreement", "accuracy"))
     choice("method", method, ("auto", *METHODS))
     choice("order", order, ("given", "split", "none"))
-    every = as_rules(rules)
+    every, repeated = as_rules(rules)
+    trajectories, absent = with_turns(trajectories)
+    _refuse_what_ended_early(trajectories)
     random = as_rng(rng)
     units = losses_of_rules(trajectories, every, target, per_question, unit, random)
     used = _method(method, target, units)
@@ -261,9 +265,10 @@ def risk_controlled(
         per_question=per_question,
         n_units=len(tested),
         notes=(
-            *_cut_short(trajectories),
             *_notes(len(tested), max_loss, delta, used, target, order, unit, rounds),
             *units.notes,
+            *absent_note(absent, trajectories),
+            *repeated,
         ),
         _table=table,
     )
@@ -298,15 +303,16 @@ def _promise(
     return f"{rule}: with probability at least {1 - delta:.3g} over pilots of exchangeable {drawn}, {loses}."
 
 
-def _cut_short(log: Trajectories) -> list[str]:
-    """Say that a log which was stopped early hides the losses that are to be controlled."""
+def _refuse_what_ended_early(log: Trajectories) -> None:
+    """Refuse a pilot in which some loss against full depth is unknown."""
     short = int((log.depth < log.n_rounds).sum())
-    if short == 0:
-        return []
-    return [
-        f"{short} of {log.n_debates} debates were not played to round {log.n_rounds}: their last verdict stands for "
-        f"full depth's, so the risk is of what was played, and can be too low for debates played on"
-    ]
+    if short:
+        raise ValueError(
+            f"trajectories must be played to full depth, because the loss is against full depth's verdict; got {short} "
+            f"of {log.n_debates} debates that ended before round {log.n_rounds} (play the pilot without a stopping "
+            "rule; leave these debates out only if they ended for a reason outside the debate, such as an interrupted "
+            "run)"
+        )
 
 
 def _notes(

@@ -7,7 +7,6 @@ to questions that hold several debates. Use it to look over a family of rules, t
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,7 +18,8 @@ from numpy.typing import NDArray
 
 from d3stats._check import choice, integer
 from d3stats.planning._masks import StopFinder
-from d3stats.planning._measures import outcomes, tokens_by_round
+from d3stats.planning._measures import outcomes, tokens_by_round, with_turns
+from d3stats.planning._notes import early_notes
 from d3stats.stopping import Rule, StoppingRule, Stops, Unanimity, from_text
 from d3stats.trajectories import MISSING, Missing, Trajectories
 
@@ -55,10 +55,11 @@ def scan(
     Parameters
     ----------
     trajectories : Trajectories
-        The logged debates, played deeper than the rules would have.
+        The logged debates, played deeper than the rules would have; debates without turns are left out.
     rules : rule, text, or sequence of them
         Text as in :func:`d3stats.stopping.from_text`. Savings are measured against the first ``Unanimity``
-        among them, or against ``Unanimity()``; nothing is added to the table.
+        among them, or against ``Unanimity()``; nothing is added to the table, and a rule that is named twice is
+        taken once.
     missing : {"exclude", "wrong"}
         As in :func:`d3stats.planning.replay`: a debate without any vote at its stop is left out of accuracy
         and agreement, or counts as not correct and as differing from any verdict.
@@ -68,16 +69,20 @@ def scan(
     Returns
     -------
     DataFrame
-        One row per rule: ``rule``; ``decides`` ("debate" or "batch"); ``n_debates``, ``n_questions``; and the
-        measures of :meth:`d3stats.planning.Replay.to_frame` with their standard errors in ``<measure>_se``:
-        ``rounds``, ``tokens`` (when known), ``accuracy``, ``gained``, ``lost`` (when there are labels),
-        ``agreement``, ``saved_rounds_vs_unanimity``, ``saved_tokens_vs_unanimity``. Then ``missing``. A ratio
-        with nothing below the line is NaN, as in a replay.
+        One row per rule: ``rule``; ``decides`` ("debate" or "batch"); ``n_debates``, ``n_questions``;
+        ``undecided``, the debates that ended before the rule would have stopped them; and the measures of
+        :meth:`d3stats.planning.Replay.to_frame` with their standard errors in ``<measure>_se``: ``rounds``,
+        ``tokens`` (when known), ``accuracy``, ``gained``, ``lost`` (when there are labels), ``agreement``,
+        ``saved_rounds_vs_unanimity``, ``saved_tokens_vs_unanimity``. Then ``missing``. A ratio with nothing below
+        the line is NaN, as in a replay. A rule with undecided debates has no measures, no rule has savings against
+        such a baseline, and agreement, gained and lost are missing in a log in which some debate ended before the
+        last round. ``attrs["notes"]`` says so in words.
 
     Raises
     ------
     ValueError
-        When there is no debate, fewer than two questions, no rule, or two rules with one name.
+        When there is no debate with turns, fewer than two questions, no rule, or two different rules with one
+        name.
 
     Notes
     -----
@@ -97,15 +102,17 @@ def scan(
     """
     choice("missing", missing, ("exclude", "wrong"))
     at_once = min(os.cpu_count() or 1, 8) if threads is None else integer("threads", threads, minimum=1)
-    if trajectories.n_debates == 0:
-        raise ValueError("trajectories must hold at least one debate; got none")
-    every = as_rules(rules)
+    played, absent = with_turns(trajectories)
+    every, repeated = as_rules(rules)
     baseline = next((rule for rule in every if isinstance(rule, Unanimity)), Unanimity())
-    finder = StopFinder(trajectories, [*every, baseline])
-    ledger = _Ledger.of(trajectories, missing, finder.rounds(baseline))
+    finder = StopFinder(played, [*every, baseline])
+    usual, usual_open = finder.stops(baseline)
+    ledger = _Ledger.of(played, missing, usual if usual_open == 0 else None)
 
     def row(rule: StoppingRule) -> dict[str, Any]:
-        return ledger.row(finder.rounds(rule))
+        stops, went_on = finder.stops(rule)
+        measures = ledger.row(stops)
+        return {"undecided": went_on} | (dict.fromkeys(measures, np.nan) if went_on else measures)
 
     if at_once == 1 or len(every) == 1:
         rows = [row(rule) for rule in every]
@@ -116,26 +123,53 @@ def scan(
         {
             "rule": [str(rule) for rule in every],
             "decides": ["debate" if isinstance(rule, Rule) else "batch" for rule in every],
-            "n_debates": trajectories.n_debates,
+            "n_debates": played.n_debates,
             "n_questions": len(ledger.ends),
         }
     )
-    return pd.concat([about, pd.DataFrame(rows)], axis=1).assign(missing=missing)
+    table = pd.concat([about, pd.DataFrame(rows)], axis=1).assign(missing=missing)
+    went_on = {name: int(n) for name, n in zip(table["rule"], table["undecided"], strict=True) if n}
+    if usual_open:
+        went_on[str(baseline)] = usual_open
+    table.attrs["notes"] = (*early_notes(played, absent, every, went_on, str(baseline)), *repeated)
+    return table
 
 
-def as_rules(rules: StoppingRule | str | Sequence[StoppingRule | str]) -> list[StoppingRule]:
-    """Return rules, or their text, as a list of rules with different names."""
+def as_rules(
+    rules: StoppingRule | str | Sequence[StoppingRule | str], *, empty: bool = False
+) -> tuple[list[StoppingRule], list[str]]:
+    """Return rules, or their text, as rules with different names, and a note on those that came twice.
+
+    Parameters
+    ----------
+    empty : bool
+        Whether no rule at all will do.
+
+    Raises
+    ------
+    ValueError
+        When two different rules have one name.
+    """
     given = [rules] if isinstance(rules, (StoppingRule, str)) else list(rules)
     every = [from_text(rule) if isinstance(rule, str) else rule for rule in given]
     for rule in every:
         if not isinstance(rule, StoppingRule):
             raise TypeError(f"rules must be stopping rules or their text; got {rule!r}")
-    if not every:
+    if not every and not empty:
         raise ValueError("rules must hold at least one rule; got none")
-    repeated = [name for name, count in Counter(map(str, every)).items() if count > 1]
-    if repeated:
-        raise ValueError(f"rules must have different names; got {repeated[0]!r} twice")
-    return every
+    once: dict[str, StoppingRule] = {}
+    repeated = []
+    for rule in every:
+        name = str(rule)
+        if once.setdefault(name, rule) is rule:
+            continue
+        if once[name] != rule:
+            raise ValueError(f"rules must have different names; got two different rules named {name!r}")
+        repeated.append(name)
+    notes = (
+        [f"Named more than once and taken once: {'; '.join(dict.fromkeys(repeated))}."] if repeated else []
+    )
+    return list(once.values()), notes
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,8 +190,8 @@ class _Ledger:
     labelled: bool
 
     @classmethod
-    def of(cls, t: Trajectories, missing: Missing, baseline: NDArray[np.integer[Any]]) -> _Ledger:
-        """Look up every stop once, with the same code as a replay."""
+    def of(cls, t: Trajectories, missing: Missing, baseline: NDArray[np.integer[Any]] | None) -> _Ledger:
+        """Look up every stop once, with the same code as a replay; no baseline when its cost is unknown."""
         order = np.argsort(t.cluster, kind="stable")
         ends = np.append(np.flatnonzero(np.diff(t.cluster[order])) + 1, len(t))
         if len(ends) < 2:
@@ -173,7 +207,8 @@ class _Ledger:
                 codes[:, r] |= known[flag] * np.uint8(1 << bit)
         spent = tokens_by_round(t)
         table = np.empty((0, 0)) if spent is None else np.nan_to_num(spent[order], nan=0.0)
-        stops = baseline[order]
+        # A baseline that costs nothing makes every saving a ratio with nothing below the line.
+        stops = np.zeros(len(t), dtype=np.int64) if baseline is None else baseline[order]
         return cls(
             order=order,
             ends=ends,

@@ -18,6 +18,8 @@ __all__ = ["plot_stop_rounds"]
 
 COLUMNS = ("rule", "round", "share", "reason")
 HATCHES = ("", "///", "..", "xxx", "--", "oo")
+UNKNOWN = "#f2f2f2"
+"""Colour of debates whose stop round is unknown."""
 
 
 def plot_stop_rounds(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -35,7 +37,8 @@ def plot_stop_rounds(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         ``rule``
             Name of the rule; bars stand in the order of first appearance.
         ``round``
-            The round after which the debates stopped, from 1.
+            The round after which the debates stopped, from 1; missing where it is unknown, because the debate
+            ended before the rule would have stopped it: drawn pale, with a question mark.
         ``share``
             Share of all debates; the shares of a rule add up to 1.
         ``reason``
@@ -60,11 +63,12 @@ def plot_stop_rounds(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     >>> plot_stop_rounds(frame).get_xlabel()
     'share of debates'
     """
-    frame = check_frame(frame, COLUMNS, ("round", "share"))
+    frame = check_frame(frame, COLUMNS, ("share",), ("round",))
     _check_shares(frame)
     rules = list(dict.fromkeys(frame["rule"].astype(str)))
     reasons = list(dict.fromkeys(frame["reason"].astype(str)))
-    rounds = whole_rounds(frame)
+    known = frame[frame["round"].notna()]
+    rounds = whole_rounds(known)
     ax = one_axes(ax, width=ONE_COLUMN, height=0.9 + 0.34 * len(rules) + 0.17 * -(-len(reasons) // 2))
     colours = _colours(len(rounds))
     for height, rule in enumerate(rules):
@@ -73,10 +77,11 @@ def plot_stop_rounds(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         )
         shares = column(rows["share"])
         starts = np.cumsum(shares) - shares
-        where = [rounds.index(int(r)) for r in rows["round"]]
+        where = [rounds.index(int(r)) if r == r else None for r in column(rows["round"])]
         why = [reasons.index(str(reason)) for reason in rows["reason"]]
         for start, share, at, reason in zip(starts, shares, where, why, strict=True):
-            _segment(ax, height, start, share, str(rounds[at]), colours[at], HATCHES[reason % len(HATCHES)])
+            text, colour = ("?", UNKNOWN) if at is None else (str(rounds[at]), colours[at])
+            _segment(ax, height, start, share, text, colour, HATCHES[reason % len(HATCHES)])
     # A long name would leave no room for its bar.
     ax.set_yticks(range(len(rules)), [fill(rule, 20) for rule in rules])
     ax.set_ylim(len(rules) - 0.5, -0.5)

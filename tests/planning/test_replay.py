@@ -129,20 +129,26 @@ def test_unknown_is_missing_in_the_debates_not_false() -> None:
 
 @given(logs(min_debates=2, min_rounds=1))
 def test_the_means_are_those_of_a_plain_loop(t: Trajectories) -> None:
+    t = t.select(t.depth > 0)
     if len(set(t.cluster.tolist())) < 2:
         return
     result = replay(t, list(RULES), n_boot=5, rng=1)
     frame = result.to_frame().set_index("rule")
     verdicts = t.verdicts()
     for rule in RULES:
-        stops = rule.stop_rounds(t).rounds
+        stops, reasons = rule.stop_rounds(t).rounds, rule.stop_rounds(t).reasons
+        went_on = sum(reasons[i] == "exhausted" and t.depth[i] < t.n_rounds for i in range(t.n_debates))
+        assert frame.loc[str(rule), "undecided"] == went_on
+        if went_on:
+            assert frame.loc[str(rule), ["rounds", "accuracy", "agreement", "flips"]].isna().all()
+            continue
         scored, right, compared, same = 0, 0, 0, 0
         for i in range(t.n_debates):
             verdict = verdicts[i, stops[i] - 1] if stops[i] else MISSING
             final = verdicts[i, t.depth[i] - 1] if t.depth[i] else MISSING
             if verdict != MISSING and t.label[i] != MISSING:
                 scored, right = scored + 1, right + (verdict == t.label[i])
-            if verdict != MISSING and final != MISSING:
+            if verdict != MISSING and final != MISSING and (t.depth == t.n_rounds).all():
                 compared, same = compared + 1, same + (verdict == final)
         row = frame.loc[str(rule)]
         assert row["rounds"] == pytest.approx(stops.mean())
@@ -160,6 +166,13 @@ def test_unanimity_and_full_depth_are_always_there_and_only_once() -> None:
     )
     assert given_by_user.names == ("unanimity:missing=block", "fixed:1", "full")
     assert given_by_user.baseline == "unanimity:missing=block"
+
+
+def test_a_rule_that_is_named_twice_is_taken_once_and_the_notes_say_so() -> None:
+    once = replay(by_hand(), ["fixed:1", "unanimity"], n_boot=50, rng=1)
+    twice = replay(by_hand(), ["fixed:1", FixedRounds(1), "unanimity:missing=exclude"], n_boot=50, rng=1)
+    pd.testing.assert_frame_equal(once.to_frame(), twice.to_frame())
+    assert "Named more than once and taken once: fixed:1." in twice.notes
 
 
 def test_a_rule_that_saves_nothing_against_unanimity_says_so() -> None:
@@ -275,7 +288,6 @@ def test_a_rule_without_a_single_verdict_has_no_accuracy_rather_than_a_silent_on
         ({"interval": "hdi"}, r"interval must be one of 'percentile', 'bca'"),
         ({"level": 1.0}, r"level must lie strictly between 0 and 1"),
         ({"n_boot": 0}, r"n_boot must be >= 2"),
-        ({"rules": ["fixed:1", FixedRounds(1)]}, r"rules must have different names; got 'fixed:1' twice"),
         ({"rules": "sprout"}, r"rule must be one of"),
     ],
 )

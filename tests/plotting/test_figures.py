@@ -273,7 +273,7 @@ def test_stop_rounds_names_the_reasons_in_words() -> None:
     [
         ({"share": 0.5}, r"share must add up to 1 within a rule; got 0\.92 for rule 'unanimity'"),
         ({"share": -0.1}, r"share must be >= 0; got share=-0\.1 at row 0"),
-        ({"round": np.nan}, "round must be finite numbers"),
+        ({"round": np.inf}, "round must be"),
     ],
 )
 def test_stop_rounds_refuses_shares_that_are_no_distribution(change: dict[str, Any], message: str) -> None:
@@ -282,6 +282,15 @@ def test_stop_rounds_refuses_shares_that_are_no_distribution(change: dict[str, A
         frame.loc[0, name] = value
     with pytest.raises(ValueError, match=message):
         plot_stop_rounds(frame)
+
+
+def test_debates_whose_stop_round_is_unknown_are_drawn_with_a_question_mark() -> None:
+    frame = pd.DataFrame(
+        {"rule": "full", "round": [3, None], "share": [0.4, 0.6], "reason": ["exhausted", "log_ended"]}
+    )
+    ax = plot_stop_rounds(frame)
+    assert [text.get_text() for text in ax.texts] == ["3", "?"]
+    assert [bar.get_width() for bar in ax.patches] == pytest.approx([0.4, 0.6])
 
 
 # ---------------------------------------------------------------- every figure
