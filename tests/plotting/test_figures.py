@@ -277,7 +277,7 @@ def test_stop_rounds_names_the_reasons_in_words() -> None:
     ],
 )
 def test_stop_rounds_refuses_shares_that_are_no_distribution(change: dict[str, Any], message: str) -> None:
-    frame = stop_frame()
+    frame = stop_frame().astype({"round": float})
     for name, value in change.items():
         frame.loc[0, name] = value
     with pytest.raises(ValueError, match=message):
