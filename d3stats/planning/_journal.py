@@ -104,8 +104,8 @@ class Journal:
                     raise ValueError(f"{self.path} must be the journal of a sweep; got another kind of file")
                 if record.get("study") != key:
                     raise ValueError(
-                        f"{self.path} must be a journal of this study; got one of another study, or of another "
-                        f"version of d3stats (key {record.get('study')}, this study has {key}): "
+                        f"{self.path} must be a journal of this study; got one of another study, or made by "
+                        f"other code of samplers and rules (key {record.get('study')}, this study has {key}): "
                         f"name another file, or delete it"
                     )
                 seen = True

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats.planning._measures import outcomes, tokens_by_round
+from d3stats.planning._measures import outcomes, spent_by_round, tokens_by_round
 from d3stats.stopping import FullDepth, Rule, StoppingRule, Stops, Unanimity
 from d3stats.trajectories import Missing, Trajectories
 from d3stats.worlds import World
@@ -48,6 +48,8 @@ COLUMNS = (
     "lost",
     "charged",
     "tokens",
+    "tokens_in",
+    "tokens_out",
     "unanimity_rounds",
     "unanimity_tokens",
     "full_rounds",
@@ -65,6 +67,8 @@ RATIOS = {
     "lost": ("lost", "judged"),
     "tied": ("tied", "debates"),
     "tokens": ("tokens", "charged"),
+    "tokens_in": ("tokens_in", "charged"),
+    "tokens_out": ("tokens_out", "charged"),
     "rounds_of_unanimity": ("rounds", "unanimity_rounds"),
     "rounds_of_full": ("rounds", "full_rounds"),
     "tokens_of_unanimity": ("tokens", "unanimity_tokens"),
@@ -75,7 +79,15 @@ RATIOS = {
 
 PAIRS = tuple(
     dict.fromkeys(
-        pair for above, below in RATIOS.values() for pair in ((above, above), (above, below), (below, below))
+        [
+            *(
+                pair
+                for above, below in RATIOS.values()
+                for pair in ((above, above), (above, below), (below, below))
+            ),
+            # Dollars are a sum of both kinds.
+            ("tokens_in", "tokens_out"),
+        ]
     )
 )
 """The products whose sums the standard errors need."""
@@ -202,10 +214,18 @@ def sums_of_rules(
 ) -> tuple[Sums, ...]:
     """Stop the debates by every rule and sum up; `rules` holds unanimity and full depth."""
     spent = tokens_by_round(trajectories)
+    kinds = {
+        name: None if found is None else spent_by_round(trajectories, found)
+        for name, found in (("tokens_in", trajectories.tokens_in), ("tokens_out", trajectories.tokens_out))
+    }
+
+    def until(spent: NDArray[Any] | None, stops: Stops) -> NDArray[Any]:
+        if spent is None:
+            return np.zeros(len(stops))
+        return np.rint(np.nan_to_num(spent[np.arange(len(stops)), stops.rounds]))
 
     def columns_of(rule: StoppingRule, stops: Stops) -> dict[str, NDArray[Any]]:
-        seen = outcomes(trajectories, stops, missing, spent)
-        tokens = np.zeros(len(stops)) if seen.tokens is None else np.rint(np.nan_to_num(seen.tokens))
+        seen = outcomes(trajectories, stops, missing, None)
         return {
             "rounds": stops.rounds,
             "tied": seen.tied,
@@ -216,7 +236,8 @@ def sums_of_rules(
             "judged": seen.judged,
             "gained": seen.gained,
             "lost": seen.lost,
-            "tokens": tokens,
+            "tokens": until(spent, stops),
+            **{name: until(of_kind, stops) for name, of_kind in kinds.items()},
         }
 
     n = trajectories.n_debates

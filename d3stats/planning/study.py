@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from d3stats._check import choice, integer, number
 from d3stats.planning._work import PIECE, whole_batches
+from d3stats.planning.prices import Price
 from d3stats.stopping import FullDepth, Rule, StoppingRule, Unanimity, from_text
 from d3stats.trajectories import Missing
 from d3stats.worlds import World, from_table
@@ -47,8 +48,8 @@ class Study:
         Debates of one task, which is also what a killed sweep loses; changes the speed, never the result.
     missing : {"exclude", "wrong"}
         What a debate without a verdict counts as.
-    dollars_per_million_tokens : float, optional
-        One price for prompt and completion tokens together.
+    dollars_per_million_tokens : float or (float, float), optional
+        One price for all tokens, or the prices of prompt and of completion tokens.
     common_random_numbers : bool
         Whether all worlds draw from the same streams, so that differences between worlds are steadier. Rules
         are on the same debates either way.
@@ -69,7 +70,7 @@ class Study:
     batch: int | None
     chunk: int
     missing: Missing
-    dollars_per_million_tokens: float | None
+    dollars_per_million_tokens: Price | None
     common_random_numbers: bool
 
     def __init__(
@@ -83,7 +84,7 @@ class Study:
         batch: int | None = None,
         chunk: int = PIECE,
         missing: Missing = "exclude",
-        dollars_per_million_tokens: float | None = None,
+        dollars_per_million_tokens: Price | None = None,
         common_random_numbers: bool = True,
     ) -> None:
         price = dollars_per_million_tokens
@@ -96,9 +97,7 @@ class Study:
             "batch": None if batch is None else integer("batch", batch, minimum=1),
             "chunk": integer("chunk", chunk, minimum=1),
             "missing": choice("missing", missing, ("exclude", "wrong")),
-            "dollars_per_million_tokens": None
-            if price is None
-            else number("dollars_per_million_tokens", price, minimum=0.0),
+            "dollars_per_million_tokens": _price(price),
             "common_random_numbers": bool(common_random_numbers),
         }
         for name, value in checked.items():
@@ -135,12 +134,11 @@ class Study:
     def key(self) -> str:
         """Return what a debate's result depends on, as a short hash: all but seeds, debates, chunk and price.
 
-        So a study may be given more seeds and more debates later, and what is done stays done.
+        So a study may be given more seeds and more debates later, and what is done stays done. The source of all
+        samplers and rules is part of it: once they have changed, old sums are not added to new ones.
         """
-        from d3stats import __version__
-
         parts = {
-            "version": __version__,
+            "code": _code(),
             "worlds": [[name, repr(world)] for name, world in self.worlds.items()],
             "rules": self.names,
             "n_rounds": self.n_rounds,
@@ -149,6 +147,40 @@ class Study:
             "common_random_numbers": self.common_random_numbers,
         }
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+_DECIDES = (
+    *("worlds", "simulate", "stopping", "models", "resampling"),
+    *("trajectories.py", "counts.py", "_tally.py", "_codes.py", "_check.py"),
+    *("planning/_work.py", "planning/_measures.py"),
+)
+"""Folders and files of the package that samplers, rules and sums are made of."""
+
+
+@cache
+def _code(root: Path | None = None) -> str:
+    """Return a hash of the source that decides what a debate's sums are."""
+    package = Path(__file__).resolve().parents[1] if root is None else root
+    found = hashlib.sha256()
+    for name in _DECIDES:
+        place = package / name
+        for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            found.update(str(file.relative_to(package)).encode() + b"\0" + file.read_bytes() + b"\0")
+    return found.hexdigest()
+
+
+def _price(given: Any) -> Price | None:
+    name = "dollars_per_million_tokens"
+    if given is None:
+        return None
+    if isinstance(given, (tuple, list)):
+        if len(given) != 2:
+            raise ValueError(
+                f"{name} must be one price, or those of prompt and completion tokens; got {given!r}"
+            )
+        asked, answered = (number(name, price, minimum=0.0) for price in given)
+        return asked, answered
+    return number(name, given, minimum=0.0)
 
 
 def _named(worlds: Mapping[str, World] | Sequence[World]) -> dict[str, World]:
@@ -202,7 +234,8 @@ def read_study(path: str | Path) -> Study:
     path : path
         TOML: ``rules``, ``n_rounds``, ``debates`` and ``[[worlds]]`` tables, each with the ``name`` of a
         world, its parameters and, if wanted, a ``label`` for tables; optional ``seeds, batch, chunk, missing,
-        common_random_numbers`` and ``[prices]`` with ``dollars_per_million_tokens``. See :class:`Study`.
+        common_random_numbers`` and ``[prices]`` with ``dollars_per_million_tokens``: one price, or
+        ``[prompt, completion]``. See :class:`Study`.
 
     Raises
     ------
@@ -230,13 +263,15 @@ def read_study(path: str | Path) -> Study:
 
     text = Path(path).read_text(encoding="utf-8")
     try:
-        file = _file_model().model_validate(tomllib.loads(text))
+        raw = tomllib.loads(text)
+        pair = _pair_of_prices(raw)
+        file = _file_model().model_validate(raw)
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{path}: must be TOML; got {error}") from None
     except ValidationError as error:
         raise ValueError(f"{path}: {_one_line(error)}") from None
     given = file.model_dump(exclude_none=True)
-    price = given.pop("prices", {})
+    price = given.pop("prices", {}) | pair
     worlds: dict[str, World] = {}
     for at, table in enumerate(given.pop("worlds"), start=1):
         where = f"{path}: worlds, table {at}"
@@ -251,6 +286,15 @@ def read_study(path: str | Path) -> Study:
         return Study(worlds=worlds, **given, **price)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
+
+
+def _pair_of_prices(raw: dict[str, Any]) -> dict[str, Any]:
+    """Take two prices out of a study's table; :class:`Study` checks them."""
+    prices, name = raw.get("prices"), "dollars_per_million_tokens"
+    if not isinstance(prices, dict) or not isinstance(prices.get(name), list):
+        return {}
+    pair, prices[name] = prices[name], 0.0
+    return {name: pair}
 
 
 def _label(table: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import reduce
 from pathlib import Path
 from typing import Any, Literal
@@ -23,6 +24,7 @@ from d3stats._parallel import run_tasks
 from d3stats.planning._bar import Bar
 from d3stats.planning._journal import Journal, gaps
 from d3stats.planning._work import COLUMNS, PAIRS, RATIOS, Cell, Chunk, Sums, added, cuts, play_chunk
+from d3stats.planning.prices import Price
 from d3stats.planning.study import Study, read_study
 from d3stats.stopping import Rule
 
@@ -263,14 +265,18 @@ def _check_prices(study: Study) -> None:
     from d3stats.simulate import simulate
 
     for name, world in study.worlds.items():
-        if simulate(world, 1, 1, rng=0).tokens is None:
+        try:
+            drawn = simulate(world, 1, study.n_rounds, rng=0)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"world {name!r}: {error}") from error
+        if drawn.tokens is None:
             raise ValueError(
                 f"dollars_per_million_tokens must not be given when a world records no tokens; got "
                 f"{study.dollars_per_million_tokens} and the world {name!r}"
             )
 
 
-def _measures(sums: Sums, price: float | None) -> dict[str, float]:
+def _measures(sums: Sums, price: Price | None) -> dict[str, float]:
     found = {name: _ratio(sums, above, below) for name, (above, below) in RATIOS.items()}
     row: dict[str, float] = {}
 
@@ -282,12 +288,37 @@ def _measures(sums: Sums, price: float | None) -> dict[str, float]:
     put("flips", 1.0 - found["agreement"][0], found["agreement"][1])
     for name in ("gained", "lost", "tied", "tokens"):
         put(name, *found[name])
-    if price is not None:
+    if isinstance(price, tuple):
+        put("dollars", *_dollars(sums, *price))
+    elif price is not None:
         put("dollars", *(value * price / 1e6 for value in found["tokens"]))
     put("accuracy_minus_unanimity", *found["accuracy_minus_unanimity"])
     for saved, ratio in _SAVED.items():
         put(saved, 1.0 - found[ratio][0], found[ratio][1])
     return row
+
+
+def _dollars(sums: Sums, asked: float, answered: float) -> tuple[float, float]:
+    """Return the mean cost of a debate at the prices of prompt and completion tokens, and its standard error."""
+    prices = {"tokens_in": Fraction(asked) / 10**6, "tokens_out": Fraction(answered) / 10**6}
+    a = sum(price * sums.totals[_AT[kind]] for kind, price in prices.items())
+    b, n = sums.totals[_AT["charged"]], sums.units
+    if b == 0:
+        return math.nan, math.nan
+    if n < 2:
+        return float(a / b), math.nan
+    aa = sum(
+        prices[one] * prices[two] * times * sums.products[_PAIR_AT[one, two]]
+        for one, two, times in (
+            ("tokens_in", "tokens_in", 1),
+            ("tokens_in", "tokens_out", 2),
+            ("tokens_out", "tokens_out", 1),
+        )
+    )
+    ab = sum(price * sums.products[_PAIR_AT[kind, "charged"]] for kind, price in prices.items())
+    bb = sums.products[_PAIR_AT["charged", "charged"]]
+    squares = (aa * b * b - 2 * a * b * ab + a * a * bb) * n
+    return float(a / b), math.sqrt(squares / (b**4 * (n - 1)))
 
 
 def _ratio(sums: Sums, above: str, below: str) -> tuple[float, float]:
