@@ -35,6 +35,7 @@ __all__ = [
     "canonical_text",
     "is_missing_word",
     "missing_words",
+    "name_text",
     "shared_spelling",
 ]
 
@@ -183,23 +184,36 @@ def missing_words(missing_values: Iterable[str] | None) -> frozenset[str]:
     return frozenset({_tidy(str(word)).casefold() for word in missing_values} | {""})
 
 
-def canonical_text(value: Any) -> str | None:
+def canonical_text(value: Any, keep: Collection[str] = ()) -> str | None:
     """Write one value by itself in its canonical form; None where it is missing or a word for that.
 
-    For values that arrive one by one, such as a model's replies: a number gets the form that a column of numbers
-    would give it.
+    For values that arrive one by one, such as a model's replies: a number, ``true`` and ``false`` get the form that a
+    column of such values would give them. Words in `keep` are answers.
 
     Examples
     --------
-    >>> [canonical_text(x) for x in (6.0, "2.50", " N/A ", "007", "a  b")]
-    ['6', '2.5', None, '007', 'a b']
+    >>> [canonical_text(x) for x in (6.0, "2.50", " N/A ", "007", "a  b", "true")]
+    ['6', '2.5', None, '007', 'a b', 'True']
+    """
+    text = name_text(value)
+    if text is None or (text.casefold() in MISSING_WORDS and text not in keep):
+        return None
+    if text.casefold() in ("true", "false"):
+        return text.capitalize()
+    return _number(text) if _NUMBER.fullmatch(text) else text
+
+
+def name_text(value: Any) -> str | None:
+    """Write one name by itself in its canonical form; None where it is missing or empty.
+
+    Examples
+    --------
+    >>> name_text(" judge  1"), name_text(7.0), name_text(None)
+    ('judge 1', '7', None)
     """
     if value is None or value is pd.NA or value is pd.NaT or value != value:
         return None
-    text = _whole(_tidy(str(value)))
-    if text.casefold() in MISSING_WORDS:
-        return None
-    return _number(text) if _NUMBER.fullmatch(text) else text
+    return _whole(_tidy(str(value))) or None
 
 
 def is_missing_word(text: str) -> bool:

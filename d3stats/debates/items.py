@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from d3stats._check import choice, integer
 from d3stats.agents.request import Case
 from d3stats.log._visible import storable
+from d3stats.values import canonical_text, name_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,7 +94,19 @@ class DebateItem:
         if not self.question:
             object.__setattr__(self, "question", item_id(self.text, self.candidates))
         self._check_candidates()
+        self._write_in_one_form()
         self._check_answers()
+
+    def _write_in_one_form(self) -> None:
+        """Give names and answers the form in which a log is read, so that live and read votes meet alike."""
+        answers = self.answers
+        object.__setattr__(self, "question", name_text(self.question) or self.question)
+        object.__setattr__(self, "cluster", name_text(self.cluster))
+        if self.label is not None and self.label.strip():
+            object.__setattr__(self, "label", canonical_text(self.label, keep=answers or ()))
+        if answers is not None:
+            forms = tuple(canonical_text(answer, keep=answers) or answer for answer in answers)
+            object.__setattr__(self, "answers", forms)
 
     def _check_candidates(self) -> None:
         if len(self.candidates) not in (0, 2):

@@ -21,7 +21,13 @@ _FIRST_IN_NAME = re.compile(r"^(?P<judge>.*), (?P<side>[AB12]) first$")
 _ORDER_IN_NAME = re.compile(r"^(?P<judge>.*?)\s*\(?(?:order )?(?P<order>1-2|2-1)\)?(?P<again> again)*$")
 
 
-def from_log(path: Path, answers: Iterable[str], *, decisions: bool = False) -> pd.DataFrame:
+def from_log(
+    path: Path,
+    answers: Iterable[str],
+    *,
+    decisions: bool = False,
+    missing_values: Iterable[str] | None = None,
+) -> pd.DataFrame:
     """Return a row per debate and voting agent; with `decisions` also one for what each debate decided.
 
     The order is what an agent's name tells, or else which candidate the debate showed first. Where debates say that, an
@@ -30,7 +36,7 @@ def from_log(path: Path, answers: Iterable[str], *, decisions: bool = False) -> 
     from d3stats.log.frames import seated
     from d3stats.log.read import read_log
 
-    log = read_log(path)
+    log = read_log(path, missing_values=missing_values)
     voted = (
         {str(vote) for vote in log.turns["vote"].dropna()} if log.coding == "answers" else {"right or wrong"}
     )

@@ -161,7 +161,7 @@ def persona_effect(
     labelled = data.label != MISSING
     if not labelled.any():
         raise ValueError("a persona audit needs labels; got none")
-    notes = data.doubts()
+    notes = [*data.doubts(), *data.notes]
     if not labelled.all():
         notes.append(
             f"accuracy: {int((~labelled).sum())} of {len(data)} verdicts have no label and were left out"

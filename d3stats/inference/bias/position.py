@@ -169,7 +169,7 @@ def position_bias(
     level = probability("level", level, open_interval=True)
     name, data = one_judge(as_judgments(source, votes=votes, decisions=True), judge)
     cast = (data.vote != MISSING) & (data.order != MISSING)
-    notes = data.doubts()
+    notes = [*data.doubts(), *data.notes]
     if (data.vote[cast] == TIE).all() and cast.any():
         notes.append("every verdict is a tie: consistent, because it says nothing")
     if not cast.all():

@@ -6,7 +6,7 @@ one won. A vote names the *answer* by default; with ``votes="slot"`` it names th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -16,9 +16,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice
-from d3stats.inference._table_files import read_table
+from d3stats.inference._table_files import read_table, unread_note
 from d3stats.inference.bias._from_log import from_log, from_trajectories
 from d3stats.trajectories import MISSING, Trajectories
+from d3stats.values import canonical
 
 __all__ = ["ONE_JUDGE", "TIE", "Judgments", "Votes", "as_judgments", "one_judge"]
 
@@ -53,6 +54,8 @@ class Judgments:
         The rows as read, for the columns that only one audit needs.
     votes : {"answer", "slot"}
         What the votes were read as.
+    notes : tuple of str
+        What the reader did: words taken as missing, columns that were not read.
     """
 
     item: Ints
@@ -66,6 +69,7 @@ class Judgments:
     clusters: tuple[str, ...]
     table: pd.DataFrame
     votes: Votes = "answer"
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.item)
@@ -147,7 +151,13 @@ class Judgments:
             )
 
 
-def as_judgments(source: Any, *, votes: Votes = "answer", decisions: bool = False) -> Judgments:
+def as_judgments(
+    source: Any,
+    *,
+    votes: Votes = "answer",
+    decisions: bool = False,
+    missing_values: Iterable[str] | None = None,
+) -> Judgments:
     """Read verdicts on pairs.
 
     Parameters
@@ -164,6 +174,8 @@ def as_judgments(source: Any, *, votes: Votes = "answer", decisions: bool = Fals
     decisions : bool
         Whether what the debates of a log decided is a judge too, called "decision", where the log has decisions and
         says what was shown first.
+    missing_values : iterable of str, optional
+        The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
 
     Raises
     ------
@@ -181,13 +193,13 @@ def as_judgments(source: Any, *, votes: Votes = "answer", decisions: bool = Fals
     if isinstance(source, Judgments):
         return source
     if isinstance(source, (str, Path)):
-        source = _file(Path(source), decisions)
+        source = _file(Path(source), decisions, missing_values)
     if isinstance(source, Trajectories):
         source = from_trajectories(source, _ANSWERS)
     if not isinstance(source, pd.DataFrame):
         kinds = "a DataFrame, Trajectories or a path"
         raise TypeError(f"source must be {kinds}; got {type(source).__name__}")
-    return _coded(source.reset_index(drop=True), votes)
+    return _coded(source.reset_index(drop=True), votes, missing_values)
 
 
 def one_judge(data: Judgments, judge: str | None) -> tuple[str, Judgments]:
@@ -199,22 +211,23 @@ def one_judge(data: Judgments, judge: str | None) -> tuple[str, Judgments]:
     return judge, data.of(judge)
 
 
-def _file(path: Path, decisions: bool) -> pd.DataFrame:
+def _file(path: Path, decisions: bool, missing_values: Iterable[str] | None) -> pd.DataFrame:
     if not path.is_file():
         raise FileNotFoundError(f"no file {path}")
     if path.name.endswith((".csv", ".csv.gz", ".parquet")):
         table = read_table(path).frame
         if {"item", "vote"} <= set(table.columns) or "debate" not in table:
             return table
-    return from_log(path, _ANSWERS, decisions=decisions)
+    return from_log(path, _ANSWERS, decisions=decisions, missing_values=missing_values)
 
 
-def _coded(table: pd.DataFrame, votes: Votes) -> Judgments:
+def _coded(table: pd.DataFrame, votes: Votes, missing_values: Iterable[str] | None) -> Judgments:
     absent = [name for name in ("item", "vote") if name not in table.columns]
     if absent:
         raise ValueError(f"a table of verdicts must have the columns item and vote; it lacks {absent}")
     if table.empty:
         raise ValueError("a table of verdicts must have rows; got none")
+    table, notes = _canonical(table, missing_values)
     item, items = _names(table, "item")
     judge, judges = _names(table, "judge") if "judge" in table else (np.zeros_like(item), (ONE_JUDGE,))
     cluster, clusters = _names(table, "cluster") if "cluster" in table else (item, items)
@@ -231,7 +244,31 @@ def _coded(table: pd.DataFrame, votes: Votes) -> Judgments:
         vote = np.where(named, vote ^ np.maximum(order, 0), vote)
     for name, codes in (("cluster", cluster), ("label", label)):
         _constant(name, codes, item, items)
-    return Judgments(item, judge, cluster, vote, order, label, items, judges, clusters, table, votes)
+    return Judgments(item, judge, cluster, vote, order, label, items, judges, clusters, table, votes, notes)
+
+
+_TEXTS = ("family_a", "family_b", "judge_family", "persona")
+_COLUMNS = ("item", "judge", "cluster", "debate", "vote", "label", "order", "length_a", "length_b", *_TEXTS)
+
+
+def _canonical(
+    table: pd.DataFrame, missing_values: Iterable[str] | None
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Write names and answers in one form; say what was done, and which columns nothing reads."""
+    forms: dict[str, Any] = {}
+    notes: list[str] = []
+    for name in ("item", "judge", "cluster", *_TEXTS):
+        if name in table:
+            words = () if name in ("item", "judge") else missing_values
+            read = canonical(table[name], missing_values=words, names=True)
+            (forms[name],) = read.columns
+            notes += read.notes(f"values of {name}")
+    for name in ("vote", "label", "order"):
+        if name in table:
+            read = canonical(table[name], missing_values=missing_values, names=True)
+            (forms[name],) = read.columns
+            notes += [note for note in read.notes(f"{name}s") if "missing" in note]
+    return table.assign(**forms), (*notes, *unread_note(table, _COLUMNS))
 
 
 def _names(table: pd.DataFrame, name: str) -> tuple[Ints, tuple[str, ...]]:
@@ -246,9 +283,8 @@ def _codes(table: pd.DataFrame, name: str, meaning: dict[str, int]) -> Ints:
     if name not in table:
         return np.full(len(table), MISSING, dtype=np.int64)
     column = table[name]
-    text = column.astype(str).str.strip().str.upper().str.removesuffix(".0")
-    codes = text.map(meaning)
-    absent = column.isna() | (text == "")
+    absent = column.isna()
+    codes = column.astype(str).str.upper().map(meaning)
     bad = (codes.isna() & ~absent).to_numpy()
     if bad.any():
         row = int(np.argmax(bad))

@@ -125,7 +125,7 @@ def self_preference(
             "pairs must hold exactly one answer of the judge's family and a label for one of them; "
             f"got none for {judge!r}"
         )
-    notes = [*mine.doubts(), RAW_ALONE]
+    notes = [*mine.doubts(), *mine.notes, RAW_ALONE]
     if (held & ~usable).any():
         notes.append(f"{int((held & ~usable).sum())} verdicts whose label is a tie or missing were left out")
     missing = int(((own != MISSING) & ~voted).sum())

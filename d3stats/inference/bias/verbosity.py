@@ -135,7 +135,7 @@ def length_bias(
         usable &= data.label != MISSING
     if not usable.any():
         raise ValueError(f"a length audit needs verdicts with both lengths; got none of {name!r}")
-    notes = data.doubts()
+    notes = [*data.doubts(), *data.notes]
     if not usable.all():
         what = "vote, a length or a label" if use_label else "vote or a length"
         notes.append(f"{int((~usable).sum())} of {len(data)} verdicts lack a {what} and were left out")
