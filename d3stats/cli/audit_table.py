@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import shutil
 import sys
 import textwrap
@@ -14,6 +15,8 @@ from d3stats.cli.options import Json
 from d3stats.cli.output import print_json
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from d3stats.inference.table_audit import Finding, TableAudit
 
 PIPED_WIDTH = 100
@@ -49,16 +52,9 @@ def audit_table(
         return
     if file is None:
         raise ValueError("FILE must be a CSV; got none (--checks lists what is checked)")
-    import pandas as pd
-
     from d3stats.inference.table_audit import audit_table as audit
 
-    try:
-        # As text: 0.60 says more than 0.6.
-        frame = pd.read_csv(file, dtype=str, keep_default_na=False, skipinitialspace=True)
-    except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError) as error:
-        raise ValueError(f"{file} must be a CSV with a line of column names; got: {error}") from None
-    found = audit(frame, checks=check or None, n=n)
+    found = audit(_read(file), checks=check or None, n=n)
     if as_json:
         print_json(found.to_dict())
     elif as_latex:
@@ -67,6 +63,33 @@ def audit_table(
         _show(found)
     if strict and not found.holds:
         raise typer.Exit(1)
+
+
+def _read(file: Path) -> pd.DataFrame:
+    """Read a CSV as text, for 0.60 says more than 0.6; a row with more cells than columns is refused, not shifted."""
+    import pandas as pd
+
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as stream:
+            lines = [x for x in csv.reader(stream, skipinitialspace=True) if any(map(str.strip, x))]
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ValueError(f"{file} must be a CSV in UTF-8; got: {error}") from None
+    if not lines:
+        raise ValueError(f"{file} must be a CSV with a line of column names; got an empty file")
+    columns, *rows = lines
+    if len(columns) == 1 and (separator := next((x for x in ";\t|" if x in columns[0]), None)):
+        raise ValueError(
+            f"{file} must have its columns separated by commas; got {separator!r} in {columns[0]!r}"
+        )
+    for row in rows:
+        if len(row) > len(columns):
+            raise ValueError(
+                f"{file} must have at most one cell a column ({len(columns)}) in each row; got {len(row)} in row "
+                f"{row[0]!r} (put a number that holds a comma in quotes)"
+            )
+    return pd.DataFrame(
+        [[*row, *[""] * (len(columns) - len(row))] for row in rows], columns=columns, dtype=str
+    )
 
 
 def _show(found: TableAudit) -> None:

@@ -88,7 +88,7 @@ def test_the_checks_and_their_columns_are_listed() -> None:
         (["nowhere.csv"], "nowhere.csv"),
         (["{file}", "--check", "colour"], "check must be one of"),
         (["{file}", "--n", "0"], "n must be >= 1"),
-        (["{empty}"], "must be a CSV with a line of column names"),
+        (["{empty}"], "must be a CSV with a line of column names; got an empty file"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_code_1(
@@ -100,3 +100,54 @@ def test_mistakes_are_one_line_and_exit_code_1(
     assert done.exit_code == 1
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("\n\n", "got an empty file"),
+        ("model,accuracy\n", "at least one row; got none"),
+        ("model,accuracy\nA,\nB,-\n", "at least one number in accuracy; got none"),
+        ("model,accuracy\nA,good\n", "accuracy must be a number as printed; got 'good' in row 'A'"),
+        ("model,accuracy,n\nA,80,many\n", "n must be a number as printed; got 'many' in row 'A'"),
+        ("model,accuracy,n\nA,80,inf\n", "n must be a number as printed; got 'inf' in row 'A'"),
+        ("model,accuracy\nA,80\nA,80\n", "model must name each row once; got 'A' more than once"),
+        ("model,accuracy,accuracy\nA,80,81\n", "columns must have names that differ by more than case"),
+        ("colour,size\nred,1\n", "must have one of the columns accuracy"),
+        ("model;accuracy\nA;80\n", "separated by commas; got ';' in 'model;accuracy'"),
+        # An unquoted 4,650 is two cells, which would shift every number to another column.
+        (
+            "model,accuracy,tokens\nA,80,4,650\n",
+            "at most one cell a column (3) in each row; got 4 in row 'A'",
+        ),
+    ],
+)
+def test_a_file_that_is_no_table_of_numbers_is_one_clear_line(
+    text: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text, encoding="utf-8")
+    done = run(str(path))
+    assert done.exit_code == 1
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_table_that_no_check_can_read_says_that_nothing_was_checked(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("model,accuracy,acc\nA,80,79\n", encoding="utf-8")
+    done = run(str(path))
+    assert done.stdout.startswith("Nothing was checked: no check has all of its columns.")
+    assert "columns that no check reads: acc" in done.stdout
+
+
+def test_the_notes_say_how_the_table_was_read(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("model,accuracy,n\nA,66.6,3\nB,83.3,6\n", encoding="utf-8")
+    done = run(str(path), "--strict")
+    assert done.exit_code == 0
+    notes = done.stdout.partition("Notes")[2]
+    assert "read as accuracy in percent" in notes
+    assert "digits are taken as cut off, not rounded" in notes
+    document = json.loads(run(str(path), "--json").stdout)
+    assert document["notes"][-1] == "digits are taken as cut off, not rounded"

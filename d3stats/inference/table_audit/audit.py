@@ -66,6 +66,8 @@ class TableAudit:
 
     def summary(self) -> str:
         """Return the counts in a line."""
+        if not self.findings:
+            return "Nothing was checked: no check has all of its columns."
         wrong, depends, right = (len(self.of(v)) for v in ("inconsistent", "conditional", "consistent"))
         return (
             f"{len(self.findings)} findings: {wrong} inconsistent, {depends} possible only if something else holds, "

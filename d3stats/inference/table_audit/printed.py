@@ -92,7 +92,7 @@ class Printed:
 
 
 def printed(text: str | float | Printed) -> Printed:
-    """Read a printed number; "%", "$", "~", "≈" and "×" are dropped, "1,100" is 1100.
+    """Read a printed number; "%", "$", "~", "≈", "×" and marks (*, †, ‡) are dropped, "1,100" is 1100.
 
     "85.9 ± 0.7" is 85.9. "< 0.01" is any number from 0 to 0.01. "1.9e-6" has two digits.
 
@@ -122,7 +122,7 @@ def printed(text: str | float | Printed) -> Printed:
     below = text.startswith("<")
     bare = (
         text.partition("±")[0]
-        .strip("< ")
+        .strip("< *†‡")
         .replace("−", "-")
         .strip("~≈$ ")
         .removesuffix("%")

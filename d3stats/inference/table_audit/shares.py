@@ -68,7 +68,9 @@ def check_share(share: str | float | Printed, n: int, *, place: str, percent: bo
         value = given.scaled(1 / scale).value
         near = sorted({math.floor(value * n), math.ceil(value * n)})
         implied = " or ".join(f"{k}/{n} = {scale * k / n:.4g}" for k in near)
-        sizes = [m for m in possible_sizes(given, 4 * n, percent=percent) if m > n // 4]
+        # These are suggestions: a million sizes are enough to look through.
+        largest = min(4 * n, max(n, 10**6))
+        sizes = [m for m in possible_sizes(given, largest, percent=percent) if m > n // 4]
         close = sorted(sizes, key=lambda m: (abs(m - n), m))[:4]
         listed = ", ".join(map(str, sorted(close)))
         needed = f"another number of items ({listed} would do), items left out, or fractional credit"

@@ -39,9 +39,9 @@ COLUMNS = (
 FROM_ITEMS = ("accuracy", "baseline")
 """Columns of which each number is a share of items."""
 NAMES = ("system", "model", "method", "framework", "configuration", "name")
-EMPTY = frozenset(
-    {"", "-", "--", "–", "—", "na", "n/a", "nan", "none", "baseline", "inf", "-inf", "n.s.", "ns"}
-)
+EMPTY = frozenset({"", "-", "--", "–", "—", "na", "n/a", "nan", "none", "baseline"})
+NO_TEST = frozenset({"inf", "-inf", "n.s.", "ns"})
+"""What t and p print where there is no number."""
 AVERAGE = re.compile(r"((un)?weighted|macro|micro|grand)?[ _-]*(average|avg\.?|mean)")
 WHOLES = frozenset({"overall", "total", "all"})
 
@@ -156,13 +156,15 @@ def readings(table: UserTable) -> Iterator[Reading]:
 
     def of_size(*columns: str, first: Unit) -> tuple[Unit, ...]:
         given = cells(*columns)
+        if not given:
+            return (first,)
         if any("%" in x.text or abs(x.value) > 1 for x in given):
             return ("percent",)
         return ("percent", "share") if first == "percent" else ("share", "percent")
 
     counted = cells("gained", "lost")
     relative = of_size("relative_gain", first="percent")
-    if not any("%" in x.text for x in cells("relative_gain")):
+    if (rises := cells("relative_gain")) and not any("%" in x.text for x in rises):
         relative = ("percent", "share")
     for cut_off in (False, True):
         for accuracy in of_size("accuracy", first="share"):
@@ -184,7 +186,7 @@ def readings(table: UserTable) -> Iterator[Reading]:
 
 def _units_of_items(cells: Sequence[Printed], sized: bool) -> tuple[Unit, ...]:
     """Return what gained and lost may be: whole numbers are counts, others are percentages or shares."""
-    if any("%" in x.text for x in cells):
+    if not cells or any("%" in x.text for x in cells):
         return ("percent",)
     small: tuple[Unit, ...] = ("share",) if all(x.value <= 1 for x in cells) else ()
     if any("." in x.text for x in cells):
@@ -231,6 +233,8 @@ def read_table(frame: pd.DataFrame, *, n: int | None = None) -> UserTable:
         if n is not None and "n" not in given:
             cells["n"] = printed(integer("n", n, minimum=1))
         rows.append(Row(name, cells))
+    if not any(row.cells for row in rows):
+        raise ValueError(f"a table must print at least one number in {', '.join(known)}; got none")
     _refuse_outside(rows)
     rows, notes = _in_tens(rows)
     kinds = [
@@ -268,7 +272,7 @@ def _names(frame: pd.DataFrame, given: Mapping[str, object]) -> list[str]:
 
 def _cell(value: object, column: str, name: str) -> Printed | None:
     text = "" if value is None or value is pd.NA else str(value).strip()
-    if text.lower() in EMPTY:
+    if text.lower() in EMPTY or (column in ("t", "p") and text.lower() in NO_TEST):
         return None
     try:
         if column == "p" and text[0] in ">≥":
