@@ -68,6 +68,8 @@ def show_report(report: RunReport) -> None:
     def counted(counts: Any) -> str:
         return ", ".join(f"{count} {name}" for name, count in counts.most_common()) or "none"
 
+    for sentence in report.warnings:
+        print_notes([sentence])
     rows = [
         ["debates closed", f"{report.closed} of {report.planned}"],
         ["of these, in this run", str(report.new)],
@@ -76,6 +78,8 @@ def show_report(report: RunReport) -> None:
         ["tokens in, out", f"{report.tokens_in:,}, {report.tokens_out:,}"],
         ["tokens charged to the budget", f"{report.charged:,}"],
         ["dollars", _dollars(report.dollars)],
+        ["tokens estimated, in turns of this run", str(report.estimated)],
+        ["votes missing", f"{report.votes_missing.total():,} of {report.votes:,}"],
         ["turns with something missing", counted(report.missing)],
         ["calls repeated after a kill", str(report.repeated)],
         ["seconds", f"{report.seconds:.1f}"],
@@ -87,6 +91,12 @@ def show_report(report: RunReport) -> None:
             f"{len(report.not_begun)} debates were not begun and {report.unfinished} not ended for want of budget"
             f"{_left(report)}: the same command with a larger one goes on."
         )
+    if report.dropped:
+        notes.append(
+            f"Parameters that the server did not take: {', '.join(report.dropped)}; calls were made without."
+        )
+    if not report.warnings:
+        notes += [f"The server's last words on {kind}: {words}" for kind, words in report.words.items()]
     if report.overdrawn:
         notes.append(
             f"{report.overdrawn} calls cost more than their bound: the server counts tokens otherwise than by bytes."

@@ -25,7 +25,7 @@ class Progress:
         self._status: Any = None
         self._last = 0.0
         self._report: RunReport | None = None
-        self._halting = False
+        self._halting = self._waited = False
 
     def __enter__(self) -> Self:
         from rich.console import Console
@@ -56,6 +56,21 @@ class Progress:
         """Say, from now on, what a run that is being ended waits for."""
         self._halting, self._last = True, time.monotonic()
         self._say(self._line())
+
+    def wait(self, text: str) -> None:
+        """Say that a server is waited for before the run begins, unless something was just said."""
+        now = time.monotonic()
+        if (
+            now - self._last >= (EVERY_SECONDS if self._status is None else REDRAW_SECONDS)
+            or not self._waited
+        ):
+            self._waited, self._last = True, now
+            self._say(text)
+
+    @property
+    def report(self) -> RunReport | None:
+        """The run as it was seen last."""
+        return self._report
 
     def _line(self) -> str:
         calls = 0 if self._report is None else self._report.in_flight
@@ -95,4 +110,6 @@ def line(report: RunReport) -> str:
         parts.append("stops: " + ", ".join(f"{count} {name}" for name, count in report.stops.most_common(4)))
     if report.missing:
         parts.append(f"{sum(report.missing.values())} turns with something missing")
+    if report.waiting is not None:
+        parts.append(report.waiting)
     return ", ".join(parts)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
 from d3stats.cli._debate_tables import forecast_json, show_forecast, show_report
 from d3stats.cli.options import Json, Seed
-from d3stats.cli.output import print_json
+from d3stats.cli.output import print_json, spoken
 
 if TYPE_CHECKING:
     from d3stats.agents.request import Agent
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 SYNTHETIC_ITEMS = 100
 """Debates of a synthetic world when --limit says nothing."""
+
+HALF = 0.5
+"""A larger share of missing votes is an exit code of its own."""
 
 
 def debate(
@@ -91,6 +95,15 @@ def debate(
         float | None,
         typer.Option("--tokens-per-word", help="Tokens allowed per word asked for; English needs 1.4."),
     ] = None,
+    window: Annotated[
+        int | None,
+        typer.Option(
+            "--window", help="The model's context window in tokens; as the server tells; 0: no check."
+        ),
+    ] = None,
+    wait: Annotated[
+        float, typer.Option("--wait", help="Seconds that a server is waited for that is gone or loading.")
+    ] = 300.0,
     structured: Annotated[
         str | None,
         typer.Option("--structured", help="How votes and scores are asked for: 'auto', 'schema' or 'text'."),
@@ -110,7 +123,10 @@ def debate(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the forecast and stop.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Run debates and write their log; shows what it will cost before the first call."""
+    """Run debates and write their log; shows what it will cost before the first call.
+
+    Exit code 0: played; 1: could not go on; 3: played, and more than half of the votes are missing; 130: interrupted.
+    """
     import asyncio
 
     from d3stats.debates.forecast import forecast
@@ -119,78 +135,122 @@ def debate(
     from d3stats.simulate.tokens import PriceTable
     from d3stats.stopping import from_text
 
-    if out is None and not dry_run:
-        raise ValueError("-o must say where the log is written; got none (or ask for --dry-run)")
-    played = protocol_from_text(protocol)
-    rule = None if stop is None else from_text(stop)
-    table = None if prices is None else PriceTable.read(prices)
-    if max_usd is not None and table is None:
-        raise ValueError("--max-usd needs --prices FILE, which says what the models cost; got none")
-    agents: Agent | dict[str, Agent]
-    if synthetic is not None:
-        agents, chosen = _of_world(synthetic, items, limit, seed)
-    else:
-        agents = _live(
-            model,
-            role_model or [],
-            base_url=base_url,
-            key_env=key_env,
-            temperature=temperature,
-            seed=seed,
-            timeout=timeout,
-            retries=retries,
-            requests_per_minute=rpm,
-            concurrency=concurrency,
-            reasoning_tokens=reasoning_tokens,
-            tokens_per_word=tokens_per_word,
-            structured=structured,
-        )
-        chosen = _items(items, item_format, identical, empty, limit)
-    placing: dict[str, Any] = {"orders": orders, "repeats": repeats, "seed": seed}
-    limits: dict[str, Any] = {
-        "rule": rule,
-        "prices": table,
-        # A log with calls has begun: what is left of its budget need not do for one more debate.
-        "budget_tokens": budget_tokens if out is None or is_unused(out) else None,
-        "max_usd": max_usd if out is None or is_unused(out) else None,
-    }
-    outlook = forecast(played, chosen, agents, **limits, **placing)
-    if not as_json:
-        show_forecast(outlook, str(played), str(rule or played.rule()), budget_tokens, max_usd)
-    if dry_run or out is None:
-        if as_json:
-            print_json({"forecast": forecast_json(outlook)})
-        return
-    job = _Job(
-        agents=agents,
-        arguments=(played, chosen, agents, out),
-        settings={
-            **placing,
+    with _Said(as_json) as said:
+        if out is None and not dry_run:
+            raise ValueError("-o must say where the log is written; got none (or ask for --dry-run)")
+        played = protocol_from_text(protocol)
+        rule = None if stop is None else from_text(stop)
+        table = None if prices is None else PriceTable.read(prices)
+        if max_usd is not None and table is None:
+            raise ValueError("--max-usd needs --prices FILE, which says what the models cost; got none")
+        agents: Agent | dict[str, Agent]
+        if synthetic is not None:
+            agents, chosen = _of_world(synthetic, items, limit, seed)
+        else:
+            agents = _live(
+                model,
+                role_model or [],
+                base_url=base_url,
+                key_env=key_env,
+                temperature=temperature,
+                seed=seed,
+                timeout=timeout,
+                retries=retries,
+                requests_per_minute=rpm,
+                concurrency=concurrency,
+                reasoning_tokens=reasoning_tokens,
+                tokens_per_word=tokens_per_word,
+                window=window,
+                structured=structured,
+            )
+            chosen = _items(items, item_format, identical, empty, limit)
+        placing: dict[str, Any] = {"orders": orders, "repeats": repeats, "seed": seed}
+        limits: dict[str, Any] = {
             "rule": rule,
-            "concurrency": concurrency,
-            "budget_tokens": budget_tokens,
-            "max_usd": max_usd,
             "prices": table,
-            "name": name,
-        },
-    )
-    report = asyncio.run(job.run())
-    if report.stopped == "interrupted":
-        typer.echo(
-            f"d3stats: interrupted after {report.closed} of {report.planned} debates; "
-            f"the same command goes on from {out}",
-            err=True,
+            # A log with calls has begun: what is left of its budget need not do for one more debate.
+            "budget_tokens": budget_tokens if out is None or is_unused(out) else None,
+            "max_usd": max_usd if out is None or is_unused(out) else None,
+        }
+        outlook = forecast(played, chosen, agents, **limits, **placing)
+        said.forecast = forecast_json(outlook)
+        if not as_json:
+            show_forecast(outlook, str(played), str(rule or played.rule()), budget_tokens, max_usd)
+        if dry_run or out is None:
+            if as_json:
+                said.show()
+            return
+        job = _Job(
+            agents=agents,
+            arguments=(played, chosen, agents, out),
+            settings={
+                **placing,
+                "rule": rule,
+                "concurrency": concurrency,
+                "budget_tokens": budget_tokens,
+                "max_usd": max_usd,
+                "prices": table,
+                "name": name,
+                "wait": wait,
+            },
+            said=said,
         )
-        raise typer.Exit(130)
-    if as_json:
-        print_json({"forecast": forecast_json(outlook), "run": report.to_dict()})
-    else:
-        show_report(report)
-    if report.stopped == "overdrawn":
-        raise ValueError(
-            f"a call must cost no more than its bound for a budget to hold; got {report.overdrawn} that cost more, "
-            f"so nothing more was begun: {report.charged:,} tokens were charged (--reasoning-tokens and "
-            "--tokens-per-word raise the bounds of another log; without a budget this one goes on)"
+        report = asyncio.run(job.run())
+        said.report = report
+        if report.stopped == "interrupted":
+            line = f"interrupted after {report.closed} of {report.planned} debates; the same command goes on from {out}"
+            typer.echo(f"d3stats: {line}", err=True)
+            said.show(line)
+            raise typer.Exit(130)
+        if not as_json:
+            show_report(report)
+        if report.stopped == "overdrawn":
+            raise ValueError(
+                f"a call must cost no more than its bound for a budget to hold; got {report.overdrawn} that cost more, "
+                f"so nothing more was begun: {report.charged:,} tokens were charged (--reasoning-tokens and "
+                "--tokens-per-word raise the bounds of another log; without a budget this one goes on)"
+            )
+        if report.stopped == "unreached":
+            raise ValueError(
+                f"every call must reach its server within --wait; got {report.unfinished} debates that were left open "
+                f"because a call of theirs did not in {wait:g} s: the same command goes on from {out}"
+            )
+        said.show()
+        if (report.missing_votes.share or 0.0) > HALF:
+            raise typer.Exit(3)
+
+
+class _Said:
+    """What ``--json`` prints: one object, whether the run ends well or not; use it as a context."""
+
+    def __init__(self, wanted: bool) -> None:
+        self.wanted = wanted
+        self.forecast: dict[str, Any] | None = None
+        self.report: RunReport | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, KeyboardInterrupt):
+            self.show("interrupted")
+        elif isinstance(error, (ValueError, TypeError, KeyError, OSError)):
+            self.show(" ".join(spoken(str(error)).split()))
+
+    def show(self, error: str | None = None) -> None:
+        """Print the object, what must be read first in front."""
+        if not self.wanted:
+            return
+        report = self.report
+        print_json(
+            {
+                "warnings": [] if report is None else report.warnings,
+                **({} if error is None else {"error": error}),
+                "forecast": self.forecast,
+                **({} if report is None else {"run": report.to_dict()}),
+            }
         )
 
 
@@ -201,6 +261,7 @@ class _Job:
     agents: Agent | dict[str, Agent]
     arguments: tuple[Any, ...]
     settings: dict[str, Any]
+    said: _Said
 
     async def run(self) -> RunReport:
         import asyncio
@@ -230,11 +291,12 @@ class _Job:
                         if hasattr(agent, "__aenter__"):
                             await stack.enter_async_context(agent)
                         if hasattr(agent, "check"):
-                            await agent.check()
+                            await agent.check(self.settings["wait"], progress.wait)
                     return await run_debates(*self.arguments, **self.settings, observer=progress, halt=halt)
             except asyncio.CancelledError:
                 raise KeyboardInterrupt from None
             finally:
+                self.said.report = progress.report
                 for number in (signal.SIGINT, signal.SIGTERM):
                     loop.remove_signal_handler(number)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from d3stats.agents.request import Agent
+from d3stats.agents.request import Agent, Request, Size
 from d3stats.debates.ahead import Cast, ahead, check_rule
 from d3stats.debates.budget import Bank
 from d3stats.debates.cost import Tariff
@@ -21,6 +21,9 @@ from d3stats.stopping import Rule, StoppingRule
 
 __all__ = ["Asked", "check_log"]
 
+LONGEST_ITEMS = 10
+"""So many of the longest items are held against the context window."""
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -30,6 +33,8 @@ class Asked:
     ----------
     roles : tuple of str
         The roles that the protocol calls for.
+    voters : tuple of str
+        Those of them that are asked for votes, or for scores that decide.
     """
 
     protocol: DebateProtocol
@@ -43,6 +48,7 @@ class Asked:
     budget_tokens: int | None = None
     max_usd: float | None = None
     prices: PriceTable | None = None
+    voters: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -74,13 +80,30 @@ class Asked:
         labelled = any(debate.item.label is not None for debate in planned)
         check_rule(protocol, rule, planned[0].case, cast, labelled)
         calls = ahead(protocol, planned[0].case, cast, "typical", continued=protocol.max_rounds)
-        roles = tuple(sorted({moment.request.role for moment in calls if moment.request is not None}))
+        requests = [moment.request for moment in calls if moment.request is not None]
+        roles = tuple(sorted({request.role for request in requests}))
+        voters = {
+            request.role
+            for request in requests
+            if request.slot.wants_vote or request.slot.lead or request.slot.rubric is not None
+        }
         _check_roles(agents, roles, protocol)
         if max_usd is not None:
             Tariff(prices).require({cast.model(role): None for role in roles}, "a budget in dollars")
         Bank(budget_tokens, max_usd)
         return cls(
-            protocol, rule, planned, cast, roles, orders, seed, repeats, budget_tokens, max_usd, prices
+            protocol,
+            rule,
+            planned,
+            cast,
+            roles,
+            orders,
+            seed,
+            repeats,
+            budget_tokens,
+            max_usd,
+            prices,
+            tuple(sorted(voters)),
         )
 
     @property
@@ -110,6 +133,7 @@ class Asked:
             "repeats": self.repeats,
             "agents": {role: _described(self.cast(role)) for role in self.roles},
             "servers": sorted({str(agent.where) for agent in agents if hasattr(agent, "where")}),
+            "voters": list(self.voters),
             "budget_tokens": self.budget_tokens,
             "max_usd": self.max_usd,
             "prices": None if self.prices is None else self.prices.date,
@@ -143,6 +167,52 @@ class Asked:
             f"{asked} for one debate to begin and end, whatever is said in it "
             f"(a typical debate with all its rounds costs about {usual}); got {got}"
         )
+
+    def check_windows(self, done: Container[str] = ()) -> None:
+        """Refuse calls that can be longer than the context window of their model, where it is known.
+
+        The longest items are looked at: what others say is bounded by the protocol, whatever the item.
+
+        Parameters
+        ----------
+        done : container of str
+            Debates that are over.
+
+        Raises
+        ------
+        ValueError
+            Names the longest call, the window, and what to change.
+        """
+        if not any(getattr(agent, "window", None) for agent in self.cast.all.values()):
+            return
+        left = [planned for planned in self.planned if planned.debate not in done]
+        worst: tuple[int, int, Request, Planned] | None = None
+        for planned in sorted(left, key=_size, reverse=True)[:LONGEST_ITEMS]:
+            for request, tokens in self._calls(planned, "longest"):
+                window = getattr(self.cast(request.role), "window", None)
+                if window and tokens > window and (worst is None or tokens - window > worst[0] - worst[1]):
+                    worst = (tokens, window, request, planned)
+        if worst is None:
+            return
+        tokens, window, request, planned = worst
+        usual = max(tokens for other, tokens in self._calls(planned, "typical") if other.role == request.role)
+        raise ValueError(
+            f"the context window of {self.cast.model(request.role)!r} must hold the longest call, {tokens:,} tokens "
+            f"when every byte is one and about {usual:,} as a rule ({request.agent} in round {request.round}); got "
+            f"{window:,}: give the server a larger one (slots share llama-server's -c), ask for fewer rounds, shorter "
+            "items or less with --tokens-per-word and --reasoning-tokens, or skip this check (--window 0, in Python "
+            "window=0)"
+        )
+
+    def _calls(self, planned: Planned, size: Size) -> Iterator[tuple[Request, int]]:
+        last = self.protocol.max_rounds - 1
+        for moment in ahead(self.protocol, planned.case, self.cast, size, continued=last):
+            if moment.request is not None and moment.reply is not None:
+                yield moment.request, int(moment.reply.tokens_in or 0) + int(moment.reply.tokens_out or 0)
+
+
+def _size(planned: Planned) -> int:
+    return sum(len(text.encode(errors="replace")) for text in (planned.item.text, *planned.item.candidates))
 
 
 def check_log(log: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from d3stats.agents.replay import as_reply
@@ -13,27 +14,76 @@ from d3stats.debates.budget import Bank, Purse
 from d3stats.debates.past import as_turn
 from d3stats.debates.report import Observer, RunReport
 from d3stats.debates.reserve import Reserve
+from d3stats.log.missing import ADVICE
 from d3stats.protocols.engine import ask
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from d3stats.debates.journal import Journal
     from d3stats.log.schema import Turn
     from d3stats.log.write import LogWriter
 
-__all__ = ["DEAD", "Calls", "Halted"]
+__all__ = ["DEAD", "PATIENCE", "Calls", "Halted"]
 
 DEAD = 20
-"""After so many calls in a row that reached nobody, or brought nothing that can be read, the run stops."""
+"""After so many calls in a row that brought nothing that can be read, the run stops."""
+
+PATIENCE = 300.0
+"""Seconds that a server which is gone, or loads its model, is waited for."""
 
 LONGEST_PAUSE = 2.0
 """Seconds between two tries to reach a server that is gone."""
+
+NOBODY = ("unreachable", "loading", "connection")
+"""Errors of a call whose last attempt was heard by nobody, or of which nothing came back."""
+
+LOST = 3
+"""A call that was sent and lost so often is what breaks its server: it is recorded as missing."""
 
 OWN = ("budget", "refused_content")
 """Errors that say nothing about how a server writes its replies."""
 
 
 class Halted(Exception):
-    """The run is being ended: this debate goes no further now."""
+    """The run is being ended, or its server is not there: this debate goes no further now."""
+
+
+@dataclass
+class _Server:
+    """Whether a server is there; one call at a time finds out when it is not."""
+
+    since: float | None = None
+    alone: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+@dataclass
+class _Tried:
+    """What a call that is made again has come to."""
+
+    since: float | None = None
+    pauses: int = 0
+    lost: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    def add(self, reply: Reply) -> None:
+        """Add a call that reached nobody; what its attempts may have cost is part of its turn in the end."""
+        self.since = time.monotonic() if self.since is None else self.since
+        self.lost += bool(reply.tokens_in or reply.tokens_out)
+        self.tokens_in += reply.tokens_in or 0
+        self.tokens_out += reply.tokens_out or 0
+
+    def complete(self, reply: Reply) -> Reply:
+        """Return a reply with all that was spent for it."""
+        if not self.lost:
+            return reply
+        return replace(
+            reply,
+            tokens_in=None if reply.tokens_in is None else reply.tokens_in + self.tokens_in,
+            tokens_out=None if reply.tokens_out is None else reply.tokens_out + self.tokens_out,
+            estimated=True,
+        )
 
 
 class Calls:
@@ -50,6 +100,17 @@ class Calls:
     observer : function, optional
     priced : bool
         Whether dollars are known.
+    voters : collection of str
+        Roles that are asked for votes, or for scores that decide.
+    wait : float
+        Seconds that a server which is gone or loading is waited for.
+    together : bool
+        Whether all debates must play side by side: then none is left open alone.
+
+    Attributes
+    ----------
+    unreached : int
+        Debates that were left open because a call of theirs reached nobody, while others were answered.
     """
 
     def __init__(
@@ -63,15 +124,20 @@ class Calls:
         halt: asyncio.Event | None,
         observer: Observer | None,
         priced: bool,
+        voters: Collection[str] = (),
+        wait: float = PATIENCE,
+        together: bool = False,
     ) -> None:
         self.reserve, self.bank = reserve, bank
         self.journal, self.writer, self.report = journal, writer, report
         self.observer, self.priced = observer, priced
         self.halt = asyncio.Event() if halt is None else halt
         self.fatal: Refused | None = None
+        self.voters, self.wait, self.together = frozenset(voters), wait, together
+        self.unreached = 0
         self._gate = asyncio.Semaphore(concurrency)
-        self._unreached = 0
-        self._answered = 0
+        self._servers: dict[object, _Server] = {}
+        self._told: dict[tuple[int, str], object] = {}
         self._unread: dict[int, int] = {}
         self._broken = False
 
@@ -101,19 +167,25 @@ class Calls:
         Halted
             When the run is being ended; nothing was recorded.
         """
+        agent = self.reserve.cast(request.role)
+        server = self._servers.setdefault(getattr(agent, "where", id(agent)), _Server())
         async with self._gate:
-            failed_at: int | None = None
-            while True:
-                if self.halted:
-                    raise Halted
-                turn = await self._attempt(request, purse, failed_at)
-                if turn is not None:
-                    return as_reply(turn)
-                failed_at = self._answered if failed_at is None else failed_at
-                await self._wait_for_server()
+            tried = _Tried()
+            turn = await self._attempt(request, purse, server, tried) if server.since is None else None
+            while turn is None:
+                await self._wait_for(server, agent, tried)
+                async with server.alone:
+                    gone = server.since is not None
+                    if gone:
+                        turn = await self._attempt(request, purse, server, tried)
+                if not gone:
+                    turn = await self._attempt(request, purse, server, tried)
+            return as_reply(turn)
 
-    async def _attempt(self, request: Request, purse: Purse, failed_at: int | None) -> Turn | None:
-        """Make a call and record it; None, and no record, when it reached nobody and may do so yet."""
+    async def _attempt(self, request: Request, purse: Purse, server: _Server, tried: _Tried) -> Turn | None:
+        """Make a call and record it; None, and no record, when it reached nobody."""
+        if self.halted:
+            raise Halted
         agent = self.reserve.cast(request.role)
         longest = agent.imagine(request, "longest")
         hold = purse.hold(self.reserve.price(request, longest))
@@ -129,6 +201,7 @@ class Calls:
             reply = await ask(agent, request, attempts.more)
         except Refused as error:
             self.fatal = self.fatal or error
+            self._note_words(agent)
             charged = attempts.settle(*getattr(error, "tokens", (0, 0)))
             self.journal.write({"ended": key, "charged": charged, "error": "refused"})
             raise Halted from None
@@ -141,12 +214,15 @@ class Calls:
             self.report.in_flight -= 1
         charged = attempts.settle(reply.tokens_in, reply.tokens_out)
         given_up = attempts.stopped and reply.error is not None
+        nobody = reply.error in NOBODY
+        if nobody:
+            tried.add(reply)
+        recorded = not given_up and (not nobody or tried.lost >= LOST)
         turn = None
-        # When others are answered meanwhile, it is this call that fails.
-        if not given_up and (
-            not _reached_nobody(reply) or (failed_at is not None and self._answered > failed_at)
-        ):
-            turn = self._record(request, reply)
+        if recorded:
+            # What reached nobody has been added already.
+            last = replace(reply, tokens_in=0, tokens_out=0) if nobody else reply
+            turn = self._record(request, tried.complete(last))
         self.report.attempts += reply.attempts
         self.journal.write(
             {
@@ -161,11 +237,28 @@ class Calls:
         if given_up:
             # The interrupt ended it, not the budget: asked again when the run goes on.
             raise Halted
-        if not _reached_nobody(reply):
-            self._unreached = 0
-            self._answered += 1
+        self._note_words(agent)
+        if not nobody:
+            server.since, self.report.waiting = None, None
             self._look_at(agent, reply)
+        elif reply.error != "connection" or not (reply.tokens_in or reply.tokens_out):
+            server.since = time.monotonic() if server.since is None else server.since
         return turn
+
+    def _note_words(self, agent: Agent) -> None:
+        """Write down what a server said and did not take, once each time that it changes."""
+        where = getattr(agent, "where", None)
+        notes: dict[str, str] = getattr(agent, "notes", {})
+        fresh = {kind: words for kind, words in notes.items() if self._told.get((id(agent), kind)) != words}
+        if fresh:
+            self._told.update({(id(agent), kind): words for kind, words in fresh.items()})
+            self.report.words.update(fresh)
+            self.journal.write({"words": fresh, "server": where})
+        dropped: tuple[str, ...] = tuple(getattr(agent, "dropped", ()))
+        if dropped and self._told.get((id(agent), "")) != dropped:
+            self._told[(id(agent), "")] = dropped
+            self.report.dropped = tuple(dict.fromkeys((*self.report.dropped, *dropped)))
+            self.journal.write({"dropped": list(dropped), "server": where})
 
     def _look_at(self, agent: Agent, reply: Reply) -> None:
         """Stop the run when an agent's replies, one after another, hold nothing that can be read."""
@@ -176,18 +269,37 @@ class Calls:
             name = getattr(agent, "model", None) or type(agent).__name__
             self.fatal = Refused(
                 f"a reply of {name!r} must be one that can be read; got {unread} in a row that could not, the last "
-                f"one {reply.error!r}: they are recorded as missing (see whether the server keeps to a JSON schema, "
-                "or structured=text, reasoning_tokens=N or a longer timeout helps)"
+                f"one {reply.error!r}{self._last_words(reply.error)}: they are recorded as missing "
+                f"({ADVICE.get(str(reply.error), 'look into the log of the server')}, and write another log)"
             )
 
-    async def _wait_for_server(self) -> None:
-        self._unreached += 1
-        if self._unreached >= DEAD:
+    def _last_words(self, error: str | None) -> str:
+        words = self.report.words.get(str(error))
+        return "" if words is None else f" ({words})"
+
+    async def _wait_for(self, server: _Server, agent: Agent, tried: _Tried) -> None:
+        """Wait before a call is made again; end the run, or leave its debate open, when that took too long."""
+        now = time.monotonic()
+        tried.since = now if tried.since is None else tried.since
+        tried.pauses += 1
+        name = getattr(agent, "where", None) or "the server"
+        words = next(
+            (self.report.words[kind] for kind in NOBODY if kind in self.report.words), "no connection"
+        )
+        gone = 0.0 if server.since is None else now - server.since
+        if gone >= self.wait or (self.together and now - tried.since >= self.wait):
             self.fatal = self.fatal or Refused(
-                f"{self._unreached} calls in a row reached no server; nothing of them is recorded"
+                f"{name} must answer; got no reply to a call for {max(gone, now - tried.since):.0f} s ({words}): "
+                "nothing of these calls is recorded, and the same command goes on (--wait SECONDS, in Python wait=, "
+                "waits longer)"
             )
             raise Halted
-        pause = min(LONGEST_PAUSE, 0.05 * self._unreached)
+        if now - tried.since >= self.wait:
+            self.unreached += 1
+            raise Halted
+        self.report.waiting = f"waiting for {name}: {words} ({gone:.0f} of {self.wait:g} s)"
+        self.tell()
+        pause = min(LONGEST_PAUSE, 0.05 * tried.pauses, self.wait)
         try:
             await asyncio.wait_for(self.halt.wait(), pause)
         except TimeoutError:
@@ -201,14 +313,9 @@ class Calls:
         report.estimated += reply.estimated
         if reply.error is not None:
             report.missing[reply.error] += 1
+        if request.role in self.voters:
+            report.votes += 1
+            if reply.error is not None and reply.vote is None:
+                report.votes_missing[reply.error] += 1
         self.tell()
         return turn
-
-
-def _reached_nobody(reply: Reply) -> bool:
-    """Whether a call got no connection at all, so that nothing was asked and nothing spent."""
-    return (
-        reply.error in ("connection", "unreachable", "loading")
-        and not reply.tokens_in
-        and not reply.tokens_out
-    )

@@ -108,6 +108,7 @@ class Journal:
         call: Call,
         stop: Callable[[str, int, str], None],
         settle: Callable[[dict[str, Any]], dict[str, Any]],
+        other: Callable[[dict[str, Any]], None],
     ) -> None:
         """Go through earlier runs.
 
@@ -119,6 +120,8 @@ class Journal:
             Gets debate, round and reason of every stop that no rule repeats by itself.
         settle : function
             Gets a call without an end, in flight when a run was killed, and says what its end must say.
+        other : function
+            Gets every other line.
         """
         assert self._file is not None, "a journal is read within its context"
         begun: dict[tuple[str, int, str], dict[str, Any]] = {}
@@ -135,6 +138,8 @@ class Journal:
                     call(begun.pop(_key(record["ended"])), record)
                 elif "stopped" in record:
                     stop(str(record["stopped"]), int(record["round"]), str(record["reason"]))
+                else:
+                    other(record)
             except (KeyError, TypeError, ValueError, IndexError):
                 raise ValueError(
                     f"{self.path}:{number}: line must be about a call of this run; got {line[:60]!r}"

@@ -13,6 +13,7 @@ from d3stats.debates.ahead import Cast, Key
 from d3stats.debates.cost import FREE, Cost, Tariff
 from d3stats.debates.journal import Journal
 from d3stats.debates.placement import Planned
+from d3stats.log.missing import JournalWords
 
 if TYPE_CHECKING:
     from d3stats.log.schema import Item, Turn, Verdict
@@ -62,6 +63,12 @@ class Past:
         Calls that were begun, and attempts of those that ended.
     overdrawn : int
         Calls that cost more than was set aside for them.
+    votes : int
+        Turns that were asked for a vote, or for scores that decide.
+    votes_missing : Counter of str
+        Those of them without one, by error.
+    told : JournalWords
+        What servers said last, and what they did not take.
     """
 
     items: dict[str, Item] = field(default_factory=dict)
@@ -76,6 +83,9 @@ class Past:
     calls: int = 0
     attempts: int = 0
     overdrawn: int = 0
+    votes: int = 0
+    votes_missing: Counter[str] = field(default_factory=Counter)
+    told: JournalWords = field(default_factory=JournalWords)
 
     @classmethod
     def read(
@@ -87,6 +97,7 @@ class Past:
         tariff: Tariff,
         protocol: str,
         keep: bool,
+        voters: Collection[str] = (),
     ) -> Past:
         """Read a log and its journal.
 
@@ -96,17 +107,26 @@ class Past:
             The debates that are asked for, by name; what the log says of them must agree.
         keep : bool
             Keep the turns of closed debates too.
+        voters : collection of str
+            Roles that are asked for votes, or for scores that decide.
         """
         past = cls()
         if log.exists() and log.stat().st_size > 0:
-            past._read_log(log, planned, protocol, keep)
+            past._read_log(log, planned, protocol, keep, voters)
         recorded = {
             (debate, number, agent) for debate, turns in past.turns.items() for number, agent in turns
         }
         past._read_journal(journal, cast, tariff, recorded)
         return past
 
-    def _read_log(self, log: Path, planned: Mapping[str, Planned], protocol: str, keep: bool) -> None:
+    def _read_log(
+        self,
+        log: Path,
+        planned: Mapping[str, Planned],
+        protocol: str,
+        keep: bool,
+        voters: Collection[str],
+    ) -> None:
         from d3stats.log.records import iter_records
         from d3stats.log.schema import Item, Turn, Verdict
 
@@ -121,6 +141,10 @@ class Past:
                 self.tokens_out += record.tokens_out or 0
                 if record.error is not None:
                     self.missing[record.error] += 1
+                if record.role in voters:
+                    self.votes += 1
+                    if record.error is not None and record.vote is None:
+                        self.votes_missing[record.error] += 1
             elif isinstance(record, Verdict):
                 self.closed[record.debate] = record
                 if not keep:
@@ -152,7 +176,7 @@ class Past:
         def stop(debate: str, number: int, reason: str) -> None:
             self.stops[debate] = (number, reason)
 
-        journal.read(call, stop, settle)
+        journal.read(call, stop, settle, self.told.read)
 
 
 def _compare(record: Item, planned: Planned | None, protocol: str, log: Path) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from d3stats.log.missing import MissingVotes
+
 __all__ = ["Observer", "RunReport"]
 
 
@@ -47,6 +49,16 @@ class RunReport:
         What was charged; None without prices.
     missing : Counter of str
         Turns with something missing, by error.
+    votes : int
+        Turns that were asked for a vote, or for scores that decide.
+    votes_missing : Counter of str
+        Those of them without one, by error.
+    words : dict of str
+        What servers said last for each kind of error, or what was wrong with the last reply.
+    dropped : tuple of str
+        Parameters that servers did not take, and that calls were made without.
+    waiting : str or None
+        What is waited for at the moment, when a server is gone or loads its model.
     estimated : int
         Turns of this run whose tokens are an estimate.
     overdrawn : int
@@ -58,7 +70,8 @@ class RunReport:
         Alike.
     stopped : str or None
         Why the run ended before all debates were played: ``"interrupted"``, ``"budget"``, ``"overdrawn"`` (a call
-        cost more than its bound while there was a budget); None when it did not.
+        cost more than its bound while there was a budget), ``"unreached"`` (calls reached nobody, and their debates
+        were left open); None when it did not.
     seconds : float
     """
 
@@ -80,6 +93,11 @@ class RunReport:
     charged: int = 0
     dollars: float | None = None
     missing: Counter[str] = field(default_factory=Counter)
+    votes: int = 0
+    votes_missing: Counter[str] = field(default_factory=Counter)
+    words: dict[str, str] = field(default_factory=dict)
+    dropped: tuple[str, ...] = ()
+    waiting: str | None = None
     estimated: int = 0
     overdrawn: int = 0
     tokens_left: int | None = None
@@ -89,9 +107,21 @@ class RunReport:
     stopped: str | None = None
     seconds: float = 0.0
 
+    @property
+    def missing_votes(self) -> MissingVotes:
+        """The votes that are missing, why, and what was said."""
+        return MissingVotes(self.votes, dict(self.votes_missing), self.words)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What must be read before any number of the report: that many votes are missing, and why."""
+        missing = self.missing_votes
+        return missing.sentences() if missing.said_first else []
+
     def to_dict(self) -> dict[str, object]:
         """Return the report as JSON-ready values."""
         return {
+            "warnings": self.warnings,
             "log": str(self.log),
             "planned": self.planned,
             "closed": self.closed,
@@ -108,6 +138,10 @@ class RunReport:
             "charged": self.charged,
             "dollars": self.dollars,
             "missing": dict(self.missing.most_common()),
+            "votes": self.votes,
+            "votes_missing": dict(self.votes_missing.most_common()),
+            "words": dict(self.words),
+            "dropped": list(self.dropped),
             "estimated": self.estimated,
             "overdrawn": self.overdrawn,
             "tokens_left": self.tokens_left,

@@ -15,11 +15,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from d3stats._check import integer
+from d3stats._check import integer, number
 from d3stats.agents.request import Agent
 from d3stats.debates.asked import Asked, check_log
 from d3stats.debates.budget import Bank
-from d3stats.debates.calls import Calls
+from d3stats.debates.calls import PATIENCE, Calls
 from d3stats.debates.items import DebateItem
 from d3stats.debates.journal import Journal, is_unused, journal_path
 from d3stats.debates.past import Past
@@ -50,6 +50,7 @@ async def run_debates(
     name: str | None = None,
     observer: Observer | None = None,
     halt: asyncio.Event | None = None,
+    wait: float = PATIENCE,
 ) -> RunReport:
     """Play debates and write their log; the same call goes on with what an earlier one has left.
 
@@ -83,6 +84,9 @@ async def run_debates(
         Called after every turn and every verdict.
     halt : asyncio.Event, optional
         Once it is set no call begins; those in flight end and are recorded.
+    wait : float
+        Seconds that a server which is gone, or still loads its model, is waited for. Its calls leave no missing votes:
+        their debates are left open, and the same call goes on with them.
 
     Returns
     -------
@@ -92,7 +96,8 @@ async def run_debates(
     ------
     ValueError
         Before anything is spent: when settings differ from those of the run that the log is of, the rule has
-        nothing to look at, a price is missing, or the budget is below one debate.
+        nothing to look at, a price is missing, the budget is below one debate, or a call can be longer than the context
+        window of its model (:attr:`LiveAgent.window <d3stats.agents.live.LiveAgent>`).
     Refused
         When no call will ever be answered; the log can be gone on with.
 
@@ -118,7 +123,8 @@ async def run_debates(
     )
     path = Path(log)
     integer("concurrency", concurrency, minimum=1)
-    return await _play(asked, path, path.stem if name is None else name, concurrency, observer, halt)
+    number("wait", wait, minimum=0.0)
+    return await _play(asked, path, path.stem if name is None else name, concurrency, observer, halt, wait)
 
 
 def debate(
@@ -139,14 +145,17 @@ async def _play(
     concurrency: int,
     observer: Observer | None,
     halt: asyncio.Event | None,
+    wait: float,
 ) -> RunReport:
     from d3stats.log.write import LogWriter
 
     began = time.monotonic()
     check_log(log)
-    if is_unused(log):
+    fresh = is_unused(log)
+    if fresh:
         # Refused before anything is left behind that a mended command would have to agree with.
         asked.check_budget()
+        asked.check_windows()
     elif not _has(journal_path(log)):
         raise ValueError(
             f"log must be new or lie beside its journal {journal_path(log).name}; got {log} without it"
@@ -160,7 +169,9 @@ async def _play(
                 f"log must be a file that can be written; got log={str(log)!r} ({error.strerror or error})"
             ) from None
         table = {debate.debate: debate for debate in asked.planned}
-        past = Past.read(log, journal, table, asked.cast, asked.tariff, asked.protocol.name, asked.batched)
+        past = Past.read(
+            log, journal, table, asked.cast, asked.tariff, asked.protocol.name, asked.batched, asked.voters
+        )
         bank = Bank(asked.budget_tokens, asked.max_usd, past.spent)
         if bank.limited and past.overdrawn:
             raise ValueError(
@@ -170,14 +181,30 @@ async def _play(
             )
         if bank.limited and not past.calls:
             asked.check_budget()
+        if not fresh:
+            asked.check_windows(past.closed)
         bank.overdrawn = past.overdrawn
         report = _first_report(log, table, past)
         priced = asked.prices is not None
-        calls = Calls(asked.reserve, bank, journal, writer, report, concurrency, halt, observer, priced)
+        calls = Calls(
+            asked.reserve,
+            bank,
+            journal,
+            writer,
+            report,
+            concurrency,
+            halt,
+            observer,
+            priced,
+            asked.voters,
+            wait,
+            asked.batched,
+        )
         stage = Stage(asked, log, name, past, bank, calls, report, writer, journal)
         try:
             await stage.play(concurrency)
         finally:
+            report.waiting = None
             report.seconds = time.monotonic() - began
             calls.tell()
         if calls.fatal is not None:
@@ -203,4 +230,8 @@ def _first_report(log: Path, table: Mapping[str, Planned], past: Past) -> RunRep
         tokens_out=past.tokens_out,
         charged=past.spent.tokens,
         missing=Counter(past.missing),
+        votes=past.votes,
+        votes_missing=Counter(past.votes_missing),
+        words=dict(past.told.words),
+        dropped=tuple(past.told.dropped),
     )

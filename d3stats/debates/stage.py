@@ -37,6 +37,9 @@ BUDGET = "budget"
 OVERDRAWN = "overdrawn"
 """Why a run with a budget ends when a call has cost more than its bound."""
 
+UNREACHED = "unreached"
+"""Why a run ends whose calls reached nobody: their debates are left open."""
+
 
 class Stage:
     """Where the debates of one run are played.
@@ -93,6 +96,8 @@ class Stage:
             self.report.stopped = "interrupted"
         elif self.calls.overdrawn:
             self.report.stopped = OVERDRAWN
+        elif self.calls.unreached:
+            self.report.stopped = UNREACHED
         elif self.left_out or self.report.unfinished:
             self.report.stopped = BUDGET
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import time
 import tracemalloc
 from pathlib import Path
 
@@ -174,8 +175,10 @@ NOBODY = Reply(None, tokens_in=0, tokens_out=0, error="connection")
 def test_a_server_that_dies_stops_the_run_and_leaves_no_missing_votes_behind(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     dead = Chancy(before=lambda number, request: NOBODY if number > 15 else None)
-    with pytest.raises(Refused, match="20 calls in a row reached no server"):
-        debate(SAMRE, pairs(5), dead, log, concurrency=4)
+    began = time.monotonic()
+    with pytest.raises(Refused, match=r"^the server must answer; got no reply to a call for \d+ s"):
+        debate(SAMRE, pairs(5), dead, log, concurrency=4, wait=0.4)
+    assert 0.4 <= time.monotonic() - began < 5
     assert len(of_type(log, "turn")) == 15
     report = debate(SAMRE, pairs(5), Chancy(), log)
     assert (report.closed, sum(report.missing.values()), report.repeated) == (5, 0, 0)
@@ -187,17 +190,61 @@ def test_a_server_that_comes_back_is_waited_for(tmp_path: Path) -> None:
     assert (report.closed, sum(report.missing.values())) == (3, 0)
 
 
-def test_a_call_that_alone_reaches_nobody_is_a_missing_vote(tmp_path: Path) -> None:
+def test_a_call_that_alone_reaches_nobody_leaves_its_debate_open_and_the_others_end(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
-    agent = Chancy(
-        pause=0.002,
-        before=lambda number, request: (
-            NOBODY if request.agent == "juror 1" and request.case.debate == "q1" else None
-        ),
+
+    def alone(number: int, request: Request) -> Reply | None:
+        return NOBODY if request.agent == "juror 1" and request.case.debate == "q1" else None
+
+    agent = Chancy(pause=0.002, before=alone)
+    report = debate(SAMRE, pairs(6), agent, log, concurrency=4, rule=FixedRounds(1), wait=0.3)
+    assert (report.closed, report.unfinished, report.stopped) == (5, 1, "unreached")
+    assert report.missing.total() == report.votes_missing.total() == 0
+    report = debate(SAMRE, pairs(6), Chancy(), log, concurrency=4, rule=FixedRounds(1))
+    assert (report.closed, report.unfinished, report.missing.total()) == (6, 0, 0)
+    assert defects(log) == []
+
+
+def test_a_batch_is_not_decided_without_a_debate_whose_call_reached_nobody(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+
+    def alone(number: int, request: Request) -> Reply | None:
+        return NOBODY if request.agent == "juror 1" and request.case.debate == "q1" else None
+
+    polled, rule = protocol_from_text("samre:jurors=3,poll=every_round"), from_text("ks:camp=largest")
+    with pytest.raises(Refused, match="must answer"):
+        debate(polled, pairs(4), Chancy(pause=0.002, before=alone), log, rule=rule, wait=0.3)
+    whole, again = tmp_path / "whole.jsonl", Chancy()
+    debate(polled, pairs(4), again, log, rule=rule, name="run")
+    debate(polled, pairs(4), Chancy(), whole, rule=rule, name="run")
+    stops = [
+        [(v["debate"], v["round"], v["decision"]) for v in of_type(path, "verdict")] for path in (log, whole)
+    ]
+    assert sorted(stops[0]) == sorted(stops[1])
+
+
+@pytest.mark.parametrize("times", [1, 2, 3, 9])
+def test_a_call_that_is_lost_again_and_again_is_a_missing_vote_that_says_what_it_cost(
+    times: int, tmp_path: Path
+) -> None:
+    log, lost = (
+        tmp_path / "log.jsonl",
+        Reply(None, tokens_in=70, tokens_out=9, error="connection", estimated=True),
     )
-    report = debate(SAMRE, pairs(6), agent, log, concurrency=4, rule=FixedRounds(1))
-    assert report.closed == 6
-    assert report.missing == {"connection": 1}
+
+    def breaks(number: int, request: Request) -> Reply | None:
+        key = (request.case.debate, request.round, request.agent)
+        return lost if key == ("q1", 1, "juror 1") and agent.asked[key] <= times else None
+
+    agent = Chancy(pause=0.002, before=breaks)
+    report = debate(SAMRE, pairs(3), agent, log, rule=FixedRounds(1))
+    assert report.closed == 3
+    assert report.missing == ({} if times < 3 else {"connection": 1})
+    said = of_type(log, "turn")
+    assert sum(turn["tokens_in"] + turn["tokens_out"] for turn in said) == report.charged
+    (turn,) = (t for t in said if (t["debate"], t["agent"]) == ("q1", "juror 1"))
+    assert turn["tokens_source"] == "estimate"
+    assert turn["tokens_in"] >= 70 * min(times, 3)
 
 
 def test_a_halt_ends_the_calls_in_flight_records_them_and_begins_no_other(tmp_path: Path) -> None:

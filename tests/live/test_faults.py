@@ -155,7 +155,7 @@ def test_a_server_of_which_nothing_can_be_read_ends_the_run_after_twenty_turns(
 ) -> None:
     log = tmp_path / "log.jsonl"
     server.script = lambda asked: "no object at all"
-    with pytest.raises(Refused, match=r"got 20 in a row that could not.*structured=text"):
+    with pytest.raises(Refused, match=r"got 20 in a row that could not.*--structured text"):
         campaign(server, log, 30, share=0.0, concurrency=4)
     assert 20 <= len(turns(log)) < 20 + 4
     server.script = play

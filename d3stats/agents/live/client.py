@@ -95,7 +95,7 @@ class LiveAgent:
         The most calls at the same time.
     window : int, optional
         The context window of the model in tokens, prompt and reply together; by default what the server tells in its
-        list of models (:meth:`check`). 0 takes none: nothing is compared with it.
+        list of models (:meth:`check`). 0 lets a run begin whose longest call may not fit.
     tokens_per_word : float
         Tokens allowed per word that an agent was asked for; English needs 1.4, some languages 4.
     reasoning_tokens : int
@@ -204,7 +204,7 @@ class LiveAgent:
 
     @property
     def window(self) -> int | None:
-        """The context window in tokens, as it was given or as the server told; None where nobody said."""
+        """What a run holds its longest call against, as it was given or as the server told; None where nobody said."""
         return (self._told_window if self._window is None else self._window) or None
 
     async def __aenter__(self) -> Self:
@@ -369,10 +369,11 @@ class LiveAgent:
             self.notes["length"] = f"cut off at the {allowed}"
             return "length"
         used = got.tokens_in + got.tokens_out
-        if self.window is not None and used + NEAR >= self.window:
+        window = self._window or self._told_window
+        if window and used + NEAR >= window:
             self.notes["context_full"] = (
                 f"cut off after {got.tokens_out} tokens of the {allowed}: with {got.tokens_in} of the prompt the "
-                f"context window of {self.window} is full"
+                f"context window of {window} is full"
             )
             return "context_full"
         self.notes["length"] = (
