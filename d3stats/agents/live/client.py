@@ -35,6 +35,9 @@ HOPELESS = 3600.0
 SAME_SEED_FAILS = ("server_error", "empty")
 """After these the next attempt has another seed: with the same one the model would make the same reply again."""
 
+REFUSAL = 2.0
+"""Seconds within which a server refuses a parameter; the first call that takes longer is being answered."""
+
 LOADING = 1.0
 """Seconds between two looks at a server that loads its model."""
 
@@ -356,7 +359,12 @@ class LiveAgent:
         """Let one call go first until it is known what the server takes; return whether this is that call."""
         if self._known.is_set() or self._first is None:
             return False
-        await self._first.acquire()
+        try:
+            async with asyncio.timeout(REFUSAL):
+                await self._first.acquire()
+        except TimeoutError:
+            self._known.set()
+            return False
         if self._known.is_set():
             self._first.release()
             return False
