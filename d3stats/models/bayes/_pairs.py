@@ -23,6 +23,9 @@ Ints = NDArray[np.int64]
 
 KINDS = ("only A right", "only B right", "both right", "both wrong")
 """Columns of a table of pairs."""
+_REACH = 8.0
+"""How many standard deviations of a cluster's draws the sum over its effect covers."""
+_NODES = 49
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,12 +307,38 @@ class ScorePosterior:
 
     def log_likelihood(self, x: Floats) -> Floats:
         """Log density of each difference given its cluster's effect."""
-        from scipy.special import gammaln
+        return _student(self.d - self.centre(x), x)
 
-        nu = 1 + math.exp(x[2])
-        r = (self.d - self.centre(x)) / math.exp(x[1])
-        constant = gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * math.log(nu * math.pi) - x[1]
-        return np.asarray(constant - (nu + 1) / 2 * np.log1p(r**2 / nu), dtype=np.float64)
+    def marginal_log_likelihood(self, points: Floats, unit: float) -> Floats:
+        """Log density of each cluster's differences together, its effect integrated out; of each difference without.
+
+        In the units of the data, where a difference is `unit` times what this object holds. The integral is a sum over
+        equally spaced effects that cover what the draws say of the cluster's.
+
+        Parameters
+        ----------
+        points : ndarray, shape (draws, size)
+
+        Returns
+        -------
+        ndarray, shape (draws, clusters) or (draws, differences)
+        """
+        if self.cluster is None:
+            return np.stack([self.log_likelihood(point) for point in points]) - math.log(unit)
+        z = points[:, self.SIZE :] * np.sign(points[:, 3:4])
+        middle, sd = z.mean(axis=0), np.maximum(z.std(axis=0), 1e-3)
+        grid = np.linspace(-_REACH, _REACH, _NODES)
+        nodes = middle[:, None] + sd[:, None] * grid
+        log_weight = -0.5 * nodes**2 + np.log((grid[1] - grid[0]) * sd[:, None] / math.sqrt(2 * math.pi))
+        order = np.argsort(self.cluster, kind="stable")
+        size = np.bincount(self.cluster, minlength=self.n_clusters)
+        first, of = np.concatenate([[0], np.cumsum(size)[:-1]]), self.cluster[order]
+        out = np.empty((len(points), self.n_clusters))
+        for row, x in enumerate(points):
+            centre = x[0] + abs(x[3]) * nodes
+            like = _student(self.d[order][:, None] - centre[of], x)
+            out[row] = _log_sum(np.add.reduceat(like, first, axis=0) + log_weight) - size * math.log(unit)
+        return out
 
     def starts(self, chains: int, rng: np.random.Generator) -> Floats:
         """Return points scattered around the median, shape (chains, size)."""
@@ -335,3 +364,15 @@ class ScorePosterior:
             new[self.SIZE :] = rng.standard_normal(self.n_clusters)
         errors = math.exp(x[1]) * rng.standard_t(1 + math.exp(x[2]), size=len(self.d))
         return np.asarray(self.centre(new) + errors, dtype=np.float64)
+
+
+def _student(residual: Floats, x: Floats) -> Floats:
+    """Log density of Student's t errors at a point's sigma and nu."""
+    nu, sigma = 1 + math.exp(x[2]), math.exp(x[1])
+    constant = math.lgamma((nu + 1) / 2) - math.lgamma(nu / 2) - 0.5 * math.log(nu * math.pi) - x[1]
+    return np.asarray(constant - (nu + 1) / 2 * np.log1p((residual / sigma) ** 2 / nu), dtype=np.float64)
+
+
+def _log_sum(rows: Floats) -> Floats:
+    top = rows.max(axis=-1)
+    return np.asarray(top + np.log(np.exp(rows - top[..., None]).sum(axis=-1)), dtype=np.float64)

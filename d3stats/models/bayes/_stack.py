@@ -38,6 +38,9 @@ KINDS = ("equal-tailed", "hdi")
 PARETO_BAD = 0.7
 """Pareto k above which an importance-sampled leave-one-out value is not to be trusted (Vehtari et al. 2024)."""
 
+MOST_POINTWISE = 20_000_000
+"""Values of a log likelihood by draw and observation that are held in the draws (160 MB)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Loo:
@@ -244,6 +247,29 @@ def from_draws(
     }
     with quiet():
         return az().from_dict(packed) if arviz_generation() else az().from_dict(**packed)
+
+
+def pointwise(name: str, cells: Floats, weights: ArrayLike) -> dict[str, Floats] | None:
+    """Return the log likelihood of every observation, as ArviZ counts them, from that of cells of equal ones.
+
+    Parameters
+    ----------
+    name : str
+        What an observation is.
+    cells : ndarray, shape (chains, draws, cells)
+    weights : array of float, shape (cells,)
+        Observations in each cell.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (chains, draws, observations), or None
+        None where a cell holds parts of observations, or there would be more than ``MOST_POINTWISE`` values: cells
+        would be taken for observations.
+    """
+    w = np.asarray(weights, dtype=np.float64)
+    if cells.shape[0] * cells.shape[1] * w.sum() > MOST_POINTWISE or not (w == np.rint(w)).all():
+        return None
+    return {name: np.repeat(cells, w.astype(np.int64), axis=2)}
 
 
 def groups(idata: Idata) -> tuple[str, ...]:

@@ -263,7 +263,7 @@ def fit_accuracy(
         target_accept=target_accept,
         rng=generator,
     )
-    packed, replicated = _packed(idata, density, generator)
+    packed, like, replicated = _packed(idata, density, generator)
     observed = _statistics(cells.successes[cells.pattern], cells.trials[cells.pattern], cells.protocols)
     if cells.n_questions < 10:
         notes = (
@@ -278,6 +278,7 @@ def fit_accuracy(
         settings=BayesSettings(draws, tune, chains, accept, asdict(priors)),
         notes=notes,
         idata=packed,
+        cells=like,
         weights=cells.weight.astype(np.float64),
         observed=observed,
         replicated=replicated,
@@ -319,8 +320,10 @@ class Posterior:
         return np.asarray(point + 0.2 * rng.standard_normal((chains, len(point))), dtype=np.float64)
 
 
-def _packed(idata: Any, density: Posterior, rng: np.random.Generator) -> tuple[Any, dict[str, Floats]]:
-    """Name the draws, add what follows from them, and replicate the data."""
+def _packed(
+    idata: Any, density: Posterior, rng: np.random.Generator
+) -> tuple[Any, Floats, dict[str, Floats]]:
+    """Name the draws, add what follows from them, the log likelihood of each pattern, and replicate the data."""
     x = _stack.draws_of(idata, "x").astype(np.float64)
     shape = x.shape[:2]
     flat = x.reshape(-1, x.shape[2])
@@ -339,15 +342,15 @@ def _packed(idata: Any, density: Posterior, rng: np.random.Generator) -> tuple[A
         pattern_log_likelihood(cells, alpha[i], float(sd[i, 0]), None if extra is None else float(extra[i]))
         for i in range(len(flat))
     ]
-    like = np.stack(rows) + _log_choices(cells)
+    like = (np.stack(rows) + _log_choices(cells)).reshape(*shape, -1)
     packed = _stack.from_draws(
         {name: values.reshape(shape) for name, values in named.items()},
         sample_stats={"diverging": _stack.draws_of(idata, "diverging", "sample_stats")},
-        log_likelihood={"question": like.reshape(*shape, -1)},
+        log_likelihood=_stack.pointwise("question", like, cells.weight),
     )
     some = np.linspace(0, len(flat) - 1, min(_REPLICATES, len(flat))).astype(np.int64)
     again = [(alpha[i], float(sd[i, 0]), None if extra is None else float(extra[i])) for i in some]
-    return packed, _replicated(cells, again, rng)
+    return packed, like, _replicated(cells, again, rng)
 
 
 def _log_choices(cells: Cells) -> Floats:

@@ -205,6 +205,7 @@ def fit_mixture(
     natural, stats, used, notes = posterior_points(density, draws, tune, chains, target_accept, generator)
     law = {name: natural[name][:, :, 0] for name in _LAW}
     prior = believed.draw(k, REPLICATES, generator)
+    cells = log_likelihood(law, counts)
     return MixturePosterior(
         model=f"mixture of {k} Beta-Binomials" if k > 1 else "Beta-Binomial",
         names=("weight", "mean", "rho", "accuracy", "spread", "majority"),
@@ -213,11 +214,12 @@ def fit_mixture(
         idata=_stack.from_draws(
             law | law_quantities(law, panel),
             sample_stats=stats,
-            log_likelihood={"votes": log_likelihood(law, counts)},
+            log_likelihood=_stack.pointwise("votes", cells, counts.weights),
             prior={name: values[None] for name, values in prior.items()},
             observed_data={"successes": counts.successes, "trials": counts.trials, "debates": counts.weights},
         ),
         notes=notes,
+        cells=cells,
         weights=counts.weights,
         constants=("weight[0]",) if k == 1 else (),
         observed=observed_statistics(counts),

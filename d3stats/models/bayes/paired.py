@@ -19,7 +19,6 @@ and the region of practical equivalence). Mosimann (1962), Biometrika 49, 65 (th
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -228,10 +227,11 @@ def _one_table(
         float(table[0] + prior), float(table[1] + prior), float(table[2] + table[3] + 2 * prior)
     )
     kept = table > 0
+    cells, weights = np.log(chance[..., kept]), table[kept].astype(np.float64)
     idata = _stack.from_draws(
         _named(chance),
         sample_stats={"diverging": np.zeros(shape, dtype=bool)},
-        log_likelihood={"pair": np.log(chance[..., kept])},
+        log_likelihood=_stack.pointwise("pair", cells, weights),
     )
     some = chance.reshape(-1, 4)[np.linspace(0, chance[..., 0].size - 1, _REPLICATES).astype(np.int64)]
     before = rng.dirichlet(np.full(4, prior), size=_REPLICATES)
@@ -242,7 +242,8 @@ def _one_table(
         settings=BayesSettings(shape[1], 0, shape[0], 1.0, {"Dirichlet": prior}),
         idata=idata,
         notes=_one_table_notes(table, prior),
-        weights=table[kept].astype(np.float64),
+        cells=cells,
+        weights=weights,
         observed=table_statistics(table[None]),
         replicated=replicates(table_statistics(rng.multinomial(n, p)[None]) for p in some),
         prior_replicated=replicates(table_statistics(rng.multinomial(n, p)[None]) for p in before),
@@ -304,7 +305,7 @@ def _clustered(
     packed = _stack.from_draws(
         named,
         sample_stats={"diverging": _stack.draws_of(idata, "diverging", "sample_stats")},
-        log_likelihood={"cluster": like},
+        log_likelihood=_stack.pointwise("cluster", like, weight),
     )
     sizes = tables.sum(axis=1)
     some = flat[np.linspace(0, len(flat) - 1, _REPLICATES).astype(np.int64)]
@@ -324,6 +325,7 @@ def _clustered(
         ),
         idata=packed,
         notes=_few(notes, n_clusters),
+        cells=like,
         weights=weight.astype(np.float64),
         observed=table_statistics(tables),
         replicated=replicates(table_statistics(draw_tables(sizes, point, rng)) for point in some),
@@ -356,11 +358,11 @@ def _scores(
     if codes is not None:
         named["sd_cluster"] = np.abs(x[..., 3]) * unit
     flat = x.reshape(-1, x.shape[-1])
-    like = np.stack([density.log_likelihood(point) for point in flat]) - math.log(unit)
+    like = density.marginal_log_likelihood(flat, unit).reshape(*x.shape[:2], -1)
     packed = _stack.from_draws(
         named,
         sample_stats={"diverging": _stack.draws_of(idata, "diverging", "sample_stats")},
-        log_likelihood={"pair": like.reshape(*x.shape[:2], -1)},
+        log_likelihood={"pair" if codes is None else "cluster": like},
     )
     some = flat[np.linspace(0, len(flat) - 1, _REPLICATES).astype(np.int64)]
     before = [density.draw_prior(rng) for _ in range(_REPLICATES)]
@@ -375,6 +377,7 @@ def _scores(
         ),
         idata=packed,
         notes=notes if n_clusters is None else _few(notes, n_clusters),
+        cells=like,
         observed=score_statistics(difference),
         replicated=replicates(score_statistics(unit * density.replicate(point, rng)) for point in some),
         prior_replicated=replicates(

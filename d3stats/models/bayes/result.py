@@ -69,8 +69,12 @@ class BayesFit:
         What was done on the way, a refit for example.
     idata : InferenceData or DataTree
         The draws as ArviZ holds them, for its plots and tables.
+        ``log_likelihood`` holds observations, so that ``az.loo`` and ``az.compare`` give what :meth:`loo` gives; it is
+        absent where they cannot (see :func:`~d3stats.models.bayes._stack.pointwise`).
+    cells : ndarray or None
+        Log likelihood of one observation of each cell, shape (chains, draws, cells): what :meth:`loo` reads.
     weights : ndarray or None
-        How many observations each column of the log likelihood stands for; None is one each.
+        How many observations each cell stands for; None is one each.
     constants : tuple of str
         Parameters that cannot move by construction: the weight of a single component.
     observed : dict of str to float
@@ -86,6 +90,7 @@ class BayesFit:
     idata: Any
     n_clusters: int | None = None
     notes: tuple[str, ...] = ()
+    cells: NDArray[np.float64] | None = None
     weights: NDArray[np.float64] | None = None
     constants: tuple[str, ...] = ()
     observed: Mapping[str, float] = field(default_factory=dict)
@@ -233,12 +238,20 @@ class BayesFit:
     def loo(self) -> Loo:
         """Return the leave-one-out log predictive density of single observations (Pareto-smoothed).
 
+        Observations are debates, questions, pairs or clusters: what the model takes as independent.
+
         Raises
         ------
         ValueError
             When the fit kept no log likelihood.
         """
-        return _stack.loo(self.idata, self.weights)
+        if self.cells is None:
+            raise ValueError("loo needs a fit that kept its log likelihood; this one kept none")
+        names = [str(name) for name in self.idata["posterior"].data_vars]
+        held = _stack.from_draws(
+            {name: _stack.draws_of(self.idata, name) for name in names}, log_likelihood={"cells": self.cells}
+        )
+        return _stack.loo(held, self.weights)
 
     def posterior_check(self, level: float = 0.95) -> pd.DataFrame:
         """Compare statistics of the data with data drawn from the posterior; see :func:`predictive_table`."""

@@ -224,6 +224,10 @@ def fit_rounds(
         replicated |= _in_round(r, replicated_statistics(flat(by_round[i]), part, generator))
         walked = {name: prior[name][:, i] for name in _LAW}
         prior_replicated |= _in_round(r, replicated_statistics(walked, part, generator))
+    cells: Floats = np.concatenate(
+        [log_likelihood(values, part) for values, part in zip(by_round, parts, strict=True)], axis=-1
+    )
+    weights = np.concatenate([part.weights for part in parts])
     return RoundsPosterior(
         model=f"mixture of {k} Beta-Binomials over {len(parts)} rounds",
         names=(*_BY_ROUND, "step"),
@@ -232,16 +236,12 @@ def fit_rounds(
         idata=_stack.from_draws(
             law | law_quantities(law, panel) | {"step": step},
             sample_stats=stats,
-            log_likelihood={
-                "votes": np.concatenate(
-                    [log_likelihood(values, part) for values, part in zip(by_round, parts, strict=True)],
-                    axis=-1,
-                )
-            },
+            log_likelihood=_stack.pointwise("votes", cells, weights),
             prior={name: values[None] for name, values in prior.items()},
         ),
         notes=notes,
-        weights=np.concatenate([part.weights for part in parts]),
+        cells=cells,
+        weights=weights,
         observed=observed,
         replicated=replicated,
         prior_replicated=prior_replicated,
