@@ -8,8 +8,9 @@ falls exponentially in their number. Questions with the same successes and trial
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import pandas as pd
@@ -33,10 +34,16 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _REACH = 6.0
-_LEAST_NODES = 31
-_MOST_NODES = 2001
-_NODES_PER_ROOT_TRIAL = 20.0
-"""Spacing 0.9 standard errors of a logit at sd 3; the relative error of the sum is then below 1e-7."""
+_FARTHEST = 60.0
+_CELL_REACH = 8.0
+_TAIL = -16.0
+"""A sum reaches far enough when its ends are below this, in logs from its largest term."""
+_SPACING = 0.4
+_WIDE = 3.0
+"""Nodes are `_SPACING` apart, 1.5 `_SPACING` over the root of the trials where these are many: 0.9 standard errors of
+a logit at this sd, and closer in proportion to the sd above it. The relative error of the sum is then below 1e-7."""
+_MOST_TRIALS = 10_000
+_MOST_NODES = 200_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,14 +79,9 @@ class Cells:
         )
 
     @cached_property
-    def nodes(self) -> tuple[Floats, Floats]:
-        """Points and log weights for the effect of a question."""
-        return nodes(int(self.trials.sum(axis=1).max()))
-
-    @cached_property
-    def cell_nodes(self) -> tuple[Floats, Floats]:
-        """Points and log weights for the effect of one cell."""
-        return nodes(int(self.trials.max()))
+    def most_trials(self) -> tuple[int, int]:
+        """Most trials of one question, and of one cell."""
+        return int(self.trials.sum(axis=1).max()), int(self.trials.max())
 
     @cached_property
     def kinds(self) -> tuple[tuple[Ints, Ints, Ints], ...]:
@@ -164,13 +166,34 @@ def contrasts(n_protocols: int) -> Floats:
     return out
 
 
-def nodes(most_trials: int) -> tuple[Floats, Floats]:
-    """Points and log weights that integrate a question of that many trials against the standard normal."""
-    count = max(_LEAST_NODES, int(_NODES_PER_ROOT_TRIAL * np.sqrt(most_trials))) | 1
+def nodes(most_trials: int, sd: float, reach: float) -> tuple[Floats, Floats]:
+    """Points and log weights that integrate a question of that many trials against the standard normal.
+
+    Parameters
+    ----------
+    most_trials : int
+    sd : float
+        What a point is multiplied by in the logit; either sign.
+    reach : float
+        Half the width of the sum.
+    """
+    # In steps of half an octave, so that points stay where they are while a sampler moves.
+    steps = math.ceil(2 * math.log2(max(abs(sd) / _WIDE, 1.0)))
+    return _nodes(most_trials, steps, reach)
+
+
+@lru_cache(maxsize=64)
+def _nodes(most_trials: int, steps: int, reach: float) -> tuple[Floats, Floats]:
+    if most_trials > _MOST_TRIALS:
+        raise ValueError(f"trials of one question must add up to at most {_MOST_TRIALS}; got {most_trials}")
+    spacing = _SPACING * min(1.0, 1.5 / math.sqrt(max(most_trials, 1))) * 2 ** (-steps / 2)
+    count = math.ceil(2 * reach / spacing) | 1
     if count > _MOST_NODES:
-        most = int((_MOST_NODES / _NODES_PER_ROOT_TRIAL) ** 2)
-        raise ValueError(f"trials of one question must add up to at most {most}; got {most_trials}")
-    z = np.linspace(-_REACH, _REACH, count)
+        raise ValueError(
+            f"a spread of {_WIDE * 2 ** (steps / 2):.3g} logits is too wide for questions of {most_trials} trials: the "
+            f"likelihood needs {count} nodes, at most {_MOST_NODES} are possible. Take a smaller prior of the spread"
+        )
+    z = np.linspace(-reach, reach, count)
     log_weight = -0.5 * z**2
     return z, log_weight - np.log(np.exp(log_weight).sum())
 
@@ -192,7 +215,7 @@ def value_and_gradient(
     total = share.sum(axis=1, keepdims=True)
     value = float(weight @ (top + np.log(total))[:, 0])
     share *= weight[:, None] / total
-    z = cells.nodes[0]
+    z = found.z
     if sd_interaction is None:
         in_eta = successes.T @ share - found.chance * (trials.T @ share)
         return value, np.append(in_eta.sum(axis=1), float((in_eta @ z).sum()))
@@ -218,25 +241,39 @@ def pattern_log_likelihood(
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _AtNodes:
-    """Log of weight times likelihood by pattern and node; chance of a right answer by protocol and node; and with
+    """Nodes; log of weight times likelihood by pattern and node; chance of a right answer by protocol and node; with
     an interaction, by protocol, the slopes of each kind of cell in its logit and in sd_interaction.
     """
 
+    z: Floats
     log: Floats
     chance: Floats
     slopes: list[tuple[Floats, Floats]]
 
 
 def _at_nodes(cells: Cells, alpha: Floats, sd_question: float, sd_interaction: float | None) -> _AtNodes:
+    """Evaluate at nodes that reach as far as the likelihood does: to far effects, where answers and spread disagree."""
+    reach = _REACH
+    while True:
+        found = _within(cells, alpha, sd_question, sd_interaction, reach)
+        ends = np.maximum(found.log[:, 0], found.log[:, -1]) - found.log.max(axis=1)
+        if ends.max() < _TAIL or reach >= _FARTHEST:
+            return found
+        reach *= 1.5
+
+
+def _within(
+    cells: Cells, alpha: Floats, sd_question: float, sd_interaction: float | None, reach: float
+) -> _AtNodes:
     from scipy.special import expit
 
-    z, log_weight = cells.nodes
+    z, log_weight = nodes(cells.most_trials[0], sd_question, reach)
     eta = alpha[:, None] + sd_question * z
     chance = expit(eta)
     if sd_interaction is None:
         successes, trials, _ = cells.tables
-        return _AtNodes(successes @ eta - trials @ np.logaddexp(0, eta) + log_weight, chance, [])
-    w, log_w = cells.cell_nodes
+        return _AtNodes(z, successes @ eta - trials @ np.logaddexp(0, eta) + log_weight, chance, [])
+    w, log_w = nodes(cells.most_trials[1], sd_interaction, _CELL_REACH)
     log = np.tile(log_weight, (len(cells.weight), 1))
     slopes = []
     for p, (s, n, at) in enumerate(cells.kinds):
@@ -252,7 +289,7 @@ def _at_nodes(cells: Cells, alpha: Floats, sd_question: float, sd_interaction: f
         mean = (share * right).sum(axis=2)
         slope_w = s[:, None] * (share @ w) - n[:, None] * (share * (right * w)).sum(axis=2)
         slopes.append((s[:, None] - n[:, None] * mean, slope_w))
-    return _AtNodes(log, chance, slopes)
+    return _AtNodes(z, log, chance, slopes)
 
 
 def _cell(s: Ints, n: Ints, logits: Floats) -> Floats:
@@ -270,13 +307,19 @@ def population_accuracy(alpha: Floats, sd: Floats) -> Floats:
     sd : ndarray, shape (draws,)
         Of question and interaction together.
     """
-    from scipy.special import expit
+    from scipy.special import expit, ndtr
 
-    z, log_weight = nodes(0)
-    weight = np.exp(log_weight)
-    out = np.empty_like(alpha)
+    out = np.empty(alpha.shape)
+    # A wide normal is smooth beside the logistic law's density, a narrow one is not; in either case sums are exact.
+    wide = sd >= 1
+    z = np.arange(-9, 9.01, 0.3)
+    weight = np.exp(-0.5 * z**2)
+    u = np.arange(-40, 40.01, 0.5)
+    density = expit(u) * expit(-u)
     for p in range(alpha.shape[1]):
-        out[:, p] = expit(alpha[:, p, None] + sd[:, None] * z) @ weight
+        a = alpha[:, p, None]
+        out[~wide, p] = expit(a[~wide] + sd[~wide, None] * z) @ (weight / weight.sum())
+        out[wide, p] = ndtr((a[wide] - u) / sd[wide, None]) @ (density / density.sum())
     return out
 
 
@@ -290,16 +333,16 @@ def accuracy_at_hand(
     """
     from scipy.special import expit
 
-    z = cells.nodes[0]
-    out = np.empty_like(alpha)
+    out = np.empty(alpha.shape)
     for i in range(len(alpha)):
         extra = None if sd_interaction is None else float(sd_interaction[i])
         found = _at_nodes(cells, alpha[i], float(sd_question[i]), extra)
+        z = found.z
         drawn = rng.multinomial(cells.weight, _normalised(found.log))
         if extra is None:
             out[i] = found.chance @ drawn.sum(axis=0) / cells.n_questions
             continue
-        w, log_w = cells.cell_nodes
+        w, log_w = nodes(cells.most_trials[1], extra, _CELL_REACH)
         for p, (s, n, at) in enumerate(cells.kinds):
             counts = np.zeros((len(s), len(z)), dtype=np.int64)
             np.add.at(counts, at, drawn)

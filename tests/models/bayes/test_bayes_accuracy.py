@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -16,6 +17,7 @@ from d3stats.models.bayes._crossed import (
     Cells,
     accuracy_at_hand,
     cells_of,
+    collapsed,
     contrasts,
     pattern_log_likelihood,
     population_accuracy,
@@ -125,6 +127,92 @@ def test_the_population_average_is_the_integral() -> None:
             return float(expit(a + s * z) * np.exp(-z * z / 2) / np.sqrt(2 * np.pi))
 
         assert found[i, j] == pytest.approx(quad(integrand, -9, 9)[0], abs=1e-8)
+
+
+def population_by_quadrature(alpha: float, sd: float) -> float:
+    """Piece by piece around the effect at which an answer is as often right as wrong."""
+    ends = np.clip([-40, *((np.array([-40, -5, 0, 5, 40]) - alpha) / sd), 40], -40, 40)
+
+    def density(z: float) -> float:
+        return float(expit(alpha + sd * z) * np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi))
+
+    # Where the piece is wide, the normal's own bulk needs breaks of its own.
+    edges = np.unique(np.concatenate([ends, np.arange(-10, 11, 2)]))
+    return float(sum(quad(density, a, b, limit=200)[0] for a, b in itertools.pairwise(edges)))
+
+
+@pytest.mark.parametrize("sd", [0.01, 0.5, 0.99, 1.0, 3.0, 8.0, 20.0, 100.0])
+def test_population_accuracy_is_exact_at_every_spread(sd: float) -> None:
+    alpha = np.array([[-3.0 * sd, -1.0, 0.0, 0.3 * sd, 1.0, 2.5]])
+    found = population_accuracy(alpha, np.array([sd]))[0]
+    exact = [population_by_quadrature(a, sd) for a in alpha[0]]
+    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-12)
+    assert found[2] == pytest.approx(0.5, abs=1e-14)
+    # Whole numbers are effects too.
+    assert population_accuracy(np.array([[1]]), np.array([sd]))[0, 0] == pytest.approx(found[4], abs=1e-14)
+
+
+def log_of_sum(rows: np.ndarray) -> np.ndarray:
+    top = rows.max(axis=-1)
+    return np.asarray(top + np.log(np.exp(rows - top[..., None]).sum(axis=-1)))
+
+
+def pattern_by_brute_force(
+    s: np.ndarray, n: np.ndarray, alpha: np.ndarray, sd: float, extra: float | None
+) -> float:
+    """The likelihood of one question as a sum over a fine grid of its effect, and of each cell's."""
+    z = np.linspace(-40, 40, 80_001 if extra is None else 3_001)
+    total = -0.5 * z**2 + np.log((z[1] - z[0]) / np.sqrt(2 * np.pi))
+    for k, m, a in zip(s, n, alpha, strict=True):
+        eta = a + sd * z
+        if extra is None:
+            total = total + k * eta - m * np.logaddexp(0, eta)
+            continue
+        w = np.linspace(-12, 12, 1_201)
+        logits = eta[:, None] + extra * w
+        each = k * logits - m * np.logaddexp(0, logits) - 0.5 * w**2
+        total = total + log_of_sum(each + np.log((w[1] - w[0]) / np.sqrt(2 * np.pi)))
+    return float(log_of_sum(total[None])[0])
+
+
+SPREADS = [(0.1, None), (0.5, None), (3.0, None), (8.0, None), (20.0, None), (60.0, None),
+           (0.3, 0.3), (1.5, 0.75), (3.0, 2.0), (8.0, 4.0)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sd", "extra"), SPREADS)
+def test_the_likelihood_of_a_question_is_that_of_a_fine_grid_at_every_spread(
+    sd: float, extra: float | None
+) -> None:
+    rng = np.random.default_rng(8)
+    for size in (1, 2, 3):
+        n = rng.integers(1, 30, size)
+        # Answers that the parameters expect, and answers that they do not.
+        for s in (rng.binomial(n, 0.6), np.zeros_like(n), n):
+            alpha = rng.normal(0, 1.5, size)
+            cells = collapsed(np.stack([s, s]), np.stack([n, n]), tuple("ABC"[:size]))
+            exact = pattern_by_brute_force(s, n, alpha, sd, extra)
+            found = pattern_log_likelihood(cells, alpha, sd, extra)
+            near = 1e-5 if extra is None else 1e-4
+            assert found == pytest.approx(exact, abs=near)
+            value, gradient = value_and_gradient(cells, alpha, -sd, extra)
+            assert value == pytest.approx(2 * exact, abs=2 * near)
+            step = 1e-4
+            numeric = [
+                (pattern_log_likelihood(cells, alpha + step * e, -sd, extra)[0]
+                 - pattern_log_likelihood(cells, alpha - step * e, -sd, extra)[0]) / step
+                for e in np.eye(size)
+            ]  # fmt: skip
+            np.testing.assert_allclose(gradient[:size], numeric, atol=2e-3)
+
+
+def test_a_spread_that_no_sum_can_hold_is_refused() -> None:
+    cells = collapsed(np.array([[900], [20]]), np.array([[1000], [1000]]), ("A",))
+    with pytest.raises(ValueError, match=r"too wide for questions of 1000 trials.*smaller prior"):
+        pattern_log_likelihood(cells, np.zeros(1), 1e4)
+    with pytest.raises(ValueError, match="at most 10000; got 20000"):
+        pattern_log_likelihood(
+            collapsed(np.array([[9], [9]]), np.array([[20_000], [9]]), ("A",)), np.zeros(1), 1.0
+        )
 
 
 def test_contrasts_are_orthonormal_and_sum_to_zero() -> None:
