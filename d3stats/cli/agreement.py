@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from d3stats.cli.options import Boot, Figure, Json, Level, Seed, paths_of
+from d3stats.cli.options import Boot, Figure, Json, Level, MissingValues, Seed, paths_of, words_of
 from d3stats.cli.output import print_json, print_notes, print_table, working
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def agreement(
             help="How right the plurality of 1, 2, ... raters is by the column 'label', in their place.",
         ),
     ] = False,
+    missing_values: MissingValues = None,
     level: Level = 0.95,
     n_boot: Boot = 10_000,
     seed: Seed = 0,
@@ -91,6 +92,7 @@ def agreement(
     from d3stats.inference.agreement import agreement as measured
 
     settings: dict[str, Any] = {"round_number": round_number, "by": by, "repeats": repeats}
+    settings["missing_values"] = words_of(missing_values)
     settings |= {"level": level, "n_boot": n_boot, "rng": seed, "raters": None if a is None else [a, b]}
     settings["categories"] = None if categories is None else [x.strip() for x in categories.split(",")]
     found: AgreementTable | JuryCurve

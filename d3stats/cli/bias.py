@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from d3stats.cli.options import Json, Level, Seed
+from d3stats.cli.options import Json, Level, MissingValues, Seed, words_of
 from d3stats.cli.output import print_json, print_notes, print_table
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def bias(
     use_label: Annotated[
         bool, typer.Option("--label/--no-label", help="Verbosity audit: hold quality fixed by the label.")
     ] = True,
+    missing_values: MissingValues = None,
     level: Level = 0.95,
     seed: Seed = 0,
     as_json: Json = False,
@@ -70,7 +71,12 @@ def bias(
     choice("audit", audit, AUDITS)
     if figure is not None and audit != "position":
         raise ValueError(f"--figure must come with --audit position; got --audit {audit}")
-    data = as_judgments(file, votes=votes, decisions=audit == "position")  # type: ignore[arg-type]  # checked by the library, in its words
+    data = as_judgments(
+        file,
+        votes=votes,  # type: ignore[arg-type]  # checked by the library, in its words
+        decisions=audit == "position",
+        missing_values=words_of(missing_values),
+    )
     options: dict[str, dict[str, Any]] = {
         "position": {"rng": seed},
         "verbosity": {"use_label": use_label},

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from d3stats.cli.options import Boot, Figure, Json, Level, Missing, Seed, paths_of
+from d3stats.cli.options import Boot, Figure, Json, Level, Missing, MissingValues, Seed, paths_of, words_of
 from d3stats.cli.output import print_json, print_notes, print_table, working
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def compare(
         str, typer.Option("--family", help="How p is adjusted over pairs: 'holm', 'bh' or 'bonferroni'.")
     ] = "holm",
     missing: Missing = "exclude",
+    missing_values: MissingValues = None,
     level: Level = 0.95,
     n_boot: Boot = 10_000,
     seed: Seed = 0,
@@ -91,7 +92,13 @@ def compare(
 
     settings: dict[str, Any] = {"items": items, "by": by, "value": value, "missing": missing, "kind": kind}
     settings |= {"test": test, "family": family, "baseline": baseline, "margin": margin, "level": level}
-    settings |= {"round_number": _rounds(rounds), "names": names, "n_boot": n_boot, "rng": seed}
+    settings |= {
+        "round_number": _rounds(rounds),
+        "names": names,
+        "missing_values": words_of(missing_values),
+        "n_boot": n_boot,
+        "rng": seed,
+    }
     with working("comparing"):
         first, second, *more = paths_of(runs)
         found = compare_runs(first, second, *more, **settings)

@@ -15,6 +15,7 @@ from d3stats.cli.options import (
     Level,
     Logs,
     Missing,
+    MissingValues,
     Roles,
     Seed,
     read_trajectories,
@@ -39,6 +40,7 @@ def fit(
     figure: Figure = None,
     lenient: Lenient = False,
     roles: Roles = None,
+    missing_values: MissingValues = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -46,7 +48,7 @@ def fit(
     from d3stats.planning.describe import describe_rounds
 
     with working("fitting"):
-        t, left_out = read_trajectories(logs, lenient, roles)
+        t, left_out = read_trajectories(logs, lenient, roles, missing_values)
         report = describe_rounds(
             t,
             n_components=components,
@@ -82,8 +84,14 @@ def fit(
             }
         )
         return
+    print_notes(t.notes)
     show_rounds(report)
-    print_notes([*report.notes(), *[f"left out: {line}" for line in left_out]])
+    print_notes(
+        [
+            *(note for note in report.notes() if note not in t.notes),
+            *[f"left out: {line}" for line in left_out],
+        ]
+    )
 
 
 def show_rounds(report: RoundsReport) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from d3stats.cli.options import Figure, Json, Lenient, Roles, Seed, read_trajectories
+from d3stats.cli.options import Figure, Json, Lenient, MissingValues, Roles, Seed, read_trajectories
 from d3stats.cli.output import estimate, print_json, print_notes, print_table, records, working
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def plan(
     figure: Figure = None,
     lenient: Lenient = False,
     roles: Roles = None,
+    missing_values: MissingValues = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -67,7 +68,7 @@ def plan(
     from d3stats.planning.plan import plan as make_plan
 
     with working("planning"):
-        log, left_out = read_trajectories(pilot, lenient, roles)
+        log, left_out = read_trajectories(pilot, lenient, roles, missing_values)
         paid = _dollars(prices, model, role_model or [], output_share, pilot, log, roles)
         made = make_plan(
             log,
@@ -89,10 +90,10 @@ def plan(
     if as_json:
         print_json(_document(made, left_out) | {"prices": None if paid is None else paid.note})
         return
+    print_notes(log.notes)
     show_plan(made)
-    print_notes(
-        [*([] if paid is None else [paid.note]), *made.notes, *[f"left out: {line}" for line in left_out]]
-    )
+    notes = [note for note in made.notes if note not in log.notes]
+    print_notes([*([] if paid is None else [paid.note]), *notes, *[f"left out: {line}" for line in left_out]])
 
 
 def _dollars(

@@ -14,9 +14,11 @@ from d3stats.cli.options import (
     Level,
     Logs,
     Missing,
+    MissingValues,
     Roles,
     Seed,
     paths_of,
+    words_of,
 )
 from d3stats.cli.output import estimate, print_json, print_notes, print_table, records, working
 
@@ -44,6 +46,7 @@ def replay(
     figure: Figure = None,
     lenient: Lenient = False,
     roles: Roles = None,
+    missing_values: MissingValues = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -52,7 +55,9 @@ def replay(
     from d3stats.planning.replay import replay as replay_rules
 
     with working("replaying"):
-        log = read_recorded(*paths_of(logs), strict=not lenient, roles=roles)
+        log = read_recorded(
+            *paths_of(logs), strict=not lenient, roles=roles, missing_values=words_of(missing_values)
+        )
         left_out = [str(problem) for problem in log.problems]
         result = replay_rules(
             log.trajectories,
@@ -81,6 +86,7 @@ def replay(
             document["paired"] = records(result.paired())
         print_json(document)
         return
+    print_notes(log.trajectories.notes)
     show_replay(result)
     if paired:
         table = result.paired()
@@ -92,6 +98,7 @@ def replay(
                 for r in table.to_dict("records")
             ],
         )
+    notes = [note for note in notes if note not in log.trajectories.notes]
     print_notes([*notes, *[f"left out: {line}" for line in left_out]])
 
 

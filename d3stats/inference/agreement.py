@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
@@ -148,6 +148,7 @@ def agreement(
     categories: Sequence[Any] | None = None,
     repeats: Repeats = "refuse",
     by: Literal["debate", "question"] = "debate",
+    missing_values: Iterable[str] | None = None,
     kind: Kind = "cluster t",
     level: float = 0.95,
     n_boot: int = 10_000,
@@ -166,7 +167,7 @@ def agreement(
         Of all measures but alpha; see :func:`cohen_kappa`. AC1 becomes AC2.
     metric : {"nominal", "ordinal", "interval", "ratio"}, optional
         Of alpha; by default "nominal", or "interval" with weights.
-    round_number, categories, repeats, by
+    round_number, categories, repeats, by, missing_values
         As for :func:`as_ratings`.
     kind, level, n_boot, rng
         As for :func:`cohen_kappa`.
@@ -198,7 +199,13 @@ def agreement(
         )
     How(kind, level, n_boot, None)
     read = as_ratings(
-        source, round_number=round_number, categories=categories, raters=raters, repeats=repeats, by=by
+        source,
+        round_number=round_number,
+        categories=categories,
+        raters=raters,
+        repeats=repeats,
+        by=by,
+        missing_values=missing_values,
     )
     if read.n_raters < 2:
         raise ValueError(f"raters must be at least two; got {list(read.raters)}")

@@ -7,7 +7,7 @@ question), and p-values of several pairs are adjusted together.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
 from string import ascii_uppercase
@@ -42,6 +42,7 @@ def compare(
     by: Literal["question", "debate"] = "question",
     round_number: int | Sequence[int | None] | None = None,
     missing: Missing = "exclude",
+    missing_values: Iterable[str] | None = None,
     weights: Weights = "item",
     margin: float | None = None,
     level: float = 0.95,
@@ -71,6 +72,8 @@ def compare(
         The round of a log that is taken, one for all or one per run; None is each debate's last.
     missing : {"exclude", "wrong"}
         Whether an unreadable answer is missing or wrong.
+    missing_values : iterable of str, optional
+        The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
     weights : {"item", "question"}
         By items a question counts by how many it has: with nine of twelve items in one question, all nine gained, and
         three questions of one unchanged item, the difference is .75. By questions each counts once, with the mean over
@@ -122,7 +125,7 @@ def compare(
     margin = None if margin is None else checked_margin(margin)
     runs = _named(
         [
-            as_run(source, value=value, by=by, round_number=r, missing=missing)
+            as_run(source, value=value, by=by, round_number=r, missing=missing, missing_values=missing_values)
             for source, r in zip((a, b, *more), _rounds(round_number, 2 + len(more)), strict=True)
         ],
         names,

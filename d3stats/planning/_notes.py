@@ -93,7 +93,7 @@ def notes_on(
     """
     n = trajectories.n_debates
     decided = [name for name in names if name not in undecided]
-    notes = []
+    notes = [*trajectories.notes]
     n_clusters = len(np.unique(trajectories.cluster))
     if n_clusters < FEW_CLUSTERS:
         notes.append(
