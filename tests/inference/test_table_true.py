@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import runpy
+import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -266,3 +267,30 @@ def test_a_small_p_is_read_with_its_digits(value: int, power: int, digits: int) 
 def test_a_bound_below_the_smallest_digits_is_still_a_bound() -> None:
     assert check_significance("10.0", "90.0", "< 1e-13", 100, place="row").verdict == "conditional"
     assert check_significance("50.0", "51.0", "< 1e-13", 100, place="row").verdict == "inconsistent"
+
+
+# What is missed
+
+
+def test_the_findings_and_the_page_hold_the_tables_that_the_study_wrote() -> None:
+    module = runpy.run_path(str(FOLDER / "run.py"))
+    tables = module["shown"]({"detected": pd.read_csv(FOLDER / "detected.csv")})
+    text = (FOLDER / "findings.md").read_text(encoding="utf-8")
+    assert module["filled"](text, tables) == text
+    assert text.count("<!-- end -->") == len(tables)
+    page = module["DOCS"].read_text(encoding="utf-8")
+    assert module["filled"](page, {k: tables[k] for k in ("usual 80", "full 80")}) == page
+
+
+def test_a_smaller_study_finds_what_the_page_says_is_found() -> None:
+    module = runpy.run_path(str(FOLDER / "run.py"))
+    config = tomllib.loads((FOLDER / "config.toml").read_text(encoding="utf-8")) | {"replicates": 10}
+    table = pd.read_csv(FOLDER / "detected.csv").set_index(["design", "items", "column", "alteration"])
+    for column, how in (
+        ("accuracy", "last digit"),
+        ("gain", "last digit"),
+        ("gain", "sign"),
+        ("baseline", "one point"),
+    ):
+        found = module["detected"](config, "usual", 80, column, how)["inconsistent"]
+        assert abs(found - table.loc[("usual", 80, column, how), "inconsistent"]) < 0.3

@@ -162,8 +162,8 @@ def check_paired_t(old: Number, new: Number, t: Number, n: int, *, place: str) -
     implied = f"{len(tables) or 'no'} tables of counts print these numbers"
     if printed(t).value:  # 0 leaves the discordance open
         # A share of 1 whose digits were cut off may have no middle within bounds.
-        shares = (min(printed(x).value, 1.0) for x in (old, new))
-        middle = discordance(*shares, printed(t).value, n)
+        before, after = min(printed(old).value, 1.0), min(printed(new).value, 1.0)
+        middle = discordance(before, after, printed(t).value, n)
         implied = f"{_discordances(middle)}; {implied}"
     shown = [f"{g} gained and {x} lost" for _, g, x in tables[:2]]
     return Finding(
