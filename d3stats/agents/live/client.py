@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from types import TracebackType
 from typing import Any, Self, cast, get_args
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from d3stats._check import choice, integer, number
 from d3stats.agents.live.bounds import Bounds
@@ -19,7 +19,7 @@ from d3stats.agents.live.pace import Pace, backoff
 from d3stats.agents.live.parse import Unreadable, read_reply
 from d3stats.agents.live.render import Draft, Prompt, call_key
 from d3stats.agents.live.slots import Wire
-from d3stats.agents.live.transport import HOSTED, Failed, Got, Transport, where
+from d3stats.agents.live.transport import HOSTED, Failed, Got, Transport, checked_url
 from d3stats.agents.request import More, Refused, Reply, Request, Size, always
 from d3stats.log._visible import storable
 
@@ -156,7 +156,7 @@ class LiveAgent:
         self.model = model
         self._hosted = base_url is None and not os.environ.get("OPENAI_BASE_URL")
         url = base_url or os.environ.get("OPENAI_BASE_URL") or HOSTED
-        self.where = _checked(url)
+        self.where = checked_url(url)
         self.key_env = key_env
         self.temperature = None if temperature is None else number("temperature", temperature, minimum=0.0)
         self.seed = integer("seed", seed, minimum=0)
@@ -489,20 +489,3 @@ def _positive(name: str, value: float) -> float:
     if result <= 0:
         raise ValueError(f"{name} must be > 0; got {name}={value!r}")
     return result
-
-
-def _checked(url: str) -> str:
-    """Return the URL as it may be shown, after a look at it."""
-    try:
-        parts = urlsplit(url)
-        shown = where(url)
-    except ValueError:
-        raise ValueError("base_url must be a URL; got one that cannot be read (not shown)") from None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"base_url must begin with http:// or https:// and name a host; got {shown!r}")
-    if parts.username or parts.password or parts.query or parts.fragment:
-        raise ValueError(
-            f"base_url must hold no user, no password and no query (a key belongs into the environment); "
-            f"got more than {shown!r}"
-        )
-    return shown

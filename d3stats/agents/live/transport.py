@@ -23,7 +23,7 @@ from d3stats.log._visible import visible
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-__all__ = ["Failed", "Got", "Transport", "where"]
+__all__ = ["Failed", "Got", "Transport", "checked_url", "where"]
 
 HOSTED = "https://api.openai.com/v1"
 
@@ -106,6 +106,23 @@ def where(base_url: str) -> str:
     host = parts.hostname or ""
     host = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{host}{'' if parts.port is None else f':{parts.port}'}{parts.path}"
+
+
+def checked_url(url: str) -> str:
+    """Return the URL as it may be shown, after a look at it."""
+    try:
+        parts = urlsplit(url)
+        shown = where(url)
+    except ValueError:
+        raise ValueError("base_url must be a URL; got one that cannot be read (not shown)") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"base_url must begin with http:// or https:// and name a host; got {shown!r}")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ValueError(
+            f"base_url must hold no user, no password and no query (a key belongs into the environment); "
+            f"got more than {shown!r}"
+        )
+    return shown
 
 
 class Transport:
