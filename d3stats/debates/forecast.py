@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from d3stats._check import integer
@@ -58,7 +60,7 @@ class Forecast:
     ----------
     debates : int
     measured : int
-        How many of them were played in the mind; the sums are scaled up from these.
+        How many of them were played with imagined replies; the sums are scaled up from these.
     shortest, full : Outlook
         Typical replies, when every debate stops after its first round, and when none stops before the last.
     bound : Outlook
@@ -114,7 +116,7 @@ def forecast(
         As for :func:`d3stats.debates.run.run_debates`. Rule and limits change no number; they are looked at as the
         run would.
     measure : int
-        How many debates are played in the mind at most, spread evenly over the list.
+        How many debates are played with imagined replies at most, drawn evenly over the list with `seed`.
 
     Raises
     ------
@@ -148,7 +150,10 @@ def forecast(
     asked.check_budget()
     planned, cast, tariff = asked.planned, asked.cast, asked.tariff
     count = min(integer("measure", measure, minimum=1), len(planned))
-    chosen = [planned[i * len(planned) // count] for i in range(count)]
+    # One debate at random in each of equally long stretches: every n-th would meet only the long ones of items whose
+    # lengths alternate, or only one order of the candidates.
+    draw, edges = random.Random(seed), [i * len(planned) // count for i in range(count + 1)]
+    chosen = [planned[draw.randrange(*stretch)] for stretch in pairwise(edges)]
     if prices is not None:
         tariff.require([cast.model(role) for role in asked.roles], "a forecast in dollars")
 

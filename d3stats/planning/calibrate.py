@@ -105,6 +105,12 @@ def calibrate(
     return _result(space, pilot, seen, fit, remark, n_rep, stream)
 
 
+_MOMENTS_COVER = (
+    "standard errors of simulated moments are somewhat too small: in simulated pilots of a Dirichlet world the 95 % "
+    "intervals held the truth in 90 to 93 % of the pilots"
+)
+
+
 def _fitted(
     space: Space,
     pilot: Trajectories,
@@ -171,6 +177,7 @@ def _result(
                 f"no parameters give all moments of the pilot (J = {fit.statistic:.1f} on {fit.df} degrees of "
                 f"freedom, p = {fit.p_value:.2g}): this is not the pilot's world",
             ]
+        remark = [*remark, _MOMENTS_COVER]
     if not fit.converged:
         remark = [
             *remark,

@@ -457,3 +457,12 @@ def test_a_pilot_without_a_single_vote_is_refused_in_one_line() -> None:
     silent = Trajectories.from_arrays(np.full((5, 3, 4), -1), [0] * 5, answers=["A", "B"])
     with pytest.raises(ValueError, match=r"^pilot must hold at least one vote; got none$"):
         calibrate(Voter(panel=4), silent, rng=1)
+
+
+def test_a_fit_by_moments_says_how_often_its_intervals_hold() -> None:
+    pilot = simulate(DirichletCompound(panel=3), n_debates=60, n_rounds=3, rng=1)
+    fit = calibrate(DirichletCompound, pilot, free=["accuracy"], n_sim=600, n_rep=20, rng=1)
+    assert fit.method == "simulated_moments"
+    assert any("95 % intervals held the truth in 90 to 93 %" in note for note in fit.untold)
+    exact = calibrate(Voter, simulate(Voter(panel=3), 60, 3, 1), free=["accuracy"], n_rep=20, rng=1)
+    assert not any("90 to 93 %" in note for note in exact.untold)
