@@ -169,8 +169,9 @@ def fit_likelihood(
     x = np.asarray(best.x, dtype=np.float64)
     held = space.on_bound(x)
     covariance, blind = _covariance(each, x, paths, seen.cluster, held)
+    # A climb ends for many reasons; only a flat likelihood per debate, bounds apart, is a maximum.
     gradient = np.where(held, 0.0, optimize.approx_fprime(x, loss, 1e-6))
-    settled = bool(best.success) or float(np.abs(gradient).max()) < 1e-4
+    settled = float(np.abs(gradient).max(initial=0.0)) < 1e-4
     clustered = len(np.unique(seen.cluster)) < len(seen.cluster)
     return LikelihoodFit(
         x, covariance, blind, -float(best.fun) * len(paths.index), settled, reached, len(starts), clustered
