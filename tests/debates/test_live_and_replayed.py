@@ -101,13 +101,13 @@ def unreadable(rule: StoppingRule, log: Trajectories) -> bool:
     return False
 
 
-def compare(seed: int) -> Counter[str]:
-    """Play one random setting under every rule; return how often each rule was compared and how often it fired."""
+def compare(seed: int, every: int = 1) -> Counter[str]:
+    """Play one random setting under all rules, or every so manyth; return how often each was compared and fired."""
     where, known, seen = setting(seed), Spoken(), Counter[str]()
     full = play(where, FullDepth(), known)
     whole = full.log(where)
     logs: dict[frozenset[tuple[str, int, str]], Trajectories] = {}
-    for rule in RULES:
+    for rule in RULES[seed % every :: every]:
         if not suits(where, rule):
             continue
         if not counted(known) and isinstance(rule, BudgetedStopping) and rule.budget is not None:
@@ -183,7 +183,7 @@ def test_a_rule_stops_a_random_run_where_it_stops_the_log_with_the_same_verdict_
 ) -> None:
     seen = Counter[str]()
     for seed in seeds:
-        seen += compare(seed)
+        seen += compare(seed, 2 if len(seeds) < 1000 else 1)
     for rule in RULES:
         assert seen[str(rule)] > 0.05 * len(seeds), f"{rule} is hardly compared"
         assert seen[f"fired {rule}"] > 0 or rule == FullDepth(), f"{rule} never fires"
