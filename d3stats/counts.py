@@ -312,7 +312,8 @@ class ConfusionCounts:
         cls, truth: Iterable[Any], vote: Iterable[Any], weights: ArrayLike | None = None
     ) -> ConfusionCounts:
         """Count (truth, vote) pairs in canonical form; pairs with a missing side are left out."""
-        return cls.from_texts(*canonical(truth, vote).columns, weights=weights)
+        truths, votes = canonical(truth, vote).columns
+        return cls.from_texts(truths, votes, weights=weights)
 
     @classmethod
     def from_texts(

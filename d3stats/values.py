@@ -249,6 +249,8 @@ def _agree(forms: dict[str, str | None], names: bool) -> None:
 def _factorized(column: Any) -> tuple[NDArray[np.int64], list[str]]:
     """Return a code per value, -1 where it is missing, and the texts that the codes stand for."""
     series = column if isinstance(column, pd.Series) else pd.Series(_list(column), dtype=_dtype(column))
+    codes: NDArray[Any]
+    found: Any
     if series.dtype == object:
         values = series.to_numpy(dtype=object)
         absent = pd.isna(values)

@@ -63,13 +63,13 @@ def long_table(
             raise ValueError(f"{column} must be named; got a missing name at row {int(np.argmax(absent))}")
         notes += read.notes(f"{column}s")
     label = table["label"] if "label" in table.columns else pd.Series([None] * len(table), dtype=object)
-    vote, label = canonical(table["vote"], label, missing_values=missing_values).columns
+    vote, right = canonical(table["vote"], label, missing_values=missing_values).columns
     # The label stands on every row of its item: it is counted once.
     first = ~pd.Series(names["item"]).duplicated()
-    once = table["label"][first.to_numpy()] if "label" in table.columns else []
+    once: Any = table["label"][first.to_numpy()] if "label" in table.columns else []
     notes += canonical(table["vote"], once, missing_values=missing_values).notes("votes", "labels")
     result = pd.DataFrame(
-        names | {"vote": vote} | ({"label": label} if "label" in table.columns else {}), dtype=object
+        names | {"vote": vote} | ({"label": right} if "label" in table.columns else {}), dtype=object
     )
     result["cluster"] = pd.Series([None] * len(table), dtype=object)
     if "cluster" in table.columns:
