@@ -213,7 +213,7 @@ def test_a_window_that_is_too_small_is_said_first_by_the_report_the_json_and_the
     (tmp_path / "log.jsonl").unlink()
     (tmp_path / "log.calls.jsonl").unlink()
     # Room for the first advocates, not for the calls that score.
-    server.window = min(by_role["judge"]) - 1
+    server.window, server.tells_window = min(by_role["judge"]) - 1, False
     assert min(by_role["advocate"]) < server.window
     code, out, err = run(tmp_path, server.url, "--window", "0", "--json")
     said = json.loads(out)
@@ -312,12 +312,12 @@ def test_a_run_in_which_a_call_is_made_500_times_over_charges_what_the_server_ge
 ) -> None:
     from server import at_random
 
-    items_file(tmp_path, 20)
+    items_file(tmp_path, 12)
     server.faults = at_random(0.3, ["made_500"], seed=4)
     code, out, _ = run(tmp_path, server.url, "--json", "--budget-tokens", "3000000")
     assert code == 0
     report, count = json.loads(out)["run"], server.count()
-    assert count["faults"]["made_500"] > 20
+    assert count["faults"]["made_500"] > 12
     assert report["charged"] >= count["tokens_in"] + count["tokens_out"]
-    assert report["estimated"] > 20
+    assert report["estimated"] > 12
     assert report["words"]["server_error"].startswith("The model produced output that does not match")
