@@ -151,7 +151,8 @@ def _show_jury(found: JuryCurve) -> None:
         )
         for row in found.curve.to_dict("records")
     ]
-    title = f"Right verdicts of k raters ({_size(found)}; {100 * found.level:.6g} % cluster t; ties: {found.ties})"
+    title = f"Right verdicts of k raters ({_size(found)}; {100 * found.level:.6g} %: plurality "
+    title += f"cluster Wilson, gain cluster t; ties: {found.ties})"
     print_table(title, ("k", "plurality", "Condorcet", "gain per rater"), rows)
     print_table(
         "What the panel is worth",
@@ -168,6 +169,8 @@ def _show_jury(found: JuryCurve) -> None:
 def _show(found: AgreementTable) -> None:
     from d3stats.estimate import counted
 
+    kinds = [e.kind for e in found.estimates if e.low is not None]
+    several = len(set(kinds)) > 1
     rows = []
     for one in found.coefficients:
         e = one.estimate
@@ -179,13 +182,15 @@ def _show(found: AgreementTable) -> None:
                 f"{one.share.value:.3f}",
                 "-" if one.chance is None else f"{one.chance:.3f}",
                 str(e.n),
+                *([("-" if e.low is None else e.kind)] if several else []),
             )
         )
     first = found.estimates[0]
     title = (
         f"{_size(found)}, {counted(len(found.raters), 'rater')}, {counted(found.n_missing, 'rating')} missing"
     )
-    limits = f"{100 * first.level:.6g} % {first.kind}"
-    print_table(title, ("", "estimate", limits, "share of agreement", "by chance", "items"), rows)
+    limits = f"{100 * first.level:.6g} % {'interval' if several or not kinds else kinds[0]}"
+    head = ("", "estimate", limits, "share of agreement", "by chance", "items")
+    print_table(title, (*head, "kind of interval") if several else head, rows)
     refused = [f"{name}: {why}" for name, why in found.refused.items()]
     print_notes([*refused, *found.notes])

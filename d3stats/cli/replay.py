@@ -128,7 +128,8 @@ def show_replay(result: Replay) -> None:
         rows.append(cells)
     s = result.settings
     print_table(
-        f"Stopping rules replayed: {s.level:.0%} {s.interval} bootstrap intervals, questions resampled",
+        f"Stopping rules replayed: {s.level:.0%} {s.interval} bootstrap intervals, questions resampled; "
+        "shares: cluster Wilson",
         [
             "rule",
             "% stopped in round " + "/".join(str(r) for r in range(1, n_rounds + 1)),

@@ -55,6 +55,8 @@ def compare(
 ) -> Comparison:
     """Compare two or more runs over the same items: b - a, with a clustered paired error.
 
+    Interval and p-value are one method by default; see :mod:`d3stats.inference.paired`.
+
     Parameters
     ----------
     a, b, *more : Run, Trajectories, DataFrame, Series, str or Path
@@ -114,7 +116,7 @@ def compare(
     >>> debate = pd.DataFrame({"item": items, "correct": [1, 0, 1, 1] * 2 + [1, 0, 1, 0]})
     >>> found = compare(single, debate, names=("single", "debate"), rng=1)
     >>> print(found.difference)
-    debate - single: 0.167 [-0.081, 0.414] (95 % cluster t, n = 12 in 12 clusters)
+    debate - single: 0.167 [-0.317, 0.650] (95 % cluster t, n = 12 in 12 clusters)
     >>> found.only.gained, found.only.lost, found.only.p("McNemar exact")
     (2, 0, 0.5)
     """

@@ -120,7 +120,7 @@ def percent_agreement(
     >>> import pandas as pd
     >>> votes = pd.DataFrame({"x": list("AABB"), "y": list("AABA")})
     >>> print(percent_agreement(votes).estimate)
-    share of agreement: 0.750 [0.000, 1.000] (95 % cluster t, n = 4 in 4 clusters)
+    share of agreement: 0.750 [0.131, 0.984] (95 % cluster Wilson, n = 4 in 4 clusters)
     """
     how = How(kind, level, n_boot, rng)
     read = as_ratings(ratings, categories=categories)
@@ -133,7 +133,9 @@ def percent_agreement(
         return sums[:, :1] / sums[:, 1:2]
 
     names = ("share of agreement",)
-    (made,) = limits(names, columns[paired, :2], statistic, read.cluster[judged][paired], how)
+    pairs, ones = columns[paired, 0], columns[paired, 1]
+    cluster = read.cluster[judged][paired]
+    (made,) = limits(names, columns[paired, :2], statistic, cluster, how, share=(0, pairs, ones))
     if made.low is not None:
         made = replace(made, low=max(made.low, 0.0), p_value=None)
     left_out = read.n_items - int(paired.sum())

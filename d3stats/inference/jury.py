@@ -144,7 +144,7 @@ class JuryCurve(Reported):
         """Return the frame that :func:`~d3stats.plotting.jury_curve.plot_jury_curve` draws."""
         frame = self.curve[["k", "accuracy", "low", "high", "independent"]]
         frame = frame.rename(columns={"low": "lower", "high": "upper"}).assign(
-            level=self.level, kind="cluster t"
+            level=self.level, kind="cluster Wilson"
         )
         limit = () if self.limit is None else (self.limit.value, self.limit.low, self.limit.high)
         values = [np.nan if value is None else value for value in limit] or [np.nan] * 3

@@ -128,7 +128,7 @@ def cohen_kappa(
     label = "Cohen's kappa" if name == "identity" else f"Cohen's kappa ({name} weights)"
     estimate, share = limits(
         (f"{label}, {kept.raters[0]} and {kept.raters[1]}", "share of agreement"),
-        columns, statistic, kept.cluster, how, unlimited=unlimited,
+        columns, statistic, kept.cluster, how, unlimited=unlimited, share=(1, columns[:, 0], np.ones(n)),
     )  # fmt: skip
     cells = np.zeros((k, k))
     np.add.at(cells, (kept.codes[:, 0], kept.codes[:, 1]), 1.0)

@@ -95,7 +95,13 @@ def krippendorff_alpha(
         unlimited = f"all {len(columns)} items agree: nothing says how often they do not"
     label = "Krippendorff's alpha" if metric == "nominal" else f"Krippendorff's alpha ({metric})"
     estimate, share = limits(
-        (label, "share of agreement"), columns, statistic, kept.cluster, how, unlimited=unlimited
+        (label, "share of agreement"),
+        columns,
+        statistic,
+        kept.cluster,
+        how,
+        unlimited=unlimited,
+        share=(1, _shares(kept.counts.astype(np.float64))[1], np.ones(len(columns))),
     )
     notes = list(read.notes)
     if metric == "ordinal":

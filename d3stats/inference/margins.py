@@ -8,11 +8,11 @@ the largest difference that nobody would mind, in the units of the difference (0
 - Equivalent: the difference lies between -margin and margin. Two one-sided tests at `alpha` each (Schuirmann, 1987),
   which is to say that the 1 - 2 alpha interval lies inside. No correction for the two is needed.
 
-A t interval takes its error from the changes that were seen. With few of them it is too short, and too short is unsafe
-here: three items lost of 300 do not show that the loss is below .02, though the t says so. Right or wrong items that
-are their own clusters are therefore decided by Tango's score test, wherever a t would decide; runs that agree on all
-of n such items by the exact chance (1 - margin)^n of that; and with fewer than ten changed clusters a t or a bootstrap
-decides nothing.
+A t interval takes its error from the changes that were seen. With few of them, all losses, it is too short on one side,
+and too short is unsafe here. Right or wrong items that are their own clusters are therefore decided by Tango's score
+test and the t together: each limit is the farther of the two, the p-value the larger. So no claim goes beyond the
+interval that a comparison prints. Runs that agree on all of n such items are decided by the exact chance
+(1 - margin)^n of that; and with fewer than ten changed clusters a t alone or a bootstrap decides nothing.
 
 References
 ----------
@@ -22,6 +22,7 @@ Tango (1998), Statistics in Medicine 17, 891.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from d3stats._check import choice, number, probability
@@ -32,6 +33,9 @@ from d3stats.inference.comparing.tango import score_z
 
 if TYPE_CHECKING:
     from d3stats.inference.comparing.paired_result import PairedDifference
+
+_BOTH = "Tango and cluster t"
+"""The kind of limits that are on either side the farther ones of the two."""
 
 __all__ = ["Better", "MarginTest", "MarginTests", "equivalence", "noninferiority"]
 
@@ -44,8 +48,8 @@ def noninferiority(
     Parameters
     ----------
     pair : PairedDifference
-        Its kind of interval decides: a bootstrap, or the cluster t, which gives way to Tango's score test where items
-        are right or wrong and their own clusters.
+        Its kind of interval decides: a bootstrap, or the cluster t, together with Tango's score test where items are
+        right or wrong and their own clusters.
     margin : float
         Above 0, in the units of the difference.
     alpha : float
@@ -174,14 +178,23 @@ def _asked(pair: PairedDifference, margin: float, alpha: float) -> tuple[Estimat
     if alpha >= 0.5:
         raise ValueError(f"alpha must be < 0.5; got alpha={alpha!r}")
     data = pair.data
-    kind = "Tango" if pair.kind == "cluster t" and data.binary and data.alone else pair.kind
-    return data.interval(kind, 1 - 2 * alpha), margin, alpha
+    found = data.interval(pair.kind, 1 - 2 * alpha)
+    if pair.kind == "cluster t" and data.binary and data.alone:
+        found = _both(data.interval("Tango", 1 - 2 * alpha), found)
+    return found, margin, alpha
+
+
+def _both(score: Estimate, t: Estimate) -> Estimate:
+    """Return on either side the farther limit of the two; Tango's where the data carry no t."""
+    if score.low is None or score.high is None or t.low is None or t.high is None:
+        return score
+    return replace(t, kind=_BOTH, low=min(score.low, t.low), high=max(score.high, t.high))
 
 
 def _too_few(pair: PairedDifference, effect: Estimate) -> bool:
     """Say whether so few clusters changed that the interval is too short to decide."""
     data = pair.data
-    if effect.kind == "Tango" or data.changed >= FEW_CLUSTERS:
+    if effect.kind in ("Tango", _BOTH) or data.changed >= FEW_CLUSTERS:
         return False
     # Scores that change in most clusters are few data, not rare events: the t is made for them.
     return data.binary or 2 * data.changed <= data.n_clusters
@@ -192,19 +205,18 @@ def _one_sided(pair: PairedDifference, effect: Estimate, margin: float) -> tuple
     from scipy.special import ndtr, stdtr
 
     data = pair.data
-    if effect.kind == "Tango":
+    found: list[tuple[float, float]] = []
+    if effect.kind in ("Tango", _BOTH):
         gained, lost = data.gained_lost
         if margin > 1:
             return 0.0, 0.0
         above, below = (score_z(gained, lost, data.n_items, at) for at in (-margin, margin))
-        return float(ndtr(-above)), float(ndtr(below))
-    if effect.kind != "cluster t" or not effect.se or effect.n_clusters is None:
-        return None, None
-    df = effect.n_clusters - 1
-    return (
-        float(stdtr(df, -(effect.value + margin) / effect.se)),
-        float(stdtr(df, (effect.value - margin) / effect.se)),
-    )
+        found.append((float(ndtr(-above)), float(ndtr(below))))
+    se = data.interval("cluster t", effect.level).se if pair.kind == "cluster t" else None
+    if se:
+        away = (-(effect.value + margin) / se, (effect.value - margin) / se)
+        found.append((float(stdtr(data.df, away[0])), float(stdtr(data.df, away[1]))))
+    return (max(p for p, _ in found), max(p for _, p in found)) if found else (None, None)
 
 
 def _without_limits(

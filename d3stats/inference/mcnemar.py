@@ -15,13 +15,14 @@ cluster sums then. Four methods:
 References
 ----------
 McNemar (1947), Psychometrika 12, 153. Edwards (1948), Psychometrika 13, 185 (correction). Fagerland, Lydersen and
-Laake (2013), BMC Medical Research Methodology 13, 91 (mid-p).
+Laake (2013), BMC Medical Research Methodology 13, 91 (mid-p). Newcombe (1998), Statistics in Medicine 17, 857
+(intervals of a share).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -76,11 +77,21 @@ class McNemar:
     def share(self) -> Estimate:
         """Share of the discordant items that the second run got right; 0.5 under the null.
 
-        The interval is Clopper-Pearson's at 95 %, which leaves 0.5 out exactly where the exact test has p < .05.
+        The 95 % interval inverts the test of `method`, so that it leaves out 0.5 exactly where p < .05:
+        Clopper-Pearson's of "exact", its mid-p form of "mid-p", Wilson's of "asymptotic", Wilson's with a correction
+        for continuity of "corrected".
         """
         from d3stats.inference.proportion import share
 
-        return share(self.c, self.n_discordant, kind="Clopper-Pearson", name="second right where they differ")
+        n, name = self.n_discordant, "second right where they differ"
+        if self.method in ("exact", "asymptotic"):
+            kind: Literal["Clopper-Pearson", "Wilson"]
+            kind = "Clopper-Pearson" if self.method == "exact" else "Wilson"
+            return share(self.c, n, kind=kind, name=name)
+        made = share(self.c, n, kind="Clopper-Pearson", name=name)
+        low, high = (_mid_p_limits if self.method == "mid-p" else _corrected_limits)(self.c, n, made.level)
+        kind_said = "Clopper-Pearson mid-p" if self.method == "mid-p" else "Wilson, continuity-corrected"
+        return replace(made, low=low, high=high, kind=kind_said)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the share with its interval, then the test, as JSON can hold them."""
@@ -208,6 +219,38 @@ def _is_one(name: str, values: NDArray[Any], start: int) -> NDArray[np.bool_]:
         row = int(np.argmin(ones | zeros))
         raise ValueError(f"{name} must be 0 or 1; got {name}={values[row]!r} at row {start + row}")
     return ones
+
+
+def _mid_p_limits(c: int, n: int, level: float) -> tuple[float, float]:
+    """Return the shares of which the lower or upper tail, counting half of c itself, is (1 - level) / 2."""
+    from scipy.optimize import brentq
+    from scipy.special import bdtr, xlog1py, xlogy
+
+    log_ways = math.lgamma(n + 1) - math.lgamma(c + 1) - math.lgamma(n - c + 1)
+
+    def below(p: float) -> float:
+        at = math.exp(log_ways + float(xlogy(c, p)) + float(xlog1py(n - c, -p)))
+        return float(bdtr(c, n, p)) - at / 2 if c < n else 1 - at / 2
+
+    tail = (1 - level) / 2
+    low = 0.0 if c == 0 else brentq(lambda p: below(p) - (1 - tail), 0.0, 1.0, xtol=1e-14)
+    high = 1.0 if c == n else brentq(lambda p: below(p) - tail, 0.0, 1.0, xtol=1e-14)
+    return float(low), float(high)
+
+
+def _corrected_limits(c: int, n: int, level: float) -> tuple[float, float]:
+    """Return Wilson's limits with a correction for continuity (Newcombe, 1998, method 4)."""
+    from scipy.special import ndtri
+
+    z = float(ndtri((1 + level) / 2))
+
+    def lower(x: int) -> float:
+        if x == 0:
+            return 0.0
+        root = math.sqrt(z * z - 2 - 1 / n + 4 * (x / n) * (n - x + 1))
+        return max((2 * x + z * z - 1 - z * root) / (2 * (n + z * z)), 0.0)
+
+    return lower(c), 1 - lower(n - c)
 
 
 def _log_binomial_p(least: int, n: int, *, half: bool) -> float:

@@ -13,6 +13,7 @@ from scipy import special
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats.models.scores.read import as_counts
+from d3stats.resampling.bootstrap import FEW_CLUSTERS
 from d3stats.resampling.totals import cluster_totals, resampled_totals
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ QUANTITIES = (
 )
 CHANGES = ("gap_change", "ranking_change")
 _CELLS = 1 << 20
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +55,8 @@ class LoggedSeparation:
     n_boot : int
     all_tied : bool
         Whether every score that was used is the same within its item.
+    notes : tuple of str
+        Why some quantities have no limits (NaN), and that few clusters make limits rough.
     """
 
     table: pd.DataFrame
@@ -63,6 +67,7 @@ class LoggedSeparation:
     kind: Literal["percentile", "bca"]
     n_boot: int
     all_tied: bool
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"LoggedSeparation({self.n_items} items, k={self.table['k'].unique().tolist()})"
@@ -97,10 +102,12 @@ class LoggedSeparation:
                 if k == first and quantity in CHANGES:
                     continue
                 row = rows.loc[(k, quantity)]
-                parts.append(f"{name} {row.estimate:.4f} [{row.lower:.4f}, {row.upper:.4f}]")
+                limits = "no interval" if np.isnan(row.lower) else f"[{row.lower:.4f}, {row.upper:.4f}]"
+                parts.append(f"{name} {row.estimate:.4f} {limits}")
             lines.append(f"k = {k}: " + ", ".join(parts))
         if self.all_tied:
             lines.append("All scores of an item tie: nothing here can tell the answers apart, at any k.")
+        lines += [f"Note: {note}." for note in self.notes]
         lines.append(
             "Best of k drawn without replacement from an item's own advocates; nothing is said about more advocates "
             "than were logged. Advocates of the two sides are drawn independently: pairing between them is not used."
@@ -193,8 +200,9 @@ def separation_from_scores(
     if len(totals) < 2:
         raise ValueError(f"cluster must leave at least two clusters to resample; got {len(totals)}")
     tied = numbers.reshape(len(numbers), -1, counts.size)
+    table = _table(totals, counts, level, kind, n_boot, as_rng(rng))
     return LoggedSeparation(
-        table=_table(totals, counts, level, kind, n_boot, as_rng(rng)),
+        table=table,
         n_items=int(kept.sum()),
         n_left_out=int((~kept).sum()),
         n_clusters=len(totals),
@@ -202,7 +210,26 @@ def separation_from_scores(
         kind=kind,
         n_boot=n_boot,
         all_tied=bool((tied[:, QUANTITIES.index("expected_gap")] == 0).all()),
+        notes=_notes(table, len(totals), int(counts[0])),
     )
+
+
+def _notes(table: pd.DataFrame, n_clusters: int, least_k: int) -> tuple[str, ...]:
+    """Say which quantities have no limits, and that few clusters make limits rough."""
+    notes = []
+    # A change since the least k is 0 there by definition.
+    asked = table[~(table["quantity"].isin(CHANGES) & (table["k"] == least_k))]
+    flat = asked.loc[asked["lower"].isna(), "quantity"].unique().tolist()
+    if flat:
+        notes.append(
+            f"no interval of {', '.join(flat)} where every resample of clusters gives the same value: nothing says how "
+            "clusters vary"
+        )
+    if n_clusters < FEW_CLUSTERS:
+        notes.append(
+            f"only {n_clusters} clusters: bootstrap limits are too narrow with fewer than {FEW_CLUSTERS}"
+        )
+    return tuple(notes)
 
 
 def _scores(name: str, values: ArrayLike) -> Floats:
@@ -287,12 +314,15 @@ def _table(
     column = np.arange(draws.shape[1])
     upper = np.minimum(below + 1, n_boot - 1)
     limits = (1 - share) * ordered[below, column] + share * ordered[upper, column]
+    # Limits that fall together are no interval; what is left of rounding is no width.
+    flat = limits[1] - limits[0] <= _ROUNDING * np.abs(draws).max(axis=0)
+    limits[:, flat] = np.nan
     frame = pd.DataFrame(
         {
             "k": np.tile(k, len(names)),
             "quantity": np.repeat(names, k.size),
             "estimate": estimate[0],
-            "se": draws.std(axis=0, ddof=1),
+            "se": np.where(flat, np.nan, draws.std(axis=0, ddof=1)),
             "lower": limits[0],
             "upper": limits[1],
         }

@@ -1,4 +1,4 @@
-"""Bootstrap intervals of ratios of sums over clusters: percentile and BCa, all replicates at once."""
+"""Intervals of ratios of sums over clusters: shares by the rule of every share, the rest by one bootstrap."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import choice, integer, probability
+from d3stats.inference.shares.clusters import share_limits
 from d3stats.resampling import cluster_totals, ratios, resampled_totals
 from d3stats.resampling.quantiles import bca_ends, percentile_ends
 
@@ -68,6 +69,7 @@ class RatioColumns:
         self._columns: list[FloatArray] = []
         self.measures: list[tuple[str, str]] = []
         self._ratios: list[tuple[int, int]] = []
+        self._shares: list[bool] = []
         self.debates = self.add("debates", np.ones(n_debates))
 
     def add(self, key: str, values: NDArray[np.float64] | NDArray[np.bool_] | NDArray[np.int64]) -> str:
@@ -77,8 +79,9 @@ class RatioColumns:
             self._columns.append(np.asarray(values, dtype=np.float64))
         return key
 
-    def measure(self, of: str, name: str, above: str, below: str) -> None:
-        """Say that a measure is the sum of one column over the sum of another."""
+    def measure(self, of: str, name: str, above: str, below: str, *, share: bool = False) -> None:
+        """Say that a measure is the sum of one column over the sum of another; of a share the first is a part of it."""
+        self._shares.append(share)
         self.measures.append((of, name))
         self._ratios.append((self._index[above], self._index[below]))
 
@@ -104,6 +107,10 @@ class RatioColumns:
             if whole[below] <= 0 or len(replicates) == 0:
                 continue
             estimate[i] = whole[above] / whole[below]
+            if self._shares[i]:
+                found = share_limits(totals[:, above], totals[:, below], settings.level)
+                low[i], high[i] = (np.nan if x is None else x for x in (found.low, found.high))
+                continue
             if settings.interval == "bca":
                 ends = bca_ends(estimate[i], replicates, left_out[:, i], once, settings.level)
             else:

@@ -135,7 +135,7 @@ def notes_on(
     if steady:
         unseen = 1.0 - (1.0 - level) ** (1.0 / n_clusters)
         notes.append(
-            f"No verdict flipped under {'; '.join(steady)}: the bootstrap then has no width, but up to "
+            f"No verdict flipped under {'; '.join(steady)}: up to "
             f"{unseen:.1%} of questions could flip unseen among {n_clusters} ({level:.0%} bound)."
         )
     batch = [str(name) for rule, name in zip(rules, names, strict=True) if not isinstance(rule, Rule)]

@@ -66,15 +66,19 @@ def measure_columns(
         if labelled:
             scored = columns.add(f"scored {name}", result.scored)
             correct = columns.add(f"correct {name}", result.correct & result.scored)
-            columns.measure(name, "accuracy", correct, scored)
+            columns.measure(name, "accuracy", correct, scored, share=True)
         compared = columns.add(f"compared {name}", result.compared)
-        columns.measure(name, "agreement", columns.add(f"agrees {name}", result.agrees), compared)
+        agrees = columns.add(f"agrees {name}", result.agrees)
+        columns.measure(name, "agreement", agrees, compared, share=True)
         flipped = columns.add(f"flips {name}", result.compared & ~result.agrees)
-        columns.measure(name, "flips", flipped, compared)
+        columns.measure(name, "flips", flipped, compared, share=True)
         if labelled:
             judged = columns.add(f"judged {name}", result.judged)
-            columns.measure(name, "gained", columns.add(f"gained {name}", result.gained), judged)
-            columns.measure(name, "lost", columns.add(f"lost {name}", result.lost), judged)
+            gained, lost = (
+                columns.add(f"{word} {name}", getattr(result, word)) for word in ("gained", "lost")
+            )
+            columns.measure(name, "gained", gained, judged, share=True)
+            columns.measure(name, "lost", lost, judged, share=True)
     for name, result in results.items():
         for word, reference in references.items():
             against = results[reference].tokens

@@ -199,8 +199,9 @@ class Replay:
         title = (
             f"Replay of {t.n_debates} debates of {len(np.unique(t.cluster))} questions, "
             f"up to {t.n_rounds} rounds\n"
-            f"{self.settings.level:.0%} {self.settings.interval} bootstrap intervals, questions resampled "
-            f"({self.settings.n_boot} replicates); rounds saved against {self.baseline} and full depth"
+            f"{self.settings.level:.0%} {self.settings.interval} bootstrap intervals, questions resampled, "
+            f"shares cluster Wilson ({self.settings.n_boot} replicates); "
+            f"rounds saved against {self.baseline} and full depth"
         )
         return written(self._table, title, self.notes)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from d3stats.resampling._statistic import Statistic, jackknife, ratios
 from d3stats.resampling.bootstrap import Bootstrap, BootstrapLimits, LimitsKind, bootstrap, bootstrap_limits
-from d3stats.resampling.cluster_t import ClusterT, cluster_t
+from d3stats.resampling.cluster_t import ClusterT, cluster_t, student_limits
 from d3stats.resampling.sign_flip import SignFlip, sign_flip_p
 from d3stats.resampling.totals import cluster_totals, resampled_counts, resampled_totals, swapped_totals
 
@@ -28,5 +28,6 @@ __all__ = [
     "resampled_counts",
     "resampled_totals",
     "sign_flip_p",
+    "student_limits",
     "swapped_totals",
 ]

@@ -16,7 +16,7 @@ from d3stats.resampling._statistic import (
     gradient,
 )
 
-__all__ = ["ClusterT", "cluster_t"]
+__all__ = ["ClusterT", "cluster_t", "student_limits"]
 
 Floats = NDArray[np.float64]
 
@@ -114,6 +114,20 @@ def cluster_t(
         ) from None
     se, reasons = linearised_error(array, times, statistic)
     return _limits(estimate, se, reasons, int(times.sum()) - 1, level, nulls)
+
+
+def student_limits(value: float, se: float, df: float, level: float) -> tuple[float, float, float]:
+    """Return the limits value -+ t * se, and the two-sided p-value of 0, by Student's t of `df`.
+
+    Examples
+    --------
+    >>> [round(number, 4) for number in student_limits(0.05, 0.0219, 5, 0.95)]
+    [-0.0063, 0.1063, 0.0713]
+    """
+    from scipy.special import stdtr, stdtrit
+
+    half = float(stdtrit(df, (1 + level) / 2)) * se
+    return value - half, value + half, 2 * float(stdtr(df, -abs(value) / se))
 
 
 def linearised_error(

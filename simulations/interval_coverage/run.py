@@ -4,8 +4,9 @@ Run: python simulations/interval_coverage/run.py [-o FOLDER] [-j WORKERS]
 
 Two judges answer the same items, several items a question. Each judge's chance to be right varies over questions
 with a given intraclass correlation; a skewed score comes along. Every method is put to the same data, and every
-bootstrap interval is read from the same resamples. Writes coverage.csv and sizes.csv and, into this folder only,
-the tables of ``findings.md``.
+bootstrap interval is read from the same resamples. ``few.py`` has the worlds in which few clusters changed, or few
+hold a wrong answer. Writes coverage.csv, sizes.csv, changes.csv and shares.csv and, into this folder only, the tables
+of ``findings.md``.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ from numpy.typing import NDArray
 from d3stats.resampling import bootstrap, cluster_t, cluster_totals, sign_flip_p
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path[:0] = [str(HERE.parent), str(HERE)]
 
-from findings_tables import write  # noqa: E402  # beside the studies, which are no package
+import few  # noqa: E402  # studies are no package
+from findings_tables import write  # noqa: E402
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -204,7 +206,8 @@ def study(config: Config, workers: int = 1) -> dict[str, pd.DataFrame]:
     jobs = [delayed(cell)(config, *point) for cell in (coverage_cell, size_cell) for point in grid]
     parts = run(jobs)
     half = len(grid)
-    return {"coverage": pd.concat(parts[:half]), "sizes": pd.concat(parts[half:])}
+    found = {"coverage": pd.concat(parts[:half]), "sizes": pd.concat(parts[half:])}
+    return found | {"changes": few.changes(config, workers), "shares": few.shares(config, workers)}
 
 
 def shown(found: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
@@ -224,6 +227,8 @@ def shown(found: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
         list(STATISTICS), list(METHODS)
     ]
     tables["widths"] = wide.round(3).reset_index()
+    tables["changes"] = few.shown_changes(found["changes"])
+    tables["shares"] = few.shown_shares(found["shares"])
     return tables
 
 

@@ -170,13 +170,15 @@ def test_notes_of_several_pairs_name_them(runs: list[str], tmp_path: Path) -> No
     assert "and 2 more: McNemar takes" in said or "all 6 pairs: McNemar takes" in said
 
 
-def test_means_have_a_level_and_a_run_without_limits_has_a_reason(runs: list[str], tmp_path: Path) -> None:
+def test_means_have_a_level_and_a_run_that_is_always_right_has_limits_too(
+    runs: list[str], tmp_path: Path
+) -> None:
     same = written(tmp_path / "same.csv", [1] * 12)
     other = written(tmp_path / "other.csv", [1] * 6 + [0] * 6)
     code, text = run(same, other, "--level", "0.9")
     assert code == 0, text
     assert "90 % cluster" in text.split("The runs")[1]
-    assert "- same: no interval: every cluster gives the same" in text
+    assert "1.000 [0.779, 1.000]   90 % Clopper-Pearson over clusters" in text
 
 
 def test_latex_states_level_kind_and_size_and_why_there_is_no_interval(

@@ -100,6 +100,10 @@ def test_perfect_agreement_has_no_interval_rather_than_an_empty_one() -> None:
     for measure in (cohen_kappa, *PANEL):
         made = measure(same).estimate
         assert made.value == pytest.approx(1)
+        if measure is percent_agreement:
+            # A share of 1 has the limits of every share.
+            assert (made.low, made.high) == (pytest.approx(0.025 ** (1 / 4)), 1.0)
+            continue
         assert made.low is None
         assert made.note
 

@@ -206,8 +206,8 @@ def test_what_carries_no_interval_says_so() -> None:
     assert single.low is None
     assert "single cluster" in single.note
     perfect = share([5, 5, 5], [5, 5, 5], cluster=[1, 2, 3])
-    assert perfect.low is None
-    assert "every cluster gives the same" in perfect.note
+    assert (perfect.kind, perfect.high) == ("Clopper-Pearson over clusters", 1.0)
+    assert perfect.low == pytest.approx(0.025 ** (1 / 3))
     few = share([3, 2, 5], [5, 5, 5], cluster=[1, 2, 3])
     assert few.low is not None
     assert "only 3 clusters" in few.note

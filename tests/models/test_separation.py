@@ -348,10 +348,15 @@ def test_items_with_too_few_advocates_are_counted_and_left_out_at_every_k() -> N
 
 
 @pytest.mark.parametrize("kind", ["percentile", "bca"])
-def test_an_all_tied_log_ties_and_has_no_nan(kind: Any) -> None:
+def test_an_all_tied_log_has_estimates_and_no_interval_of_no_width(kind: Any) -> None:
     found = separation_from_scores(np.full((5, 3), 7.0), np.full((5, 4), 7.0), [1, 3], kind=kind, rng=1)
     assert found.all_tied
-    assert np.isfinite(found.table.drop(columns="quantity").to_numpy()).all()
+    assert np.isfinite(found.table["estimate"]).all()
+    assert found.table[["se", "lower", "upper"]].isna().all(axis=None)
+    assert "expected_gap" in found.notes[0]
+    assert "every resample of clusters gives the same value" in found.notes[0]
+    assert "only 5 clusters" in found.notes[1]
+    assert "E|M1-M2| 0.0000 no interval" in found.summary()
     wide = found.estimates()
     np.testing.assert_array_equal(wide["prob_tie"], 1)
     np.testing.assert_array_equal(wide[["expected_gap", "mean_gap"]], 0)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from d3stats._check import RngLike, choice, integer, probability
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
+from d3stats.inference.shares.clusters import share_limits
 from d3stats.resampling import bootstrap_limits, cluster_t, cluster_totals, jackknife
 from d3stats.resampling.bootstrap import FEW_CLUSTERS
 
@@ -141,6 +142,7 @@ def limits(
     *,
     classical: bool = True,
     unlimited: str = "",
+    share: tuple[int, Floats, Floats],
 ) -> tuple[Estimate, ...]:
     """Return a coefficient and shares, the first values of a statistic of sums over items, one Estimate per name.
 
@@ -157,6 +159,9 @@ def limits(
         Whether "classical" limits are made here; otherwise the caller makes those of the first value.
     unlimited : str
         Why the first value has no interval whatever its clusters say; "" when it may have one.
+    share : tuple of int, ndarray, ndarray
+        Which name is the share of agreement, and by item its numerator and denominator: with "cluster t" its interval
+        is that of every share, :func:`~d3stats.inference.shares.clusters.share_limits`.
     """
     n = len(columns)
     alone = how.kind == "classical"
@@ -206,6 +211,12 @@ def limits(
                 **shape,
             )
         )
+    if how.kind == "cluster t":
+        at, above, below = share
+        of_clusters = cluster_totals(np.column_stack([above, below]), cluster)
+        own = share_limits(of_clusters[:, 0], of_clusters[:, 1], how.level)
+        limited = {"low": own.low, "high": own.high, "se": own.se, "kind": own.kind, "note": own.note}
+        found[at] = replace(found[at], p_value=None, **limited)
     return tuple(found)
 
 

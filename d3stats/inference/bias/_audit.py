@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
-from d3stats.inference.bias._rates import EXACT_RATE, FEW_CLUSTERS
+from d3stats.inference.bias._rates import FEW_CLUSTERS
+from d3stats.inference.shares.clusters import EXACT
 
 __all__ = ["Audit", "audits_frame", "by_judge"]
 
@@ -85,7 +86,7 @@ def _few_clusters(estimates: tuple[Estimate, ...]) -> list[str]:
     """Say which intervals rest on few clusters; those that count each cluster once know it already."""
     few: dict[int, list[str]] = {}
     for e in estimates:
-        if e.low is not None and e.kind != EXACT_RATE and e.n_clusters and 1 < e.n_clusters < FEW_CLUSTERS:
+        if e.low is not None and e.kind != EXACT and e.n_clusters and 1 < e.n_clusters < FEW_CLUSTERS:
             few.setdefault(e.n_clusters, []).append(e.name)
     every = len(few) == 1 and estimates[0].name in next(iter(few.values()))
     return [

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats.estimate import Estimate
-from d3stats.resampling import cluster_totals, jackknife
-from d3stats.resampling.cluster_t import cluster_t
+from d3stats.inference.shares.clusters import ONE_CLUSTER, share_limits
+from d3stats.resampling import cluster_t, cluster_totals, jackknife, student_limits
 
 __all__ = ["clustered_rate", "effect", "gap_of_rates", "ratio"]
 
@@ -19,8 +19,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Statistic = Callable[[Floats], Floats]
 
-ONE_CLUSTER = "a single cluster: nothing says how clusters vary"
-RATE, EXACT_RATE, EFFECT = "Wilson, clustered", "Clopper-Pearson over clusters", "cluster t"
+EFFECT = "cluster t"
 JACKKNIFE = "jackknife over clusters, t"
 FEW_CLUSTERS = 10
 """Below so many clusters limits carry a note."""
@@ -32,47 +31,21 @@ def ratio(sums: Floats) -> Floats:
 
 
 def clustered_rate(name: str, hits: Floats, cluster: Ints, level: float, *, note: str = "") -> Estimate:
-    """Return the mean of values in [0, 1] with limits that stay there and know of clusters.
-
-    Wilson's interval at the number of independent trials that gives the cluster-robust error, with Student's
-    quantile (Dean and Pagano, 2015). Where every value is 0, or every one 1, no error can be measured: then
-    Clopper and Pearson's, counting each cluster once.
-    """
-    from scipy.special import stdtrit
-
-    from d3stats.inference.proportion import proportion_interval
-
-    value = float(hits.mean())
+    """Return the mean of values in [0, 1] with limits over clusters, by the rule of every share."""
     totals = cluster_totals(np.stack([hits, np.ones_like(hits)], axis=1), cluster)
-    n_clusters = len(totals)
-    se: float | None = None
-    low: float | None = None
-    high: float | None = None
-    if value in (0.0, 1.0):
-        kind = EXACT_RATE
-        ends = proportion_interval(int(value) * n_clusters, n_clusters, kind="Clopper-Pearson", level=level)
-        low, high = (float(end) for end in ends)
-    elif n_clusters < 2:
-        kind, note = "none", _joined(note, ONE_CLUSTER)
-    else:
-        kind, se = RATE, float(cluster_t(totals, ratio, level=level).se[0])
-        worth = len(hits) if se == 0 else min(len(hits), value * (1 - value) / se**2)
-        square = float(stdtrit(n_clusters - 1, (1 + level) / 2)) ** 2
-        centre = (value + square / (2 * worth)) / (1 + square / worth)
-        spread = value * (1 - value) / worth + square / (4 * worth**2)
-        half = math.sqrt(square * spread) / (1 + square / worth)
-        low, high = max(centre - half, 0.0), min(centre + half, 1.0)
+    found = share_limits(totals[:, 0], totals[:, 1], level)
     return Estimate(
         name=name,
-        value=value,
-        se=se,
-        low=low,
-        high=high,
-        kind=kind,
+        value=float(hits.mean()),
+        se=found.se,
+        low=found.low,
+        high=found.high,
+        kind="none" if found.low is None else found.kind,
         n=len(hits),
-        n_clusters=n_clusters,
+        n_clusters=len(totals),
         level=level,
-        note=note,
+        # How few clusters there are is said once, for the whole audit.
+        note=_joined(note, found.note if found.low is None else ""),
     )
 
 
@@ -106,7 +79,7 @@ def effect(
         changes = jackknife(totals, statistic)[:, 0] - value
         if np.isfinite(changes).all():
             se = math.sqrt((n_clusters - 1) / n_clusters * float((changes**2).sum()))
-            low, high, p_value = _student(value, se, found.df, level)
+            low, high, p_value = student_limits(value, se, found.df, level)
         else:
             low, high, why = None, None, "without one cluster nothing is left to compare: no error"
     return Estimate(
@@ -122,14 +95,6 @@ def effect(
         p_value=None if why else p_value,
         note=_joined(note, why),
     )
-
-
-def _student(value: float, se: float, df: int, level: float) -> tuple[float, float, float]:
-    """Return t limits and the two-sided p-value of 0."""
-    from scipy.special import stdtr, stdtrit
-
-    half = float(stdtrit(df, (1 + level) / 2)) * se
-    return value - half, value + half, 2 * float(stdtr(df, -abs(value) / se))
 
 
 def gap_of_rates(

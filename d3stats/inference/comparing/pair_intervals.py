@@ -12,8 +12,16 @@ from numpy.typing import NDArray
 from d3stats._check import choice
 from d3stats.estimate import Estimate
 from d3stats.inference.comparing.tango import score_limits
-from d3stats.inference.shares.clusters import effective_wilson
-from d3stats.resampling import Bootstrap, ClusterT, bootstrap, cluster_t, cluster_totals, ratios
+from d3stats.inference.shares.clusters import share_limits
+from d3stats.resampling import (
+    Bootstrap,
+    ClusterT,
+    bootstrap,
+    cluster_t,
+    cluster_totals,
+    ratios,
+    student_limits,
+)
 
 __all__ = ["CUT", "KINDS", "SAME", "Kind", "PairData", "checked_kind"]
 
@@ -25,6 +33,10 @@ CUT = "limits beyond -1 or 1 are cut there, for no difference of shares is large
 ONE_CLUSTER = "all items belong to one cluster: nothing says how clusters vary"
 _FIRST, _SECOND, _CHANGE, _ITEMS = range(4)
 _SAID = {"bca": "bootstrap BCa"}
+_ROUNDING = 1e-12
+"""A change below this share of what was added up is rounding."""
+_LEAST_DF = 2
+"""With one degree of freedom, t limits are wider than any count of changes can be."""
 
 
 def checked_kind(kind: str) -> str:
@@ -60,7 +72,10 @@ class PairData:
     def totals(self) -> Floats:
         """Sums by cluster: first, second, second less first, items."""
         columns = [self.first, self.second, self.second - self.first, np.ones_like(self.first)]
-        return cluster_totals(np.column_stack(columns), self.cluster)
+        totals = cluster_totals(np.column_stack(columns), self.cluster)
+        size = np.abs(totals[:, _FIRST]) + np.abs(totals[:, _SECOND])
+        totals[np.abs(totals[:, _CHANGE]) <= _ROUNDING * size, _CHANGE] = 0.0
+        return totals
 
     @property
     def n_items(self) -> int:
@@ -91,6 +106,32 @@ class PairData:
     def changed(self) -> int:
         """Number of clusters whose sums differ between the runs."""
         return int((self.totals[:, _CHANGE] != 0).sum())
+
+    @cached_property
+    def df(self) -> float:
+        """Degrees of freedom of the difference's t: how many clusters of equal size those that changed are worth.
+
+        A cluster that did not change says nothing of how large changes are, so that it is not counted. At least 2,
+        at most clusters - 1, and that is the number where every cluster changed, as with most scores.
+        """
+        if self.changed == self.n_clusters:
+            return float(self.n_clusters - 1)
+        items = self.totals[self.totals[:, _CHANGE] != 0, _ITEMS]
+        worth = float(items.sum() ** 2 / (items**2).sum()) if len(items) else 0.0
+        return min(self.n_clusters - 1.0, max(worth, _LEAST_DF))
+
+    def change_t(self, level: float) -> tuple[float, float, float]:
+        """Return the t limits of the difference and the p-value of 0: one method, so that they never disagree.
+
+        Raises
+        ------
+        ValueError
+            Where :meth:`why_no_spread` says that there are none.
+        """
+        found = self.t(level)
+        if found is None or self.why_no_spread():
+            raise ValueError(f"there must be a spread over clusters; got none: {self.why_no_spread()}")
+        return student_limits(float(found.estimate[_CHANGE]), float(found.se[_CHANGE]), self.df, level)
 
     def generator(self, purpose: int) -> np.random.Generator:
         """Return the draws of one purpose."""
@@ -138,15 +179,17 @@ class PairData:
         low, high = (None, None) if found is None else found.interval(which)
         values = self.first if which == _FIRST else self.second
         kind = "cluster t"
-        if found is not None and not reason and np.isin(values, (0, 1)).all():
-            kind = "cluster Wilson"
-            low, high = effective_wilson(value, float(found.se[which]), self.n_items, found.df, level)
+        se = None if found is None or reason else float(found.se[which])
+        if np.isin(values, (0, 1)).all():
+            low, high, se, kind, few = share_limits(self.totals[:, which], self.totals[:, _ITEMS], level)
+            # How few clusters there are is said once, of the difference.
+            reason = few if low is None else ""
         return Estimate(
             name=self.names[which],
             value=value,
             low=low,
             high=high,
-            se=None if found is None or reason else float(found.se[which]),
+            se=se,
             level=level,
             kind=kind,
             n=self.n_items,
@@ -166,7 +209,7 @@ class PairData:
         elif not reason and kind == "cluster t":
             found = self.t(level)
             assert found is not None
-            (low, high), se = found.interval(_CHANGE), float(found.se[_CHANGE])
+            (low, high, _), se = self.change_t(level), float(found.se[_CHANGE])
         elif not reason:
             limits = self.draws.limits(kind, level=level)  # type: ignore[arg-type]  # checked above
             reason, note = limits.reasons[0], "; ".join(filter(None, (note, limits.note)))

@@ -4,17 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from d3stats.estimate import counted
+from d3stats.estimate import Estimate, counted
 from d3stats.inference.comparing.pair_intervals import SAME, PairData
-from d3stats.inference.comparing.pair_tests import PairTest
+from d3stats.inference.comparing.pair_tests import PairTest, said_p
 
-__all__ = ["FEW_CLUSTERS", "notes_on", "rests_on_few"]
+__all__ = ["FEW_CLUSTERS", "disagreements", "notes_on"]
 
 FEW_CLUSTERS = 10
 """Below so many clusters an interval carries a note."""
 
 
-def rests_on_few(data: PairData) -> bool:
+def disagreements(difference: Estimate, tests: Sequence[PairTest], chosen: str) -> list[str]:
+    """Name the tests that fall on the other side of 1 - level than the interval, for they are other methods."""
+    if difference.low is None:
+        return []
+    apart = [
+        test
+        for test in tests
+        # A test with a note of its own is for reference only, and that note says why.
+        if test.p_value is not None
+        and (test.name == chosen or not test.note)
+        and (test.p_value <= 1 - difference.level) != difference.excludes(0.0)
+    ]
+    if not apart:
+        return []
+    named = ", ".join(f"{test.name} {said_p(test.p_value)}" for test in apart)
+    said = "leaves out 0" if difference.excludes(0.0) else "holds 0"
+    percent = f"{100 * difference.level:.6g} %"
+    return [
+        f"the {percent} {difference.kind} interval {said}, and {named} says otherwise: these are different methods; "
+        "the cluster t is the test that always agrees with its own interval"
+    ]
+
+
+def _rests_on_few(data: PairData) -> bool:
     """Say whether fewer than ten clusters changed, and fewer than half of them all."""
     return data.n_clusters >= FEW_CLUSTERS and 0 < data.changed < min(FEW_CLUSTERS, data.n_clusters / 2)
 
@@ -35,21 +58,22 @@ def notes_on(data: PairData, tests: Sequence[PairTest], *, repeated: bool, level
         )
     elif 1 < n_clusters < FEW_CLUSTERS:
         notes.append(
-            f"only {n_clusters} clusters: the interval rests on {counted(n_clusters - 1, 'degree')} of freedom, and no "
-            f"sign-flip p can be below {2.0 ** (1 - n_clusters):.2g}"
+            f"only {n_clusters} clusters: the interval rests on at most {counted(n_clusters - 1, 'degree')} of "
+            f"freedom, and no sign-flip p can be below {2.0 ** (1 - n_clusters):.2g}"
         )
     changed = data.changed
-    if rests_on_few(data):
+    if _rests_on_few(data):
+        df = f"{data.df:.1f}".removesuffix(".0")
         notes.append(
-            f"the sums of only {changed} of {n_clusters} clusters changed: the interval rests on these and is rough; "
-            "the sign flip, which is exact, speaks for this pair unless another test is asked for"
+            f"the sums of only {changed} of {n_clusters} clusters changed: interval and p-value rest on these, with "
+            f"{df} degrees of freedom"
         )
     sizes = data.totals[:, -1]
     equal = float(sizes.sum() ** 2 / (sizes**2).sum())
     if n_clusters >= FEW_CLUSTERS and equal < n_clusters / 2:
         notes.append(
             f"clusters are of very unequal size ({int(sizes.max())} of {data.n_items} items in the largest): "
-            f"they are worth {equal:.0f} equal ones, and the t interval is too narrow"
+            f"they are worth {equal:.0f} equal ones, and the interval is rough"
         )
     exact = next(test for test in tests if test.name == "McNemar exact")
     if exact.p_value is not None and exact.note:

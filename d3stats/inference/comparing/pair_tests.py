@@ -63,7 +63,7 @@ def paired_tests(
     *,
     binary: bool,
     repeated: bool,
-    t: tuple[float, float, int] | None,
+    t: tuple[float, float, float] | None,
     why_no_t: str,
     rng: np.random.Generator,
 ) -> tuple[PairTest, ...]:
@@ -76,19 +76,19 @@ def paired_tests(
     cluster : ndarray of int, shape (items,)
     binary, repeated : bool
         Whether both runs are right or wrong, and whether values are means over tries.
-    t : tuple of float, float, int, or None
+    t : tuple of float, float, float, or None
         Statistic, p-value and degrees of freedom of the cluster-robust t; None where it has no error, and
         `why_no_t` says why.
     """
     sizes = np.bincount(cluster)
     alone = bool((sizes <= 1).all())
     tests = [_t("cluster t", t, why_no_t)]
-    if alone and t is not None:
+    if alone and t is not None and t[2] == len(sizes) - 1:
         tests.append(
             PairTest(
                 name="paired t",
                 p_value=t[1],
-                detail=f"t({t[2]}) = {t[0]:.3f}",
+                detail=_student(t),
                 note="the cluster t of single items",
             )
         )
@@ -96,10 +96,15 @@ def paired_tests(
     return (*tests, *_mcnemar(change, binary, repeated, sizes))
 
 
-def _t(name: str, t: tuple[float, float, int] | None, why: str) -> PairTest:
+def _t(name: str, t: tuple[float, float, float] | None, why: str) -> PairTest:
     if t is None:
         return PairTest(name=name, p_value=None, note=why)
-    return PairTest(name=name, p_value=t[1], detail=f"t({t[2]}) = {t[0]:.3f}")
+    return PairTest(name=name, p_value=t[1], detail=_student(t))
+
+
+def _student(t: tuple[float, float, float]) -> str:
+    df = f"{t[2]:.1f}".removesuffix(".0")
+    return f"t({df}) = {t[0]:.3f}"
 
 
 def _sign_flip(change: Floats, cluster: NDArray[np.int64], rng: np.random.Generator) -> PairTest:

@@ -84,8 +84,8 @@ class PairedDifference:
         Parameters
         ----------
         kind : {"cluster t", "percentile", "basic", "bca", "studentised", "Tango"}
-            Student's t with clusters - 1 degrees of freedom, a bootstrap of clusters, or Tango's score limits, which
-            only right or wrong items that are their own clusters carry.
+            Student's t with the degrees of freedom of the clusters that changed, a bootstrap of clusters, or
+            Tango's score limits, which only right or wrong items that are their own clusters carry.
         level : float, optional
             By default that of `difference`.
         """

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from d3stats._check import integer, number
 from d3stats.estimate import Estimate
 from d3stats.inference.juries.exact import condorcet
-from d3stats.inference.juries.jurors import estimated
+from d3stats.inference.juries.jurors import estimated, share_of
 from d3stats.inference.juries.sums import JurySums
+from d3stats.inference.shares.clusters import ONE_CLUSTER, share_limits
 from d3stats.resampling import Statistic, bootstrap_limits, cluster_t
 
 Floats = NDArray[np.float64]
+_ROUNDING = 1e-9
 
 
 def checked_sizes(sizes: Sequence[int] | None, most: int) -> NDArray[np.int64]:
@@ -84,6 +86,8 @@ def curve_table(
         slice(int(a), int(b)) for a, b in zip(starts, [*starts[1:], len(values)], strict=True)
     )
 
+    own_limits = [share_limits(*sums.right_of(totals, int(k)), level) for k in sizes]
+
     def later(part: Floats) -> Floats:
         return np.concatenate([[np.nan], part[gain]])
 
@@ -95,8 +99,8 @@ def curve_table(
             "k": sizes,
             "accuracy": values[seen],
             "se": se[seen],
-            "low": np.maximum(low[seen], 0.0),
-            "high": np.minimum(high[seen], 1.0),
+            "low": np.array([found.low for found in own_limits], dtype=float),
+            "high": np.array([found.high for found in own_limits], dtype=float),
             "decided": (whole[columns["decided"]] / whole[0])[at],
             "gain": later(values),
             "gain_low": later(low),
@@ -118,65 +122,105 @@ def curve_table(
 def headline(sums: JurySums, totals: Floats, level: float) -> tuple[Estimate, Estimate, Estimate]:
     """Return the accuracy of all jurors, of one, and the difference."""
     n = len(sums.rows)
-    all_of_them = estimated(
-        f"plurality of {sums.size} jurors", totals, lambda x: sums.accuracy(x)[:, -1], n, level
-    )
-    one = estimated("one juror", totals, lambda x: sums.accuracy(x)[:, 0], n, level)
+    all_of_them = share_of(f"plurality of {sums.size} jurors", *sums.right_of(totals, sums.size), n, level)
+    one = share_of("one juror", *sums.right_of(totals, 1), n, level)
 
     def change(x: Floats) -> Floats:
         return sums.accuracy(x)[:, -1] - sums.accuracy(x)[:, 0]
 
-    return all_of_them, one, estimated("all jurors - one", totals, change, n, level, bounds=(-1.0, 1.0))
+    return all_of_them, one, estimated("all jurors - one", totals, change, n, level)
 
 
 def worths(
     sums: JurySums, totals: Floats, level: float, n_boot: int, rng: np.random.Generator, notes: list[str]
 ) -> tuple[Estimate | None, Estimate | None]:
     """Return the panel's worth in independent jurors by accuracy and by variance; what is undefined goes to `notes`."""
-    none = "no number of independent jurors of this competence is as right as the panel"
-    cases: tuple[tuple[str, Statistic, tuple[str, ...], str], ...] = (
-        ("accuracy", sums.worth_by_accuracy, ("items", "coin", "votes", "labels"), none),
-        ("variance", sums.worth_by_variance, ("pairs",), "all votes are right, or all are wrong"),
-    )
-    found: list[Estimate | None] = []
-    for what, whole, kinds, why in cases:
-        kept, statistic = sums.narrowed(whole, *kinds)
-        name = f"worth in independent jurors, by {what}"
-        if what == "accuracy" and _coins(sums, totals, level):
-            notes.append(f"{name}: one juror is right half the time as far as can be told: more add nothing")
-            found.append(None)
-            continue
+    name = "worth in independent jurors, by accuracy"
+    by_accuracy = None
+    if _coins(sums, totals, level):
+        notes.append(f"{name}: one juror is right half the time as far as can be told: more add nothing")
+    else:
+        kept, statistic = sums.narrowed(sums.worth_by_accuracy, "items", "coin", "votes", "labels")
         value = float(np.ravel(statistic(totals[:, kept].sum(axis=0)[None]))[0])
-        if not np.isfinite(value):
-            notes.append(f"{name}: {why}")
-            found.append(None)
-            continue
-        low = high = se = None
-        note = "a single cluster: nothing says how clusters vary"
-        if len(totals) > 1:
-            drawn = bootstrap_limits(
-                totals[:, kept], statistic, kind="percentile", level=level, n_boot=n_boot, rng=rng
+        if np.isfinite(value):
+            low, high, se, note = _drawn(totals[:, kept], statistic, value, level, n_boot, rng)
+            by_accuracy = _worth(name, value, (low, high), se, note, sums, totals, level)
+        else:
+            notes.append(
+                f"{name}: no number of independent jurors of this competence is as right as the panel"
             )
-            low, high = drawn.interval()
-            note = drawn.reasons[0] or drawn.note
-            if low is not None and high is not None:
-                # Far out the replicates may lie to one side; the interval is made to hold the estimate.
-                low, high, se = min(low, value), max(high, value), float(drawn.se[0])
-        found.append(
-            Estimate(
-                name=name,
-                value=value,
-                low=low,
-                high=high,
-                kind="bootstrap percentile",
-                n=len(sums.rows),
-                se=se,
-                level=level,
-                n_clusters=len(totals),
-                note=note,
-            )
+    return by_accuracy, _by_variance(sums, totals, level, n_boot, rng, notes)
+
+
+def _by_variance(
+    sums: JurySums, totals: Floats, level: float, n_boot: int, rng: np.random.Generator, notes: list[str]
+) -> Estimate | None:
+    """Return K over the design effect, with limits from the design effect's: a ratio has no pole where that has limits.
+
+    Resamples of a panel whose jurors hardly correlate have design effects on both sides of 0, and their quotients lie
+    on both sides of infinity. The design effect itself is smooth.
+    """
+    name = "worth in independent jurors, by variance"
+    kept, statistic = sums.narrowed(sums.design_effect, "pairs")
+    effect = float(np.ravel(statistic(totals[:, kept].sum(axis=0)[None]))[0])
+    if not np.isfinite(effect):
+        notes.append(f"{name}: all votes are right, or all are wrong")
+        return None
+    if effect <= _ROUNDING:
+        notes.append(
+            f"{name}: jurors' errors offset each other (their correlation is -1 / (jurors - 1) or less), so that no "
+            "number of independent jurors has a share of right votes that varies as little"
         )
-    return found[0], found[1]
+        return None
+    value = sums.size / effect
+    low, high, se, note = _drawn(totals[:, kept], statistic, effect, level, n_boot, rng)
+    if low is None or high is None:
+        return _worth(name, value, (None, None), None, note, sums, totals, level)
+    if low <= _ROUNDING:
+        least = f"no upper limit: the jurors may be worth any number from {sums.size / high:.1f} on"
+        return _worth(name, value, (None, None), None, least, sums, totals, level)
+    spread = None if se is None else se * value / effect
+    return _worth(name, value, (sums.size / high, sums.size / low), spread, note, sums, totals, level)
+
+
+def _drawn(
+    totals: Floats, statistic: Statistic, value: float, level: float, n_boot: int, rng: np.random.Generator
+) -> tuple[float | None, float | None, float | None, str]:
+    """Return percentile limits that hold the estimate, the error and a note; None and why where there are none."""
+    if len(totals) < 2:
+        return None, None, None, ONE_CLUSTER
+    drawn = bootstrap_limits(totals, statistic, kind="percentile", level=level, n_boot=n_boot, rng=rng)
+    low, high = drawn.interval()
+    if low is None or high is None:
+        return None, None, None, drawn.reasons[0]
+    if high - low <= _ROUNDING * abs(value):
+        return None, None, None, "every resample gives the same value: nothing says how clusters vary"
+    # Far out the replicates may lie to one side; the interval is made to hold the estimate.
+    return min(low, value), max(high, value), float(drawn.se[0]), drawn.note
+
+
+def _worth(
+    name: str,
+    value: float,
+    ends: tuple[float | None, float | None],
+    se: float | None,
+    note: str,
+    sums: JurySums,
+    totals: Floats,
+    level: float,
+) -> Estimate:
+    return Estimate(
+        name=name,
+        value=value,
+        low=ends[0],
+        high=ends[1],
+        kind="bootstrap percentile",
+        n=len(sums.rows),
+        se=se,
+        level=level,
+        n_clusters=len(totals),
+        note=note,
+    )
 
 
 def _coins(sums: JurySums, totals: Floats, level: float) -> bool:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from d3stats.estimate import Estimate
 from d3stats.inference.ratings import Ratings
+from d3stats.inference.shares.clusters import share_limits
 from d3stats.resampling import Statistic, cluster_t, cluster_totals, ratios
 
 Floats = NDArray[np.float64]
@@ -51,12 +52,9 @@ def jurors_table(
         row = {"juror": name, "n": int(n), "accuracy": np.nan, "low": np.nan, "high": np.nan}
         if n:
             row["accuracy"] = right[:, j].sum() / n
-            mine = totals[:, [j, cast.shape[1] + j]]
-            mine = mine[mine[:, 1] > 0]
-            if len(mine) > 1:
-                low, high = cluster_t(mine, ratios((0, 1)), level=level).interval()
-                if low is not None and high is not None:
-                    row["low"], row["high"] = max(low, 0.0), min(high, 1.0)
+            found = share_limits(totals[:, j], totals[:, cast.shape[1] + j], level)
+            if found.low is not None and found.high is not None:
+                row["low"], row["high"] = found.low, found.high
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -85,9 +83,7 @@ def error_correlation(
         return value
 
     left_out = "" if kept.all() else f"over {pairs} of {len(one)} pairs: in the others a juror never varies"
-    return estimated(
-        "correlation of two jurors' errors", totals, mean, len(cast), level, left_out, (-1.0, 1.0)
-    )
+    return estimated("correlation of two jurors' errors", totals, mean, len(cast), level, left_out)
 
 
 def _correlations(sums: Floats) -> Floats:
@@ -122,8 +118,8 @@ def best_juror(
         result: Floats = np.divide(gap, sums[:, 1], out=np.full(len(sums), np.nan), where=sums[:, 1] > 0)
         return result
 
-    best = estimated("best single juror", picked, ratios((0, 1)), n, level, CHOSEN, (0.0, 1.0))
-    more = estimated("all jurors - best one", picked, difference, n, level, CHOSEN, (-1.0, 1.0))
+    best = share_of("best single juror", picked[:, 0], picked[:, 1], n, level, CHOSEN)
+    more = estimated("all jurors - best one", picked, difference, n, level, CHOSEN)
     why = _unsettled(chosen, totals, level)
     if len(totals) < 2 or not why:
         return best, more
@@ -173,6 +169,23 @@ def _unsettled(chosen: Floats, totals: Floats, level: float) -> str:
     return "" if clear.all() else "no juror leads the others by more than chance"
 
 
+def share_of(name: str, above: Floats, below: Floats, n: int, level: float, note: str = "") -> Estimate:
+    """Return a share with its interval over clusters, by the rule of every share."""
+    found = share_limits(above, below, level)
+    return Estimate(
+        name=name,
+        value=min(float(above.sum() / below.sum()), 1.0),
+        low=found.low,
+        high=found.high,
+        kind=found.kind,
+        n=n,
+        se=found.se,
+        level=level,
+        n_clusters=len(above),
+        note="; ".join(part for part in (found.note, note) if part),
+    )
+
+
 def estimated(
     name: str,
     totals: Floats,
@@ -180,7 +193,7 @@ def estimated(
     n: int,
     level: float,
     note: str = "",
-    bounds: tuple[float, float] = (0.0, 1.0),
+    bounds: tuple[float, float] = (-1.0, 1.0),
 ) -> Estimate:
     """Return a statistic of sums with its cluster t interval, or without one and why."""
     if len(totals) < 2:

@@ -37,7 +37,13 @@ def panel_coefficient(
         unlimited = f"all {paired} items with two raters agree: nothing says how often they do not"
     label = measure if name == "identity" else f"{measure} ({name} weights)"
     estimate, share = limits(
-        (label, "share of agreement"), columns, statistic, ratings.cluster[judged], how, unlimited=unlimited
+        (label, "share of agreement"),
+        columns,
+        statistic,
+        ratings.cluster[judged],
+        how,
+        unlimited=unlimited,
+        share=(1, columns[:, 0], columns[:, 1]),
     )
     share = replace(share, n=paired)
     single = len(columns) - paired

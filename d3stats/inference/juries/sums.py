@@ -49,6 +49,12 @@ class JurySums:
         below = sums[:, at["decided"]] if self.ties == "exclude" else sums[:, at["items"]]
         return _over(sums[:, at["right"]], below)
 
+    def right_of(self, totals: Floats, k: int) -> tuple[Floats, Floats]:
+        """Return by cluster the right verdicts of k drawn jurors, and the verdicts that count."""
+        at = self.columns
+        below = totals[:, at["decided"]][:, k - 1] if self.ties == "exclude" else totals[:, at["items"]][:, 0]
+        return totals[:, at["right"]][:, k - 1], below
+
     def coin(self, sums: Floats) -> Floats:
         """Return the same with ties split evenly."""
         at = self.columns
@@ -99,9 +105,10 @@ class JurySums:
         p = _over(right, votes)
         return _over(_over(both, pairs) - p**2, p * (1 - p))
 
-    def worth_by_variance(self, sums: Floats) -> Floats:
-        """Return K / (1 + (K - 1) icc): independent votes with the variance of K of these."""
-        return _over(np.full(len(sums), float(self.size)), 1 + (self.size - 1) * self.icc(sums))
+    def design_effect(self, sums: Floats) -> Floats:
+        """Return 1 + (K - 1) icc: the variance of K jurors' share of right votes over that of independent ones."""
+        result: Floats = 1 + (self.size - 1) * self.icc(sums)
+        return result
 
     def worth_by_accuracy(self, sums: Floats) -> Floats:
         """Return how many independent jurors are as often right as K of these, ties by a coin; NaN if no number."""
