@@ -203,7 +203,8 @@ def _accuracy_by_round(
     correct = scored & (verdicts == t.label[:, None])
     for at, r in enumerate(t.rounds):
         below = columns.add(f"scored {r}", scored[:, at])
-        columns.measure(f"round {r}", "accuracy", columns.add(f"correct {r}", correct[:, at]), below)
+        hits = columns.add(f"correct {r}", correct[:, at])
+        columns.measure(f"round {r}", "accuracy", hits, below, share=True)
     # The draws are those of a replay of the same debates with this generator.
     seed = int(rng.integers(2**63))
     found = columns.limits(t.cluster, settings, np.random.default_rng([seed, 0]))
