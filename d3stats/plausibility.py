@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FINDINGS", "Finding", "VoteTable", "findings"]
+__all__ = ["FINDINGS", "Finding", "VoteTable", "findings", "judged", "warnings_of"]
 
 Ints = NDArray[np.int64]
 MUCH_MISSING = 0.2
@@ -99,6 +99,73 @@ def findings(table: VoteTable) -> tuple[Finding, ...]:
     """Look for every sign that a table of votes was not read as it was meant."""
     found = ((kind, look(table)) for kind, look in FINDINGS.items()) if len(table) else ()
     return tuple(Finding(kind, message) for kind, message in found if message)
+
+
+def warnings_of(found: Iterable[Finding]) -> list[str]:
+    """Write findings as notes that stand above a table."""
+    return [f"WARNING: {each.message}" for each in found]
+
+
+def judged(
+    item: Any, judge: Any, vote: Any, label: Any = None, *, answers: Sequence[str] | None = None
+) -> tuple[Finding, ...]:
+    """Look for the signs that concern judgments of items by raters, of which each item has one round.
+
+    Parameters
+    ----------
+    item, judge, vote, label : array of texts, or of codes, shape (judgments,)
+        None or -1 where a vote or a label is missing.
+    answers : sequence of str, optional
+        What the codes of votes and labels stand for, when they are codes.
+    """
+    items, names = _codes(item)
+    judges, who = _codes(judge)
+    if answers is None:
+        together, answers = _codes([*vote, *(label if label is not None else [])])
+        votes, labels = together[: len(items)], together[len(items) :]
+    else:
+        votes = np.asarray(vote, dtype=np.int64)
+        labels = np.asarray([] if label is None else label, dtype=np.int64)
+    right = np.full(len(names), -1, dtype=np.int64)
+    if len(labels):
+        right[items] = labels
+    n = len(names)
+    table = VoteTable(
+        debate=items,
+        round=np.ones(len(items), dtype=np.int64),
+        agent=judges,
+        vote=votes,
+        label=right,
+        group=np.zeros(n, dtype=np.int64),
+        cluster=np.zeros(n, dtype=np.int64),
+        debates=names,
+        agents=who,
+        answers=answers,
+        groups=[""],
+        depth=np.ones(n, dtype=np.int64),
+    )
+    return tuple(each for each in findings(table) if each.kind in _OF_JUDGMENTS)
+
+
+_OF_JUDGMENTS = {
+    "no vote is a label",
+    "labels that nobody votes",
+    "answers in several spellings",
+    "every debate wrong",
+    "one answer only",
+    "votes are texts",
+    "votes missing of whole agents",
+    "many votes missing",
+}
+"""The signs that a table of items and raters can show; rounds, panels and runs it does not have."""
+
+
+def _codes(texts: Any) -> tuple[Ints, list[str]]:
+    known: dict[str, int] = {}
+    codes = [
+        -1 if text is None or text != text else known.setdefault(str(text), len(known)) for text in texts
+    ]
+    return np.array(codes, dtype=np.int64), list(known)
 
 
 def _no_vote_is_a_label(t: VoteTable) -> str:

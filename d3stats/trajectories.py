@@ -20,7 +20,7 @@ from d3stats._check import choice, whole_numbers
 from d3stats._codes import MISSING, seat_names
 from d3stats._tally import tally_rounds
 from d3stats.counts import ConfusionCounts, Counts, RoundCounts, TransitionCounts
-from d3stats.plausibility import Finding, VoteTable, findings
+from d3stats.plausibility import Finding, VoteTable, findings, warnings_of
 
 if TYPE_CHECKING:
     from d3stats.log.read import DebateLog
@@ -417,6 +417,10 @@ class Trajectories:
             self._cache["findings"] = findings(self._vote_table())
         result: tuple[Finding, ...] = self._cache["findings"]
         return result
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return what an analysis says first: findings as warnings, then what the reader did."""
+        return (*warnings_of(self.findings()), *self.notes)
 
     def _vote_table(self) -> VoteTable:
         seated = np.arange(len(self.seats)) < self.panel[:, None]

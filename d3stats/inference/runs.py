@@ -28,6 +28,7 @@ from d3stats.inference.comparing.run_tables import (
     missing_as_wrong,
 )
 from d3stats.inference.comparing.run_types import ItemMismatch, PairedRuns, Run
+from d3stats.plausibility import MUCH_MISSING, warnings_of
 from d3stats.trajectories import Missing, Trajectories
 from d3stats.values import canonical
 
@@ -116,7 +117,10 @@ def as_run(
         return _again(source, name, missing)
     if isinstance(source, Trajectories):
         table = from_trajectories(source, value, by, round_number, missing, recorded)
-        table.notes.extend(source.notes)
+        told = warnings_of(
+            f for f in source.findings() if f.kind != "no vote is a label"
+        )  # said in its own words
+        table.notes[:] = [*told, *table.notes, *source.notes]
     elif isinstance(source, pd.Series):
         (items,) = canonical(source.index.to_series(), missing_values=(), names=True).columns
         rows = pd.DataFrame({"item": items, "value": source.to_numpy(), "labelled": True})
@@ -128,7 +132,26 @@ def as_run(
         kinds = "a Run, Trajectories, DataFrame, Series or a path"
         raise TypeError(f"a run must be {kinds}; got {type(source).__name__}")
     called = next(n for n in (name, default, table.name, UNNAMED) if n is not None)
-    return _reduced(table.rows, called, missing, table.notes)
+    doubts = _doubts(table.rows) if isinstance(source, (pd.DataFrame, pd.Series)) else []
+    return _reduced(table.rows, called, missing, [*doubts, *table.notes])
+
+
+def _doubts(rows: pd.DataFrame) -> list[str]:
+    """Warn of values that can hardly be meant: all wrong, or many missing."""
+    value = pd.to_numeric(rows["value"], errors="coerce").to_numpy(dtype=np.float64)[
+        rows["labelled"].to_numpy()
+    ]
+    known = value[~np.isnan(value)]
+    doubts = []
+    if len(known) >= 8 and not known.any():
+        doubts.append(
+            f"WARNING: every one of {len(known)} values is 0: check that the column says what is right"
+        )
+    if len(value) - len(known) > MUCH_MISSING * len(value):
+        doubts.append(
+            f"WARNING: {len(value) - len(known)} of {len(value)} values are missing: the others may not stand for all"
+        )
+    return doubts
 
 
 def _again(run: Run, name: str | None, missing: Missing) -> Run:

@@ -18,6 +18,7 @@ from d3stats.inference._table_files import (
     read_table,
     unread_note,
 )
+from d3stats.plausibility import judged, warnings_of
 from d3stats.trajectories import Trajectories
 from d3stats.values import canonical
 
@@ -83,7 +84,9 @@ def long_table(
     if 0 < bare < result["item"].nunique():
         notes.append(blank_clusters(int(bare)))
     result["cluster"] = result["cluster"].where(result["cluster"].notna(), result["item"])
-    return _without_repeats(result, repeats, notes), tuple(notes)
+    known = result["label"] if "label" in result.columns else None
+    doubts = warnings_of(judged(result["item"], result["rater"], result["vote"], known))
+    return _without_repeats(result, repeats, notes), (*doubts, *notes)
 
 
 class _Log:

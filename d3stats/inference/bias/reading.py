@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from d3stats._check import choice
 from d3stats.inference._table_files import read_table, unread_note
 from d3stats.inference.bias._from_log import from_log, from_trajectories
+from d3stats.plausibility import judged, warnings_of
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.values import canonical
 
@@ -244,6 +245,16 @@ def _coded(table: pd.DataFrame, votes: Votes, missing_values: Iterable[str] | No
         vote = np.where(named, vote ^ np.maximum(order, 0), vote)
     for name, codes in (("cluster", cluster), ("label", label)):
         _constant(name, codes, item, items)
+    doubts = warnings_of(
+        judged(
+            item,
+            judge,
+            vote,
+            label,
+            answers=("A", "B", "tie"),
+        )
+    )
+    notes = (*doubts, *notes)
     return Judgments(item, judge, cluster, vote, order, label, items, judges, clusters, table, votes, notes)
 
 
