@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from d3stats.cli.options import Boot, Figure, Json, Level, MissingValues, Seed, paths_of, words_of
-from d3stats.cli.output import print_json, print_notes, print_table, working
+from d3stats.cli.output import print_json, print_notes, print_table, print_warnings, without_warnings, working
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -151,6 +151,7 @@ def _show_jury(found: JuryCurve) -> None:
         )
         for row in found.curve.to_dict("records")
     ]
+    print_warnings(found.notes)
     title = f"Right verdicts of k raters ({_size(found)}; {100 * found.level:.6g} %: plurality "
     title += f"cluster Wilson, gain cluster t; ties: {found.ties})"
     print_table(title, ("k", "plurality", "Condorcet", "gain per rater"), rows)
@@ -163,7 +164,7 @@ def _show_jury(found: JuryCurve) -> None:
         ],
     )
     reasons = named_notes([(e.name, [e.note] if e.note else []) for e in found.estimates], "estimates")
-    print_notes([*reasons, *found.notes])
+    print_notes([*reasons, *without_warnings(found.notes)])
 
 
 def _show(found: AgreementTable) -> None:
@@ -189,8 +190,9 @@ def _show(found: AgreementTable) -> None:
     title = (
         f"{_size(found)}, {counted(len(found.raters), 'rater')}, {counted(found.n_missing, 'rating')} missing"
     )
+    print_warnings(found.notes)
     limits = f"{100 * first.level:.6g} % {'interval' if several or not kinds else kinds[0]}"
     head = ("", "estimate", limits, "share of agreement", "by chance", "items")
     print_table(title, (*head, "kind of interval") if several else head, rows)
     refused = [f"{name}: {why}" for name, why in found.refused.items()]
-    print_notes([*refused, *found.notes])
+    print_notes([*refused, *without_warnings(found.notes)])

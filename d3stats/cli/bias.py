@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from d3stats.cli.options import Json, Level, MissingValues, Seed, words_of
-from d3stats.cli.output import print_json, print_notes, print_table
+from d3stats.cli.output import WARNING, print_json, print_notes, print_table, without_warnings
 
 if TYPE_CHECKING:
     from d3stats.estimate import Estimate
@@ -128,10 +128,10 @@ def _audited(
 
 def _show(result: Audit, doubts: Collection[str]) -> None:
     """Print an audit; what makes one doubt that the table was read rightly stands above the numbers."""
-    print_notes([f"{result.judge}: {note}" for note in result.notes if note in doubts])
+    print_notes([f"{result.judge}: {note}" for note in result.notes if note in doubts or WARNING in note])
     rows = [_row(e) for e in result.estimates]
     print_table(result.judge, ("", "estimate", "interval", "kind", "n", "clusters", "p"), rows)
-    notes = [note for note in result.notes if note not in doubts]
+    notes = without_warnings(result.notes, doubts)
     test = getattr(result, "heterogeneity", None)
     if test is not None:
         notes.insert(0, str(test))

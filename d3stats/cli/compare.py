@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from d3stats.cli.options import Boot, Figure, Json, Level, Missing, MissingValues, Seed, paths_of, words_of
-from d3stats.cli.output import print_json, print_notes, print_table, working
+from d3stats.cli.output import print_json, print_notes, print_table, print_warnings, without_warnings, working
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -140,6 +140,7 @@ def _show(found: Comparison) -> None:
     level = f"{100 * first.level:.6g} % {first.kind}"
     size = f"{counted(found.n_items, 'item')} in {counted(found.n_clusters, 'cluster')}"
     several = len(found) > 1
+    print_warnings(found.notes)
     print_table(
         f"Differences, second run less first ({level}; {size})",
         ["difference", "estimate", "gained / lost", "p", *([f"p, {found.family}"] if several else [])],
@@ -164,7 +165,7 @@ def _show(found: Comparison) -> None:
     if found.margin is not None:
         results = (*found.noninferior(found.margin), *found.equivalent(found.margin))
         print_notes([result.conclusion for result in results])
-    print_notes([*_without_limits(found), *found.notes])
+    print_notes([*_without_limits(found), *without_warnings(found.notes)])
 
 
 def _without_limits(found: Comparison) -> list[str]:

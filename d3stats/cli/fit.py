@@ -20,7 +20,15 @@ from d3stats.cli.options import (
     Seed,
     read_trajectories,
 )
-from d3stats.cli.output import estimate, print_json, print_notes, print_table, records, working
+from d3stats.cli.output import (
+    estimate,
+    print_json,
+    print_notes,
+    print_table,
+    records,
+    without_warnings,
+    working,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,14 +92,10 @@ def fit(
             }
         )
         return
-    print_notes(t.notes)
+    print_notes(t.remarks())
     show_rounds(report)
-    print_notes(
-        [
-            *(note for note in report.notes() if note not in t.notes),
-            *[f"left out: {line}" for line in left_out],
-        ]
-    )
+    below = without_warnings(report.notes(), t.notes)
+    print_notes([*below, *[f"left out: {line}" for line in left_out]])
 
 
 def show_rounds(report: RoundsReport) -> None:

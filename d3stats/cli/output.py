@@ -87,6 +87,19 @@ def print_notes(notes: Sequence[str]) -> None:
         sys.stdout.write(textwrap.fill(spoken(note), 110, initial_indent="- ", subsequent_indent="  ") + "\n")
 
 
+def print_warnings(notes: Sequence[str]) -> None:
+    """Print the notes that say what can hardly be meant; they belong above the tables."""
+    print_notes([note for note in notes if WARNING in note])
+
+
+def without_warnings(notes: Sequence[str], said: Sequence[str] = ()) -> list[str]:
+    """Return the notes that belong below the tables: no warnings, and none that was said already."""
+    return [note for note in notes if WARNING not in note and note not in said]
+
+
+WARNING = "WARNING: "
+
+
 @contextmanager
 def working(what: str) -> Iterator[None]:
     """Show a spinner on the terminal while something runs; silent when standard error is not a terminal."""

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from d3stats.cli.options import Figure, Json, Lenient, MissingValues, Roles, Seed, read_trajectories
-from d3stats.cli.output import estimate, print_json, print_notes, print_table, records, working
+from d3stats.cli.output import (
+    estimate,
+    print_json,
+    print_notes,
+    print_table,
+    records,
+    without_warnings,
+    working,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -90,9 +98,9 @@ def plan(
     if as_json:
         print_json(_document(made, left_out) | {"prices": None if paid is None else paid.note})
         return
-    print_notes(log.notes)
+    print_notes(log.remarks())
     show_plan(made)
-    notes = [note for note in made.notes if note not in log.notes]
+    notes = without_warnings(made.notes, log.notes)
     print_notes([*([] if paid is None else [paid.note]), *notes, *[f"left out: {line}" for line in left_out]])
 
 

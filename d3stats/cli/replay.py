@@ -20,7 +20,15 @@ from d3stats.cli.options import (
     paths_of,
     words_of,
 )
-from d3stats.cli.output import estimate, print_json, print_notes, print_table, records, working
+from d3stats.cli.output import (
+    estimate,
+    print_json,
+    print_notes,
+    print_table,
+    records,
+    without_warnings,
+    working,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -86,7 +94,7 @@ def replay(
             document["paired"] = records(result.paired())
         print_json(document)
         return
-    print_notes(log.trajectories.notes)
+    print_notes(log.trajectories.remarks())
     show_replay(result)
     if paired:
         table = result.paired()
@@ -98,7 +106,7 @@ def replay(
                 for r in table.to_dict("records")
             ],
         )
-    notes = [note for note in notes if note not in log.trajectories.notes]
+    notes = without_warnings(notes, log.trajectories.notes)
     print_notes([*notes, *[f"left out: {line}" for line in left_out]])
 
 

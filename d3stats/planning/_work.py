@@ -222,7 +222,8 @@ def sums_of_rules(
     def until(spent: NDArray[Any] | None, stops: Stops) -> NDArray[Any]:
         if spent is None:
             return np.zeros(len(stops))
-        return np.rint(np.nan_to_num(spent[np.arange(len(stops)), stops.rounds]))
+        rounded: NDArray[Any] = np.rint(np.nan_to_num(spent[np.arange(len(stops)), stops.rounds]))
+        return rounded
 
     def columns_of(rule: StoppingRule, stops: Stops) -> dict[str, NDArray[Any]]:
         seen = outcomes(trajectories, stops, missing, None)

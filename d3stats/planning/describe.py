@@ -104,7 +104,7 @@ class RoundsReport:
         t = self.trajectories
         first = f"Intervals: {self.drift.kind}; {t.n_debates} debates of {len(t.cluster_names)} questions."
         notes = [
-            *self.trajectories.notes,
+            *self.trajectories.remarks(),
             first,
             "KS noise: the 95 % quantile of the distance when nothing drifts (each question's two rounds "
             "swapped at random). A distance below it is no evidence of drift, and no proof of stability.".replace(

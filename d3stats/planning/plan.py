@@ -252,7 +252,7 @@ def plan(
         level=at,
         reason=plan_reason(rule, kept_probability, sure, loss, count, coded.target),
         notes=(
-            *pilot.notes,
+            *pilot.remarks(),
             *early_notes(pilot, absent, rules, went_on, str(Unanimity())),
             *pilot_loss_note(told, rule, loss),
             *coded.notes,

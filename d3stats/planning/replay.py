@@ -334,6 +334,7 @@ def replay(
         missing=missing,
         settings=settings,
         notes=(
+            *trajectories.remarks(),
             *early_notes(trajectories, absent, every, ended, baseline),
             *repeated,
             *notes_on(trajectories, every, names, results, missing, shortened, settings.level, ended),

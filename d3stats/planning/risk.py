@@ -265,6 +265,7 @@ def risk_controlled(
         per_question=per_question,
         n_units=len(tested),
         notes=(
+            *trajectories.remarks(),
             *_notes(len(tested), max_loss, delta, used, target, order, unit, rounds),
             *units.notes,
             *absent_note(absent, trajectories),

@@ -131,7 +131,11 @@ def scan(
     went_on = {name: int(n) for name, n in zip(table["rule"], table["undecided"], strict=True) if n}
     if usual_open:
         went_on[str(baseline)] = usual_open
-    table.attrs["notes"] = (*early_notes(played, absent, every, went_on, str(baseline)), *repeated)
+    table.attrs["notes"] = (
+        *played.remarks(),
+        *early_notes(played, absent, every, went_on, str(baseline)),
+        *repeated,
+    )
     return table
 
 

@@ -67,7 +67,8 @@ class Supermajority(Rule):
         return out_of_reach(self, trajectories, self._needed(trajectories.panel))
 
     def _needed(self, panel: NDArray[np.int64]) -> NDArray[np.int32]:
-        return np.maximum(1, np.ceil(self.share * panel - 1e-9)).astype(np.int32)
+        needed: NDArray[np.int32] = np.maximum(1, np.ceil(self.share * panel - 1e-9)).astype(np.int32)
+        return needed
 
     def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
         """Fire where the camp has been large enough for `patience` rounds running."""

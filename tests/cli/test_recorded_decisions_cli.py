@@ -6,11 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from d3stats.cli import app
 from d3stats.log.read import read_log
+from d3stats.trajectories import Trajectories
 
 PROTOCOLS = ("samre", "multi_persona", "eot")
 N = 40
@@ -96,7 +98,14 @@ def test_replay_of_the_role_that_decides_has_nothing_to_say(logs: dict[str, str]
     assert "The recorded decision" not in shown
     document = found("replay", logs["eot"], "--role", "synthesizer", "--n-boot", "50")
     full = next(row for row in document["rules"] if row["rule"] == "full")
-    assert full["accuracy"] == pytest.approx(right(logs["eot"]))
+    alone = Trajectories.from_log(logs["eot"], roles=["synthesizer"])
+    if (alone.depth < alone.n_rounds).any():
+        assert full["accuracy"] is None
+        assert full["undecided"] == (alone.depth < alone.n_rounds).sum()
+    else:
+        assert full["accuracy"] == pytest.approx(right(logs["eot"]))
+    last = alone.verdicts()[np.arange(len(alone)), alone.depth - 1]
+    assert (last == alone.label).mean() == pytest.approx(right(logs["eot"]))
 
 
 def test_replay_keeps_silent_where_both_are_the_same(logs: dict[str, str]) -> None:
@@ -112,7 +121,10 @@ def test_rules_on_scores_and_on_batches_replay_a_log_of_debates(logs: dict[str, 
     assert [name.split(":")[0] for name in names] == ["budgeted", "sign_agreement", "ks", "unanimity", "full"]
     # The protocol's own rule, replayed: it stops where the debates did.
     own, full = document["rules"][0], document["rules"][-1]
-    assert own["rounds"] == full["rounds"]
+    depth = Trajectories.from_log(logs["samre"]).depth
+    assert own["rounds"] == pytest.approx(depth.mean())
+    assert full["rounds"] is None
+    assert full["undecided"] == (depth < depth.max()).sum() > 0
     # A rule on signs stops before the jury has voted: then there is no verdict, and a note says so.
     assert any("Debates without any vote at their stop" in note for note in document["notes"])
 

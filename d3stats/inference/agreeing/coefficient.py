@@ -215,8 +215,9 @@ def limits(
         at, above, below = share
         of_clusters = cluster_totals(np.column_stack([above, below]), cluster)
         own = share_limits(of_clusters[:, 0], of_clusters[:, 1], how.level)
-        limited = {"low": own.low, "high": own.high, "se": own.se, "kind": own.kind, "note": own.note}
-        found[at] = replace(found[at], p_value=None, **limited)
+        found[at] = replace(
+            found[at], p_value=None, low=own.low, high=own.high, se=own.se, kind=own.kind, note=own.note
+        )
     return tuple(found)
 
 
