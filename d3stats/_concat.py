@@ -58,6 +58,7 @@ def concatenated(parts: Sequence[Trajectories]) -> dict[str, Any]:
         "scores": _scores(parts, sides, n_rounds),
         "sides": sides,
         "tokens": _tokens([p.tokens for p in parts], parts, n_rounds),
+        "spoke": _spoke(parts, n_rounds, n_seats),
         "tokens_in": _tokens([p.tokens_in for p in parts], parts, n_rounds),
         "tokens_out": _tokens([p.tokens_out for p in parts], parts, n_rounds),
         "groups": tuple(g for p in parts for g in (p.groups or ("",) * len(p)))
@@ -97,6 +98,12 @@ def _tokens(
             for tokens, p in zip(given, parts, strict=True)
         ]
     )
+
+
+def _spoke(parts: Sequence[Trajectories], n_rounds: int, n_seats: int) -> NDArray[np.bool_] | None:
+    if all(p.spoke is None for p in parts):
+        return None
+    return np.concatenate([_padded(p.had_turns(), (n_rounds, n_seats), False) for p in parts])
 
 
 def _scores(

@@ -84,12 +84,15 @@ def arrays_from_tables(
     cube[(*at, seat)] = votes
     depth = np.zeros(len(names), dtype=np.int64)
     np.maximum.at(depth, row, played + 1)
+    spoke = np.zeros(shape, dtype=np.bool_)
+    spoke[(*at, seat)] = True
     cluster_codes, cluster_names, said = _clusters(items)
     scores, sides = _scores(turns, row, played, shape)
     return {
         "votes": cube,
         "label": label,
         "depth": depth,
+        "spoke": None if int((depth * panel).sum()) == len(at[0]) else spoke,
         "panel": panel,
         "cluster": cluster_codes,
         "answers": answers,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -62,10 +62,12 @@ class VoteTable:
         The question of each debate, where the source names one.
     tokens : ndarray of float or None
         Any recorded token counts.
-    errors : mapping of str to int
-        Reasons why votes are missing, to how many.
+    errors : mapping of str to int or None
+        Reasons why votes are missing, to how many; None where the source does not tell.
     scored : bool
         Whether the log has scores: then it may have no votes at all.
+    unit : str
+        What a debate is called in a message.
     only_right_or_wrong : bool
         Whether votes say only whether they are right.
     known_protocol : bool
@@ -86,8 +88,9 @@ class VoteTable:
     depth: Ints
     question: Sequence[str] | None = None
     tokens: NDArray[np.float64] | None = None
-    errors: Mapping[str, int] = field(default_factory=dict)
+    errors: Mapping[str, int] | None = None
     scored: bool = False
+    unit: str = "debate"
     only_right_or_wrong: bool = False
     known_protocol: bool = False
 
@@ -143,6 +146,8 @@ def judged(
         answers=answers,
         groups=[""],
         depth=np.ones(n, dtype=np.int64),
+        unit="item",
+        only_right_or_wrong=set(answers) <= {"right", "wrong"},
     )
     return tuple(each for each in findings(table) if each.kind in _OF_JUDGMENTS)
 
@@ -177,7 +182,7 @@ def _no_vote_is_a_label(t: VoteTable) -> str:
     votes = {t.answers[k] for k in np.unique(t.vote[cast & labelled])}
     labels = {t.answers[k] for k in np.unique(t.label[t.label >= 0])}
     return (
-        f"no vote ever equals the label of its debate (votes {_listed(votes)}; labels {_listed(labels)}): every "
+        f"no vote ever equals its label (votes {_listed(votes)}; labels {_listed(labels)}): every "
         f"accuracy would be 0; {_how_they_differ(votes, labels)}"
     )
 
@@ -203,7 +208,7 @@ def _labels_nobody_votes(t: VoteTable) -> str:
         return ""
     names = {t.answers[k] for k in np.unique(strange)}
     return (
-        f"{_n(len(strange), 'debate')} of {len(known):,} have a label that nobody ever votes ({_listed(names)}; "
+        f"{_n(len(strange), t.unit)} of {len(known):,} have a label that nobody ever votes ({_listed(names)}; "
         f"votes are {_listed({t.answers[k] for k in used})}): they count as wrong; check how labels are written"
     )
 
@@ -243,8 +248,8 @@ def _every_debate_wrong(t: VoteTable) -> str:
     if len(judged) < _SOME or not ever_right or (right[judged] == most[judged]).any():
         return ""
     return (
-        f"every one of {len(judged):,} labelled debates ends with a wrong verdict: check that labels and votes belong "
-        "to the same questions"
+        f"every one of {len(judged):,} labelled {t.unit}s ends with a wrong verdict: check that labels and votes "
+        "belong to the same questions"
     )
 
 
@@ -316,14 +321,15 @@ def _many_missing(t: VoteTable) -> str:
     if _only_scores(t):
         return ""
     n, gone = len(t.vote), int((t.vote < 0).sum())
-    if not n or gone <= MUCH_MISSING * n:
+    if n < _SOME or gone <= MUCH_MISSING * n:
         return ""
-    kinds = ", ".join(
-        f"{kind} {count:,}" for kind, count in sorted(t.errors.items(), key=lambda e: -e[1])[:4]
+    counts = sorted((t.errors or {}).items(), key=lambda e: -e[1])[:4]
+    kinds = ", ".join(f"{kind} {count:,}" for kind, count in counts)
+    reasons = (
+        f"; recorded reasons: {kinds}" if kinds else "" if t.errors is None else "; no reason is recorded"
     )
-    reasons = f"recorded reasons: {kinds}" if kinds else "no reason is recorded"
     return (
-        f"{gone:,} of {n:,} votes are missing ({gone / n:.0%}; {reasons}): what remains may not be what was asked; "
+        f"{gone:,} of {n:,} votes are missing ({gone / n:.0%}{reasons}): what remains may not be what was asked; "
         'compare missing="exclude" with missing="wrong"'
     )
 

@@ -62,6 +62,9 @@ class Trajectories:
         Names of the last axis of ``scores``.
     tokens : ndarray of float or None, shape (debates, rounds)
         Prompt plus completion tokens of a round, NaN where not recorded.
+    spoke : ndarray of bool or None, shape (debates, rounds, seats)
+        Which seats had a turn: a jury that is asked at the end has none before, so its votes are not missing there.
+        None where every seat had a turn in every round of its debate, or nothing is known.
     groups : tuple of str
         The run or condition of each debate, "" when there is none.
     tokens_in, tokens_out : ndarray of float or None, shape (debates, rounds)
@@ -99,6 +102,7 @@ class Trajectories:
     tokens_in: NDArray[np.float64] | None = None
     tokens_out: NDArray[np.float64] | None = None
     notes: tuple[str, ...] = field(default=(), compare=False)
+    spoke: NDArray[np.bool_] | None = field(default=None, compare=False)
     _cache: dict[str, Any] = field(default_factory=dict, init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -300,6 +304,7 @@ class Trajectories:
             cluster_names=tuple(self.cluster_names[i] for i in used),
             scores=None if self.scores is None else self.scores[at],
             tokens=None if self.tokens is None else self.tokens[at],
+            spoke=None if self.spoke is None else self.spoke[at],
             tokens_in=None if self.tokens_in is None else self.tokens_in[at],
             tokens_out=None if self.tokens_out is None else self.tokens_out[at],
             groups=tuple(np.asarray(self.groups, dtype=object)[at]) if self.groups else (),
@@ -418,13 +423,19 @@ class Trajectories:
         result: tuple[Finding, ...] = self._cache["findings"]
         return result
 
+    def had_turns(self) -> NDArray[np.bool_]:
+        """Which seats had a turn in which rounds, shape (debates, rounds, seats)."""
+        if self.spoke is not None:
+            return self.spoke
+        seated = np.arange(len(self.seats)) < self.panel[:, None]
+        return self.reached()[:, :, None] & seated[:, None, :]
+
     def remarks(self) -> tuple[str, ...]:
         """Return what an analysis says first: findings as warnings, then what the reader did."""
         return (*warnings_of(self.findings()), *self.notes)
 
     def _vote_table(self) -> VoteTable:
-        seated = np.arange(len(self.seats)) < self.panel[:, None]
-        debate, played, seat = np.nonzero(self.reached()[:, :, None] & seated[:, None, :])
+        debate, played, seat = np.nonzero(self.had_turns())
         runs = sorted(set(self.groups)) or [""]
         return VoteTable(
             debate=debate,

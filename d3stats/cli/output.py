@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -92,7 +92,7 @@ def print_warnings(notes: Sequence[str]) -> None:
     print_notes([note for note in notes if WARNING in note])
 
 
-def without_warnings(notes: Sequence[str], said: Sequence[str] = ()) -> list[str]:
+def without_warnings(notes: Sequence[str], said: Collection[str] = ()) -> list[str]:
     """Return the notes that belong below the tables: no warnings, and none that was said already."""
     return [note for note in notes if WARNING not in note and note not in said]
 

@@ -132,11 +132,11 @@ def as_run(
         kinds = "a Run, Trajectories, DataFrame, Series or a path"
         raise TypeError(f"a run must be {kinds}; got {type(source).__name__}")
     called = next(n for n in (name, default, table.name, UNNAMED) if n is not None)
-    doubts = _doubts(table.rows) if isinstance(source, (pd.DataFrame, pd.Series)) else []
+    doubts = _doubts(table.rows, missing) if isinstance(source, (pd.DataFrame, pd.Series)) else []
     return _reduced(table.rows, called, missing, [*doubts, *table.notes])
 
 
-def _doubts(rows: pd.DataFrame) -> list[str]:
+def _doubts(rows: pd.DataFrame, missing: Missing) -> list[str]:
     """Warn of values that can hardly be meant: all wrong, or many missing."""
     value = pd.to_numeric(rows["value"], errors="coerce").to_numpy(dtype=np.float64)[
         rows["labelled"].to_numpy()
@@ -147,7 +147,7 @@ def _doubts(rows: pd.DataFrame) -> list[str]:
         doubts.append(
             f"WARNING: every one of {len(known)} values is 0: check that the column says what is right"
         )
-    if len(value) - len(known) > MUCH_MISSING * len(value):
+    if missing == "exclude" and len(value) >= 8 and len(value) - len(known) > MUCH_MISSING * len(value):
         doubts.append(
             f"WARNING: {len(value) - len(known)} of {len(value)} values are missing: the others may not stand for all"
         )

@@ -125,7 +125,9 @@ def test_rules_on_scores_and_on_batches_replay_a_log_of_debates(logs: dict[str, 
     assert own["rounds"] == pytest.approx(depth.mean())
     assert full["rounds"] is None
     assert full["undecided"] == (depth < depth.max()).sum() > 0
-    # A rule on signs stops before the jury has voted: then there is no verdict, and a note says so.
+    # Signs may go on where a debate ended; before the jury has voted there is no verdict, and a note says so.
+    assert document["rules"][1]["rounds"] is None
+    document = found("replay", logs["samre"], "-r", "fixed:1", "--n-boot", "50")
     assert any("Debates without any vote at their stop" in note for note in document["notes"])
 
 

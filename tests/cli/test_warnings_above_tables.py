@@ -111,4 +111,6 @@ def test_results_of_the_library_hold_the_same_sentences() -> None:
 def test_json_holds_the_warnings(tmp_path: Path) -> None:
     _turns().to_csv(tmp_path / "log.csv", index=False)
     done = CliRunner().invoke(app, ["replay", str(tmp_path / "log.csv"), "--n-boot", "20", "--json"])
-    assert any(note.startswith("WARNING: no vote ever equals") for note in json.loads(done.stdout)["notes"])
+    assert any(
+        note.startswith("WARNING: no vote ever equals its label") for note in json.loads(done.stdout)["notes"]
+    )

@@ -105,7 +105,8 @@ def test_gwets_note_counts_the_categories_that_the_raters_used(votes: pd.DataFra
     (plain,) = agreement(votes, measures=["ac1"]).notes
     assert plain == "chance agreement is over the 2 categories that occur"
     label = votes["label"].astype(object).where(votes.index > 0, "tie")
-    (known,) = agreement(votes.assign(label=label), measures=["ac1"]).notes
+    doubt, known = agreement(votes.assign(label=label), measures=["ac1"]).notes
+    assert doubt.startswith("WARNING: 1 item of 60 have a label that nobody ever votes ('tie'")
     assert (
         known
         == "chance agreement is over the 3 categories that are known; 2 of them occur among these ratings"

@@ -131,9 +131,10 @@ def test_missing_values_that_count_as_wrong_are_counted_and_loudly_above_one_hal
     both = pair([as_run(some, name="A", missing="wrong"), as_run(table([1, 1, 0, 0]), name="B")])
     assert "A: 1 of 4 values are missing and count as wrong" in both.notes
     verdicts = as_run(trajectories(), by="debate", missing="wrong").notes
-    assert verdicts == ("1 of 3 values are missing and count as wrong",)
+    assert verdicts[0].startswith("WARNING: 5 of 18 votes are missing (28%")
+    assert verdicts[1:] == ("1 of 3 values are missing and count as wrong",)
     votes = as_run(trajectories(), by="debate", value="votes", round_number=1, missing="wrong").notes
-    assert votes == ("2 of 9 votes are missing and count as wrong",)
+    assert votes[1:] == ("2 of 9 votes are missing and count as wrong",)
 
 
 def test_a_question_of_several_items_is_their_cluster_where_no_cluster_is_stated() -> None:
