@@ -105,7 +105,8 @@ def paired_bootstrap_ks(
     """Return bootstrap replicates of D, shape (n_boot,): whole clusters drawn, both rounds kept together.
 
     A replicate of a maximum of absolute values is biased upwards, so an upper quantile of these is a
-    conservative upper bound of D; it is no lower bound.
+    conservative upper bound of D; it is no lower bound. With the same `rng` the replicates do not depend on the order
+    of the debates, nor on how clusters are numbered.
 
     Parameters
     ----------
@@ -124,6 +125,8 @@ def paired_bootstrap_ks(
     True
     """
     totals = _totals(successes_a, trials_a, successes_b, trials_b, weights, cluster)
+    # A running batch numbers its clusters otherwise than its log does: draws go by what clusters hold.
+    totals = totals[np.lexsort(totals.T)]
     replicates = resampled_totals(totals, n_boot, rng)
     size = replicates[:, -1]
     gap: NDArray[np.float64] = np.abs(replicates[:, :-1]).max(axis=1, initial=0.0)

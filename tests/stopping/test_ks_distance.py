@@ -137,6 +137,20 @@ def test_the_same_seed_gives_the_same_replicates() -> None:
     assert np.array_equal(first, second)
 
 
+@given(st.integers(0, 2**32), st.integers(2, 40), st.integers(2, 60))
+def test_the_order_of_debates_and_the_numbers_of_clusters_change_no_replicate(
+    seed: int, n_clusters: int, n_debates: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    cluster = np.concatenate([[0, 1], rng.integers(0, n_clusters, n_debates)])
+    trials_a, trials_b = rng.integers(1, 6, (2, len(cluster)))
+    counts = np.stack([rng.integers(0, trials_a + 1), trials_a, rng.integers(0, trials_b + 1), trials_b])
+    order, numbers = rng.permutation(len(cluster)), rng.permutation(n_clusters)
+    first = paired_bootstrap_ks(*counts, cluster=cluster, n_boot=20, rng=1)
+    second = paired_bootstrap_ks(*counts[:, order], cluster=numbers[cluster][order], n_boot=20, rng=1)
+    assert np.array_equal(first, second)
+
+
 @given(st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 5)), min_size=1, max_size=30))
 def test_cluster_totals_lose_nothing(rows: list[tuple[int, int]]) -> None:
     values = np.array([[float(v)] for v, _ in rows])
