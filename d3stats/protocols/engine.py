@@ -63,7 +63,7 @@ async def drive(play: Play, answer: Answer, settle: Settle) -> Outcome:
 async def _all(answer: Answer, requests: tuple[Request, ...]) -> tuple[Reply, ...]:
     if len(requests) == 1:
         return (await answer(requests[0]),)
-    tasks = [asyncio.ensure_future(_await(answer(request))) for request in requests]
+    tasks = [asyncio.ensure_future(_answered(answer, request)) for request in requests]
     try:
         # When one fails the others end first: what is in flight is paid for, so it is heard.
         await asyncio.wait(tasks)
@@ -78,8 +78,9 @@ async def _all(answer: Answer, requests: tuple[Request, ...]) -> tuple[Reply, ..
     return tuple(task.result() for task in tasks)
 
 
-async def _await(reply: Awaitable[Reply]) -> Reply:
-    return await reply
+async def _answered(answer: Answer, request: Request) -> Reply:
+    # Called inside the task: one that is cancelled before it begins leaves no coroutine behind that nobody awaits.
+    return await answer(request)
 
 
 def _refuse_twins(step: Speak, since: Sequence[tuple[Request, Reply]]) -> None:
