@@ -102,6 +102,8 @@ def refuse_contradictions(t: Trajectories) -> None:
     ):
         if array is not None and array.shape != shape:
             raise ValueError(f"{name} must have shape {shape}; got {array.shape}")
+    if t.speakers is not None and t.speakers.shape[:1] != (n,):
+        raise ValueError(f"speakers must have one row per debate ({n}); got shape {t.speakers.shape}")
     for name, names, size in (
         ("debates", t.debates, n),
         ("seats", t.seats, seats),

@@ -65,8 +65,23 @@ def concatenated(parts: Sequence[Trajectories]) -> dict[str, Any]:
         if any(p.groups for p in parts)
         else (),
         "coding": parts[0].coding,
+        "speakers": _speakers(parts),
         "notes": _union(p.notes for p in parts),
     }
+
+
+def _speakers(parts: Sequence[Trajectories]) -> NDArray[np.int8] | None:
+    """Stack who spoke with and without a seat; where a part does not say so, those on its panels have one."""
+    if all(p.speakers is None for p in parts):
+        return None
+    each = [
+        np.where(np.arange(len(p.seats)) < p.panel[:, None], 1, -1).astype(np.int8)
+        if p.speakers is None
+        else p.speakers
+        for p in parts
+    ]
+    width = max(one.shape[1] for one in each)
+    return np.concatenate([_padded(one, (width,), -1) for one in each])
 
 
 def _union(tuples: Any) -> tuple[str, ...]:

@@ -74,7 +74,7 @@ def arrays_from_tables(
         turns, row, played = turns[kept], row[kept], played[kept]
     has_seat = np.ones(len(turns), dtype=np.bool_) if roles is not None else seated(turns)
     at = row[has_seat], played[has_seat]
-    seat, panel, seat_names = _seats(at[0], turns["agent"].astype(str)[has_seat], len(names))
+    seat, panel, seat_names, speakers = _seats(row, turns["agent"].astype(str), has_seat, len(names))
     n_rounds = int(played.max()) + 1 if len(played) else 0
     shape = (len(names), n_rounds, len(seat_names))
     _refuse_sparse(shape, names, panel, len(turns))
@@ -102,6 +102,7 @@ def arrays_from_tables(
         "scores": scores,
         "sides": sides,
         **_tokens(turns, row, played, shape, depth),
+        "speakers": speakers,
         "groups": tuple(items["log"].fillna("").astype(str)) if "log" in items.columns else (),
         "coding": coding,
         "notes": (*notes, *said),
@@ -189,20 +190,31 @@ def _once(opened: pd.DataFrame) -> pd.DataFrame:
 
 
 def _seats(
-    row: NDArray[np.int64], agent: pd.Series, n_debates: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[str, ...]]:
-    """Seat agents in the order of their names within each debate; names vary between runs, seats do not."""
-    pairs = pd.DataFrame({"row": row, "agent": agent.to_numpy()})
-    known = pairs.drop_duplicates()
+    row: NDArray[np.int64], agent: pd.Series, has_seat: NDArray[np.bool_], n_debates: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[str, ...], NDArray[np.int8] | None]:
+    """Seat agents in the order of their names within each debate; names vary between runs, seats do not.
+
+    Returns the seats of the turns that have one, the panels, the names of the seats, and who of those who spoke has a
+    seat (:attr:`Trajectories.speakers <d3stats.trajectories.Trajectories>`).
+    """
+    pairs = pd.DataFrame({"row": row, "agent": agent.to_numpy(), "seated": has_seat})
+    known = pairs.drop_duplicates().sort_values("seated", kind="stable")
+    known = known.drop_duplicates(["row", "agent"], keep="last")
     stems, numbers = zip(*map(_natural, known["agent"]), strict=True) if len(known) else ((), ())
     known = known.assign(stem=list(stems), number=list(numbers)).sort_values(["row", "stem", "number"])
+    speakers = None
+    if not has_seat.all():
+        place = known.groupby("row").cumcount().to_numpy()
+        speakers = np.full((n_debates, int(place.max()) + 1), -1, dtype=np.int8)
+        speakers[known["row"], place] = known["seated"]
+        known, pairs = known[known["seated"]], pairs[has_seat]
     known = known.assign(seat=known.groupby("row").cumcount())
     seat = pairs.merge(known, on=["row", "agent"], how="left")["seat"].to_numpy(dtype=np.int64)
     panel = np.bincount(known["row"].to_numpy(dtype=np.int64), minlength=n_debates).astype(np.int64)
     n_seats = int(panel.max(initial=0))
     by_seat = known.groupby("seat")["agent"].agg(["first", "nunique"])
     consistent = len(by_seat) == n_seats and (by_seat["nunique"] == 1).all()
-    return seat, panel, tuple(by_seat["first"]) if consistent else seat_names(n_seats)
+    return seat, panel, tuple(by_seat["first"]) if consistent else seat_names(n_seats), speakers
 
 
 def _natural(name: str) -> tuple[str, int]:
@@ -290,20 +302,24 @@ def _tokens(
 def _scores(
     turns: pd.DataFrame, row: NDArray[np.int64], played: NDArray[np.int64], shape: tuple[int, int, int]
 ) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
-    """Total a side's criteria within a turn, then average over the agents that scored it in the round."""
+    """Total a side's criteria within a turn, then average over the agents that scored it in the round.
+
+    A side without any criterion was to be scored: its points are missing, and the log still has that side.
+    """
     if "scores" not in turns.columns:
         return None, ()
-    given = [
-        (i, side, float(sum(criteria.values())))
+    asked = [
+        (i, side, criteria)
         for i, scores in enumerate(turns["scores"])
         if isinstance(scores, dict)
         for side, criteria in scores.items()
-        if criteria
     ]
-    if not given:
+    if not asked:
         return None, ()
+    sides = np.array(sorted({side for _, side, _ in asked}), dtype=object)
+    given = [(i, side, float(sum(criteria.values()))) for i, side, criteria in asked if criteria]
     at = np.array([i for i, _, _ in given], dtype=np.int64)
-    side_codes, sides = pd.factorize(np.array([side for _, side, _ in given], dtype=object), sort=True)
+    side_codes = np.searchsorted(sides, np.array([side for _, side, _ in given], dtype=object))
     total = np.zeros((*shape[:2], len(sides)))
     scorers = np.zeros_like(total)
     where: tuple[Any, ...] = (row[at], played[at], side_codes)

@@ -72,6 +72,9 @@ class Trajectories:
     coding : {"answers", "correctness"}
         Whether votes are answers or only right/wrong. With "correctness" two wrong votes look equal, so
         unanimity among wrong votes is an assumption, not an observation.
+    speakers : ndarray of int8 or None, shape (debates, speakers)
+        Everybody who spoke in a debate, in the order of names: 1 with a seat, 0 without one because the role casts no
+        vote in the whole log, -1 nobody. None where all have a seat.
     notes : tuple of str
         What the reader did: words taken as missing, spellings taken as one, columns not read. It does not take part
         in comparisons.
@@ -101,6 +104,7 @@ class Trajectories:
     coding: Literal["answers", "correctness"] = "answers"
     tokens_in: NDArray[np.float64] | None = None
     tokens_out: NDArray[np.float64] | None = None
+    speakers: NDArray[np.int8] | None = None
     notes: tuple[str, ...] = field(default=(), compare=False)
     spoke: NDArray[np.bool_] | None = field(default=None, compare=False)
     _cache: dict[str, Any] = field(default_factory=dict, init=False, compare=False)
@@ -109,7 +113,7 @@ class Trajectories:
         refuse_contradictions(self)
         for array in (
             *(self.votes, self.label, self.depth, self.panel, self.cluster),
-            *(self.scores, self.tokens, self.tokens_in, self.tokens_out),
+            *(self.scores, self.tokens, self.tokens_in, self.tokens_out, self.speakers),
         ):
             if array is not None:
                 array.setflags(write=False)
@@ -308,6 +312,7 @@ class Trajectories:
             tokens_in=None if self.tokens_in is None else self.tokens_in[at],
             tokens_out=None if self.tokens_out is None else self.tokens_out[at],
             groups=tuple(np.asarray(self.groups, dtype=object)[at]) if self.groups else (),
+            speakers=None if self.speakers is None else self.speakers[at],
         )
 
     @classmethod

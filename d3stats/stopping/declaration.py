@@ -34,12 +34,15 @@ class Declaration(Rule):
     Raises
     ------
     ValueError
-        When `undecided` is given and the log says only which votes were right (``coding="correctness"``).
+        When `undecided` is given and the log says only which votes were right (``coding="correctness"``), or when
+        the seat counts from the end and somebody there may be a judge who casts no vote in the whole log.
 
     Notes
     -----
     A vote that could not be read looks like a judge that goes on, so the rule then stops late, never early. A
-    role that casts no vote in the whole log has no seat: a judge who never decides leaves the last seat to another.
+    role that casts no vote in the whole log has no seat, and the log does not say whether it was asked. Where such an
+    agent would change who has a seat that counts from the end, a replay is refused; count from the front, or read the
+    log with the ``roles`` that are asked to vote, who then have seats.
     Multi-Persona also ends after three rounds: ``Declaration() | FixedRounds(3)``.
 
     Examples
@@ -87,6 +90,7 @@ class Declaration(Rule):
             raise ValueError(
                 f"coding must be 'answers', because {self.name} looks for an answer in words; got 'correctness'"
             )
+        self._refuse_another(trajectories)
         panel = trajectories.panel
         seat = np.full(len(panel), self.seat) if self.seat >= 0 else panel + self.seat
         taken = (seat >= 0) & (seat < panel)
@@ -97,6 +101,23 @@ class Declaration(Rule):
         silent = [MISSING, *(code for code, a in enumerate(trajectories.answers) if self._goes_on(a))]
         result: NDArray[np.bool_] = taken[:, None] & ~np.isin(votes, silent)
         return result
+
+    def _refuse_another(self, t: Trajectories) -> None:
+        """Refuse a seat from the end that a judge without any vote in the log may have left to another agent."""
+        if self.seat >= 0 or t.speakers is None:
+            return
+        seated_after = (t.speakers == 1)[:, ::-1].cumsum(axis=1)[:, ::-1]
+        # Somebody without a seat who stands behind the seat that is read.
+        behind = ((t.speakers == 0) & (seated_after < -self.seat)).any(axis=1) & (t.panel >= -self.seat)
+        if not behind.any():
+            return
+        row = int(behind.argmax())
+        front = int(t.panel[row]) + self.seat
+        raise ValueError(
+            f"seat must count from the front, because in debate {t.debates[row]!r} an agent who casts no vote in the "
+            f"whole log may have been the judge; got {self}, which would read {t.seats[front]!r} (seat={front} reads "
+            "it on purpose; a log that is read with the roles that are asked to vote has seats for all of them)"
+        )
 
     def remarks(self, trajectories: Trajectories) -> tuple[str, ...]:
         """Say whose votes are read as the judge's."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,7 +18,7 @@ from d3stats.trajectories import Trajectories
 from d3stats.worlds import Courtroom
 
 
-def debates(*agents: str, silent: str = "") -> Trajectories:
+def debates(*agents: str, silent: str = "", roles: tuple[str, ...] | None = None) -> Trajectories:
     """Two debates of three rounds; all agents vote A in every round, one of them never."""
     rows = [
         {
@@ -31,7 +33,11 @@ def debates(*agents: str, silent: str = "") -> Trajectories:
         for r in (1, 2, 3)
         for agent in agents
     ]
-    return Trajectories.from_frame(pd.DataFrame(rows))
+    return Trajectories.from_frame(pd.DataFrame(rows), roles=roles)
+
+
+def renamed(t: Trajectories) -> Trajectories:
+    return replace(t, debates=tuple(f"other {name}" for name in t.debates))
 
 
 @pytest.mark.parametrize(
@@ -49,9 +55,24 @@ def test_a_replay_says_whose_votes_a_declaration_is(rule: str, whose: str) -> No
     assert f"takes the votes of {whose!r} as the judge's" in note
 
 
-def test_a_judge_who_never_votes_has_no_seat_and_the_note_names_who_is_read_in_its_place() -> None:
-    (note,) = Declaration().remarks(debates("debater", "moderator", silent="moderator"))
+def test_a_declaration_from_the_end_is_refused_where_a_judge_who_never_votes_may_have_left_its_seat() -> None:
+    t = debates("debater", "moderator", silent="moderator")
+    for log in (t, t.select([1]), Trajectories.concat(t, renamed(debates("debater", "moderator")))):
+        with pytest.raises(ValueError, match=r"seat must count from the front, .* 'debater' \(seat=0 reads"):
+            replay(log, "declaration", n_boot=50) if len(log) > 1 else Declaration().stop_rounds(log)
+    assert set(Declaration(0).stop_rounds(t).reasons.tolist()) == {"declaration"}
+    (note,) = Declaration(0).remarks(t)
     assert "takes the votes of 'debater' as the judge's" in note
+
+
+def test_a_judge_who_never_votes_keeps_its_seat_where_the_voting_roles_are_named() -> None:
+    t = debates("debater", "moderator", silent="moderator", roles=("debater", "moderator"))
+    assert set(Declaration().stop_rounds(t).reasons.tolist()) == {"exhausted"}
+
+
+def test_silence_in_front_of_the_judge_moves_no_seat_that_counts_from_the_end() -> None:
+    t = debates("advocate", "judge", silent="advocate")
+    assert set(Declaration().stop_rounds(t).reasons.tolist()) == {"declaration"}
 
 
 def test_a_declaration_from_a_seat_that_nobody_has_is_said_never_to_fire() -> None:
