@@ -76,6 +76,15 @@ def early_notes(
     return notes
 
 
+def _votes_at_the_end(trajectories: Trajectories) -> bool:
+    """Whether votes come in the last round of debates of several rounds and never before."""
+    t = trajectories
+    voted = (t.votes != MISSING).any(axis=2)
+    last = np.arange(t.n_rounds) == t.depth[:, None] - 1
+    several = (t.depth > 1)[:, None]
+    return bool((voted & last & several).any() and not (voted & ~last).any())
+
+
 def notes_on(
     trajectories: Trajectories,
     rules: Sequence[StoppingRule],
@@ -125,6 +134,12 @@ def notes_on(
     remarks = (part.remarks(trajectories) for rule in rules for part in rule.parts())
     notes += dict.fromkeys(remark for each in remarks for remark in each)
     tokens = results[names[0]].tokens
+    short = [name for name in decided if name in shortened]
+    if short and tokens is not None and _votes_at_the_end(trajectories):
+        notes.append(
+            f"No debate has a vote before its last round, so what stops earlier has no verdict ({'; '.join(short)}); "
+            "where the voters were asked only then, its tokens leave out what asking them costs."
+        )
     if tokens is not None and np.isnan(tokens).any():
         notes.append(f"Tokens leave out {int(np.isnan(tokens).sum())} of {n} debates with unrecorded tokens.")
     steady = [
