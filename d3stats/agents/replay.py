@@ -97,7 +97,8 @@ def as_reply(turn: Turn) -> Reply:
     return Reply(
         text=turn.text,
         vote=turn.vote,
-        scores=turn.scores,
+        # Sides without points stand for scores that were asked for and are missing.
+        scores=turn.scores if turn.scores and all(turn.scores.values()) else None,
         tokens_in=turn.tokens_in,
         tokens_out=turn.tokens_out,
         estimated=turn.tokens_source == "estimate",

@@ -149,7 +149,7 @@ def _print_turn(console: Console, turn: Turn, *, text: bool) -> None:
     role = "" if turn.role is None or turn.agent == turn.role else f" ({turn.role})"
     line = _styled(f"{turn.agent}{role}", "bold")
     parts = [f"votes {turn.vote}"] if turn.vote is not None else []
-    parts += [f"scores {_scores(turn.scores)}"] if turn.scores else []
+    parts += [f"scores {_scores(turn.scores)}"] if any((turn.scores or {}).values()) else []
     parts += [_tokens(turn)] if turn.tokens_in is not None or turn.tokens_out is not None else []
     parts += [f"model {turn.model}"] if turn.model else []
     for part in parts:
@@ -170,6 +170,9 @@ def _tokens(turn: Turn) -> str:
 def _scores(scores: dict[str, dict[str, float]]) -> str:
     sides = []
     for side, criteria in scores.items():
+        if not criteria:
+            sides.append(f"{side} missing")
+            continue
         total = f"{side} {sum(criteria.values()):g}"
         several = len(criteria) > 1
         sides.append(

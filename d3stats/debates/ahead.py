@@ -6,7 +6,7 @@ stopping rule has something to look at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from d3stats.agents.request import Agent, Case, Reply, Request, Size
@@ -14,6 +14,7 @@ from d3stats.protocols.play import RoundOver, Speak, complete
 from d3stats.protocols.protocol import DebateProtocol
 from d3stats.protocols.rules import round_seen
 from d3stats.stopping import Decision, Rule, StoppingRule
+from d3stats.stopping.token_budget import TOKENS_UNKNOWN
 
 __all__ = ["Cast", "Imagined", "ahead", "check_rule", "imagined"]
 
@@ -151,15 +152,25 @@ def ahead(
 
 
 def check_rule(
-    protocol: DebateProtocol, rule: StoppingRule, case: Case, cast: Callable[[str], Agent], labelled: bool
+    protocol: DebateProtocol,
+    rule: StoppingRule,
+    cases: Sequence[Case],
+    cast: Callable[[str], Agent],
+    labelled: bool,
 ) -> None:
     """Refuse, before anything is spent, a rule that will have nothing to look at.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+        Of all debates: rounds of the first are imagined, and of the others where the first has no token counts.
 
     Raises
     ------
     ValueError
         When the rule reads votes, scores or labels that a debate of this protocol does not have after each round, or
-        refuses its rounds (a panel of another size, scores of one side where two are compared).
+        refuses its rounds (a panel of another size, scores of one side where two are compared), or holds tokens against
+        a budget and no agent counts any.
     """
     reads = rule.reads
     if "labels" in reads and not labelled:
@@ -167,9 +178,7 @@ def check_rule(
             f"rule must not need labels when no item has one; got {rule}, which counts votes for the right "
             "answer (camp=largest or camp=first counts others: ks:camp=largest)"
         )
-    if protocol.max_rounds == 1:
-        return
-    rounds = _imagined_rounds(protocol, case, cast)
+    rounds = _imagined_rounds(protocol, cases[0], cast)
     ends = [step for step, _ in rounds]
     if reads & {"votes", "texts", "labels"} and not all(any(step.votes) for step in ends):
         how = " (poll=every_round makes it)" if hasattr(protocol, "poll") else ""
@@ -185,8 +194,20 @@ def check_rule(
         if isinstance(part, Rule):
             # What a rule refuses (one side scored in place of two) it refuses here, not after a paid round.
             state, codes = part.start(), dict[str, int]()
-            for step, since in rounds:
-                state.update(round_seen(step, since, codes))
+            decisions = [state.update(round_seen(step, since, codes)) for step, since in rounds]
+            unknown = any(decision.reason == TOKENS_UNKNOWN for decision in decisions)
+            if unknown and not any(_counts_tokens(protocol, case, cast) for case in cases):
+                raise ValueError(
+                    f"agents must count their tokens for the rule {part}, which holds them against a budget; got no "
+                    "count from any agent (give the imagined replies tokens_in and tokens_out, or take another rule)"
+                )
+
+
+def _counts_tokens(protocol: DebateProtocol, case: Case, cast: Callable[[str], Agent]) -> bool:
+    """Whether any reply of a debate is expected to have its tokens."""
+    last = protocol.max_rounds - 1
+    replies = (moment.reply for moment in ahead(protocol, case, cast, "typical", continued=last))
+    return any(reply is not None and None not in (reply.tokens_in, reply.tokens_out) for reply in replies)
 
 
 def _imagined_rounds(

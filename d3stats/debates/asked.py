@@ -78,7 +78,7 @@ class Asked:
         planned = tuple(placements(items, orders, seed, repeats, cast.models))
         _check_items(planned, protocol)
         labelled = any(debate.item.label is not None for debate in planned)
-        check_rule(protocol, rule, planned[0].case, cast, labelled)
+        check_rule(protocol, rule, [debate.case for debate in planned], cast, labelled)
         calls = ahead(protocol, planned[0].case, cast, "typical", continued=protocol.max_rounds)
         requests = [moment.request for moment in calls if moment.request is not None]
         roles = tuple(sorted({request.role for request in requests}))

@@ -22,16 +22,19 @@ __all__ = ["Past", "as_turn"]
 
 
 def as_turn(request: Request, reply: Reply) -> Turn:
-    """Return the record of a reply."""
+    """Return the record of a reply; scores that were asked for and are missing are sides without points."""
     from d3stats.log.schema import Turn
 
+    scores = None if reply.scores is None else {side: dict(given) for side, given in reply.scores.items()}
+    if scores is None and request.slot.rubric is not None:
+        scores = {side: {} for side in request.slot.rubric.sides}
     return Turn(
         debate=request.case.debate,
         round=request.round,
         agent=request.agent,
         role=request.role,
         vote=reply.vote,
-        scores=None if reply.scores is None else {side: dict(given) for side, given in reply.scores.items()},
+        scores=scores,
         tokens_in=reply.tokens_in,
         tokens_out=reply.tokens_out,
         tokens_source="estimate" if reply.estimated else None,

@@ -106,7 +106,8 @@ class Turn(Record):
     vote : str or None
         The answer that the agent stands for after this turn; None when there is none to be read.
     scores : dict of dict of float or None
-        Side, then criterion, then raw points as the agent gave them (not rescaled).
+        Side, then criterion, then raw points as the agent gave them (not rescaled). A side without any criterion was
+        to be scored and its points are missing.
     tokens_in, tokens_out : int or None
         Prompt and completion tokens of the call; None when not recorded.
     tokens_source : str or None

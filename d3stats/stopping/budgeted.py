@@ -13,6 +13,7 @@ from d3stats._check import integer, number
 from d3stats.stopping._reasons import ReasonedRule
 from d3stats.stopping._scores import gap_of, gaps_of
 from d3stats.stopping.rule import Decision, Round
+from d3stats.stopping.token_budget import TOKENS_UNKNOWN
 from d3stats.trajectories import Trajectories
 
 __all__ = ["BudgetedStopping"]
@@ -46,15 +47,15 @@ class BudgetedStopping(ReasonedRule):
 
     Notes
     -----
-    Three reasons, of which the first that holds is given: ``"gap_stable"``, ``"token_budget"``,
-    ``"round_cap"``, the order of the paper's Algorithm 2. Its released code asks in the opposite order,
-    which changes the reason and never the round.
+    Of the reasons ``"gap_stable"``, ``"token_budget"``, ``"round_cap"`` the first that holds is given, the order of
+    the paper's Algorithm 2. Its released code asks in the opposite order, which changes the reason and never the
+    round. With a budget, a debate also stops where the tokens of a round are not recorded, with the reason
+    ``"tokens_unknown"``: an unknown cost cannot be held against a budget.
 
     Raises
     ------
     ValueError
-        When played on a log without scores of two sides or, with a budget, where the tokens of a round that
-        was played are not recorded: an unknown cost cannot be held against a budget.
+        When played on a log without scores of two sides or, with a budget, on a log without tokens.
 
     Examples
     --------
@@ -86,7 +87,7 @@ class BudgetedStopping(ReasonedRule):
     statistic: ClassVar[str] = "range of the score gap over the last rounds; tokens and rounds so far"
     guarantee: ClassVar[str] = "at most max_rounds rounds and one round over the budget; none on the verdict"
     reason: ClassVar[str] = "gap_stable"
-    reasons: ClassVar[tuple[str, ...]] = ("gap_stable", "token_budget", "round_cap")
+    reasons: ClassVar[tuple[str, ...]] = ("gap_stable", "token_budget", TOKENS_UNKNOWN, "round_cap")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", number("epsilon", self.epsilon))
@@ -139,17 +140,18 @@ class BudgetedStopping(ReasonedRule):
     def conditions(self, trajectories: Trajectories) -> tuple[NDArray[np.bool_], ...]:
         """Say where the gap is stable, the budget exceeded and the cap reached."""
         gaps = gaps_of(self.name, trajectories)
-        stable, spent, capped = (np.zeros(gaps.shape, dtype=bool) for _ in self.reasons)
+        stable, over, unknown, capped = (np.zeros(gaps.shape, dtype=bool) for _ in self.reasons)
         first = max(self.window, self.min_rounds)
         if first <= trajectories.n_rounds:
             n = trajectories.n_rounds + 1 - first
             windows = [gaps[:, first - back : first - back + n] for back in range(self.window, 0, -1)]
             stable[:, first - 1 :] = _stable(self, windows)
         if self.budget is not None:
-            spent = _tokens_so_far(trajectories) > self.budget
+            spent = _tokens_so_far(trajectories)
+            over, unknown = spent > self.budget, np.isnan(spent)
         if self.max_rounds is not None:
             capped[:, self.max_rounds - 1 :] = True
-        return stable, spent, capped
+        return stable, over, unknown, capped
 
 
 @dataclass
@@ -163,13 +165,12 @@ class _State:
         gap = gap_of(rule.name, latest)
         self.gaps = (*self.gaps, gap)[-rule.window :]
         if rule.budget is not None:
-            if latest.tokens is None:
-                raise ValueError(_no_tokens(f"round {latest.number}"))
-            self.spent += latest.tokens
+            self.spent += np.nan if latest.tokens is None else latest.tokens
         ready = len(self.gaps) == rule.window and latest.number >= rule.min_rounds
         holds = (
             ready and bool(_stable(rule, [np.nan if gap is None else gap for gap in self.gaps])),
             rule.budget is not None and self.spent > rule.budget,
+            bool(np.isnan(self.spent)),
             rule.max_rounds is not None and latest.number >= rule.max_rounds,
         )
         return rule.decision(holds, {} if gap is None else {"gap": gap})
@@ -189,17 +190,11 @@ def _stable(
 
 def _tokens_so_far(t: Trajectories) -> NDArray[np.float64]:
     if t.tokens is None:
-        raise ValueError(_no_tokens("the log"))
-    unknown = np.isnan(t.tokens) & t.reached()
-    if unknown.any():
-        debate, at = np.argwhere(unknown)[0]
-        raise ValueError(_no_tokens(f"round {at + 1} of debate {t.debates[debate]!r}"))
+        raise ValueError(
+            "tokens must be recorded, because budgeted holds them against a budget; got none in the log"
+        )
     result: NDArray[np.float64] = np.cumsum(np.where(t.reached(), t.tokens, 0.0), axis=1)
     return result
-
-
-def _no_tokens(where: str) -> str:
-    return f"tokens must be recorded, because budgeted holds them against a budget; got none in {where}"
 
 
 def _flag(name: str, value: object) -> bool:

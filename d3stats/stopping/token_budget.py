@@ -12,9 +12,10 @@ from d3stats._check import number
 from d3stats.stopping.rule import CONTINUE, Decision, Firings, Round, Rule
 from d3stats.trajectories import Trajectories
 
-__all__ = ["TokenBudget"]
+__all__ = ["TOKENS_UNKNOWN", "TokenBudget"]
 
-_UNKNOWN = "tokens_unknown"
+TOKENS_UNKNOWN = "tokens_unknown"
+"""The reason of a debate that a rule with a budget stops because the tokens of a round are not recorded."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ class TokenBudget(Rule):
     def firings(self, trajectories: Trajectories) -> Firings:
         """Return where the rule fires, and whether for the budget or for want of a count."""
         codes = np.where(trajectories.reached(), self._codes(trajectories), 0).astype(np.int16)
-        return Firings(codes, (self.reason, _UNKNOWN))
+        return Firings(codes, (self.reason, TOKENS_UNKNOWN))
 
     def _codes(self, trajectories: Trajectories) -> NDArray[np.int16]:
         cost = trajectories.tokens
@@ -145,7 +146,7 @@ class _State:
     def update(self, latest: Round, /) -> Decision:
         if latest.tokens is None or self.spent is None:
             self.spent = None
-            return Decision(stop=True, reason=_UNKNOWN)
+            return Decision(stop=True, reason=TOKENS_UNKNOWN)
         self.spent += latest.tokens
         bound = self.rule.next_round_bound(latest.tokens, self.last)
         self.last = latest.tokens

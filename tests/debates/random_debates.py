@@ -19,6 +19,7 @@ from d3stats.agents.synthetic import synthetic_agent, synthetic_items
 from d3stats.debates.batch import Lockstep
 from d3stats.debates.budget import Bank
 from d3stats.debates.items import DebateItem
+from d3stats.debates.past import as_turn
 from d3stats.debates.placement import Planned, placements
 from d3stats.protocols.catalogue import protocol_from_text
 from d3stats.protocols.engine import ask, drive
@@ -208,6 +209,9 @@ def setting(seed: int) -> Setting:
     return Setting(seed, protocol, items, agent)
 
 
+LOGGED = ("debate", "round", "agent", "role", "vote", "scores", "tokens_in", "tokens_out")
+"""What a log has of a turn that arrays are made of."""
+
 Spoken = dict[tuple[str, int, str], Reply]
 
 
@@ -225,8 +229,9 @@ class Played:
     asked: set[str] = field(default_factory=set)
     """Roles that were asked for a vote."""
 
-    def log(self, setting: Setting) -> Trajectories:
-        """Return the arrays of the log that this run writes."""
+    def log(self, setting: Setting, order: Sequence[int] | None = None) -> Trajectories:
+        """Return the arrays of the log that this run writes, its debates in this order."""
+        rows = range(len(setting.planned)) if order is None else order
         items = pd.DataFrame(
             [
                 {
@@ -235,7 +240,7 @@ class Played:
                     "cluster": one.item.cluster,
                     "label": one.item.label,
                 }
-                for one in setting.planned
+                for one in map(setting.planned.__getitem__, rows)
             ]
         )
         return Trajectories.from_frame(pd.DataFrame(self.turns), items)
@@ -281,18 +286,8 @@ async def _debate(
             played.late.add(planned.debate)
         if request.slot.wants_vote or request.slot.lead:
             played.asked.add(request.role)
-        played.turns.append(
-            {
-                "debate": planned.debate,
-                "round": request.round,
-                "agent": request.agent,
-                "role": request.role,
-                "vote": reply.vote,
-                "scores": reply.scores,
-                "tokens_in": reply.tokens_in,
-                "tokens_out": reply.tokens_out,
-            }
-        )
+        turn = as_turn(request, reply)
+        played.turns.append({name: getattr(turn, name) for name in LOGGED})
         return reply
 
     async def settle(step: RoundOver, since: Sequence[tuple[Request, Reply]]) -> Decision:
