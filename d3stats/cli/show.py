@@ -149,7 +149,7 @@ def _print_turn(console: Console, turn: Turn, *, text: bool) -> None:
     role = "" if turn.role is None or turn.agent == turn.role else f" ({turn.role})"
     line = _styled(f"{turn.agent}{role}", "bold")
     parts = [f"votes {turn.vote}"] if turn.vote is not None else []
-    parts += [f"scores {_scores(turn.scores)}"] if any((turn.scores or {}).values()) else []
+    parts += [f"scores {_scores(turn.scores)}"] if turn.scores and any(turn.scores.values()) else []
     parts += [_tokens(turn)] if turn.tokens_in is not None or turn.tokens_out is not None else []
     parts += [f"model {turn.model}"] if turn.model else []
     for part in parts:
