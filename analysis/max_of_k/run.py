@@ -74,6 +74,8 @@ def same_advocates(panel: Panel, ks: np.ndarray) -> pd.DataFrame:
             for label, base in ((name, 0), (f"{name}_change", 1)):
                 point, sample = (x[:, start + i] - base * x[:, start] for x in (estimate, draws))
                 low, high = np.quantile(sample, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+                # A change from k = 1 to itself is 0 in every sample: it has no error, so no interval either.
+                low, high = (np.nan, np.nan) if low == high else (low, high)
                 rows.append({"k": k, "quantity": label, "estimate": point[0], "lower": low, "upper": high})
     return pd.DataFrame(rows)
 
