@@ -20,8 +20,9 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from d3stats import Trajectories
+from d3stats.inference import PairedDifference
+from d3stats.inference.paired import paired_difference
 from d3stats.models.latent import majority_accuracy
-from d3stats.models.martingales.clustered import ClusteredEstimate, clustered_mean
 from d3stats.trajectories import MISSING
 
 HERE = Path(__file__).resolve().parent
@@ -59,19 +60,19 @@ def compared(t: Trajectories, label: str, selected: bool) -> dict[str, Any]:
     both = np.isfinite(ruled[:, 0]) & np.isfinite(ruled[rows, last])
     first, final = ruled[both, 0], ruled[rows, last][both]
     cluster = t.cluster[both]
-    gain = clustered_mean(final - first, cluster, LEVEL)
-    by_lot = clustered_mean(lot[rows, last][both] - lot[both, 0], cluster, LEVEL)
+
+    def less(one: NDArray[np.float64], other: NDArray[np.float64]) -> PairedDifference:
+        return paired_difference(other, one, cluster, level=LEVEL, rng=0)
+
+    gain = less(final, first)
     won, lost = int((final > first).sum()), int((final < first).sum())
     s, n = t.successes_trials()
     share = s[both, 0] / n[both, 0]
-    theorem_d = clustered_mean(share, cluster, LEVEL)
+    theorem_d = float(share.mean())
     final_share = s[both, last[both]] / n[both, last[both]]
     agreed = t.unanimous()[rows, last][both]
     # How right the final verdict is beyond what the martingale to consensus would give.
-    beyond = clustered_mean(final - share, cluster, LEVEL)
-    # How much of that the first majority has already, and whether a last agent does as well as it.
-    already = clustered_mean(first - share, cluster, LEVEL)
-    agent = clustered_mean(final_share - first, cluster, LEVEL)
+    beyond = less(final, share)
     panel = int(t.panel.max())
     return {
         "log": label,
@@ -83,25 +84,27 @@ def compared(t: Trajectories, label: str, selected: bool) -> dict[str, Any]:
         "first": float(first.mean()),
         "final": float(final.mean()),
         **spread("gain", gain),
-        "p_gain": gain.p_value,
-        **spread("gain_by_lot", by_lot),
+        "p_gain": gain.p("cluster t"),
+        **spread("gain_by_lot", less(lot[rows, last][both], lot[both, 0])),
         "won": won,
         "lost": lost,
         "p_mcnemar": float(mcnemar([[0, won], [lost, 0]], exact=True).pvalue) if won + lost else 1.0,
-        **spread("theorem_d", theorem_d),
+        "theorem_d": theorem_d,
         **spread("final_less_theorem_d", beyond),
-        "p_beyond": beyond.p_value,
-        **spread("first_less_theorem_d", already),
-        "condorcet": majority_accuracy(theorem_d.value, panel),
+        "p_beyond": beyond.p("cluster t"),
+        # How much of that the first majority has already, and whether a last agent does as well as it.
+        **spread("first_less_theorem_d", less(first, share)),
+        "condorcet": majority_accuracy(theorem_d, panel),
         "final_share": float(final_share.mean()),
-        **spread("final_share_less_first", agent),
+        **spread("final_share_less_first", less(final_share, first)),
         "agreed": float(agreed.mean()),
         "right_when_agreed": float(final[agreed].mean()) if agreed.any() else None,
     }
 
 
-def spread(name: str, estimate: ClusteredEstimate) -> dict[str, Any]:
-    """Return an estimate and its limits as columns."""
+def spread(name: str, found: PairedDifference) -> dict[str, Any]:
+    """Return a difference and its limits as columns."""
+    estimate = found.difference
     # A difference of two equal means is 0, whatever rounding leaves of it.
     return {name: round(estimate.value, 12) + 0.0, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
 
