@@ -114,7 +114,8 @@ def working(what: str) -> Iterator[None]:
 
 
 def estimate(value: float, lower: float, upper: float, digits: int = 3) -> str:
-    """Write an estimate with its interval, or a dash where there is none."""
+    """Write an estimate with its interval where it has one; a dash stands for what could not be estimated."""
     if value != value:  # NaN: nothing could be estimated
         return "-"
-    return f"{value:.{digits}f} [{lower:.{digits}f}, {upper:.{digits}f}]"
+    bare = f"{value:.{digits}f}"
+    return bare if lower != lower else f"{bare} [{lower:.{digits}f}, {upper:.{digits}f}]"

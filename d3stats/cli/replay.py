@@ -129,8 +129,9 @@ def show_replay(result: Replay) -> None:
             cells.append("-" if value != value else estimate(value, low, high, digits))
         cells.append("-" if row["flips"] != row["flips"] else f"{row['flips']:.1%}")
         saved = "saved_rounds_vs_unanimity"
-        limits = f"[{row[f'{saved}_low']:.1%}, {row[f'{saved}_high']:.1%}]"
-        cells.append("-" if row[saved] != row[saved] else f"{row[saved]:.1%} {limits}")
+        low, high = row[f"{saved}_low"], row[f"{saved}_high"]
+        limits = "" if low != low else f" [{low:.1%}, {high:.1%}]"
+        cells.append("-" if row[saved] != row[saved] else f"{row[saved]:.1%}{limits}")
         against_full = row["saved_rounds_vs_full"]
         cells.append("-" if against_full != against_full else f"{against_full:.1%}")
         rows.append(cells)

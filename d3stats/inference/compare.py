@@ -147,6 +147,8 @@ def compare(
         )
         for i, j in _pairs(paired.names, baseline)
     )
+    if margin is not None:
+        checked_margin(margin, all(d.binary for d in differences))
     p_values = [d.p_value for d in differences]
     adjusted = adjust([1.0 if p is None else p for p in p_values], family)
     whole = _data(paired, 0, 1, n_boot, (seed,))

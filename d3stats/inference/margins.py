@@ -162,18 +162,23 @@ def equivalence(pair: PairedDifference, margin: float, *, alpha: float = 0.05) -
     )
 
 
-def checked_margin(margin: float) -> float:
-    """Return a margin that is above 0."""
+def checked_margin(margin: float, binary: bool = False) -> float:
+    """Return a margin that is above 0, and below 1 where values are right or wrong."""
     margin = number("margin", margin)
     if margin <= 0:
         raise ValueError(
             f"margin must be > 0, the largest difference that nobody minds; got margin={margin!r}"
         )
+    if binary and margin >= 1:
+        meant = f" (a margin of {margin:g} points is written {margin / 100:g})" if margin <= 100 else ""
+        raise ValueError(
+            f"margin must be < 1 where values are 0 or 1, for no two runs differ by more; got margin={margin:g}{meant}"
+        )
     return margin
 
 
 def _asked(pair: PairedDifference, margin: float, alpha: float) -> tuple[Estimate, float, float]:
-    margin = checked_margin(margin)
+    margin = checked_margin(margin, pair.binary)
     alpha = probability("alpha", alpha, open_interval=True)
     if alpha >= 0.5:
         raise ValueError(f"alpha must be < 0.5; got alpha={alpha!r}")

@@ -210,7 +210,7 @@ def fit_panel_chain(votes: ArrayLike, cluster: ArrayLike | None = None) -> Panel
         n_obs=len(data),
         n_clusters=int(codes.max()) + 1,
         design_effect=effect,
-        converged=bool(best.success),
+        converged=_settled(theta, data),
         boundary=tuple(
             name
             for name, x, low, high in zip(names, theta, chain.LOWER, chain.UPPER, strict=True)
@@ -218,6 +218,13 @@ def fit_panel_chain(votes: ArrayLike, cluster: ArrayLike | None = None) -> Panel
         ),
         n_iter=int(best.nit),
     )
+
+
+def _settled(theta: Floats, data: chain.ChainData) -> bool:
+    """Say whether the posterior is flat at the end of the climb, bounds apart: why a climb ended is no evidence."""
+    gradient = chain.minus_log_posterior(theta, data)[1]
+    held = ((theta <= chain.LOWER) & (gradient > 0)) | ((theta >= chain.UPPER) & (gradient < 0))
+    return bool(np.abs(np.where(held, 0.0, gradient)).max() < 1e-3 * max(1.0, len(data)))
 
 
 def _covariance(theta: Floats, data: chain.ChainData, cluster: NDArray[np.int64]) -> tuple[Floats, float]:

@@ -48,6 +48,8 @@ class BootstrapSettings:
 class Limits:
     """Estimates and limits, one per ratio; NaN where the denominator is 0 in the data themselves.
 
+    Limits are NaN too where every replicate gives the same value, as the rounds of a rule that always stops in one.
+
     Attributes
     ----------
     estimate, low, high : ndarray of float, shape (ratios,)
@@ -115,5 +117,6 @@ class RatioColumns:
                 ends = bca_ends(estimate[i], replicates, left_out[:, i], once, settings.level)
             else:
                 ends = percentile_ends(replicates, settings.level)
-            low[i], high[i] = ends.low, ends.high
+            if ends.high > ends.low:  # replicates that are all alike say nothing of how clusters vary
+                low[i], high[i] = ends.low, ends.high
         return Limits(estimate, low, high, sizes)

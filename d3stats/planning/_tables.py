@@ -173,7 +173,7 @@ def _with_limits(row: Mapping[Any, Any], column: str) -> str:
     if np.isnan(value):
         return "not defined"
     digits = _DIGITS.get(column, 3)
-    return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+    return f"{value:.{digits}f}" + ("" if np.isnan(low) else f" [{low:.{digits}f}, {high:.{digits}f}]")
 
 
 def _with_settings(frame: pd.DataFrame, settings: BootstrapSettings) -> pd.DataFrame:

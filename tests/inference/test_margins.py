@@ -6,10 +6,11 @@ import json
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
-from d3stats.inference import MarginTests, equivalence, noninferiority, paired_difference
+from d3stats.inference import MarginTests, compare, equivalence, noninferiority, paired_difference
 
 
 def scores(gain: float, n: int = 60, spread: float = 1.0, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -154,3 +155,20 @@ def test_the_size_at_the_margin_is_alpha(question: str) -> None:
         found = noninferiority(pair, 0.5) if question == "non-inferior" else equivalence(pair, 0.5)
         claimed.append(found.holds)
     assert np.mean(claimed) == pytest.approx(0.05, abs=0.005 + 3 * math.sqrt(0.05 * 0.95 / n))
+
+
+@pytest.mark.parametrize("margin", [1.0, 5.0, 100.0])
+def test_a_margin_that_no_runs_of_right_and_wrong_can_exceed_is_refused(margin: float) -> None:
+    rng = np.random.default_rng(3)
+    first, second = (rng.random((2, 60)) < 0.7).astype(float)
+    for asked in (
+        lambda: noninferiority(paired_difference(first, second), margin),
+        lambda: equivalence(paired_difference(first, second), margin),
+        lambda: compare(pd.Series(first, name="a"), pd.Series(second, name="b"), margin=margin),
+    ):
+        with pytest.raises(
+            ValueError, match=f"margin must be < 1 where values are 0 or 1.*written {margin / 100:g}"
+        ):
+            asked()
+    points = compare(pd.Series(100 * first, name="a"), pd.Series(100 * second, name="b"), margin=margin)
+    assert points.margin == margin

@@ -393,7 +393,7 @@ def test_missing_verdicts_and_labels_are_neither_guessed_nor_lost_in_silence() -
 def test_bad_input_gets_one_clear_line() -> None:
     t = pilot(10)
     for arguments, message in (
-        ({"max_loss": 0.0}, r"max_loss must lie strictly between 0 and 1; got max_loss=0.0"),
+        ({"max_loss": 0.0}, r"max_loss must be > 0; got max_loss=0.0"),
         ({"max_loss": 0.1, "delta": 1.0}, r"delta must lie strictly between 0 and 1"),
         ({"max_loss": 0.1, "method": "normal"}, r"method must be one of 'auto', 'binomial'"),
         ({"max_loss": 0.1, "order": "best"}, r"order must be one of"),

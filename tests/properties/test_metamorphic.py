@@ -400,9 +400,7 @@ def _ratings(table: pd.DataFrame) -> Numbers:
 
 def _jury(table: pd.DataFrame) -> Numbers:
     found = numbers(jury_curve(table, n_boot=30, rng=1).to_frame(), ["name"])
-    return {
-        k: v for k, v in found.items() if not (k.startswith("worth") and k.endswith(("low", "high", "se")))
-    }
+    return {k: v for k, v in found.items() if not k.endswith(("low", "high", "se"))}
 
 
 def _cohen(table: pd.DataFrame) -> Numbers:
@@ -646,6 +644,7 @@ NO_CASE = {
     "d3stats.resampling.ratios": "a statistic",
     "d3stats.resampling.resampled_counts": "draws clusters by their order",
     "d3stats.resampling.resampled_totals": "draws clusters by their order",
+    "d3stats.resampling.student_limits": "sums of clusters",
     "d3stats.resampling.swapped_totals": "draws clusters by their order",
     "d3stats.models.bayes.fit_mixture": "reads Counts, whose invariance the frequentist fits show",
     "d3stats.models.bayes.fit_rounds": "reads RoundCounts, whose invariance the frequentist fits show",
@@ -764,6 +763,8 @@ _SLOW = {
     "d3stats.likelihood_ratio_test", "d3stats.fit_beta_binomial_mixture",
 }  # fmt: skip
 """Functions that take long: in the fast layer they see one change of each kind."""
+_DOORS = {"d3stats.Trajectories.from_frame", "d3stats.Trajectories.from_arrays", "d3stats.read_log"}
+"""What a log enters by; the other functions of logs see one change of each kind in the fast layer."""
 _OF_EACH_KIND = (
     "answers renamed in reverse order",
     "seats in reverse order",
@@ -807,7 +808,8 @@ def _tried() -> list[Any]:
             continue
         seen.add(case)
         for change in _changes_that_say_something(name):
-            late = name in _SLOW and change not in _OF_EACH_KIND
+            behind = CASES[name][0] == "turns" and name not in _DOORS
+            late = (behind or name in _SLOW) and change not in _OF_EACH_KIND
             out.append(pytest.param(name, change, marks=[pytest.mark.slow] if late else []))
     return out
 
