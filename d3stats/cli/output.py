@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_OPTIONS = {"names": "--name", "measures": "--measure"} | {
+_OPTIONS = {"names": "--name", "measures": "--measure", "round_number": "--round"} | {
     word: f"--{word}"
     for word in (
         "items",

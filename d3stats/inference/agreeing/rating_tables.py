@@ -128,6 +128,7 @@ def _of_log(log: _Log, round_number: int | None, by: str, notes: list[str]) -> p
         notes.append(f"in {counted(silent, 'debate')} no rater had a turn: left out")
     turns = turns[["debate", "round", "agent", vote]].rename(columns={vote: "vote", "agent": "rater"})
     items = log.items.set_index("debate")
+    notes += _which_round(round_number, turns["round"].nunique())
     turns = _in_round(turns, "debate", round_number)
     about = items.loc[turns["debate"]]
     question, run = (about[column].to_numpy(dtype=object) for column in ("question", "log"))
@@ -147,10 +148,18 @@ def _of_trajectories(t: Trajectories, round_number: int | None, by: str, notes: 
         notes.append(CORRECTNESS)
     if round_number is not None and not 1 <= round_number <= t.n_rounds:
         raise ValueError(f"round_number must lie between 1 and {t.n_rounds}; got {round_number}")
-    at = np.maximum(t.depth, 1) - 1 if round_number is None else np.full(t.n_debates, round_number - 1)
-    played = np.arange(t.n_debates)[at < t.depth]
+    spoke = t.had_turns()
+    someone = spoke.any(axis=2)
+    # The last round in which a rater had a turn: advocates may go on after the jury.
+    last = someone.shape[1] - 1 - np.argmax(someone[:, ::-1], axis=1)
+    at = last if round_number is None else np.full(t.n_debates, round_number - 1)
+    silent = int(((t.depth > 0) & ~someone.any(axis=1)).sum())
+    if silent:
+        notes.append(f"in {counted(silent, 'debate')} no rater had a turn: left out")
+    played = np.flatnonzero(someone[np.arange(t.n_debates), at])
+    notes += _which_round(round_number, int(someone.any(axis=0).sum()))
     cube = t.votes[played, at[played]]
-    debate, seat = np.nonzero(np.arange(cube.shape[1])[None, :] < t.panel[played, None])
+    debate, seat = np.nonzero(spoke[played, at[played]])
     row = played[debate]
     answers = np.array([*t.answers, None], dtype=object)
     cluster = np.asarray(t.cluster_names, dtype=object)[t.cluster[row]]
@@ -180,6 +189,7 @@ def _of_frame(frame: pd.DataFrame, round_number: int | None, notes: list[str]) -
         notes += unread_note(frame, {*kept, "question"})
         long = frame[kept].copy()
         if "round" in kept:
+            notes += _which_round(round_number, long["round"].nunique())
             long = _in_round(long.assign(round=pd.to_numeric(long["round"])), "item", round_number)
         elif round_number is not None:
             raise ValueError(f"round_number needs a column 'round'; got {list(frame.columns)}")
@@ -198,6 +208,15 @@ def _of_frame(frame: pd.DataFrame, round_number: int | None, notes: list[str]) -
     if not raters:
         raise ValueError(f"a wide table must have a column per rater; got {list(frame.columns)}")
     return wide.astype(object).melt(id_vars=keys, value_vars=raters, var_name="rater", value_name="vote")
+
+
+def _which_round(round_number: int | None, n_rounds: int) -> list[str]:
+    """Say that the last round was taken, where there are several and nobody chose."""
+    if round_number is not None or n_rounds < 2:
+        return []
+    return [
+        "votes are those of the last round in which raters had a turn; for another, ask with round_number=..."
+    ]
 
 
 def _in_round(table: pd.DataFrame, item: str, round_number: int | None) -> pd.DataFrame:

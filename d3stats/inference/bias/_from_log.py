@@ -91,8 +91,11 @@ def from_trajectories(t: Trajectories, answers: Iterable[str]) -> pd.DataFrame:
     """Return a row per debate and taken seat, named as the seats are."""
     _refuse(set(t.answers) if t.coding == "answers" else {"right or wrong"}, answers)
     names = np.array([*t.answers, None], dtype=object)  # MISSING, -1, is the last
-    last = t.votes[np.arange(t.n_debates), np.maximum(t.depth, 1) - 1]
-    debate, seat = np.nonzero(np.arange(last.shape[1]) < t.panel[:, None])
+    spoke = t.had_turns()
+    # The last turn of each seat by itself, as of a file: a jury may have voted before the debate's last round.
+    at = spoke.shape[1] - 1 - np.argmax(spoke[:, ::-1], axis=1)
+    last = np.take_along_axis(t.votes, at[:, None], axis=1)[:, 0]
+    debate, seat = np.nonzero(spoke.any(axis=1))
     parts = [_named(name) for name in t.seats]
     judge = np.array([name or "judge" for name, _ in parts], dtype=object)
     order = np.array([order for _, order in parts], dtype=object)
