@@ -194,7 +194,7 @@ def study(config: Mapping[str, Any], folder: Path) -> tuple[pd.DataFrame, pd.Dat
 def cell(row: Mapping[str, Any], name: str) -> str:
     """Return an estimate with its limits, two decimals."""
     low, high = row[f"{name}_low"], row[f"{name}_high"]
-    limits = "" if pd.isna(low) else f" [{low:.2f}, {high:.2f}]"
+    limits = "" if pd.isna(low) or low == high else f" [{low:.2f}, {high:.2f}]"
     return f"{row[name] + 0.0:.2f}{limits}".replace("-0.00", "0.00")
 
 
