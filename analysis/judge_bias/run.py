@@ -30,9 +30,8 @@ from d3stats.inference.bias.position import (
 )
 from d3stats.inference.bias.self_preference import DID, GAP, OF_ALL, OTHER, OWN
 from d3stats.inference.bias.verbosity import LENGTH, LONGER, MARGINAL, PULL
-from d3stats.inference.mcnemar import mcnemar
 from d3stats.inference.multiplicity import adjust
-from d3stats.resampling import cluster_t, ratios
+from d3stats.inference.paired import paired_difference
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "simulations")]
@@ -110,12 +109,11 @@ def reasons(bar: pd.DataFrame) -> pd.DataFrame:
     same = (both["AB"] == both["BA"]).astype(float)
     lines = []
     for judge in sorted(set(bar["judge"].str.partition(", ")[0])):
-        change = (same[f"{judge}, CoT"] - same[f"{judge}, Vanilla"]).dropna().to_numpy()
-        found = cluster_t(np.column_stack([change, np.ones(len(change))]), ratios((0, 1)), level=LEVEL)
-        low, high = found.interval()
-        p = mcnemar(int((change > 0).sum()), int((change < 0).sum())).p_value
-        lines.append({"judge": judge, "value": found.estimate[0], "low": low, "high": high,
-                      "n": len(change), "p_value": p})  # fmt: skip
+        pair = pd.concat([same[f"{judge}, Vanilla"], same[f"{judge}, CoT"]], axis=1).dropna()
+        found = paired_difference(*pair.to_numpy().T, level=LEVEL, rng=1)
+        less = found.difference
+        lines.append({"judge": judge, "value": less.value, "low": less.low, "high": less.high,
+                      "n": less.n, "p_value": found.p("McNemar exact")})  # fmt: skip
     table = pd.DataFrame(lines)
     return table.assign(p_holm=adjust(table["p_value"].to_numpy(), "holm"))
 

@@ -22,6 +22,7 @@ from d3stats.estimate import Estimate
 from d3stats.inference.agreement import AgreementTable, agreement
 from d3stats.inference.kappa import cohen_kappa
 from d3stats.inference.mcnemar import mcnemar
+from d3stats.inference.paired import paired_difference
 from d3stats.inference.proportion import share
 from d3stats.inference.ratings import as_ratings
 from d3stats.resampling import cluster_t, cluster_totals
@@ -239,15 +240,13 @@ def paired(folder: Path) -> Iterator[dict[str, Any]]:
         ("PandaLM, garbage missing", cast, "pandalm-7b", "gpt-3.5-turbo"),
     ):
         both = right_by(table, a, b)
-        codes = pd.factorize(both["cluster"])[0]
-        totals = cluster_totals(np.column_stack([both[b] - both[a], np.ones(len(both))]), codes)
-        found = cluster_t(totals, lambda sums: sums[:, 0] / sums[:, 1], level=LEVEL)
-        low, high = found.interval()
+        found = paired_difference(both[a], both[b], both["cluster"], level=LEVEL, rng=1)
+        less = found.difference
         only_a, only_b = discordant(table, a, b)
         yield {
-            "data": data, "a": a, "b": b, "items": len(both), "clusters": found.n_clusters, "only_a": only_a,
-            "only_b": only_b, "difference": found.estimate[0], "low": low, "high": high,
-            "p_cluster": found.p_value[0], "p_mcnemar": mcnemar(only_a, only_b).p_value,
+            "data": data, "a": a, "b": b, "items": len(both), "clusters": less.n_clusters, "only_a": only_a,
+            "only_b": only_b, "difference": less.value, "low": less.low, "high": less.high,
+            "p_cluster": found.p("cluster t"), "p_mcnemar": mcnemar(only_a, only_b).p_value,
         }  # fmt: skip
 
 
