@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 _LEAST = np.iinfo(np.int32).min
 
 
+def _refuse_codes(name: str, values: NDArray[Any]) -> None:
+    """Refuse arrays of whole numbers from -1 on: -1 is the code of a missing vote, and would be taken for an answer."""
+    if values.dtype.kind == "i" and values.size and values.min() == MISSING and (values >= 0).any():
+        raise ValueError(
+            f"{name} must be answers where answers= is not given; got -1 in an array of integers, the code of a "
+            "missing vote: give answers= for codes, None for a missing vote, or the text '-1' for that answer"
+        )
+
+
 def fields_from_arrays(
     votes: ArrayLike,
     label: ArrayLike | None,
@@ -43,6 +52,8 @@ def fields_from_arrays(
         raise ValueError(f"label must have one value per debate ({n}); got shape {truth.shape}")
     notes: list[str] = []
     if answers is None:
+        _refuse_codes("votes", array)
+        _refuse_codes("label", truth)
         (codes, label_codes, names), notes = encode(array.ravel(), truth, missing_values=missing_values)
     else:
         names = _named("answers", list(answers))

@@ -188,6 +188,8 @@ def _no_vote_is_a_label(t: VoteTable) -> str:
 
 
 def _how_they_differ(votes: set[str], labels: set[str]) -> str:
+    if votes & labels:
+        return "both hold the same answers, but never together: check that votes and labels are of the same questions"
     if {_folded(v) for v in votes} & {_folded(x) for x in labels}:
         return "they differ only in upper and lower case or in punctuation: write both alike"
     if all(_is_number(x) for x in labels) and not any(_is_number(v) for v in votes):
@@ -329,8 +331,8 @@ def _many_missing(t: VoteTable) -> str:
         f"; recorded reasons: {kinds}" if kinds else "" if t.errors is None else "; no reason is recorded"
     )
     return (
-        f"{gone:,} of {n:,} votes are missing ({gone / n:.0%}{reasons}): what remains may not be what was asked; "
-        'compare missing="exclude" with missing="wrong"'
+        f"{gone:,} of {n:,} votes are missing ({gone / n:.0%}{reasons}): what remains may not be what was asked; find "
+        "out why before an analysis"
     )
 
 
@@ -424,6 +426,24 @@ def _debates_identical(t: VoteTable) -> str:
     )
 
 
+def _repeats_identical(t: VoteTable) -> str:
+    if len(np.unique(t.cluster)) == len(t) or len(np.unique(t.agent)) < 2:
+        return ""
+    by_question: dict[int, set[tuple[bytes, int]]] = defaultdict(set)
+    size: dict[int, int] = defaultdict(int)
+    for k, votes in enumerate(_contents(t)):
+        by_question[int(t.cluster[k])].add((votes, int(t.label[k])))
+        size[int(t.cluster[k])] += 1
+    repeated = [cluster for cluster, n in size.items() if n > 1]
+    alike = [cluster for cluster in repeated if len(by_question[cluster]) == 1]
+    if len(repeated) < _SOME or len(alike) < len(repeated) or len(set(_contents(t))) < 3:
+        return ""
+    return (
+        f"the debates of each of {len(repeated):,} repeated questions are identical, vote by vote: repeats that are "
+        "copies, or replies from a cache, say nothing new; keep one of them"
+    )
+
+
 _REPEAT = re.compile(r"(.*?)[\s_\-./#:]*(?:run|rep|repeat|seed|sample|trial|try|r|s)?[\s_\-./#:]*([0-9]+)")
 
 _APART = re.compile(r"[\s_\-./#:]|run|rep|seed|sample|trial")
@@ -491,6 +511,7 @@ FINDINGS: dict[str, Callable[[VoteTable], str]] = {
     "panel changes": _panel_changes,
     "identical runs": _runs_identical,
     "identical debates": _debates_identical,
+    "identical repeats": _repeats_identical,
     "repeated questions": _questions_not_clustered,
     "tokens all zero": _tokens_all_zero,
 }

@@ -86,7 +86,7 @@ IMPLAUSIBLE: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str, str]] 
     "labels of other words": (changed(label="gold"), "no vote is a label", "write both alike, or name the columns"),
     "labels and questions exchanged": (changed(label=lambda t: t["question"]), "no vote is a label", "labels 'q0'"),
     "votes and agents exchanged": (changed(vote=lambda t: t["agent"]), "no vote is a label", "votes 'agent 1'"),
-    "labels shifted by one letter": (changed(vote=lambda t: t["vote"].map(dict(zip("ABCD", "EFGH", strict=True)))),
+    "votes of other letters": (changed(vote=lambda t: t["vote"].map(dict(zip("ABCD", "EFGH", strict=True)))),
                                      "no vote is a label", "votes 'E', 'F', 'G'"),
     # labels that nobody votes, spellings
     "a label outside the answers": (changed(label=lambda t: t["label"].replace("D", "E")), "labels that nobody votes",
@@ -133,6 +133,11 @@ IMPLAUSIBLE: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str, str]] 
     "identical debates": (lambda t: pd.concat([t[t["debate"] == "d1"].assign(debate=f"d{k}", question=f"q{k}")
                                                for k in range(20)], ignore_index=True),
                           "identical debates", "all 20 debates are identical"),
+    "identical repeats": (lambda t: pd.concat([t.assign(debate=t["debate"] + f"-{k}") for k in range(3)]),
+                          "identical repeats",
+                          "debates of each of 40 repeated questions are identical"),
+    "labels of other questions": (changed(vote=lambda t: t["label"].map(dict(zip("ABCD", "BCDA", strict=True)))),
+                                  "no vote is a label", "never together"),
     "repeats by number": (_repeats("#"), "repeated questions", "repeats of 10 questions"),
     "repeats by run": (_repeats("_run"), "repeated questions", "repeats of 10 questions"),
     "repeats by seed": (_repeats("/seed="[:-1]), "repeated questions", "give a column question"),

@@ -471,3 +471,14 @@ def test_a_debate_without_a_label_is_counted_nowhere() -> None:
     t = Trajectories.from_arrays([[["A", "A"]], [["A", "B"]]], label=[None, "A"])
     assert t.counts()[1] == Counts.from_columns([1], [2])
     assert t.unanimous().tolist() == [[True], [False]]
+
+
+def test_codes_without_their_answers_are_refused() -> None:
+    coded = Trajectories.from_arrays([[["A", None, "B"]], [["B", "B", "B"]]], ["A", None])
+    with pytest.raises(ValueError, match="votes must be answers where answers= is not given; got -1"):
+        Trajectories.from_arrays(coded.votes, ["A", "B"])
+    with pytest.raises(ValueError, match="label must be answers"):
+        Trajectories.from_arrays([[["A"]], [["B"]]], coded.label)
+    again = Trajectories.from_arrays(coded.votes, coded.label, answers=coded.answers)
+    assert np.array_equal(again.votes, coded.votes)
+    assert Trajectories.from_arrays([[["-1", "2"]]], ["-1"]).answers == ("-1", "2")

@@ -9,6 +9,8 @@ import pytest
 from log_worlds import item, panel, turn, write_lines
 
 from d3stats.log import KINDS, examine
+from d3stats.log.read import BY_A_RULE
+from d3stats.trajectories import Trajectories
 
 
 def test_a_sound_log_is_described_and_exits_with_0(tmp_path: Path) -> None:
@@ -123,3 +125,35 @@ def test_many_missing_votes_are_said_first_with_their_reasons_and_the_servers_la
     else:
         assert "are missing" not in report.to_text()
         assert "Nothing else is wrong." not in rest
+
+
+def test_a_log_that_a_rule_ended_everywhere_in_one_round_says_what_it_cannot_tell(tmp_path: Path) -> None:
+    def log(reason: str, rounds: dict[str, int]) -> Path:
+        records = []
+        for name, n in rounds.items():
+            records += [item(name), *panel(name, rounds=n)]
+            records.append(
+                {"type": "verdict", "debate": name, "decision": "A", "round": n, "stop_reason": reason}
+            )
+        return write_lines(tmp_path / f"{reason}{len(set(rounds.values()))}.jsonl", records)
+
+    alike, apart = {"d1": 2, "d2": 2}, {"d1": 2, "d2": 1}
+    (said,) = examine(log("fixed_rounds", alike)).notes
+    assert said.startswith(
+        "a stopping rule (fixed_rounds) ended 2 of 2 debates in round 2, the last of this log"
+    )
+    assert said in Trajectories.from_log(log("fixed_rounds", alike)).remarks()
+    assert examine(log("exhausted", alike)).notes == ()
+    assert examine(log("fixed_rounds", apart)).notes == ()  # replay, scan and plan see this by themselves
+
+
+def test_the_reasons_that_a_rule_gives_are_known_to_the_reader() -> None:
+    from d3stats import stopping
+
+    of_protocols = {"", "exhausted", "consensus", "declaration", "score_declaration", "chateval_turns"}
+    reasons = {
+        str(rule.reason)
+        for rule in vars(stopping).values()
+        if isinstance(rule, type) and isinstance(getattr(rule, "reason", None), str)
+    }
+    assert reasons - of_protocols <= BY_A_RULE

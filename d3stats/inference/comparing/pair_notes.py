@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from d3stats.estimate import Estimate, counted
+from d3stats.estimate import Estimate
 from d3stats.inference.comparing.pair_intervals import SAME, PairData
 from d3stats.inference.comparing.pair_tests import PairTest, said_p
 
@@ -57,9 +57,13 @@ def notes_on(data: PairData, tests: Sequence[PairTest], *, repeated: bool, level
             "all items belong to one cluster: no interval and no test; the claim needs items of more questions"
         )
     elif 1 < n_clusters < FEW_CLUSTERS:
+        flips = max(data.changed, 1)
+        changed_too = "" if flips == n_clusters else f", of which {flips} changed"
+        df = f"{data.df:.1f}".removesuffix(".0")
+        degrees = "degree" if df == "1" else "degrees"
         notes.append(
-            f"only {n_clusters} clusters: the interval rests on at most {counted(n_clusters - 1, 'degree')} of "
-            f"freedom, and no sign-flip p can be below {2.0 ** (1 - n_clusters):.2g}"
+            f"only {n_clusters} clusters{changed_too}: the interval rests on {df} {degrees} of freedom, and no "
+            f"sign-flip p can be below {2.0 ** (1 - flips):.2g}"
         )
     changed = data.changed
     if _rests_on_few(data):

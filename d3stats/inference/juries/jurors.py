@@ -205,6 +205,11 @@ def estimated(
     low, high = found.interval()
     if low is not None and high is not None:
         low, high = max(low, bounds[0]), min(high, bounds[1])
+    if low is not None and high is not None and high - low < 1e-12:
+        low = high = None
+        note = "; ".join(
+            part for part in ("every cluster gives the same value: nothing says how they vary", note) if part
+        )
     return Estimate(
         name=name,
         value=float(found.estimate[0]),
