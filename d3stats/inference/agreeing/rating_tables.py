@@ -150,7 +150,7 @@ def _of_trajectories(t: Trajectories, round_number: int | None, by: str, notes: 
     if round_number is not None and not 1 <= round_number <= t.n_rounds:
         raise ValueError(f"round_number must lie between 1 and {t.n_rounds}; got {round_number}")
     spoke = t.had_turns()
-    someone: NDArray[np.bool_] = spoke.any(axis=2)
+    someone: NDArray[np.bool_] = np.asarray(spoke.any(axis=2), dtype=np.bool_)
     # The last round in which a rater had a turn: advocates may go on after the jury.
     last = someone.shape[1] - 1 - np.argmax(someone[:, ::-1], axis=1)
     at = last if round_number is None else np.full(t.n_debates, round_number - 1)
