@@ -14,6 +14,7 @@ from d3stats.debates.forecast import forecast
 from d3stats.debates.items import DebateItem
 from d3stats.debates.past import as_turn
 from d3stats.log.doctor import examine
+from d3stats.log.read import read_log
 from d3stats.log.schema import Item, Verdict
 from d3stats.log.write import LogWriter
 from d3stats.protocols.agentverse import AgentVerse
@@ -208,7 +209,14 @@ def test_any_rule_stops_a_discussion_in_the_round_in_which_it_fires(full: Full) 
     fired = 0
     for rule in rules_for(protocol):
         assert isinstance(rule, Rule)
-        vectorised = rule.stop_rounds(read)
+        try:
+            vectorised = rule.stop_rounds(read)
+        except ValueError as refusal:  # somebody who speaks without a vote sits behind the last voter
+            if "seat must count from the front" not in str(refusal):
+                raise
+            turns = read_log(path).turns
+            voters = turns.loc[turns["vote"].notna(), "role"].unique()
+            vectorised = rule.stop_rounds(Trajectories.from_log(path, roles=list(voters)))
         for n, unstopped in enumerate(debates):
             # Where the protocol ends the debate itself, no rule is asked.
             asked = [
