@@ -1,0 +1,626 @@
+"""The rules between the records of a log: one form for each answer and name, and what remains after contradictions.
+
+Everything works on the coded columns of :class:`d3stats.log.columns.Records`: a fast look at whole columns says whether
+a rule is broken at all, and only then are the problems named one by one. The meaning of each rule is in
+:data:`d3stats.log.problems.KINDS`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from d3stats.log.columns import Coded, Coder, Coding, Ints, Part, Records, unified
+from d3stats.log.missing import journal_path
+from d3stats.log.problems import LeftOut, Problem, in_reading_order
+from d3stats.values import Canonical, canonical_texts, missing_words
+
+__all__ = ["Checked", "check", "firsts"]
+
+Mask = NDArray[np.bool_]
+
+_SAID = ("votes", "labels", "candidates shown first", "decisions", "answers")
+
+
+@dataclass
+class Checked:
+    """What remains of a log, in canonical form.
+
+    Attributes
+    ----------
+    items : Part
+        One entry per debate, in order of first appearance. The codes of ``debate`` in all three parts are positions
+        here, and ``vote``, ``label``, ``first`` and ``decision`` share one list of values.
+    turns : Part
+        In reading order.
+    verdicts : Part
+        At most one per debate.
+    problems : tuple of Problem
+        In reading order, those of the reader among them.
+    notes : tuple of str
+    n_records, coding, totals
+        As in :class:`~d3stats.log.columns.Records`.
+    as_written : bool
+        Whether no two answers became one and none became missing, so that votes and labels are equal where their texts
+        are, whatever else is read.
+    """
+
+    items: Part
+    turns: Part
+    verdicts: Part
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+    n_records: int = 0
+    coding: Coding = "answers"
+    totals: bool = False
+    as_written: bool = True
+
+
+def check(records: Records, missing_values: Iterable[str] | None = None) -> Checked:
+    """Bring every answer and name to its canonical form (see ``values.py``), then apply the rules between records.
+
+    Parameters
+    ----------
+    records : Records
+        Not changed.
+    missing_values : iterable of str, optional
+        The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
+    """
+    settled, notes, as_written = _settled(records, missing_words(missing_values))
+    rules = _Rules(settled)
+    return Checked(
+        rules.items,
+        rules.turns,
+        rules.verdicts,
+        in_reading_order([*records.problems, *rules.problems], records.files),
+        (*records.notes, *notes),
+        records.n_records,
+        records.coding,
+        records.totals,
+        as_written,
+    )
+
+
+# -------------------------------------------------------------------- canonical forms
+
+
+def _settled(records: Records, words: Iterable[str]) -> tuple[Records, list[str], bool]:
+    """Write answers and names in canonical form.
+
+    Votes, labels, declared answers, the candidate shown first and decisions are compared with each other, so they get
+    their form together. Questions, clusters, logs and roles are names. Debates and agents are names for which no word
+    means missing.
+    """
+    parts = {name: getattr(records, name) for name in ("items", "turns", "verdicts")}
+    columns = {name: dict(part.columns) for name, part in parts.items()}
+    notes: list[str] = []
+
+    def write(
+        where: Sequence[tuple[str, str]], forms: dict[str, str | None], codes: Any, values: Any
+    ) -> None:
+        if any(text != form for text, form in forms.items()):
+            coder = Coder()
+            lookup = np.array([*(coder[forms.get(value, value)] for value in values), -1], dtype=np.int32)
+            codes, values = [lookup[own] for own in codes], coder.values_list()
+        for (part, name), own in zip(where, codes, strict=True):
+            columns[part][name] = Coded(own, values)
+
+    def rename(where: Sequence[tuple[str, str]], said: str, needed: bool) -> None:
+        where = [(part, name) for part, name in where if name in columns[part]]
+        if not where:
+            return
+        codes, values = unified(*(columns[part][name] for part, name in where))
+        used = _used(codes, len(values))
+        meaning = () if needed else words
+        texts = dict.fromkeys((values[i] for i in np.flatnonzero(used)), 1)
+        read = canonical_texts(texts, missing_values=meaning, names=True)
+        if read.missing or read.merged:
+            # What is said of it follows the order and the number of occurrences, which nobody else needs.
+            if needed:
+                rows = np.concatenate([parts[p].row * 3 + list(parts).index(p) for p, _ in where])
+                together = Coded(np.concatenate(codes), values)[np.argsort(rows, kind="stable")]
+                told = _counted(together)
+            else:
+                told = _counted(Coded(codes[0], values), columns[where[0][0]]["debate"].codes)
+            notes.extend(canonical_texts(told, missing_values=meaning, names=True).notes(said))
+        # A name of spaces alone stays as it is written: a record needs one.
+        forms = {text: form or text for text, form in read.forms.items()} if needed else read.forms
+        write(where, forms, codes, values)
+
+    for name in ("debate", "agent"):
+        rename([(part, name) for part in parts], f"{name}s", needed=True)
+    for name in ("question", "cluster", "log", "role"):
+        rename([("turns" if name == "role" else "items", name)], f"{name}s", needed=False)
+    _fill_questions(columns["items"], len(records.items))
+
+    answers = columns["items"].get("answers")
+    declared: dict[str, int] = {}
+    if answers is not None:
+        sets = _counted(answers)
+        declared = dict.fromkeys((answer for each in sets for answer in each), 1)
+    where = [("turns", "vote"), ("items", "label"), ("items", "first"), ("verdicts", "decision")]
+    codes, values = unified(
+        *(columns[part].get(name, Coded.missing(len(parts[part]))) for part, name in where)
+    )
+
+    def looked_at(read_by: Any) -> Canonical:
+        told = [read_by(own, part, name) for own, (part, name) in zip(codes, where, strict=True)]
+        return canonical_texts(*told, declared, missing_values=words, keep=declared)
+
+    read = looked_at(lambda own, *_: {values[i]: 1 for i in np.flatnonzero(_used([own], len(values)))})
+    as_written = not (read.missing or read.merged)
+    if not as_written:
+        read = looked_at(
+            lambda own, part, name: _counted(
+                Coded(own, values), None if name == "vote" else columns[part]["debate"].codes
+            )
+        )
+        notes.extend(read.notes(*_SAID))
+    write(where, read.forms, codes, values)
+    if answers is not None and any(read.forms[text] != text for text in declared):
+        # Two spellings of one answer are one answer.
+        forms = {
+            each: tuple(form for form in dict.fromkeys(read.forms[text] for text in each) if form is not None)
+            for each in sets
+        }
+        columns["items"]["answers"] = answers.mapped(forms)
+    result = {name: Part(part.row, columns[name]) for name, part in parts.items()}
+    return replace(records, **result), notes, as_written
+
+
+def _used(columns: Sequence[NDArray[np.int32]], n: int) -> Mask:
+    """Which of the values occur."""
+    used = np.zeros(n + 1, dtype=np.bool_)
+    for codes in columns:
+        used[codes] = True
+    return used[:-1]
+
+
+def _counted(column: Coded, debate: NDArray[np.int32] | None = None) -> dict[Any, int]:
+    """Return the values in order of first appearance and how often each occurs, or in how many debates."""
+    codes = column.codes[column.codes >= 0]
+    if debate is not None:
+        pairs = debate[column.codes >= 0] * np.int64(len(column.values)) + codes
+        codes = codes[np.unique(pairs, return_index=True)[1]]
+    counts = np.bincount(codes, minlength=len(column.values))
+    first = firsts(column.codes, len(column.values))
+    order = np.argsort(first, kind="stable")
+    return {column.values[i]: int(counts[i]) for i in order[first[order] >= 0]}
+
+
+def _fill_questions(columns: dict[str, Any], n: int) -> None:
+    """Let a debate without a question be its own."""
+    question = columns.get("question", Coded.missing(n))
+    absent = question.codes < 0
+    if absent.any():
+        (own, debate), values = unified(question, columns["debate"])
+        columns["question"] = Coded(np.where(absent, debate, own), values)
+
+
+def firsts(codes: NDArray[Any], n: int) -> Ints:
+    """Return where each code of 0 to n - 1 occurs first, -1 where it does not."""
+    first = np.full(n + 1, -1, dtype=np.int64)
+    new = np.ones(len(codes), dtype=np.bool_)
+    np.not_equal(codes[1:], codes[:-1], out=new[1:])
+    at = np.flatnonzero(new)[::-1]
+    first[codes[at]] = at
+    return first[:-1]
+
+
+# -------------------------------------------------------------------- the rules between records
+
+
+class _Rules:
+    """Apply the rules in order; each sees what the earlier ones left."""
+
+    def __init__(self, records: Records) -> None:
+        self.records = records
+        self.problems: list[Problem] = []
+        self.left_out = np.zeros(records.n_rows, dtype=np.bool_)
+        self._collect_items()
+        self._collect_verdicts()
+        self._collect_turns()
+        if not len(self.turns):
+            files = records.files
+            message = f"a log must hold at least one turn; got none in {', '.join(files[:3])}"
+            if len(files) > 3:
+                message += f" and {len(files) - 3} more files"
+            self.problems.append(Problem(files[0], None, None, message, "no turns", (), "nothing"))
+
+    def _note(
+        self,
+        row: int,
+        kind: str,
+        field: str | None,
+        message: str,
+        key: tuple[str | int, ...],
+        left_out: LeftOut = "record",
+    ) -> None:
+        file, line = self._place(row)
+        self.problems.append(Problem(file, line, field, message, kind, key, left_out))
+        if left_out == "record":
+            self.left_out[row] = True
+
+    def _place(self, row: int) -> tuple[str, int]:
+        return self.records.files[self.records.file[row]], int(self.records.line[row])
+
+    def _remaining(self, part: Part) -> Part:
+        return part[~self.left_out[part.row]] if self.left_out.any() else part
+
+    def _collect_items(self) -> None:
+        items = self.records.items
+        debate = items.coded("debate")
+        first = firsts(debate.codes, len(debate.values))
+        fields = [name for name in items.columns if name != "debate"]
+        unlike = _unlike(debate.codes, first, [items.columns[name].codes for name in fields])
+        for at in np.flatnonzero(unlike):
+            known = first[debate.codes[at]]
+            name = next(f for f in _ITEM_FIELDS if _value(items, f, at) != _value(items, f, known))
+            file, line = self._place(items.row[known])
+            message = (
+                f"a debate must be opened once, or alike; got {name}={_value(items, name, at)!r} for debate "
+                f"{_value(items, 'debate', at)!r}, but {_value(items, name, known)!r} at {file}:{line}"
+            )
+            self._note(items.row[at], "conflicting item", name, message, (_value(items, "debate", at),))
+        self.opens_too = np.zeros(self.records.n_rows, dtype=np.bool_)
+        self.opens_too[items.row] = True
+        opened = np.sort(first[first >= 0])
+        self.items = items if len(opened) == len(items) else items[opened]
+        self.names = [debate.values[code] for code in debate.codes[opened]]
+        position = np.full(len(first) + 1, -1, dtype=np.int32)
+        position[debate.codes[opened]] = np.arange(len(opened), dtype=np.int32)
+        self.position, self.values = position, debate.values
+        self.items.columns["debate"] = Coded(np.arange(len(opened), dtype=np.int32), self.names)
+        self._collect_labels()
+
+    def _at(self, part: Part) -> NDArray[np.int32]:
+        """Return the position of each entry's debate among the items, -1 where no item opens it."""
+        column = part.coded("debate")
+        (own, _), values = unified(column, Coded(self.position[:0], self.values))
+        if values is self.values:
+            return self.position[own]
+        known = {name: i for i, name in enumerate(self.names)}
+        return np.array([*(known.get(v, -1) for v in values), -1], dtype=np.int32)[own]
+
+    def _collect_labels(self) -> None:
+        label, answers = self.items.coded("label"), self.items.coded("answers")
+        outside = _outside(answers, answers.codes, label)
+        for at in np.flatnonzero(outside):
+            debate = self.names[at]
+            allowed = answers.values[answers.codes[at]]
+            message = (
+                f"label must be one of {_listed(allowed)}; got label={label.values[label.codes[at]]!r} "
+                f"for debate {debate!r}"
+            )
+            self._note(self.items.row[at], "label outside the answers", "label", message, (debate,), "field")
+        if outside.any():
+            self.items.columns["label"] = Coded(np.where(outside, -1, label.codes), label.values)
+
+    def _collect_verdicts(self) -> None:
+        verdicts = self._remaining(self.records.verdicts)
+        at = self._at(verdicts)
+        known = np.flatnonzero(at >= 0)
+        first = firsts(at, len(self.names)) if len(known) == len(at) else _of_some(at, known, len(self.names))
+        says = [verdicts.coded(name).codes for name in ("decision", "stop_reason")]
+        says.append(np.nan_to_num(verdicts.numbers("round"), nan=-1.0))
+        wrong = _unlike(at, first, says)
+        wrong[at < 0] = True
+        for i in np.flatnonzero(wrong):
+            debate, row = _value(verdicts, "debate", i), verdicts.row[i]
+            if at[i] < 0:
+                lost: LeftOut = "record" if not self.opens_too[row] else "field"
+                self._note(row, "unknown debate", "debate", _unknown(debate), (debate,))
+                continue
+            # A table row says more than its verdict; only a line of its own is left out for it.
+            lost = "field" if self.opens_too[row] else "record"
+            message = f"a debate must be closed once, or alike; got another verdict for {debate!r}"
+            self._note(row, "conflicting verdict", "decision", message, (debate,), lost)
+        kept = np.sort(first[first >= 0])
+        self.verdicts = verdicts if len(kept) == len(verdicts) else verdicts[kept]
+        self.verdicts.columns["debate"] = Coded(at if len(kept) == len(at) else at[kept], self.names)
+
+    def _collect_turns(self) -> None:
+        turns = self._remaining(self.records.turns)
+        self.turns = turns = Part(turns.row, dict(turns.columns))
+        at = self._at(turns)
+        agent, played = turns.coded("agent"), turns.numbers("round")
+        order, repeated = _in_order(at, played, agent)
+        wrong = repeated.copy()
+        unknown = at < 0
+        answers = self.items.coded("answers")
+        outside = _outside(answers, np.append(answers.codes, -1)[at], turns.coded("vote"))
+        if unknown.any():
+            outside[unknown] = wrong[unknown] = repeated[unknown] = False
+        if repeated.any():
+            outside[repeated] = False
+        first_of: dict[tuple[Any, ...], int] = {}
+        if repeated.any():
+            concerned = np.isin(at, at[repeated])
+            for i in np.flatnonzero(concerned)[::-1]:
+                first_of[int(at[i]), int(played[i]), int(agent.codes[i])] = i
+        for i in np.flatnonzero(unknown | repeated | outside):
+            key = self._key(turns, i)
+            row = turns.row[i]
+            if unknown[i]:
+                self._note(row, "unknown debate", "debate", _unknown(str(key[0])), key)
+            elif repeated[i]:
+                file, line = self._place(turns.row[first_of[int(at[i]), int(played[i]), int(agent.codes[i])]])
+                message = (
+                    "an agent must speak once per round; "
+                    f"got debate={key[0]!r}, round={key[1]}, agent={key[2]!r} again, first at {file}:{line}"
+                )
+                self._note(row, "duplicate turn", "agent", message, key)
+            else:
+                allowed = answers.values[answers.codes[at[i]]]
+                vote = _value(turns, "vote", i)
+                message = f"vote must be one of {_listed(allowed)}; got vote={vote!r} in debate {key[0]!r}"
+                self._note(row, "vote outside the answers", "vote", message, key, "field")
+        if outside.any():
+            vote_column = turns.coded("vote")
+            turns.columns["vote"] = Coded(np.where(outside, -1, vote_column.codes), vote_column.values)
+        turns.columns["debate"] = Coded(at, self.names)
+        gone = unknown | repeated
+        self._keep(gone, order)
+        self._cut_gaps()
+        self._compare_panels()
+
+    def _keep(self, gone: Mask, order: Ints | None) -> None:
+        """Leave out turns; `order` sorts them by debate, round and agent, None when they are in order."""
+        if gone.any():
+            place = np.cumsum(~gone) - 1
+            self.turns = self.turns[~gone]
+            order = None if order is None else place[order[~gone[order]]]
+        self.order = order
+
+    @staticmethod
+    def _key(turns: Part, i: int) -> tuple[str | int, ...]:
+        return _value(turns, "debate", i), int(turns.columns["round"][i]), _value(turns, "agent", i)
+
+    def _sorted(self, codes: NDArray[Any]) -> NDArray[Any]:
+        return codes if self.order is None else codes[self.order]
+
+    def _cut_gaps(self) -> None:
+        debate = self._sorted(self.turns.coded("debate").codes)
+        played = self._sorted(self.turns.numbers("round"))
+        opens = _opens(debate, played)
+        of, number = debate[opens], played[opens]
+        new = np.ones(len(of), dtype=np.bool_)
+        np.not_equal(of[1:], of[:-1], out=new[1:])
+        expected = np.ones(len(of), dtype=np.int64)
+        expected[1:] = np.where(new[1:], 1, number[:-1] + 1)
+        gap = number != expected
+        if not gap.any():
+            return
+        limit = np.full(len(self.names), np.iinfo(np.int64).max)
+        at = np.flatnonzero(gap)[::-1]
+        limit[of[at]] = expected[at] - 1
+        debate, played = self.turns.coded("debate").codes, self.turns.numbers("round")
+        gone = played > limit[debate]
+        for i in np.flatnonzero(gone):
+            key = self._key(self.turns, i)
+            message = (
+                f"rounds must follow one another from 1; got round={key[1]} "
+                f"but no round {limit[debate[i]] + 1} in debate {key[0]!r}"
+            )
+            self._note(self.turns.row[i], "round gap", "round", message, key)
+        self._keep(gone, self.order)
+
+    def _compare_panels(self) -> None:
+        """Compare agents within each role: roles may speak in different rounds, the agents of one may not."""
+        if not len(self.turns):
+            return
+        debate, agent = self.turns.coded("debate").codes, self.turns.coded("agent").codes
+        role, played = self.turns.coded("role"), self.turns.numbers("round")
+        n_roles = len(role.values) + 1
+        alike = bool((role.codes == role.codes[0]).all())
+        cell = debate.astype(np.int64) if alike else debate * np.int64(n_roles) + role.codes + 1
+        order = self.order
+        if not alike:
+            order = np.lexsort((agent, played, cell))
+        cells, rounds, agents = (x if order is None else x[order] for x in (cell, played, agent))
+        opens = _opens(cells, rounds)
+        size = np.diff(opens, append=len(cells))
+        of = cells[opens]
+        new = np.ones(len(of), dtype=np.bool_)
+        np.not_equal(of[1:], of[:-1], out=new[1:])
+        start = np.flatnonzero(new)
+        # Each round of a cell against the cell's first.
+        first = start[np.cumsum(new) - 1]
+        steady = size == size[first]
+        if size.min() == size.max():
+            panels = agents.reshape(-1, int(size[0]))
+            steady &= (panels == panels[first]).all(axis=1)
+        else:
+            shift = np.repeat(opens - opens[first], size)
+            here = np.arange(len(agents))
+            within = np.where(np.repeat(steady, size), here - shift, here)
+            steady &= np.logical_and.reduceat(agents == agents[within], opens)
+        uneven = np.unique(of[~steady])
+        each = of[start]
+        log = self.items.coded("log").codes[each if alike else each // n_roles]
+        group = log + 1 if alike else (log + 1) * np.int64(n_roles) + each % n_roles
+        usual = np.zeros(int(group.max()) + 1, dtype=np.int64)
+        usual[group] = size[start]
+        if len(uneven) or (usual[group] != size[start]).any():
+            self._name_panels(cell, uneven, alike)
+
+    def _name_panels(self, cell: Ints, uneven: Ints, alike: bool) -> None:
+        """Name what is wrong with panels, cell by cell (a debate's agents of one role) in reading order."""
+        turns = self.turns
+        debate, agent = turns.coded("debate"), turns.coded("agent")
+        role, played = turns.coded("role"), turns.numbers("round").astype(np.int64)
+        log = self.items.coded("log")
+        depth = np.zeros(len(self.names), dtype=np.int64)
+        np.maximum.at(depth, debate.codes, played)
+        last = np.where(self._under_way(), depth, -1)
+
+        n_agents = np.int64(len(agent.values))
+        some, sizes = np.unique(np.unique(cell * n_agents + agent.codes) // n_agents, return_counts=True)
+        speakers: dict[tuple[int, int], set[int]] = {}
+        rows: dict[tuple[int, int], int] = {}
+        everyone: dict[int, set[int]] = {}
+        for i in np.flatnonzero(np.isin(cell, uneven)):
+            where = int(cell[i]), int(played[i])
+            speakers.setdefault(where, set()).add(int(agent.codes[i]))
+            rows.setdefault(where, i)
+            everyone.setdefault(where[0], set()).add(int(agent.codes[i]))
+        for where, present in speakers.items():
+            absent = sorted(agent.values[a] for a in everyone[where[0]] - present)
+            if absent:
+                i = rows[where]
+                name = self.names[debate.codes[i]]
+                message = (
+                    f"all {len(everyone[where[0]])} agents{_of(_value(turns, 'role', i))} must speak in a round in "
+                    f"which one does; got none from {_listed(absent[:3])} in round {where[1]} of debate {name!r}"
+                )
+                self._note_panel(i, where[1] == last[debate.codes[i]], message, (name, where[1], absent[0]))
+
+        # A role that speaks for the first time in the round that was cut short says nothing of its size.
+        code = np.searchsorted(some, cell)
+        first = firsts(code, len(some))
+        opening = np.full(len(some), np.iinfo(np.int64).max)
+        np.minimum.at(opening, code, played)
+        begun = opening == last[debate.codes[first]]
+        found: dict[tuple[int, int], Counter[int]] = {}
+        in_order = np.argsort(first, kind="stable")
+        runs = [(int(log.codes[debate.codes[i]]), int(role.codes[i])) for i in first]
+        for c in in_order:
+            if not begun[c]:
+                found.setdefault(runs[c], Counter())[int(sizes[c])] += 1
+        # most_common keeps the order of first appearance among ties.
+        usual = {run: sizes.most_common(1)[0][0] for run, sizes in found.items()}
+        for c in in_order:
+            most = usual.get(runs[c])
+            if most is None or most == sizes[c]:
+                continue
+            i = first[c]
+            name = self.names[debate.codes[i]]
+            run = None if runs[c][0] < 0 else log.values[runs[c][0]]
+            message = (
+                "debates of one run must have panels of one size; "
+                f"got {sizes[c]} agents{_of(_value(turns, 'role', i))} in debate {name!r}, "
+                f"{most} in most debates of {_run(run)}"
+            )
+            self._note_panel(i, bool(begun[c] and sizes[c] < most), message, (name,))
+
+    def _note_panel(self, i: int, interrupted: bool, message: str, key: tuple[str | int, ...]) -> None:
+        if interrupted:
+            message += (
+                ", which has no verdict: give the command that ran it again, and it goes on where it stopped"
+            )
+        kind = "interrupted round" if interrupted else "mixed panel"
+        self._note(self.turns.row[i], kind, "agent", message, key, "nothing")
+
+    def _under_way(self) -> Mask:
+        """Return the debates without a verdict of runs that have verdicts, or of logs with a journal."""
+        records = self.records
+        closed = np.zeros(len(self.names), dtype=np.bool_)
+        closed[self.verdicts.coded("debate").codes] = True
+        log = self.items.coded("log").codes
+        under_way = np.isin(log, log[closed])
+        opening = np.unique(records.file[self.items.row])
+        journaled = [f for f in opening if journal_path(records.files[f]).is_file()]
+        beside = np.isin(records.file[self.turns.row], journaled)
+        under_way[self.turns.coded("debate").codes[beside]] = True
+        return under_way & ~closed
+
+
+_ITEM_FIELDS = ("question", "cluster", "label", "answers", "log", "protocol", "first")
+
+
+def _value(part: Part, name: str, i: int) -> Any:
+    column = part.coded(name)
+    code = column.codes[i]
+    return None if code < 0 else column.values[code]
+
+
+def _unlike(of: NDArray[Any], first: Ints, columns: Sequence[NDArray[Any]]) -> Mask:
+    """Which entries differ from the first entry of the same debate."""
+    unlike = np.zeros(len(of), dtype=np.bool_)
+    n_debates = int((first >= 0).sum())
+    if n_debates == len(of):
+        return unlike
+    same = of[1:] == of[:-1]
+    runs = len(of) - int(same.sum())
+    for codes in columns:
+        # Where each debate is in one piece, a change is a change from one entry to the next.
+        if runs == n_debates and not ((codes[1:] != codes[:-1]) & same).any():
+            continue
+        unlike |= codes != codes[first[of]]
+    return unlike
+
+
+def _of_some(codes: NDArray[Any], at: Ints, n: int) -> Ints:
+    first = firsts(codes[at], n)
+    found: Ints = np.where(first >= 0, at[first], -1) if len(at) else first
+    return found
+
+
+def _outside(answers: Coded, of: NDArray[np.int32], said: Coded) -> Mask:
+    """Which texts are not among the answers of their debate; `of` codes the answers of each entry."""
+    outside = np.zeros(len(of), dtype=np.bool_)
+    if not len(of) or not answers.values:
+        return outside
+    n = len(said.values) + 1
+    pairs = of * np.int64(n) + said.codes
+    given = (of >= 0) & (said.codes >= 0)
+    sets = {i: set(values) for i, values in enumerate(answers.values)}
+    different = pd.unique(pairs[given])
+    wrong = [p for p in different.tolist() if said.values[p % n] not in sets[p // n]]
+    if wrong:
+        outside = np.isin(pairs, wrong) & given
+    return outside
+
+
+def _in_order(debate: NDArray[np.int32], played: NDArray[Any], agent: Coded) -> tuple[Ints | None, Mask]:
+    """Return the order by debate, round and agent (None when it is the reading order), and which turns repeat one."""
+    repeated = np.zeros(len(debate), dtype=np.bool_)
+    if not len(debate):
+        return None, repeated
+    steps, agents = int(played.max()) + 1, len(agent.values)
+    n_debates = int(debate.max()) + 2
+    if n_debates * steps * agents < 2**62:
+        key = (debate.astype(np.int64) * steps + played) * agents + agent.codes
+        if (key[1:] > key[:-1]).all():
+            return None, repeated
+        order: Ints = np.argsort(key, kind="stable")
+        same = key[order[1:]] == key[order[:-1]]
+    else:
+        order = np.lexsort((agent.codes, played, debate))
+        same = np.ones(len(order) - 1, dtype=np.bool_)
+        for column in (debate, played, agent.codes):
+            same &= column[order[1:]] == column[order[:-1]]
+    repeated[order[1:][same]] = True
+    return order, repeated
+
+
+def _opens(*columns: NDArray[Any]) -> Ints:
+    """Return where runs of equal entries begin."""
+    new = np.ones(len(columns[0]), dtype=np.bool_)
+    new[1:] = False
+    for column in columns:
+        new[1:] |= column[1:] != column[:-1]
+    return np.flatnonzero(new)
+
+
+def _unknown(debate: str) -> str:
+    return f"debate must be opened by an item; got debate={debate!r}"
+
+
+def _of(role: str | None) -> str:
+    return "" if role is None else f" of role {role!r}"
+
+
+def _run(log: str | None) -> str:
+    return "the log" if log is None else f"log {log!r}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:8])
+    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
