@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from d3stats.log.importers import import_log
     from d3stats.log.read import read_log
     from d3stats.log.scan import count_log
-    from d3stats.log.write import LogWriter
+    from d3stats.log.writer import LogWriter
     from d3stats.models.betabinom import BetaBinomialMixture
     from d3stats.models.drift import rounds_drift
     from d3stats.models.gap import gap_posterior
@@ -78,7 +78,7 @@ _HOMES = {
     "Counts": "d3stats.counts",
     "RoundCounts": "d3stats.counts",
     "TransitionCounts": "d3stats.counts",
-    "LogWriter": "d3stats.log.write",
+    "LogWriter": "d3stats.log.writer",
     "count_log": "d3stats.log.scan",
     "import_log": "d3stats.log.importers",
     "read_log": "d3stats.log.read",

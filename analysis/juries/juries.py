@@ -17,8 +17,8 @@ from d3stats.log.schema import Item, Turn
 def imported(name: str, source: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the turns and the items of a log, without a file between."""
     found = list(load(name).records(source))
-    turns = pd.DataFrame([record.model_dump() for record in found if isinstance(record, Turn)])
-    items = pd.DataFrame([record.model_dump() for record in found if isinstance(record, Item)])
+    turns = pd.DataFrame([record.to_dict() for record in found if isinstance(record, Turn)])
+    items = pd.DataFrame([record.to_dict() for record in found if isinstance(record, Item)])
     return turns, items.set_index("debate")
 
 

@@ -108,7 +108,7 @@ def as_reply(turn: Turn) -> Reply:
 
 
 def _turns(source: str | Path | Iterable[AnyRecord]) -> dict[tuple[str, int, str], Turn]:
-    from d3stats.log.records import iter_records
+    from d3stats.log.reader import iter_records
     from d3stats.log.schema import Turn
 
     turns: dict[tuple[str, int, str], Turn] = {}

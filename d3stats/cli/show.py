@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from d3stats.log.schema import Turn
+    from d3stats.log.schema import Item, Turn
     from d3stats.log.transcript import Transcript
 
 LISTED = 50
@@ -83,11 +83,15 @@ def _list(path: str, *, as_json: bool) -> None:
 def _as_json(found: Transcript, *, text: bool) -> dict[str, Any]:
     left_out = set() if text else {"text", "candidates"}
     return {
-        "item": found.item.model_dump(mode="json", exclude=left_out),
-        "turns": [turn.model_dump(mode="json", exclude=left_out) for turn in found.turns],
-        "verdict": None if found.verdict is None else found.verdict.model_dump(mode="json"),
+        "item": _shown(found.item, left_out),
+        "turns": [_shown(turn, left_out) for turn in found.turns],
+        "verdict": None if found.verdict is None else found.verdict.to_dict(),
         "lines_passed_over": [str(problem) for problem in found.passed_over],
     }
+
+
+def _shown(record: Item | Turn, left_out: set[str]) -> dict[str, Any]:
+    return {name: value for name, value in record.to_dict().items() if name not in left_out}
 
 
 def _print_json(value: Any) -> None:

@@ -57,7 +57,7 @@ def found_items(
         assert rows is not None
         return items_of_rows(rows, path.name, ties, limit)
     if format == "log":
-        from d3stats.log.records import iter_records
+        from d3stats.log.reader import iter_records
 
         return _of_records(iter_records(path), str(path), ties)
     return _of_importer(format, path, ties)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from d3stats.debates.journal import Journal
     from d3stats.log.schema import Turn
-    from d3stats.log.write import LogWriter
+    from d3stats.log.writer import LogWriter
 
 __all__ = ["DEAD", "PATIENCE", "Calls", "Halted"]
 

@@ -130,7 +130,7 @@ class Past:
         keep: bool,
         voters: Collection[str],
     ) -> None:
-        from d3stats.log.records import iter_records
+        from d3stats.log.reader import iter_records
         from d3stats.log.schema import Item, Turn, Verdict
 
         for record in iter_records(log):
@@ -189,7 +189,7 @@ def _compare(record: Item, planned: Planned | None, protocol: str, log: Path) ->
     now = planned.item.item(record.debate, planned.first, log=record.log, protocol=protocol)
     if now == record:
         return
-    name = next(name for name in type(record).model_fields if getattr(now, name) != getattr(record, name))
+    name = next(name for name in record.__struct_fields__ if getattr(now, name) != getattr(record, name))
     was, got = (str(getattr(one, name))[:60] for one in (record, now))
     raise ValueError(
         f"{name} of debate {record.debate!r} must be as in {log.name}, {was!r}; got {got!r} "

@@ -147,7 +147,7 @@ async def _play(
     halt: asyncio.Event | None,
     wait: float,
 ) -> RunReport:
-    from d3stats.log.write import LogWriter
+    from d3stats.log.writer import LogWriter
 
     began = time.monotonic()
     check_log(log)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from d3stats.debates.journal import Journal
     from d3stats.log.schema import Turn, Verdict
-    from d3stats.log.write import LogWriter
+    from d3stats.log.writer import LogWriter
 
 __all__ = ["BUDGET", "Stage"]
 

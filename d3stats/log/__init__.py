@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from d3stats.log.doctor import DoctorReport, examine
     from d3stats.log.problems import KINDS, LogError, Problem
     from d3stats.log.read import DebateLog, read_log
-    from d3stats.log.records import iter_records
+    from d3stats.log.reader import iter_records
     from d3stats.log.reduce import reduce_logs
     from d3stats.log.scan import LogCounts, count_log
     from d3stats.log.schema import Header, Item, Turn, Verdict
-    from d3stats.log.write import LogWriter
+    from d3stats.log.writer import LogWriter
 
 _HOMES = {
     "DebateLog": "read",
@@ -28,13 +28,13 @@ _HOMES = {
     "KINDS": "problems",
     "LogCounts": "scan",
     "LogError": "problems",
-    "LogWriter": "write",
+    "LogWriter": "writer",
     "Problem": "problems",
     "Turn": "schema",
     "Verdict": "schema",
     "count_log": "scan",
     "examine": "doctor",
-    "iter_records": "records",
+    "iter_records": "reader",
     "read_log": "read",
     "reduce_logs": "reduce",
     "write_csv": "convert",

@@ -98,7 +98,7 @@ def write_jsonl(source: Source, dest: str | Path) -> Path:
     ValueError
         When the log holds only correctness or only token totals, which no record of the schema says.
     """
-    from d3stats.log.write import LogWriter
+    from d3stats.log.writer import LogWriter
 
     log = _log(source)
     records = records_of(log)

@@ -15,7 +15,7 @@ from d3stats.log.problems import Problem
 
 __all__ = ["Format", "LogFile", "find_files", "open_bytes", "text_size", "unusable"]
 
-Format = Literal["jsonl", "csv", "parquet"]
+Format = Literal["jsonl", "csv", "tsv", "xlsx", "parquet"]
 
 _SUFFIXES: dict[str, Format] = {
     ".jsonl": "jsonl",
@@ -24,6 +24,9 @@ _SUFFIXES: dict[str, Format] = {
     ".ndjson.gz": "jsonl",
     ".csv": "csv",
     ".csv.gz": "csv",
+    ".tsv": "tsv",
+    ".tsv.gz": "tsv",
+    ".xlsx": "xlsx",
     ".parquet": "parquet",
 }
 

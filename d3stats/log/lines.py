@@ -4,7 +4,7 @@ How a scan can be sure. duckdb's JSON reader is lenient: it ignores unknown keys
 numbers and skips a line that holds a bare number. So the scan adds up how many bytes the records that it
 understood need at least, each written as compactly as JSON can be. When this equals the size of the files, there
 is no room for anything it did not understand: no unknown key, no second spelling, no lost line. Logs written
-by :class:`d3stats.log.write.LogWriter`, and by ``json.dumps`` with its default spaces, pass this account. For all
+by :class:`d3stats.log.writer.LogWriter`, and by ``json.dumps`` with its default spaces, pass this account. For all
 other spellings each line is matched against the grammar of the schema (about one second per million turns more).
 """
 

@@ -90,7 +90,7 @@ def read_log(
     r"""Read files and globs into one log.
 
     The format is known by the name: ``.jsonl`` and ``.ndjson`` (also with ``.gz``) hold records as
-    :class:`d3stats.log.write.LogWriter` writes them; ``.csv`` (also with ``.gz``) and ``.parquet`` hold one row
+    :class:`d3stats.log.writer.LogWriter` writes them; ``.csv`` (also with ``.gz``) and ``.parquet`` hold one row
     per turn with the columns ``debate, round, agent`` and ``vote, label`` or ``correct``, and optionally
     ``question, cluster, log, protocol, answers`` (JSON), ``first``, ``role, scores`` (JSON), ``tokens`` or
     ``tokens_in, tokens_out``, ``tokens_source, model, error``, and ``closed, decision, stop_round,
@@ -103,7 +103,7 @@ def read_log(
     answers hold the word. What was done is in ``notes``.
 
     The same debate may be opened in several files if its items are alike. Texts and candidates are not read; see
-    :func:`d3stats.log.records.iter_records`.
+    :func:`d3stats.log.reader.iter_records`.
 
     Parameters
     ----------

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from pydantic import ValidationError
-
 from d3stats.log.files import LogFile, open_bytes, unusable
 from d3stats.log.frames import TABLE_COLUMNS
 from d3stats.log.problems import Problem
-from d3stats.log.schema import SCHEMA_VERSION, Header, Item, Turn, Verdict
+from d3stats.log.reader import read_line
+from d3stats.log.schema import Header, Item, Record, Turn, Verdict, first_defect, parse_json
 
 __all__ = ["Gathered", "Row", "gather", "parse_json", "read_line", "shifted", "wrong_header"]
 
@@ -40,12 +38,6 @@ _TURN = (
     "model",
     "error",
 )
-_MODELS: dict[str, type[Header] | type[Item] | type[Turn] | type[Verdict]] = {
-    "log": Header,
-    "item": Item,
-    "turn": Turn,
-    "verdict": Verdict,
-}
 _WHOLE = re.compile(r"([0-9]{1,15})(?:\.0+)?")
 _CORRECT = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
 
@@ -98,33 +90,6 @@ def gather(files: Iterable[LogFile]) -> Gathered:
 # -------------------------------------------------------------------- JSON lines
 
 
-class _RepeatedKey(ValueError):
-    pass
-
-
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise _RepeatedKey(next(name for name in names if names.count(name) > 1))
-    return result
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a JSON number")
-
-
-def parse_json(text: str) -> Any:
-    """Parse JSON strictly.
-
-    Raises
-    ------
-    ValueError
-        When it is malformed, a key is repeated, or a number is not a JSON number.
-    """
-    return json.loads(text, object_pairs_hook=_pairs, parse_constant=_no_constant)
-
-
 def _gather_lines(file: LogFile, out: Gathered) -> None:
     with open_bytes(file) as handle:
         number = 0
@@ -145,69 +110,34 @@ def _gather_line(file: LogFile, number: int, line: bytes, out: Gathered) -> None
     if isinstance(record, Problem):
         out.problems.append(record)
         return
-    values = record.model_dump(exclude=_UNREAD)
+    values = _dump(record)
     row = Row(file.name, number)
     setattr(row, "header" if isinstance(record, Header) else record.type, values)
     out.rows.append(row)
 
 
 _UNREAD = {"type", "text", "candidates"}
-"""Fields that the tables do not have; a record's own reader is ``records.py``."""
+"""Fields that the tables do not have."""
 
 
-def read_line(file: LogFile, number: int, line: bytes) -> Header | Item | Turn | Verdict | Problem:
-    """Read one line of JSON into its record, or say what is wrong with it."""
-    try:
-        data = parse_json(line.decode("utf-8"))
-    except _RepeatedKey as error:
-        message = f"a key must occur once; got {error} twice"
-        return Problem(file.name, number, str(error), message, "malformed line")
-    except (ValueError, RecursionError) as error:
-        torn = not line.endswith(b"\n")
-        message = f"a line must be one JSON object; got {_shorten(line)} ({_reason(error)})"
-        kind = "truncated last line" if torn else "malformed line"
-        return Problem(file.name, number, None, message, kind)
-    if not isinstance(data, dict):
-        message = f"a line must be one JSON object; got {_shorten(line)}"
-        return Problem(file.name, number, None, message, "malformed line")
-    model = _MODELS.get(data["type"]) if isinstance(data.get("type"), str) else None
-    if model is None:
-        message = f"type must be one of {', '.join(map(repr, _MODELS))}; got type={data.get('type')!r}"
-        return Problem(file.name, number, "type", message, "wrong field", _key(data))
-    version = data.get("schema_version", 1)
-    if model is Header and type(version) is int and version > SCHEMA_VERSION:
-        message = f"schema_version must be <= {SCHEMA_VERSION}; got schema_version={version}"
-        return Problem(file.name, number, "schema_version", message, "newer schema")
-    try:
-        return model.model_validate_json(line, strict=True)
-    except ValidationError as error:
-        return _invalid(file, number, error, data)
+def _dump(record: Record) -> dict[str, Any]:
+    return {name: value for name, value in record.to_dict().items() if name not in _UNREAD}
+
+
+def _valid(model: type[Record], fields: dict[str, Any]) -> dict[str, Any]:
+    defect = first_defect(fields, model)
+    if defect is not None:
+        raise _WrongCell(*defect)
+    return _dump(model(**fields))
 
 
 def _reason(error: BaseException) -> str:
     return "not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
 
 
-def _shorten(line: bytes) -> str:
-    text = line.strip().decode("utf-8", errors="replace")
-    return repr(text if len(text) <= 60 else f"{text[:30]} ... {text[-25:]}")
-
-
 def _key(data: Mapping[str, Any]) -> tuple[str | int, ...]:
     values = [data.get("debate"), data.get("round"), data.get("agent")]
     return tuple(v for v in values if isinstance(v, (str, int)) and not isinstance(v, bool))
-
-
-def _invalid(file: LogFile, number: int, error: ValidationError, data: Mapping[str, Any]) -> Problem:
-    first = error.errors(include_url=False, include_context=False)[0]
-    name = ".".join(map(str, first["loc"])) or "line"
-    got = first["input"] if first["type"] != "missing" else "nothing"
-    requirement = {"extra_forbidden": "must be a known field", "missing": "must be given"}.get(
-        first["type"], first["msg"].replace("Input should", "must").replace("String should", "must")
-    )
-    kind = "malformed line" if first["type"] == "json_invalid" else "wrong field"
-    shown = repr(got) if len(repr(got)) <= 80 else repr(got)[:77] + "..."
-    return Problem(file.name, number, name, f"{name} {requirement}; got {name}={shown}", kind, _key(data))
 
 
 # -------------------------------------------------------------------- tables
@@ -338,8 +268,6 @@ def _gather_tables(tables: list[tuple[LogFile, Cells, set[str]]], out: Gathered)
         for number, cells in rows:
             try:
                 out.rows.append(_table_row(file.name, number, cells, shift))
-            except ValidationError as error:
-                out.problems.append(_invalid(file, number, error, cells))
             except _WrongCell as error:
                 message = f"{error.name} {error.requirement}; got {error.name}={error.got!r}"
                 out.problems.append(
@@ -403,7 +331,7 @@ def _table_row(file: str, number: int, cells: Mapping[str, Any], shift: int) -> 
         "question": cells.get("question", cells["debate"]),
         "answers": tuple(answers) if isinstance(answers, list) else answers,
     }
-    row.item = Item.model_validate(item, strict=True).model_dump(exclude=_UNREAD)
+    row.item = _valid(Item, item)
     if ("round" in cells) != ("agent" in cells):
         absent = "round" if "agent" in cells else "agent"
         raise _WrongCell(absent, "must be given with the other of round and agent", "")
@@ -414,7 +342,7 @@ def _table_row(file: str, number: int, cells: Mapping[str, Any], shift: int) -> 
             "tokens_in": _whole(cells, "tokens_in"),
             "tokens_out": _whole(cells, "tokens_out"),
         }
-        row.turn = Turn.model_validate(turn, strict=True).model_dump(exclude=_UNREAD)
+        row.turn = _valid(Turn, turn)
         row.turn["correct"] = _from_set(cells, "correct", _CORRECT)
         row.turn["tokens"] = _whole(cells, "tokens")
     elif unused := sorted(set(cells) & _SAID):
@@ -426,6 +354,5 @@ def _table_row(file: str, number: int, cells: Mapping[str, Any], shift: int) -> 
     if closed == 0 and {"decision", "stop_round", "stop_reason"} & set(cells):
         raise _WrongCell("closed", "must be 1 where a verdict is given", cells["closed"])
     if closed or (closed is None and {"decision", "stop_round", "stop_reason"} & set(cells)):
-        verdict = Verdict.model_validate(closing | {"round": stop_round}, strict=True)
-        row.verdict = verdict.model_dump(exclude={"type"})
+        row.verdict = _valid(Verdict, closing | {"round": stop_round})
     return row

@@ -19,11 +19,28 @@ Answers are strings and are equal when the strings are equal; importers write th
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+import msgspec
+from msgspec import Meta, Struct
 
-from d3stats.log._visible import storable
+__all__ = [
+    "MODELS",
+    "SCHEMA_VERSION",
+    "AnyRecord",
+    "Header",
+    "Item",
+    "Record",
+    "RepeatedKey",
+    "Turn",
+    "Verdict",
+    "first_defect",
+    "parse_json",
+]
 
 SCHEMA_VERSION = 2
 """The version that this package writes. Readers accept this version and older ones, and refuse newer ones.
@@ -31,34 +48,33 @@ SCHEMA_VERSION = 2
 Version 2 added an item's ``candidates`` and ``first``, and a turn's ``tokens_source`` and ``error``.
 """
 
-
-def _storable(value: Any) -> Any:
-    return storable(value) if isinstance(value, str) else value
-
-
-Name = Annotated[str, Field(min_length=1)]
-Said = Annotated[Name, BeforeValidator(_storable)]
-Text = Annotated[str, BeforeValidator(_storable)]
-Round = Annotated[int, Field(ge=1, le=999_999_999)]
-Tokens = Annotated[int, Field(ge=0, le=999_999_999_999_999)]
+Name = Annotated[str, Meta(min_length=1)]
+Round = Annotated[int, Meta(ge=1, le=999_999_999)]
+Tokens = Annotated[int, Meta(ge=0, le=999_999_999_999_999)]
 
 
-class Record(BaseModel):
-    """Any line of a log: immutable, no unknown fields."""
+class Record(Struct, tag_field="type", frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """Any line of a log: immutable, no unknown fields.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    Fields are checked where a record is read from a file and where it is written to one, not when it is made.
+    """
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name, the type first."""
+        return {"type": self.__struct_config__.tag} | msgspec.structs.asdict(self)
 
 
-class Header(Record):
+class Header(Record, tag="log"):
     """The first line of a file."""
 
-    type: Literal["log"] = "log"
-    schema_version: int = SCHEMA_VERSION
-    writer: str = "d3stats"
+    type: ClassVar[Literal["log"]] = "log"
+    # Factories, so that both are always written.
+    schema_version: int = msgspec.field(default_factory=lambda: SCHEMA_VERSION)
+    writer: str = msgspec.field(default_factory=lambda: "d3stats")
     source: str | None = None
 
 
-class Item(Record):
+class Item(Record, tag="item"):
     """Opens a debate.
 
     Attributes
@@ -85,7 +101,7 @@ class Item(Record):
         The name of the candidate that was shown first; None when there was none or it is not known.
     """
 
-    type: Literal["item"] = "item"
+    type: ClassVar[Literal["item"]] = "item"
     debate: Name
     question: Name
     cluster: Name | None = None
@@ -93,12 +109,12 @@ class Item(Record):
     answers: tuple[Name, ...] | None = None
     log: Name | None = None
     protocol: Name | None = None
-    text: Text | None = None
-    candidates: tuple[Text, ...] | None = None
+    text: str | None = None
+    candidates: tuple[str, ...] | None = None
     first: Name | None = None
 
 
-class Turn(Record):
+class Turn(Record, tag="turn"):
     """What one agent said in one round.
 
     Attributes
@@ -116,29 +132,109 @@ class Turn(Record):
         Why something that was asked for is missing, machine-readable: ``"timeout"``, ``"unreadable"``.
     """
 
-    type: Literal["turn"] = "turn"
+    type: ClassVar[Literal["turn"]] = "turn"
     debate: Name
     round: Round
     agent: Name
     role: Name | None = None
-    vote: Said | None = None
+    vote: Name | None = None
     scores: dict[str, dict[str, float]] | None = None
     tokens_in: Tokens | None = None
     tokens_out: Tokens | None = None
     tokens_source: Name | None = None
     model: Name | None = None
-    text: Text | None = None
+    text: str | None = None
     error: Name | None = None
 
 
-class Verdict(Record):
+class Verdict(Record, tag="verdict"):
     """Closes a debate: what was decided, after which round, and the machine-readable reason it stopped."""
 
-    type: Literal["verdict"] = "verdict"
+    type: ClassVar[Literal["verdict"]] = "verdict"
     debate: Name
-    decision: Said | None = None
+    decision: Name | None = None
     round: Round | None = None
     stop_reason: Name | None = None
 
 
 AnyRecord = Header | Item | Turn | Verdict
+
+MODELS: dict[str, type[AnyRecord]] = {"log": Header, "item": Item, "turn": Turn, "verdict": Verdict}
+"""The record of each type."""
+
+
+class RepeatedKey(ValueError):
+    """A key that occurs twice in one JSON object."""
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise RepeatedKey(next(name for name in names if names.count(name) > 1))
+    return result
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def parse_json(text: str) -> Any:
+    """Parse JSON strictly.
+
+    Raises
+    ------
+    ValueError
+        When it is malformed, a key is repeated, or a number is not a JSON number.
+    """
+    return json.loads(text, object_pairs_hook=_pairs, parse_constant=_no_constant)
+
+
+def first_defect(fields: Mapping[str, Any], model: type[Record]) -> tuple[str, str, Any] | None:
+    """Return the first field that a record cannot have, the requirement that it breaks, and what was got.
+
+    Examples
+    --------
+    >>> first_defect({"debate": "d", "round": 0, "agent": "a"}, Turn)
+    ('round', 'must be a whole number >= 1', 0)
+    """
+    known = msgspec.structs.fields(model)
+    for field in known:
+        if field.name not in fields:
+            if field.required:
+                return field.name, "must be given", "nothing"
+        elif (defect := _defect(fields[field.name], field.type, field.name)) is not None:
+            return defect
+    unknown = [name for name in fields if name != "type" and name not in {field.name for field in known}]
+    return (unknown[0], "must be a known field", fields[unknown[0]]) if unknown else None
+
+
+_WORDS = {
+    "int": "a whole number",
+    "str": "a text",
+    "float": "a number",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
+
+
+def _defect(value: Any, kind: Any, name: str) -> tuple[str, str, Any] | None:
+    # A message names a place inside a field by types alone, so the parts are looked at one by one.
+    origin = dict if isinstance(value, Mapping) else tuple
+    several = next((one for one in (kind, *get_args(kind)) if get_origin(one) is origin), None)
+    if several is not None and isinstance(value, (Mapping, list, tuple)):
+        keys = value.items() if isinstance(value, Mapping) else enumerate(value)
+        inner = get_args(several)[origin is dict]
+        return next((found for key, part in keys if (found := _defect(part, inner, f"{name}.{key}"))), None)
+    if isinstance(value, float) and not math.isfinite(value):
+        return name, "must be a finite number", value
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        expected = re.sub(r", got .*| - at .*| of length >= 1", "", str(error))
+        names, limit = re.fullmatch(r"Expected `(.*)`(.*)", expected).groups()  # type: ignore[union-attr]
+        words = " or ".join(_WORDS.get(one, one) for one in names.split(" | "))
+        empty = " that is not empty" if value == "" else ""
+        return name, f"must be {words}{empty}{limit}", value
+    return None

@@ -154,7 +154,7 @@ def list_debates(path: str | Path) -> list[DebateLine]:
 def _records(path: str | Path, passed: list[Problem]) -> Iterator[AnyRecord]:
     (file,) = find_files([path])
     if file.format == "jsonl":
-        from d3stats.log.records import iter_records
+        from d3stats.log.reader import iter_records
 
         return iter_records(path, strict=False, problems=passed)
     from d3stats.log.convert import records_of

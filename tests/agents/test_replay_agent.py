@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from d3stats.agents.replay import NotRecorded, ReplayAgent
@@ -13,7 +14,7 @@ from d3stats.agents.request import Case, Request
 from d3stats.agents.synthetic import synthetic_agent, synthetic_items
 from d3stats.debates.items import DebateItem
 from d3stats.debates.run import debate
-from d3stats.log.records import iter_records
+from d3stats.log.reader import iter_records
 from d3stats.log.schema import AnyRecord, Turn, Verdict
 from d3stats.protocols.protocol import DebateProtocol
 from d3stats.protocols.samre import Samre
@@ -105,7 +106,7 @@ def test_everything_that_a_turn_records_comes_back() -> None:
     reply = ReplayAgent([TURN]).reply(asked(1))
     assert (reply.text, reply.scores, reply.tokens_in, reply.tokens_out) == ("reasons", TURN.scores, 10, 3)
     assert (reply.estimated, reply.model, reply.vote, reply.error) == (True, "m", None, None)
-    failed = TURN.model_copy(update={"text": None, "scores": None, "error": "timeout"})
+    failed = msgspec.structs.replace(TURN, text=None, scores=None, error="timeout")
     assert ReplayAgent([failed]).reply(asked(1)).error == "timeout"
 
 

@@ -21,7 +21,7 @@ from d3stats.debates.ahead import Cast, check_rule
 from d3stats.debates.items import DebateItem
 from d3stats.debates.run import debate
 from d3stats.log.convert import write_csv, write_parquet
-from d3stats.log.records import iter_records
+from d3stats.log.reader import iter_records
 from d3stats.protocols.catalogue import protocol_from_text
 from d3stats.protocols.engine import drive
 from d3stats.protocols.play import RoundOver, settled
@@ -167,7 +167,7 @@ def run_of(seed: int, folder: Path) -> None:
     if told(rule, played.silent) and not refused(rule, t):
         assert not (found := differences(where, played, rule, t)), f"seed {seed}, {rule}: {found}"
     debate(where.protocol, where.items, ReplayAgent(log), again, rule=rule, seed=seed, name="n")
-    records = [{r.model_dump_json(exclude={"model"}) for r in iter_records(path)} for path in (log, again)]
+    records = [{str({**r.to_dict(), "model": None}) for r in iter_records(path)} for path in (log, again)]
     assert records[0] == records[1], f"seed {seed}, {where.protocol}, {rule}"
 
 

@@ -18,9 +18,9 @@ from d3stats.agents import Message, Reply, Request, Slot
 from d3stats.agents.live.render import render
 from d3stats.agents.live.slots import Wire
 from d3stats.log._visible import storable, visible
-from d3stats.log.records import iter_records
+from d3stats.log.reader import iter_records
 from d3stats.log.schema import Item, Turn
-from d3stats.log.write import LogWriter
+from d3stats.log.writer import LogWriter
 
 SCORES = {"answer_1": {"relevance": 3, "depth": 4}, "answer_2": {"relevance": 17.5, "depth": 18}}
 BOTH = replace(JUDGE, slot=replace(JUDGE.slot, lead=False), seen=())

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from d3stats.log.schema import Item, Turn, Verdict
-from d3stats.log.write import LogWriter
+from d3stats.log.writer import LogWriter
 from d3stats.values import canonical_text
 
 NAMES = (

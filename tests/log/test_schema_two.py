@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from log_worlds import NAMES, clean_logs, item, panel, turn, write_lines, write_
 from d3stats.log import LogError, LogWriter, Turn, examine, read_log, write_csv, write_jsonl, write_parquet
 from d3stats.log.files import find_files
 from d3stats.log.read import DebateLog, _read_exactly, _read_fast
-from d3stats.log.records import iter_records
+from d3stats.log.reader import iter_records
 from d3stats.log.schema import SCHEMA_VERSION, Item
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)
@@ -47,7 +48,7 @@ def full_logs(draw: st.DrawFn) -> list[Any]:
             }
         else:
             extra = {}
-        records.append(record.model_copy(update=extra))
+        records.append(msgspec.structs.replace(record, **extra))
     return records
 
 

@@ -13,7 +13,7 @@ from d3stats.debates.items import DebateItem, read_items
 from d3stats.debates.run import run_debates
 from d3stats.log import examine, read_log, write_parquet
 from d3stats.log.files import find_files
-from d3stats.log.records import iter_records
+from d3stats.log.reader import iter_records
 from d3stats.log.scan import _count_exactly, _count_fast
 from d3stats.log.transcript import list_debates, read_transcript
 from d3stats.protocols.catalogue import protocol_from_text, protocols

@@ -16,7 +16,7 @@ from d3stats.debates.past import as_turn
 from d3stats.log.doctor import examine
 from d3stats.log.read import read_log
 from d3stats.log.schema import Item, Verdict
-from d3stats.log.write import LogWriter
+from d3stats.log.writer import LogWriter
 from d3stats.protocols.agentverse import AgentVerse
 from d3stats.protocols.chateval import ChatEval
 from d3stats.protocols.chateval_open import ChatEvalOpen

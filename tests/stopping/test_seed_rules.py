@@ -441,7 +441,7 @@ def test_a_judge_whose_log_writes_down_going_on_has_not_declared() -> None:
 @pytest.mark.real_data
 def test_released_translation_debates_ended_when_their_moderator_declared(data_dir: Path) -> None:
     source = data_dir / "Skytliang__Multi-Agents-Debate" / "CommonMT_MAD_Debate_Process.tar.gz"
-    turns = [record.model_dump() for record in load("mad").records(source) if isinstance(record, Turn)]
+    turns = [record.to_dict() for record in load("mad").records(source) if isinstance(record, Turn)]
     frame = pd.DataFrame(turns)
     t = Trajectories.from_frame(frame[frame["role"] == "moderator"])
     stopped = Declaration(undecided="no preference").stop_rounds(t)

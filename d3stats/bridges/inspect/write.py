@@ -45,7 +45,7 @@ def write_debate_log(
     FileExistsError
         When `out` exists and `overwrite` is false.
     """
-    from d3stats.log.write import LogWriter
+    from d3stats.log.writer import LogWriter
 
     target = Path(out)
     if target.exists() and not overwrite:

@@ -165,7 +165,7 @@ def import_log(
     if target.exists() and not overwrite:
         raise FileExistsError(f"destination must not exist; got destination={str(target)!r}")
 
-    from d3stats.log.write import LogWriter
+    from d3stats.log.writer import LogWriter
 
     items = turns = missing = verdicts = 0
     debates: set[str] = set()

@@ -47,8 +47,8 @@ POOLED_SEVEN = (
 def tables(name: str, source: Path, **options: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Import without a file between: one frame of turns, one of items."""
     found = list(load(name).records(source, **options))
-    items = pd.DataFrame([record.model_dump() for record in found if isinstance(record, Item)])
-    turns = pd.DataFrame([record.model_dump() for record in found if isinstance(record, Turn)])
+    items = pd.DataFrame([record.to_dict() for record in found if isinstance(record, Item)])
+    turns = pd.DataFrame([record.to_dict() for record in found if isinstance(record, Turn)])
     return turns, items
 
 

@@ -21,8 +21,8 @@ pytestmark = pytest.mark.real_data
 def tables(name: str, source: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Import without a file between: one frame of turns, one of items indexed by debate."""
     found = list(load(name).records(source))
-    items = pd.DataFrame([record.model_dump() for record in found if isinstance(record, Item)])
-    turns = pd.DataFrame([record.model_dump() for record in found if isinstance(record, Turn)])
+    items = pd.DataFrame([record.to_dict() for record in found if isinstance(record, Item)])
+    turns = pd.DataFrame([record.to_dict() for record in found if isinstance(record, Turn)])
     return turns, items.set_index("debate")
 
 

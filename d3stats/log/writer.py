@@ -11,10 +11,12 @@ import json
 import os
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Literal, Self
+from typing import IO, Any, Literal, Self
 
-if TYPE_CHECKING:
-    from d3stats.log.schema import AnyRecord
+import msgspec
+
+from d3stats.log._visible import storable
+from d3stats.log.schema import AnyRecord, Header, first_defect
 
 __all__ = ["LogWriter", "Sync"]
 
@@ -72,8 +74,6 @@ class LogWriter:
             new = self.path.stat().st_size == 0
         self._handle: IO[bytes] | None = self.path.open("ab")
         if new:
-            from d3stats.log.schema import Header
-
             self.write(Header(source=source))
             if self.fsync != "never":
                 _sync_folder(self.path.parent)
@@ -84,12 +84,11 @@ class LogWriter:
         Raises
         ------
         ValueError
-            When the writer is closed.
+            When the writer is closed, or a field cannot be written: names it, the requirement and what was got.
         """
         if self._handle is None:
             raise ValueError(f"a writer must be open to write; got one that was closed ({self.path})")
-        line = record.model_dump_json(exclude_none=True) + "\n"
-        self._handle.write(line.encode("utf-8"))
+        self._handle.write(_line(record))
         if self.fsync == "record":
             self._handle.flush()
             os.fsync(self._handle.fileno())
@@ -111,6 +110,52 @@ class LogWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _line(record: AnyRecord) -> bytes:
+    """Return a record's line, which is what a reader takes.
+
+    Raises
+    ------
+    ValueError
+        When a field is not of the schema.
+    """
+    try:
+        try:
+            line = _ENCODER.encode(record)
+        except UnicodeEncodeError:
+            line = _ENCODER.encode(_storable(record))
+        _DECODER.decode(line)
+    except (ValueError, TypeError) as error:
+        defect = first_defect(record.to_dict(), type(record))
+        if defect is None:
+            raise ValueError(f"a record must be one of the schema; got {record!r} ({error})") from error
+        name, requirement, got = defect
+        raise ValueError(f"{name} {requirement}; got {name}={got!r}") from error
+    return line + b"\n"
+
+
+def _plain(value: Any) -> Any:
+    """Return a number of numpy as one of Python."""
+    if not hasattr(value, "item"):
+        raise TypeError(f"got {type(value).__name__}")
+    return value.item()
+
+
+_ENCODER = msgspec.json.Encoder(enc_hook=_plain)
+_DECODER: msgspec.json.Decoder[AnyRecord] = msgspec.json.Decoder(AnyRecord)
+
+
+def _storable(record: AnyRecord) -> AnyRecord:
+    """Put U+FFFD for halves of surrogate pairs in what a model said or was shown; names are refused."""
+    changed: dict[str, Any] = {}
+    for name in ("vote", "decision", "text", "candidates"):
+        value = getattr(record, name, None)
+        if isinstance(value, str):
+            changed[name] = storable(value)
+        elif value is not None:
+            changed[name] = tuple(map(storable, value))
+    return msgspec.structs.replace(record, **changed)
 
 
 def _refuse_foreign(path: Path) -> None:
