@@ -322,7 +322,7 @@ def test_the_fast_reader_is_not_sure_of_a_value_in_another_form(
                         f"FROM raw) TO '{target}' (FORMAT parquet)"
                     )
         fast, exact = _read_fast(find_files([target])), _read_exactly(find_files([target]), strict=True)
-        assert (fast is not None) == sure
+        assert (fast is not None) == (sure and target.suffix == ".jsonl")
         assert fast is None or (fast == exact and fast.notes == exact.notes)
     assert read_log(write_csv(target, tmp_path / "copy.csv")) == exact
     assert read_log(write_parquet(target, tmp_path / "copy.parquet")) == exact

@@ -220,6 +220,7 @@ def _stacked(parts: Sequence[Part], starts: NDArray[Any]) -> Part:
             codes, values = unified(*(part.coded(name) for part in parts))
             columns[name] = Coded(np.concatenate(codes), values)
         else:
-            columns[name] = np.concatenate([part.numbers(name) for part in parts])
+            # A part without rows has no numbers of another type.
+            columns[name] = np.concatenate([part.numbers(name) for part in parts if len(part)] or [first])
     rows = [part.row + start for part, start in zip(parts, starts[:-1], strict=True)]
     return Part(np.concatenate(rows), columns)

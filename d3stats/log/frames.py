@@ -9,35 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-__all__ = ["ITEM_COLUMNS", "TABLE_COLUMNS", "VERDICT_COLUMNS", "frame", "seated", "turn_columns"]
+from d3stats.log.column_names import TABLE_COLUMNS
 
-TABLE_COLUMNS = (
-    "debate",
-    "question",
-    "cluster",
-    "log",
-    "protocol",
-    "label",
-    "answers",
-    "first",
-    "round",
-    "agent",
-    "role",
-    "vote",
-    "correct",
-    "scores",
-    "tokens",
-    "tokens_in",
-    "tokens_out",
-    "tokens_source",
-    "model",
-    "error",
-    "closed",
-    "decision",
-    "stop_round",
-    "stop_reason",
-)
-"""Columns of a tidy table, one row per turn; ``answers`` and ``scores`` hold JSON."""
+__all__ = ["ITEM_COLUMNS", "TABLE_COLUMNS", "VERDICT_COLUMNS", "frame", "seated", "turn_columns"]
 
 ITEM_COLUMNS = ("debate", "question", "cluster", "label", "answers", "log", "protocol", "first")
 VERDICT_COLUMNS = ("debate", "decision", "round", "stop_reason")

@@ -202,13 +202,9 @@ def _read_exactly(files: Sequence[LogFile], words: Iterable[str] | None = None, 
 
 def _read_clean(con: duckdb.DuckDBPyConnection, files: Sequence[LogFile], clean: Clean) -> DebateLog:
     from d3stats.log.lines import view_lines
-    from d3stats.log.tables import view_tables
 
     n_records = int(con.execute("SELECT sum(n) FROM scan").fetchall()[0][0])
-    if files[0].format == "jsonl":
-        view_lines(con, list(files))
-    else:
-        view_tables(con)
+    view_lines(con, list(files))
 
     def fetch(view: str, columns: tuple[str, ...]) -> pd.DataFrame:
         table = con.execute(f"SELECT {', '.join(columns)} FROM {view}").df()

@@ -163,15 +163,17 @@ def surely_clean(
     import duckdb
 
     from d3stats.log.lines import tally_lines
-    from d3stats.log.tables import tally_tables
     from d3stats.log.tally import is_consistent
 
-    formats = {file.format for file in files}
-    # duckdb would take a bracket in a name for a pattern.
-    if len(formats) > 1 or any(has_magic(file.name) for file in files) or any(map(unusable, files)):
+    # Tables are read by the exact reader. duckdb would take a bracket in a name for a pattern.
+    if (
+        {file.format for file in files} != {"jsonl"}
+        or any(has_magic(file.name) for file in files)
+        or any(map(unusable, files))
+    ):
         return None
     try:
-        clean = (tally_lines if formats == {"jsonl"} else tally_tables)(con, list(files), missing_values)
+        clean = tally_lines(con, list(files), missing_values)
         return clean if clean is not None and is_consistent(con) else None
     except duckdb.OutOfMemoryException:
         raise

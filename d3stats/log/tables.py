@@ -1,354 +1,1187 @@
-"""The fast path for tidy tables, CSV and Parquet: one row per turn, the item repeated on each row.
+"""Tables of debates: CSV, TSV, Excel, Parquet, flat JSON lines and data frames, as columns of codes.
 
-Fills the same tables as ``lines.py``, or says "not sure". A CSV is read as text and each cell is matched against
-what it may be; a Parquet file brings its types along, so one in this package's own layout (see ``convert.py``) is
-only checked for what types cannot say. A Parquet file with other types is left to the exact reader.
+A reader makes a sheet of each: its column names, and each column's cells as codes of texts. Which column says what is
+decided in ``column_names.py``; a wide sheet, with a column per agent or per round, is turned into one row per turn.
+Then each different text is parsed once, and a cell that is not what its column may hold is a problem of its row.
 """
 
 from __future__ import annotations
 
 import csv
+import datetime
+import gzip
 import io
-from collections import defaultdict
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
+import json
+import re
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from d3stats.log.engine import quoted, text_list
-from d3stats.log.files import LogFile, open_bytes, text_size
-from d3stats.log.forms import ANSWERS, NAMES, settled_notes
-from d3stats.log.frames import TABLE_COLUMNS
-from d3stats.log.grammar import scores_are_sound
-from d3stats.log.lines import SAMPLE, SEATS, Clean, fill_seats, is_one, one, seat_of
-from d3stats.log.reference import parse_json, shifted, wrong_header
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import duckdb
+from d3stats.log._visible import storable
+from d3stats.log.column_names import (
+    TABLE_COLUMNS,
+    ColumnError,
+    Columns,
+    Resolved,
+    plain,
+    resolve,
+    to_type,
+    unread_note,
+)
+from d3stats.log.columns import Coded, Coder, Ints, Part, Records, joined, unified
+from d3stats.log.files import LogFile, open_bytes, unusable
+from d3stats.log.problems import Problem
+from d3stats.log.reference import parse_json
+from d3stats.values import is_missing_word, name_text
 
-__all__ = ["tally_tables", "view_tables"]
+__all__ = ["read_rows", "read_table"]
 
-_ITEM = ("question", "cluster", "log", "protocol", "label", "answers", "first")
-_CLOSING = ("closed", "decision", "stop_round", "stop_reason")
-_WHOLE = ("round", "correct", "tokens", "tokens_in", "tokens_out", "stop_round")
-_INTEGER = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
-_TOKENS = ("tokens", "tokens_in", "tokens_out")
-_SAID = ("agent", "role", "vote", "correct", "scores", "model", "error", "tokens_source", *_TOKENS)
+FRAME, ITEMS = "the table", "the items"
+"""What data frames are called in messages."""
 
 
-def tally_tables(
-    con: duckdb.DuckDBPyConnection, files: list[LogFile], missing_values: Iterable[str] | None = None
-) -> Clean | None:
-    """Fill ``cells`` and ``debates`` (see ``tally.py``); None when the files are not surely clean.
+# ------------------------------------------------------------------------------------------------ sheets
+
+
+@dataclass
+class _Sheet:
+    """A table as it was written: names, and cells as codes of texts (-1 where empty)."""
+
+    name: str
+    names: list[str]
+    columns: list[Coded]
+    line: Ints
+    problems: list[Problem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    n_records: int = 0
+
+    def get(self, name: str) -> Coded:
+        return self.columns[self.names.index(name)]
+
+
+def read_table(
+    source: Any, items: Any = None, *, columns: Columns = None, encoding: str | None = None
+) -> Records:
+    """Read a table of debates of any kind.
+
+    Parameters
+    ----------
+    source : LogFile or data frame
+        One row per turn, or a wide table with a column per agent or per round; a pandas, polars or Arrow frame.
+    items : data frame, optional
+        One row per debate, where the first frame holds only turns.
+    columns : mapping, optional
+        Which column says what, where the names do not say it: ``{"debate": "qid"}``; several columns that make a
+        debate's name together, ``{"debate": ["run", "qid"]}``, or hold a vote each, ``{"votes": ["gpt", "claude"]}``.
+    encoding : str, optional
+        Of a text file; UTF-8, and UTF-16 with its mark, need none.
 
     Raises
     ------
-    duckdb.Error
-        When a file cannot be parsed.
+    ValueError
+        When `columns` names what there is not.
+    TypeError
+        When `source` is no table.
     """
-    parquet = files[0].format == "parquet"
-    opened = _open_parquet(con, files) if parquet else _open_csv(con, files)
-    if opened is None:
-        return None
-    columns, notes = opened
-    known = _metadata(con, files, columns) if parquet else None
-    if known is None and _values_are_sound(con, columns):
-        known = columns, {}
-    coding: Literal["answers", "correctness"] = "answers" if "vote" in columns else "correctness"
-    if known is None or not _cells(con, *known, coding):
-        return None
-    said = settled_notes(con, _values(con, columns), missing_values)
-    return None if said is None else Clean(coding, "tokens" in columns, (*notes, *said))
+    if not isinstance(source, LogFile):
+        opened = None if items is None else _frame_sheet(items, ITEMS)
+        return _records(_frame_sheet(source, FRAME), columns, opened)
+    problem = unusable(source)
+    if problem is not None and not _marked(source):
+        return _nothing(source.name, [problem])
+    sheet: _Sheet | Problem
+    if source.path.suffix.lower() == ".xlsx":
+        sheet = _excel_sheet(source)
+    elif source.format == "parquet":
+        sheet = _parquet_sheet(source)
+    elif source.format == "jsonl":
+        sheet = _lines_sheet(source)
+    else:
+        sheet = _text_sheet(source, encoding)
+    return _nothing(source.name, [sheet]) if isinstance(sheet, Problem) else _records(sheet, columns)
 
 
-def _values(con: duckdb.DuckDBPyConnection, columns: set[str]) -> dict[str, str]:
-    """Return a query for the values of each field of answers and names; the table is read once for all of them."""
-    names = [name for name in ("debate", "agent", *NAMES, *ANSWERS) if name in columns]
-    con.execute(
-        f"""CREATE OR REPLACE TEMP TABLE found AS SELECT {", ".join(names)} FROM wide
-        GROUP BY GROUPING SETS ({", ".join(f"({name})" for name in names)})"""
+def read_rows(
+    file: LogFile, rows: Iterable[tuple[int, Mapping[str, Any]]], *, columns: Columns = None
+) -> Records:
+    """Read flat JSON lines, one turn a line: each line's number and its object."""
+    return _records(_mapping_sheet(file.name, list(rows)), columns)
+
+
+def _nothing(name: str, problems: list[Problem], notes: Sequence[str] = ()) -> Records:
+    """Return what is left of a file that is passed over."""
+    none: Ints = np.zeros(0, dtype=np.int64)
+    parts = (Part(none, {}) for _ in range(3))
+    return Records([name], none, none, *parts, problems=problems, notes=list(notes))
+
+
+# ------------------------------------------------------------------------------------------------ cells
+
+
+_DATES = (datetime.date, datetime.time, np.datetime64)
+
+
+def _cell(value: Any) -> str | None:
+    """Write a cell as text, None where it is empty; a float that is an integer is one."""
+    if isinstance(value, str):
+        return value if value.isascii() else storable(value)
+    if value is None or value is pd.NA or value is pd.NaT:
+        return None
+    if isinstance(value, (bool, np.bool_, int, np.integer)):
+        return str(value)
+    if isinstance(value, (float, np.floating)):
+        return None if value != value else _shorter(str(value))
+    if isinstance(value, np.datetime64):
+        return None if np.isnat(value) else _cell(pd.Timestamp(value))
+    if isinstance(value, datetime.datetime):
+        return str(value.date() if value.time() == datetime.time() else value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, (Mapping, list, tuple, set, frozenset, np.ndarray)):
+        return json.dumps(_jsonable(value), ensure_ascii=False)
+    return None if value != value else str(value)
+
+
+def _shorter(text: str) -> str:
+    return text.removesuffix(".0")
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _jsonable(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
+        return [_jsonable(each) for each in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _of_values(values: Iterable[Any]) -> Coded:
+    """Code Python values by their texts."""
+    listed = values if isinstance(values, list) else list(values)
+    if not set(map(type, listed)) <= {str, type(None)}:
+        # Text first: True and 1 would be one key.
+        listed = [value if type(value) is str else _cell(value) for value in listed]
+    coder = Coder()
+    codes = coder.codes(listed)
+    return _texts(codes, coder.values_list())
+
+
+def _texts(codes: NDArray[Any], values: list[Any]) -> Coded:
+    """Put texts in place of values; an empty text is an empty cell."""
+    return Coded(codes.astype(np.int32, copy=False), values).mapped({v: _cell(v) or None for v in values})
+
+
+def _of_series(series: pd.Series) -> Coded:
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        codes: Any = series.cat.codes.to_numpy()
+        return _merged(codes, list(series.cat.categories))
+    if series.dtype == object:
+        return _of_values(series.tolist())
+    codes, found = pd.factorize(series)
+    return _merged(codes, list(np.asarray(found)) if series.dtype.kind == "f" else list(found))
+
+
+def _merged(codes: NDArray[Any], values: list[Any]) -> Coded:
+    """Code by the texts of values, of which two may have one text (6 and 6.0)."""
+    coder = Coder()
+    lookup = np.array([*(coder[_cell(value) or None] for value in values), -1], dtype=np.int32)
+    return Coded(lookup[codes], coder.values_list())
+
+
+def _date_note(name: str, values: Iterable[Any]) -> list[str]:
+    dates = [value for value in values if isinstance(value, _DATES) and value is not pd.NaT]
+    if not dates:
+        return []
+    return [
+        f"column {name!r} holds dates, read as text such as {_cell(dates[0])!r}; a spreadsheet may have made them of "
+        "answers such as 1/2"
+    ]
+
+
+# ------------------------------------------------------------------------------------------------ text files
+
+
+_MARKS = (
+    (b"\xef\xbb\xbf", "utf-8-sig"),
+    (b"\xff\xfe\x00\x00", "utf-32"),
+    (b"\x00\x00\xfe\xff", "utf-32"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
+
+
+def _marked(file: LogFile) -> bool:
+    """Whether a text file starts with the mark of UTF-16 or UTF-32, so that zero bytes do not make it binary."""
+    if file.format != "csv":
+        return False
+    try:
+        with open_bytes(file) as handle:
+            head = handle.read(4)
+    except (OSError, EOFError, zlib.error):
+        return False
+    return any(head.startswith(mark) for mark, _ in _MARKS[1:])
+
+
+def _decoded(file: LogFile, encoding: str | None) -> tuple[str, str | None] | Problem:
+    """Return the text of a file, and what cut it short, if anything did."""
+    blocks, torn = [], None
+    try:
+        with open_bytes(file) as handle:
+            while block := handle.read(1 << 20):
+                blocks.append(block)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        torn = str(error)
+    data = b"".join(blocks)
+    name = encoding or next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
+    if encoding is not None and plain(encoding) in ("utf8", "u8"):
+        name = "utf-8-sig"
+    try:
+        return data.decode(name), torn
+    except UnicodeDecodeError as error:
+        if torn is not None and error.end == len(data):
+            return data[: error.start].decode(name), torn
+        return _undecodable(file, data, name, error)
+    except LookupError:
+        raise ValueError(
+            f"encoding must be known, such as utf-8, cp1252 or latin-1; got {encoding!r}"
+        ) from None
+
+
+def _undecodable(file: LogFile, data: bytes, name: str, error: UnicodeDecodeError) -> Problem:
+    line = data.count(b"\n", 0, error.start) + 1
+    around = data[max(error.start - 12, data.rfind(b"\n", 0, error.start) + 1) : error.start + 12].split(
+        b"\n"
+    )[0]
+    other = "cp1252" if name != "cp1252" else "latin-1"
+    try:
+        around.decode(other)
+    except UnicodeDecodeError:
+        other = "latin-1"
+    message = (
+        f"the text must be {name.removesuffix('-sig').upper()}; got the byte 0x{data[error.start]:02x} in line "
+        f"{line}, which reads {around.decode(other)!r} as {other}: if that is right, say --encoding {other} "
+        f'(encoding="{other}")'
     )
-    return {name: f"SELECT {name} AS v FROM found" for name in names}
+    return Problem(file.name, line, None, message, "not a log", (), "nothing")
 
 
-_Opened = tuple[set[str], tuple[str, ...]]
+def _header(text: str) -> tuple[str, int]:
+    """Return the delimiter of a table and where its header starts."""
+    start = len(text) - len(text.lstrip("\r\n"))
+    line = text[start : re.compile(r"[\r\n]|$").search(text, start).start()]  # type: ignore[union-attr]
+    told = re.fullmatch(r"sep=(.)", line)
+    if told:
+        return told[1], start + len(line)
+    bare = re.sub(r'"[^"]*"', "", line)
+    return max(",\t;|", key=bare.count), start
 
 
-def _open_parquet(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> _Opened | None:
-    """Make the view ``wide``, one typed row per table row; None when types or columns leave a doubt."""
-    kinds: dict[str, str] | None = None
-    # Each file by itself: one schema over all would let a column of the first stand for the others.
-    for file in files:
-        described = con.execute(
-            f"SELECT name, type, converted_type, logical_type FROM parquet_schema({text_list([file.path])})"
-        ).fetchall()
-        these = {
-            str(name): repr((kind, converted, logical)) for name, kind, converted, logical in described[1:]
-        }
-        if kinds is not None and these != kinds:
-            return None
-        kinds = these
-    source = f"read_parquet({text_list(file.path for file in files)})"
-    types = {str(n): str(t) for n, t, *_ in con.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
-    if set(types) - set(TABLE_COLUMNS) or wrong_header(list(types)) is not None:
-        return None
-    for name, kind in types.items():
-        fits = kind in _INTEGER if name in _WHOLE else kind == ("BOOLEAN" if name == "closed" else "VARCHAR")
-        if not fits and kind != '"NULL"':
-            return None
-    absent = "".join(f", NULL::{_type(n)} AS {n}" for n in TABLE_COLUMNS if n not in types)
-    con.execute(f"CREATE OR REPLACE TEMP VIEW wide AS SELECT *{absent}, true AS sound FROM {source}")
-    return set(types), ()
+def _text_sheet(file: LogFile, encoding: str | None) -> _Sheet | Problem:
+    decoded = _decoded(file, encoding)
+    if isinstance(decoded, Problem):
+        return decoded
+    text, torn = decoded
+    delimiter, start = _header(text)
+    handle = io.StringIO(text, newline="")
+    handle.seek(start)
+    # A cell may be longer than the reader's own limit, which is one for all threads.
+    limit = csv.field_size_limit(2**31 - 1)
+    try:
+        return _csv_sheet(file, handle, delimiter, text.count("\n", 0, start), torn, text)
+    finally:
+        csv.field_size_limit(limit)
 
 
-def _type(name: str) -> str:
-    return "BIGINT" if name in _WHOLE else "BOOLEAN" if name == "closed" else "VARCHAR"
+CHUNK = 1 << 15
+"""Rows of text that are held at once."""
 
 
-def _open_csv(con: duckdb.DuckDBPyConnection, files: list[LogFile]) -> _Opened | None:
-    by_header: dict[tuple[str, ...], list[LogFile]] = defaultdict(list)
-    size = sum(map(text_size, files))
-    for file in files:
+def _csv_sheet(
+    file: LogFile, handle: io.StringIO, delimiter: str, skipped: int, torn: str | None, text: str
+) -> _Sheet:
+    reader = csv.reader(handle, strict=True, delimiter=delimiter)
+    names: list[str] | None = None
+    sheet = _Sheet(file.name, [], [], np.zeros(0, dtype=np.int64))
+    rows: list[list[str]] = []
+    starts: list[int] = []
+    coders: list[Coder] = []
+    parts: list[list[NDArray[np.int32]]] = []
+
+    def flush() -> None:
+        if rows:
+            for coder, part, cells in zip(coders, parts, zip(*rows, strict=True), strict=True):
+                part.append(coder.codes(cells))
+            rows.clear()
+
+    width, last = -1, skipped
+    short: Problem | None = None  # of the row just read
+    while True:
+        start = last + 1
         try:
-            with open_bytes(file) as handle:
-                size -= len(handle.readline())
-                handle.seek(0)
-                rows = csv.reader(io.TextIOWrapper(handle, encoding="utf-8-sig", newline=""), strict=True)
-                by_header[tuple(next(rows))].append(file)
-        except (csv.Error, UnicodeDecodeError, EOFError, StopIteration):
-            return None
-    codings, totals = set(), set()
-    parts = []
-    for names, group in by_header.items():
-        if set(names) - set(TABLE_COLUMNS) or wrong_header(list(names)) is not None:
-            return None
-        codings.add("vote" in names)
-        totals.add("tokens" in names)
-        listed = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in names)
-        absent = "".join(f", NULL::VARCHAR AS {name}" for name in TABLE_COLUMNS if name not in names)
-        paths = text_list(file.path for file in group)
-        parts.append(
-            f"""SELECT *{absent}, {_row_size(names)} AS size FROM read_csv({paths}, columns={{{listed}}},
-            auto_detect=false, header=true, delim=',', quote='"', escape='"', nullstr='', filename=true,
-            strict_mode=true, null_padding=false, max_line_size=16000000)"""
-        )
-    if len(codings) > 1 or len(totals) > 1:
-        return None
-    con.execute(f"CREATE OR REPLACE TEMP VIEW cells_of_text AS {' UNION ALL BY NAME '.join(parts)}")
-    # duckdb lets a superfluous comma at the end of a row pass, so each byte must be accounted for. Line ends of
-    # two bytes would hide one, and are left to the exact reader.
-    if one(con, "SELECT sum(size) FROM cells_of_text") != size:
-        return None
-    zero = con.execute(
-        r"""SELECT DISTINCT filename FROM cells_of_text WHERE regexp_full_match(round, '0+(\.0+)?')"""
-    ).fetchall()
-    shift = (
-        f"CASE WHEN filename IN ({', '.join(quoted(str(f)) for (f,) in zero)}) THEN 1 ELSE 0 END"
-        if zero
-        else "0"
-    )
-    typed, sound = [], []
-    for name in TABLE_COLUMNS:
-        if name in _WHOLE and name != "correct":
-            moved = f" + {shift}" if name in ("round", "stop_round") else ""
-            typed.append(f"TRY_CAST({name} AS DECIMAL(18, 0))::BIGINT{moved} AS {name}")
-            sound.append(rf"({name} IS NULL OR regexp_full_match({name}, '[0-9]{{1,15}}(\.0+)?'))")
-        elif name in ("correct", "closed"):
-            kind = "TINYINT" if name == "correct" else "BOOLEAN"
-            typed.append(f"(lower({name}) IN ('1', '1.0', 'true'))::{kind} AS {name}")
-            sound.append(f"({name} IS NULL OR lower({name}) IN ('0', '0.0', 'false', '1', '1.0', 'true'))")
-        else:
-            typed.append(name)
-    con.execute(
-        f"""CREATE OR REPLACE TEMP VIEW wide AS
-        SELECT {", ".join(typed)}, {" AND ".join(sound)} AS sound FROM cells_of_text"""
-    )
-    return {name for names in by_header for name in names}, tuple(shifted(str(file)) for (file,) in zero)
+            cells = next(reader)
+        except StopIteration:
+            break
+        except csv.Error as error:
+            # After a quoting error the reader cannot find the next row.
+            sheet.n_records += names is not None
+            message = f"a row must be readable; got {error}; nothing after it was read"
+            kind = "truncated last line" if "unexpected end" in str(error) else "malformed line"
+            sheet.problems.append(
+                Problem(file.name, start, None, message, kind, (), "record" if names else "nothing")
+            )
+            short, torn = None, None
+            break
+        last = skipped + reader.line_num
+        if len(cells) == width:
+            rows.append(cells)
+            starts.append(start)
+            short = None
+            if len(rows) == CHUNK:
+                flush()
+        elif names is None:
+            if any(cells):
+                names, width = [name.strip() for name in cells], len(cells)
+                coders, parts = [Coder() for _ in names], [[] for _ in names]
+        elif any(cells):
+            message = f"a row must have {width} cells; got {len(cells)}"
+            short = Problem(file.name, start, None, message, "malformed line")
+            sheet.problems.append(short)
+            sheet.n_records += 1
+            short = short if len(cells) < width else None
+    if torn is not None:
+        if short is None and starts:  # the last row broke off, however many cells it has
+            starts.pop()
+            (rows if rows else [[]]).pop()
+        message = f"the compressed file must be complete; got {torn}; nothing after it was read"
+        cut = Problem(file.name, last, None, message, "truncated last line")
+        sheet.problems = [p for p in sheet.problems if p is not short] + [cut]
+        sheet.n_records += short is None
+    elif short is not None and not text.endswith(("\n", "\r")):
+        sheet.problems[-1] = replace(short, kind="truncated last line")
+    flush()
+    sheet.names = names or []
+    sheet.columns = [
+        _texts(np.concatenate([np.zeros(0, dtype=np.int32), *part])[: len(starts)], coder.values_list())
+        for coder, part in zip(coders, parts, strict=True)
+    ]
+    sheet.line = np.array(starts, dtype=np.int64)
+    sheet.n_records += len(starts)
+    return sheet
 
 
-def _row_size(names: tuple[str, ...]) -> str:
-    """Return SQL for the bytes of a row in which only the cells that need quotes have them.
+# ------------------------------------------------------------------------------------------------ other sources
 
-    duckdb's own writer quotes a "#" too, since some readers take it for a comment.
+
+def _excel_sheet(file: LogFile) -> _Sheet | Problem:
+    import openpyxl
+
+    try:
+        book = openpyxl.load_workbook(file.path, read_only=True, data_only=True)
+        page = book.worksheets[0]
+        lines = [(i, row) for i, row in enumerate(page.iter_rows(values_only=True), start=1)]
+    except Exception as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        message = f"file must be a readable Excel workbook; got {reason}"
+        return Problem(file.name, None, None, message, "not a log", (), "nothing")
+    lines = [(i, row) for i, row in lines if any(_cell(value) for value in row)]
+    if not lines:
+        message = "file must hold records; got no filled cell in the first sheet"
+        return Problem(file.name, None, None, message, "empty file", (), "nothing")
+    header = [(_cell(name) or "").strip() for name in lines[0][1]]
+    width = max(k for k, name in enumerate(header) if name) + 1
+    rows = [(i, (*row, *[None] * width)) for i, row in lines[1:]]
+    cells = [[row[k] for _, row in rows] for k in range(width)]
+    notes = []
+    if len(book.worksheets) > 1:
+        others = ", ".join(repr(sheet.title) for sheet in book.worksheets[1:5])
+        notes.append(f"the first sheet, {page.title!r}, was read; not read: {others}")
+    dates = [note for name, each in zip(header, cells, strict=False) for note in _date_note(name, each)]
+    columns = [_of_values(each) for each in cells]
+    line = np.array([i for i, _ in rows], dtype=np.int64)
+    return _Sheet(file.name, header[:width], columns, line, notes=notes + dates, n_records=len(rows))
+
+
+def _parquet_sheet(file: LogFile) -> _Sheet | Problem:
+    import duckdb
+
+    from d3stats.log.engine import connect, text_list
+
+    try:
+        with connect() as con:
+            source = f"read_parquet({text_list([file.path])}, file_row_number=true)"
+            table = con.execute(f"SELECT * FROM {source} ORDER BY file_row_number").df()
+    except duckdb.Error as error:
+        message = f"file must be readable Parquet; got {str(error).splitlines()[0]}"
+        return Problem(file.name, None, None, message, "not a log", (), "nothing")
+    return _frame_sheet(table.drop(columns="file_row_number"), file.name)
+
+
+def _lines_sheet(file: LogFile) -> _Sheet | Problem:
+    from d3stats.log.reference import _shorten
+
+    problems, rows, number = [], [], 0
+    n_records = 0
+    try:
+        with open_bytes(file) as handle:
+            for number, line in enumerate(handle, start=1):
+                if not line.strip():
+                    continue
+                n_records += 1
+                try:
+                    record = parse_json(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+                    if not isinstance(record, dict):
+                        raise ValueError("not an object")
+                    rows.append((number, record))
+                except (ValueError, RecursionError) as error:
+                    kind = "malformed line" if line.endswith(b"\n") else "truncated last line"
+                    message = f"a line must be one JSON object; got {_shorten(line)} ({error})"
+                    problems.append(Problem(file.name, number, None, message, kind))
+    except (EOFError, OSError) as error:
+        message = f"the compressed file must be complete; got {error} after line {number}"
+        problems.append(Problem(file.name, number + 1, None, message, "truncated last line", (), "nothing"))
+    sheet = _mapping_sheet(file.name, rows)
+    sheet.problems += problems
+    sheet.n_records = n_records
+    return sheet
+
+
+def _mapping_sheet(name: str, rows: list[tuple[int, Mapping[str, Any]]]) -> _Sheet:
+    names = list(dict.fromkeys(key for _, row in rows for key in row))
+    columns = [_of_values([row.get(key) for _, row in rows]) for key in names]
+    line = np.array([number for number, _ in rows], dtype=np.int64)
+    return _Sheet(name, names, columns, line, n_records=len(rows))
+
+
+def _frame_sheet(frame: Any, name: str) -> _Sheet:
+    if isinstance(frame, pd.DataFrame):
+        if any(level is not None for level in frame.index.names):
+            known = [level for level in frame.index.names if level not in frame.columns]
+            frame = frame.reset_index(level=[level for level in known if level is not None])
+        names = [str(column).strip() for column in frame.columns]
+        columns = [_of_series(frame.iloc[:, k]) for k in range(len(names))]
+        firsts = [frame.iloc[:, k] for k in range(len(names))]
+        dates = [
+            note
+            for label, series in zip(names, firsts, strict=True)
+            if series.dtype.kind == "M" or series.dtype == object
+            for note in _date_note(label, series.dropna().head(1000))
+        ]
+    else:
+        import narwhals as nw
+
+        try:
+            native = nw.from_native(frame)
+        except TypeError:
+            raise TypeError(
+                f"a table must be a pandas, polars or Arrow data frame; got {type(frame).__name__}"
+            ) from None
+        table: Any = native.collect() if isinstance(native, nw.LazyFrame) else native
+        names = [str(column).strip() for column in table.columns]
+        lists = [table[column].to_list() for column in table.columns]
+        columns = [_of_values(values) for values in lists]
+        dates = [note for label, each in zip(names, lists, strict=True) for note in _date_note(label, each)]
+    n = len(columns[0]) if columns else 0
+    line = np.arange(1, n + 1, dtype=np.int64)
+    return _Sheet(name, names, columns, line, notes=dates, n_records=n)
+
+
+# ------------------------------------------------------------------------------------------------ which column is what
+
+
+_ITEM = ("question", "cluster", "label", "answers", "log", "protocol", "first")
+_MOST_ROUND = 999_999_999
+_NEAR = ("label", "cluster", "question", "answers", "round", "tokens_in", "tokens_out", "correct")
+"""Columns without which a log says less, so that a misspelled one must not be passed over."""
+
+
+def _log_columns(sheet: _Sheet, columns: Columns) -> Resolved:
+    """Find the column of each field of a log.
+
+    A question's identifier is the debate's where there is no other; a model is the agent where there is no other.
     """
-    cells = [
-        f"""coalesce(strlen({name}) + CASE WHEN contains({name}, ',') OR contains({name}, '"')
-        OR contains({name}, chr(10)) OR contains({name}, chr(13)) OR contains({name}, '#')
-        THEN 2 + strlen({name}) - strlen(replace({name}, '"', '')) ELSE 0 END, 0)"""
+    names = [name for name in sheet.names if name and not name.startswith("Unnamed: ")]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ColumnError(twice, f"a column must occur once; got {twice!r} twice")
+    chosen = {name: column for name, column in (columns or {}).items() if name != "votes"}
+    wanted = [name for name in TABLE_COLUMNS if name != "model" or "model" in chosen]
+    found = resolve(names, wanted, columns=chosen, what=sheet.name)
+    if "model" not in found.columns:
+        found.columns |= resolve(found.unread, ["model"], what=sheet.name).columns
+        found.unread = [name for name in found.unread if (name,) != found.columns.get("model")]
+    at = found.columns
+    if "debate" not in at and "question" in at:
+        at["debate"] = at.pop("question")
+    _choose(found, sheet)
+    found.columns = {name: at[name] for name in TABLE_COLUMNS if name in at}
+    found.unread = [name for name in sheet.names if name in set(found.unread)]
+    return found
+
+
+def _choose(found: Resolved, sheet: _Sheet) -> None:
+    """Decide between what excludes each other: votes and correctness, total and split tokens."""
+    at = found.columns
+
+    def drop(name: str) -> None:
+        found.unread += at.pop(name)
+
+    if "vote" in at and "correct" in at:
+        if "correct" in found.chosen and "vote" not in found.chosen:
+            drop("vote")
+        elif "vote" in found.chosen or "label" in at or _is_empty(sheet, at["correct"]):
+            drop("correct")
+        elif _is_empty(sheet, at["vote"]):
+            drop("vote")
+        else:
+            raise ColumnError(
+                "vote",
+                "a table must have one of the columns vote and correct, or a label beside the vote; got "
+                f"{', '.join(sheet.names)}: say which with {to_type(vote=at['vote'][0])}",
+            )
+    split = [name for name in ("tokens_in", "tokens_out") if name in at]
+    if "tokens" in at and split:
+        if "tokens" in found.chosen:
+            for name in split:
+                drop(name)
+        elif (len(split) == 2 and at["tokens"] != ("tokens",)) or _is_empty(sheet, at["tokens"]):
+            drop("tokens")
+        elif all(_is_empty(sheet, at[name]) for name in split):
+            for name in split:
+                drop(name)
+        else:
+            raise ColumnError(
+                "tokens", "a table must have the column tokens or tokens_in and tokens_out; got both"
+            )
+
+
+def _is_empty(sheet: _Sheet, names: tuple[str, ...]) -> bool:
+    return all((sheet.get(name).codes < 0).all() for name in names) and len(sheet.line) > 0
+
+
+def _required(found: Resolved, sheet: _Sheet) -> tuple[str, str] | None:
+    """Return the first column that a long table lacks, and one sentence on all that is missing."""
+    at = found.columns
+    missing = [name for name in ("debate", "agent") if name not in at]
+    if "vote" not in at and "correct" not in at:
+        missing.append("vote")
+    if not missing:
+        return None
+    listed = " and ".join("vote (or correct)" if name == "vote" else name for name in missing)
+    left = [name for name in found.unread if name]
+    guesses = {name: _nearest(name, left) for name in missing}
+    known = ", ".join(name for name in sheet.names if name) or "none"
+    if left:
+        example = {name: guess or "COLUMN" for name, guess in guesses.items()}
+        nearest = [f"{guess!r} to {name}" for name, guess in guesses.items() if guess]
+        hint = f" (nearest: {', '.join(nearest)})" if nearest else ""
+        advice = f"{hint}; say which they are with {to_type(**example)}"
+        if "debate" in at and "vote" in missing and len(left) > 1:
+            advice += f", or with {to_type(votes=left[:3])} where each column holds one agent's votes"
+    else:
+        advice = ""
+    return missing[0], f"a table must have a column for {listed}; got {known}{advice}"
+
+
+def _nearest(field_name: str, names: Sequence[str]) -> str | None:
+    import difflib
+
+    from d3stats.log.column_names import ALIASES
+
+    known = [plain(field_name), *(plain(alias) for tier in ALIASES.get(field_name, ()) for alias in tier)]
+    scored = [
+        (max(difflib.SequenceMatcher(None, plain(name), alias).ratio() for alias in known), name)
         for name in names
     ]
-    return f"{len(names)} + {' + '.join(cells)}"
+    best = max(scored, default=(0.0, ""))
+    return best[1] if best[0] >= 0.75 else None
 
 
-_LEAST = {"round": 1, "stop_round": 1}
-_MOST = {"round": 999_999_999, "stop_round": 999_999_999, "correct": 1}
+def _misspelled(found: Resolved, table: str) -> list[Problem]:
+    """Return unread columns that are one slip away from a field that no column stands for."""
+    known = f"columns must be among {', '.join(TABLE_COLUMNS)}"
+    return [
+        Problem(
+            table, 1, name, f"{known}; got {name!r}: did you mean {meant}?", "unknown column", (), "nothing"
+        )
+        for name in found.unread
+        for meant in _NEAR
+        if meant not in found.columns and _is_slip(plain(name), plain(meant))
+    ]
 
 
-def _metadata(
-    con: duckdb.DuckDBPyConnection, files: list[LogFile], columns: set[str]
-) -> tuple[set[str], dict[str, str]] | None:
-    """Return the columns that hold values, and the texts of those that hold one and the same on every row.
+def _is_slip(name: str, wanted: str) -> bool:
+    """Whether one letter is missing or too many, or two stand the wrong way round; a plural is another word."""
+    if name[:1] != wanted[:1] or name == wanted + "s" or wanted == name + "s":
+        return False
+    dropped = {wanted[:k] + wanted[k + 1 :] for k in range(len(wanted))}
+    swapped = {wanted[:k] + wanted[k + 1] + wanted[k] + wanted[k + 2 :] for k in range(len(wanted) - 1)}
+    added = wanted in {name[:k] + name[k + 1 :] for k in range(len(name))}
+    return name in (dropped | swapped) - {wanted} or (added and name != wanted)
 
-    Columns without a value, and those with one value, need not be read at all. None when the smallest and largest
-    value of each row group do not say that all is well.
+
+# ------------------------------------------------------------------------------------------------ wide tables
+
+
+_ROUND_WORD = r"(?:rounds?|rd|rnd|r|turn|t|step|iteration|iter)"
+_WIDE = (
+    re.compile(rf"(?P<agent>){_ROUND_WORD}[\W_]*(?P<round>[0-9]{{1,9}})", re.IGNORECASE),
+    re.compile(rf"(?P<agent>.+?)[\W_]+{_ROUND_WORD}[\W_]*(?P<round>[0-9]{{1,9}})", re.IGNORECASE),
+    re.compile(rf"{_ROUND_WORD}[\W_]*(?P<round>[0-9]{{1,9}})[\W_]+(?P<agent>.+)", re.IGNORECASE),
+)
+_NO_VOTES = frozenset(
+    word
+    for line in (
+        "difficulty level seed temperature temp date time timestamp category topic subject domain split",
+        "source dataset language lang confidence conf cost price latency duration year grade length score",
+        "accuracy acc notes note comment comments text prompt context explanation rationale reasoning raw",
+        "n count weight type subset index id row hash url user version group batch",
+    )
+    for word in line.split()
+)
+_NO_VOTE_ENDS = (
+    "tokens",
+    "score",
+    "text",
+    "confidence",
+    "time",
+    "cost",
+    "prob",
+    "logprob",
+    "count",
+    "length",
+)
+
+
+def _unfolded(sheet: _Sheet, found: Resolved, columns: Columns) -> tuple[_Sheet, Resolved]:
+    """Turn a wide table into one row per turn; a long one comes back as it is.
+
+    Raises
+    ------
+    ColumnError
+        When the columns may be votes and may be something else.
     """
-    stats = con.execute(
-        f"""SELECT path_in_schema, bool_and(stats_null_count = num_values), bool_and(stats_null_count = num_values
-            OR CASE WHEN path_in_schema IN {_WHOLE} THEN TRY_CAST(stats_min_value AS BIGINT) IS NOT NULL
-                ELSE stats_min_value <> '' END),
-            min(TRY_CAST(stats_min_value AS BIGINT)), max(TRY_CAST(stats_max_value AS BIGINT)),
-            CASE WHEN bool_and(stats_null_count = 0 AND stats_min_value = stats_max_value)
-                AND min(stats_min_value) = max(stats_max_value) THEN min(stats_min_value) END
-        FROM parquet_metadata({text_list(file.path for file in files)}) GROUP BY path_in_schema"""
-    ).fetchall()
-    if {name for name, *_ in stats} != columns:
+    chosen = (columns or {}).get("votes")
+    if chosen is not None:
+        names = [chosen] if isinstance(chosen, str) else list(chosen)
+        for name in ("vote", "correct"):
+            found.unread += found.columns.pop(name, ())
+        if "agent" in found.columns and not all(_WIDE[0].fullmatch(name) for name in names):
+            found.unread += found.columns.pop("agent")
+        picked = resolve(found.unread, ["votes"], columns={"votes": names}, what=sheet.name)
+        votes = list(picked.columns["votes"])
+    elif {"vote", "correct"} & set(found.columns) or "debate" not in found.columns:
+        return sheet, found
+    else:
+        votes = _vote_columns(sheet, found)
+        if not votes:
+            return sheet, found
+    return _melted(sheet, found, votes, asked=chosen is not None)
+
+
+def _place(name: str) -> tuple[str, str]:
+    """Return the agent and the round that a column's name says, empty where it does not."""
+    match = next((m for pattern in _WIDE if (m := pattern.fullmatch(name))), None)
+    return (name, "") if match is None else (match["agent"], match["round"])
+
+
+def _vote_columns(sheet: _Sheet, found: Resolved) -> list[str]:
+    """Return the columns that hold votes, none where this is no wide table."""
+    left = [
+        name
+        for name in found.unread
+        if name
+        and not name.startswith("Unnamed: ")
+        and plain(_place(name)[0]) not in _NO_VOTES
+        and not plain(_place(name)[0]).endswith(_NO_VOTE_ENDS)
+    ]
+    with_round = [name for name in left if _place(name)[1]]
+    if "agent" in found.columns:
+        left = [name for name in with_round if not _place(name)[0]]
+    elif with_round and any(_place(name)[0] for name in with_round):
+        left = [name for name in with_round if _place(name)[0]]
+    else:
+        left = [name for name in left if (sheet.get(name).codes >= 0).any()]
+    known = sheet.get(found.columns["label"][0]) if "label" in found.columns else None
+    votes = _alike({name: _said(sheet.get(name)) for name in left}, set() if known is None else _said(known))
+    if len(votes) < 2 - ("agent" in found.columns and bool(votes)):
+        return []
+    doubtful = [name for name in left if name not in votes]
+    numbered = [re.fullmatch(r"(.+?)[\W_]([0-9]+)", name) for name in votes]
+    stems = {m[1] for m in numbered if m}
+    grid = (
+        all(numbered)
+        and 1 < len(stems) < len(votes)
+        and len(stems) * len({m[2] for m in numbered if m}) == len(votes)
+    )
+    bare = "agent" not in found.columns and all(_WIDE[0].fullmatch(name) for name in votes)
+    if (doubtful and not with_round) or (grid and not with_round) or bare:
+        why = (
+            f"{', '.join(map(repr, doubtful[:3]))} may be something else"
+            if doubtful
+            else "they may stand for agents or for rounds"
+        )
+        raise ColumnError(
+            "vote",
+            f"a table without a column vote must have one column per agent; got {', '.join(votes[:8])}, and {why}: "
+            f"say which columns hold one agent's votes each with {to_type(votes=votes)}",
+        )
+    return votes
+
+
+def _said(column: Coded) -> set[str]:
+    """Return the texts that occur in a column, as answers are compared."""
+    occurring = np.unique(column.codes[column.codes >= 0])
+    texts = (column.values[code] for code in occurring)
+    return {text for text in map(name_text, texts) if text is not None and not is_missing_word(text)}
+
+
+def _alike(said: Mapping[str, set[str]], known: set[str]) -> list[str]:
+    """Return the columns whose values are answers: they share some with the labels or with each other."""
+
+    def is_alike(name: str) -> bool:
+        values = said[name]
+        if not values:
+            return bool(_place(name)[1])  # nobody spoke in this round
+        others = known.union(*(each for other, each in said.items() if other != name))
+        letters = all(len(value) == 1 and value.isalpha() for value in values | others)
+        return bool(others) and max(map(len, values)) <= 80 and (letters or bool(values & others))
+
+    return [name for name in said if is_alike(name)]
+
+
+def _melted(sheet: _Sheet, found: Resolved, votes: list[str], *, asked: bool) -> tuple[_Sheet, Resolved]:
+    places = [_place(name) for name in votes]
+    by_round = all(number for _, number in places)
+    if "agent" not in found.columns and not all(agent for agent, _ in places):
+        by_round = False  # r1 and r2 without a column for the agent: raters
+    if not by_round:
+        places = [(name, "") for name in votes]
+    elif "round" in found.columns:
+        raise ColumnError(
+            "round", f"rounds must be in a column or in the columns' names; got both in {sheet.name}"
+        )
+    n, k = len(sheet.line), len(votes)
+    row = np.repeat(np.arange(n), k)
+    codes, values = unified(*(sheet.get(name) for name in votes))
+    long = {name: _together([sheet.get(c) for c in several])[row] for name, several in found.columns.items()}
+    long["vote"] = Coded(np.stack(codes, axis=1).reshape(-1), values)
+    if "agent" not in long:
+        agent = Coded.of([agent for agent, _ in places])
+        long["agent"] = Coded(np.tile(agent.codes, n), agent.values)
+    kept = np.ones(n * k, dtype=np.bool_)
+    if by_round:
+        number = np.array([int(number) for _, number in places])
+        named = Coded.of([str(int(number)) for _, number in places])
+        long["round"] = Coded(np.tile(named.codes, n), named.values)
+        # A debate ends with its last round in which somebody voted.
+        played, debate = np.tile(number, n), long["debate"].codes
+        last = np.full(len(long["debate"].values) + 1, number.min())
+        has_vote = long["vote"].codes >= 0
+        np.maximum.at(last, debate[has_vote], played[has_vote])
+        kept = played <= last[debate]
+    names = ", ".join(votes[:6]) + (f" and {len(votes) - 6} more" if len(votes) > 6 else "")
+    what = (
+        "the votes of an agent each"
+        if not by_round
+        else "the votes of a round each"
+        if "agent" in found.columns
+        else "the votes of an agent in a round each"
+    )
+    melted = _Sheet(
+        sheet.name,
+        list(long),
+        [column[kept] for column in long.values()],
+        sheet.line[row][kept],
+        sheet.problems,
+        [
+            f"a wide table: the columns {names} hold {what}; an empty cell is a vote that is missing",
+            *sheet.notes,
+        ],
+        sheet.n_records - n + int(kept.sum()),
+    )
+    unread = [name for name in found.unread if name not in votes]
+    return melted, Resolved({name: (name,) for name in long}, found.chosen, unread)
+
+
+# ------------------------------------------------------------------------------------------------ rows
+
+
+_WHOLE = re.compile(r"([0-9]{1,15})(?:\.0*)?")
+_TRUTH = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
+_SAID = (
+    "correct",
+    "error",
+    "model",
+    "role",
+    "scores",
+    "tokens",
+    "tokens_in",
+    "tokens_out",
+    "tokens_source",
+    "vote",
+)
+_CLOSING = ("decision", "stop_round", "stop_reason")
+
+Wrong = tuple[str, str, Any]
+"""The field, what it must be, and what was got."""
+
+
+def _records(sheet: _Sheet, columns: Columns, items: _Sheet | None = None) -> Records:
+    try:
+        if not sheet.names:
+            raise ColumnError("debate", "a table must have a line of column names; got none")
+        sheet = _filled_rows(sheet)
+        found = _log_columns(sheet, columns)
+        taken, (sheet, found) = found.taken_note(), _unfolded(sheet, found, columns)
+        wanted = _required(found, sheet)
+        if wanted is not None:
+            return _refused(sheet, "unknown column" if found.unread else "wrong field", *wanted)
+        opened = None if items is None else _item_records(items, found)
+    except ColumnError as error:
+        return _refused(sheet, "wrong field", error.field, str(error))
+    problems = [*sheet.problems, *_misspelled(found, sheet.name)]
+    cells = {
+        name: _together([sheet.get(column) for column in several]) for name, several in found.columns.items()
+    }
+    notes = [*taken, *sheet.notes]
+    if "round" not in cells:
+        said = _spoken_twice(cells)
+        if said is not None:
+            left = [name for name in found.unread if name]
+            guess = _nearest("round", left) or (left[0] if left else "COLUMN")
+            message = (
+                f"a table in which an agent speaks twice in a debate must have a column round; got "
+                f"{', '.join(filter(None, sheet.names))}, with {said[1]}: {to_type(round=guess)}"
+            )
+            return _refused(sheet, "wrong field", "round", message, int(sheet.line[said[0]]))
+        notes.append("there is no column for the round: all rows are of round 1")
+    notes += unread_note(found.unread)
+    rows = _Rows(sheet.name, sheet.line, cells)
+    records = replace(
+        rows.records(has_items=items is None),
+        problems=[*problems, *rows.problems],
+        n_records=sheet.n_records,
+        coding="answers" if "vote" in cells else "correctness",
+        totals="tokens" in cells,
+    )
+    records.notes = [*notes, *rows.notes]
+    if opened is None:
+        return records
+    return joined([replace(opened, coding=records.coding, totals=records.totals), records])
+
+
+def _filled_rows(sheet: _Sheet) -> _Sheet:
+    """Drop rows in which no cell is filled; spreadsheets end with many."""
+    if not sheet.columns:
+        return sheet
+    filled = np.any([column.codes >= 0 for column in sheet.columns], axis=0)
+    if filled.all():
+        return sheet
+    columns = [column[filled] for column in sheet.columns]
+    n_records = sheet.n_records - int((~filled).sum())
+    return replace(sheet, columns=columns, line=sheet.line[filled], n_records=n_records)
+
+
+def _item_records(sheet: _Sheet, turns: Resolved) -> Records:
+    """Read a table with one row per debate; what the turns say of it besides is not read."""
+    sheet = _filled_rows(sheet)
+    for name in _ITEM:
+        turns.unread += turns.columns.pop(name, ())
+    found = resolve(sheet.names, ["debate", *_ITEM], what=sheet.name)
+    if "debate" not in found.columns and "question" in found.columns:
+        found.columns["debate"] = found.columns.pop("question")
+    if "debate" not in found.columns:
+        raise ColumnError("debate", f"items must have a column debate; got {', '.join(sheet.names)}")
+    rows = _Rows(sheet.name, sheet.line, {name: sheet.get(c[0]) for name, c in found.columns.items()})
+    records = replace(rows.records(has_items=True), problems=rows.problems, n_records=sheet.n_records)
+    records.notes = [*found.taken_note(), *unread_note(found.unread)]
+    return records
+
+
+def _refused(sheet: _Sheet, kind: str, name: str, message: str, line: int = 1) -> Records:
+    """Pass over a table that cannot be read: one problem, however many rows."""
+    problem = Problem(sheet.name, line, name, message, kind, (), "nothing")
+    return _nothing(sheet.name, [problem], sheet.notes)
+
+
+def _together(columns: list[Coded]) -> Coded:
+    """Make one name of several columns, missing where one of them is."""
+    if len(columns) == 1:
+        return columns[0]
+    given = np.all([column.codes >= 0 for column in columns], axis=0)
+    pairs = np.stack([column.codes for column in columns], axis=1)
+    different, codes = np.unique(pairs[given], axis=0, return_inverse=True)
+    values = [" / ".join(c.values[k] for c, k in zip(columns, row, strict=True)) for row in different]
+    whole = np.full(len(given), -1, dtype=np.int32)
+    whole[given] = codes.reshape(-1)
+    return Coded(whole, values)
+
+
+def _spoken_twice(cells: Mapping[str, Coded]) -> tuple[int, str] | None:
+    """Return the first row in which an agent speaks in a debate again, and who it is."""
+    debate, agent = cells["debate"], cells["agent"]
+    given = np.flatnonzero((debate.codes >= 0) & (agent.codes >= 0))
+    key = debate.codes[given].astype(np.int64) * (len(agent.values) + 1) + agent.codes[given]
+    _, first = np.unique(key, return_index=True)
+    if len(first) == len(key):
         return None
-    for name, empty, known, low, high, _ in stats:
-        inside = (
-            empty
-            or name not in _WHOLE
-            or (low >= _LEAST.get(name, 0) and high <= _MOST.get(name, 10**15 - 1))
+    again = np.ones(len(key), dtype=np.bool_)
+    again[first] = False
+    at = int(given[np.argmax(again)])
+    return at, f"{agent.values[agent.codes[at]]!r} twice in debate {debate.values[debate.codes[at]]!r}"
+
+
+class _Rows:
+    """The cells of a long table, each different text parsed once; a wrong cell is a problem of its row."""
+
+    def __init__(self, name: str, line: Ints, cells: Mapping[str, Coded]) -> None:
+        self.name, self.line, self.cells = name, line, dict(cells)
+        self.n = len(line)
+        self.wrong: NDArray[np.bool_] = np.zeros(self.n, dtype=np.bool_)
+        self.problems: list[Problem] = []
+        self.notes: list[str] = []
+
+    def given(self, name: str) -> NDArray[np.bool_]:
+        column = self.cells.get(name)
+        return np.zeros(self.n, dtype=np.bool_) if column is None else column.codes >= 0
+
+    def refuse(self, rows: NDArray[np.bool_], say: Wrong | Mapping[int, Wrong], codes: Any = None) -> None:
+        """Leave out rows that no earlier rule left out; `say` may depend on the code of the cell."""
+        for row in np.flatnonzero(rows & ~self.wrong):
+            name, requirement, got = say[int(codes[row])] if isinstance(say, Mapping) else say
+            shown = repr(got) if len(repr(got)) <= 80 else repr(got)[:77] + "..."
+            keys = (self.cells[key] for key in ("debate", "round", "agent") if key in self.cells)
+            key = tuple(column.values[column.codes[row]] for column in keys if column.codes[row] >= 0)
+            message = f"{name} {requirement}; got {name}={shown}"
+            self.problems.append(Problem(self.name, int(self.line[row]), name, message, "wrong field", key))
+        self.wrong |= rows
+
+    def parsed(self, name: str, parse: Any) -> list[Any]:
+        """Parse each text of a column; what is wrong leaves its rows out and is None."""
+        column = self.cells[name]
+        values: list[Any] = []
+        wrong: dict[int, Wrong] = {}
+        for code, text in enumerate(column.values):
+            try:
+                values.append(None if is_missing_word(text) else parse(name, text))
+            except _WrongCell as error:
+                values.append(None)
+                wrong[code] = error.wrong
+        if wrong:
+            self.refuse(np.isin(column.codes, list(wrong)), wrong, column.codes)
+        self.cells[name] = column = _blanked(column, values, wrong)
+        return values
+
+    def numbers(self, name: str, parse: Any) -> NDArray[np.float64]:
+        if name not in self.cells:
+            return np.full(self.n, np.nan)
+        values = [np.nan if v is None else float(v) for v in self.parsed(name, parse)]
+        return np.array([*values, np.nan])[self.cells[name].codes]
+
+    def records(self, has_items: bool) -> Records:
+        cells = self.cells
+        if not self.given("debate").all():
+            self.refuse(~self.given("debate"), ("debate", "must be given", ""))
+        answers = (
+            _values_of(cells["answers"].codes, self.parsed("answers", _answers))
+            if "answers" in cells
+            else None
         )
-        if not (empty or known) or not inside:
-            return None
-    constants = {name: text for name, *_, text in stats if text is not None and name in _ITEM}
-    return {name for name, empty, *_ in stats if not empty} | (columns & _KEYS), constants
-
-
-_KEYS = {"debate", "round", "agent", "vote", "correct", "closed"}
-
-
-def _values_are_sound(con: duckdb.DuckDBPyConnection, columns: set[str]) -> bool:
-    """Whether each cell by itself is what its column may hold."""
-    texts = [name for name in columns if name not in _WHOLE and name != "closed"]
-    rules = ["bool_and(sound)", *(f"coalesce(bool_and({name} <> ''), true)" for name in texts)]
-    for name in _WHOLE:
-        if name in columns:
-            low, high = _LEAST.get(name, 0), _MOST.get(name, 10**15 - 1)
-            rules.append(f"coalesce(min({name}) >= {low} AND max({name}) <= {high}, true)")
-    return is_one(con, f"SELECT {' AND '.join(rules)} FROM wide")
-
-
-def _cells(con: duckdb.DuckDBPyConnection, columns: set[str], constants: dict[str, str], coding: str) -> bool:
-    """Fill the tables and apply what concerns several cells.
-
-    `columns` are those that hold values, `constants` the texts of those that hold only one.
-    """
-    given = [name for name in (*_ITEM, *_CLOSING) if name in columns and name not in constants]
-    vote, right = ("vote", "vote = label") if coding == "answers" else ("correct", "correct = 1")
-    role = "role" if "role" in columns else "NULL::VARCHAR"
-    same = f"hash({', '.join(given)})" if given else "0"
-    sets = coding == "answers" and "answers" in columns
-    found = con.execute(
-        f"""SELECT list(DISTINCT agent), list(DISTINCT {vote if sets else "NULL"})
-        FROM (SELECT agent, {vote} FROM wide LIMIT {SAMPLE})"""
-    ).fetchall()[0]
-    agents, votes = (sorted(str(name) for name in names or [] if name is not None) for names in found)
-    seat = seat_of(agents)
-    # Which votes occur, one bit each: a small set to hold against the answers of the debate.
-    few = sets and 0 < len(votes) <= SEATS
-    slot = f"coalesce(nullif(list_position({text_list(votes)}, vote), 0) - 1, {SEATS})"
-    cast = f"bit_or(1::BIGINT << {slot}) FILTER (vote IS NOT NULL)" if few else "NULL::BIGINT"
-
-    def scan(source: str, seat: str) -> None:
-        once = ", ".join(
-            f"{quoted(constants[n])} AS {n}"
-            if n in constants
-            else f"any_value({n}) AS {n}"
-            if n in columns
-            else f"NULL::VARCHAR AS {n}"
-            for n in ("label", "log", "answers")
-        )
-        con.execute(
-            f"""CREATE OR REPLACE TEMP TABLE scan AS
-            SELECT debate, round, {role} AS role, count(*) AS n, count({vote}) AS votes,
-                count(*) FILTER ({right if vote == "correct" or "label" in columns else "false"}) AS rights,
-                bit_or(1::BIGINT << coalesce({seat}, {SEATS})) AS mask, {cast} AS votes_cast,
-                min({same}) AS low, max({same}) AS high, {once}
-            FROM {source} GROUP BY debate, round, {role}"""
+        played = self._rounds()
+        if "scores" in cells:
+            self.parsed("scores", _scores)
+        columns: dict[str, Any] = {"round": played}
+        for name in ("tokens_in", "tokens_out"):
+            if name in cells:
+                columns[name] = self.numbers(name, _whole)
+        if "round" in cells and len(played):
+            self._in_range(played, "round", "round")
+        for name, parse in (("correct", _truth), ("tokens", _whole)):
+            if name in cells:
+                columns[name] = self.numbers(name, parse)
+        speaks = self.given("round") if "round" in cells else self.given("agent")
+        if not speaks.all():
+            for name in _SAID:
+                unused = self.given(name) & ~speaks
+                if unused.any():
+                    got = {
+                        k: (name, "must come with a round and an agent", v)
+                        for k, v in enumerate(cells[name].values)
+                    }
+                    self.refuse(unused, got, cells[name].codes)
+        verdicts = self._verdicts()
+        kept = ~self.wrong
+        rows = np.flatnonzero(kept)
+        everything = {"debate": cells["debate"], **columns}
+        for name in ("agent", "role", "vote", "scores", "tokens_source", "model", "error"):
+            if name in cells:
+                everything[name] = cells[name]
+        whole = np.arange(self.n, dtype=np.int64)
+        opened = {name: cells[name] for name in ("debate", *_ITEM) if name in cells}
+        if answers is not None:
+            opened["answers"] = answers
+        opened["question"] = _filled(opened.get("question"), cells["debate"])
+        spoken = kept & speaks
+        return Records(
+            files=[self.name],
+            file=np.zeros(self.n, dtype=np.int64),
+            line=self.line,
+            items=_part(whole, opened, rows if has_items else rows[:0]),
+            turns=_part(whole, everything, np.flatnonzero(spoken)),
+            verdicts=_part(whole, *verdicts, kept),
         )
 
-    unseated = f"SELECT count(*) FROM scan WHERE round IS NOT NULL AND mask & (1::BIGINT << {SEATS}) > 0"
-    scan("wide", seat)
-    if one(con, unseated):
-        if not fill_seats(con, "wide", "round IS NOT NULL", "agent <> ''"):
-            return False
-        scan("(SELECT t.*, seat FROM wide t LEFT JOIN seats USING (debate, agent))", "seat")
-    con.execute(
-        """CREATE OR REPLACE TEMP TABLE debates AS
-        SELECT debate, any_value(label) AS label, any_value(log) AS log, any_value(answers) AS answers,
-            bit_or(votes_cast) AS votes_cast, min(low) AS low, max(high) AS high, bool_or(round IS NULL) AS silent
-        FROM scan GROUP BY debate"""
-    )
-    # Equal hashes of 64 bits stand for equal items.
-    unlike, silent = con.execute(
-        "SELECT count(*) FILTER (low <> high OR debate IS NULL), coalesce(bool_or(silent), false) FROM debates"
-    ).fetchall()[0]
-    if (
-        unlike
-        or (silent and not _silent_rows_are_sound(con, columns))
-        or not _verdicts_are_sound(con, columns)
-    ):
-        return False
-    if sets and not _answers_are_sound(con, votes if few else []):
-        return False
-    if "scores" in columns and not scores_are_sound(con, "wide"):
-        return False
-    con.execute("""CREATE OR REPLACE TEMP VIEW cells AS
-        SELECT debate, round, role, n, votes, rights, mask FROM scan WHERE round IS NOT NULL""")
-    return True
+    def _rounds(self) -> NDArray[np.float64]:
+        """Return each row's round, from 1; a table in which a round 0 occurs counts from 0."""
+        if "round" not in self.cells:
+            return np.ones(self.n)
+        column = self.cells["round"]
+        zero = any(_is_zero(text) for text in column.values)
+        self.shift = int(zero)
+        if zero:
+            self.notes.append(f"{self.name}: rounds count from 0 and were shifted to count from 1")
+        words = np.array([*map(is_missing_word, column.values), True])
+        has_round = ~words[column.codes]
+        if (has_round != self.given("agent")).any():
+            self.refuse(has_round & ~self.given("agent"), _absent("agent"))
+            self.refuse(~has_round & self.given("agent"), _absent("round"))
+        return self.numbers("round", _whole) + self.shift
+
+    shift = 0
+
+    def _in_range(self, played: NDArray[np.float64], column: str, name: str) -> None:
+        for out, requirement in (
+            (played < 1, "must be greater than or equal to 1"),
+            (played > _MOST_ROUND, f"must be less than or equal to {_MOST_ROUND}"),
+        ):
+            if out.any():
+                texts = self.cells[column]
+                self.refuse(out, {k: (name, requirement, v) for k, v in enumerate(texts.values)}, texts.codes)
+
+    def _verdicts(self) -> tuple[dict[str, Any], NDArray[np.bool_]]:
+        none: dict[str, Any] = {}
+        if not {"closed", *_CLOSING} & set(self.cells):
+            return none, np.zeros(self.n, dtype=np.bool_)
+        stop = self.numbers("stop_round", _whole) + self.shift
+        closed = self.numbers("closed", _truth)
+        said = self.given("decision") | self.given("stop_round") | self.given("stop_reason")
+        if ((closed == 0) & said).any():
+            texts = self.cells["closed"]
+            rule = "must be 1 where a verdict is given"
+            self.refuse(
+                (closed == 0) & said,
+                {k: ("closed", rule, v) for k, v in enumerate(texts.values)},
+                texts.codes,
+            )
+        if "stop_round" in self.cells:
+            self._in_range(stop, "stop_round", "round")
+        columns: dict[str, Any] = {"debate": self.cells["debate"], "round": stop}
+        for name in ("decision", "stop_reason"):
+            if name in self.cells:
+                columns[name] = self.cells[name]
+        return columns, (closed == 1) | (np.isnan(closed) & said)
 
 
-def _silent_rows_are_sound(con: duckdb.DuckDBPyConnection, columns: set[str]) -> bool:
-    """Whether rows without a round say nothing that a turn would say."""
-    said = [n for n in _SAID if n in columns]
-    cells = ", ".join(f"{name}::VARCHAR" for name in said)
-    return not one(con, f"SELECT count(*) FROM wide WHERE round IS NULL AND coalesce({cells}) IS NOT NULL")
+def _part(whole: Ints, columns: dict[str, Any], at: Any, kept: Any = None) -> Part:
+    """Keep some rows, without a copy where all are kept."""
+    if kept is not None:
+        at = np.flatnonzero(at & kept)
+    part = Part(whole, columns) if len(at) == len(whole) else Part(whole, columns)[at]
+    if "agent" in part.columns:
+        part.columns["round"] = part.columns["round"].astype(np.int64)
+    return part
 
 
-def _verdicts_are_sound(con: duckdb.DuckDBPyConnection, columns: set[str]) -> bool:
-    """Whether the fields of a verdict come with a verdict."""
-    fields = [f"{name}::VARCHAR" for name in ("decision", "stop_round", "stop_reason") if name in columns]
-    if "closed" not in columns or not fields:
-        return True
-    open_ones = f"SELECT count(*) FROM wide WHERE NOT closed AND coalesce({', '.join(fields)}) IS NOT NULL"
-    return not one(con, open_ones)
+def _filled(column: Coded | None, default: Coded) -> Coded:
+    """Put another column's texts where this one is empty."""
+    if column is None:
+        return default
+    if (column.codes >= 0).all():
+        return column
+    (codes, instead), values = unified(column, default)
+    return Coded(np.where(codes < 0, instead, codes), values)
 
 
-def _answers_are_sound(con: duckdb.DuckDBPyConnection, votes: list[str]) -> bool:
-    """Whether answer sets are lists of names that hold every vote and label; `votes` name the bits."""
-    found = con.execute(
-        """SELECT answers, bit_or(votes_cast), list(DISTINCT label) FROM debates
-        WHERE answers IS NOT NULL GROUP BY answers"""
-    ).fetchall()
-    every: dict[str, set[str]] = {}
-    if not votes or any(bits is not None and bits >> SEATS & 1 for _, bits, _ in found):
-        pairs = con.execute(
-            "SELECT DISTINCT answers, vote FROM wide WHERE answers IS NOT NULL AND vote IS NOT NULL"
-        )
-        for text, vote in pairs.fetchall():
-            every.setdefault(text, set()).add(vote)
-    for text, bits, labels in found:
-        try:
-            answers = parse_json(text)
-        except ValueError:
-            return False
-        if not isinstance(answers, list) or not all(isinstance(name, str) and name for name in answers):
-            return False
-        cast = every.get(text, set()) or {
-            votes[k] for k in range(len(votes)) if bits is not None and bits >> k & 1
-        }
-        if not (cast | {name for name in labels if name is not None}) <= set(answers):
-            return False
-    return True
+def _blanked(column: Coded, values: Sequence[Any], wrong: Mapping[int, Any]) -> Coded:
+    """Take texts that mean missing out of a column."""
+    empty = [k for k, value in enumerate(values) if value is None and k not in wrong]
+    if not empty:
+        return column
+    return Coded(np.where(np.isin(column.codes, empty), -1, column.codes).astype(np.int32), column.values)
 
 
-def view_tables(con: duckdb.DuckDBPyConnection) -> None:
-    """Make the views ``turns``, ``items`` and ``verdicts`` of the tables last opened, known to be clean."""
-    con.execute("CREATE OR REPLACE TEMP VIEW turns AS SELECT * FROM wide WHERE round IS NOT NULL")
-    con.execute(
-        """CREATE OR REPLACE TEMP VIEW items AS SELECT DISTINCT debate, coalesce(question, debate) AS question,
-            cluster, label, answers, log, protocol, first FROM wide"""
-    )
-    con.execute(
-        """CREATE OR REPLACE TEMP VIEW verdicts AS SELECT DISTINCT debate, decision, stop_round AS round, stop_reason
-        FROM wide WHERE coalesce(closed, coalesce(decision, stop_round::VARCHAR, stop_reason) IS NOT NULL)"""
-    )
+def _values_of(codes: NDArray[np.int32], values: list[Any]) -> Coded:
+    """Code by what texts stand for: two texts may be one list."""
+    coder = Coder()
+    lookup = np.array([*map(coder.__getitem__, values), -1], dtype=np.int32)
+    return Coded(lookup[codes], coder.values_list())
+
+
+# ------------------------------------------------------------------------------------------------ cells of a kind
+
+
+class _WrongCell(ValueError):
+    def __init__(self, name: str, requirement: str, got: Any) -> None:
+        super().__init__(name)
+        self.wrong: Wrong = (name, requirement, got)
+
+
+def _absent(name: str) -> Wrong:
+    return name, "must be given with the other of round and agent", ""
+
+
+def _whole(name: str, text: str) -> int:
+    match = _WHOLE.fullmatch(text.strip())
+    if match is None:
+        raise _WrongCell(name, "must be a whole number >= 0", text)
+    return int(match[1])
+
+
+def _is_zero(text: str) -> bool:
+    match = _WHOLE.fullmatch(text.strip())
+    return match is not None and int(match[1]) == 0
+
+
+def _truth(name: str, text: str) -> int:
+    if text.strip().lower() not in _TRUTH:
+        raise _WrongCell(name, "must be 0, 1 or empty", text)
+    return _TRUTH[text.strip().lower()]
+
+
+def _json(name: str, text: str) -> Any:
+    try:
+        return parse_json(text)
+    except (ValueError, RecursionError):
+        raise _WrongCell(name, "must be JSON", text) from None
+
+
+def _answers(name: str, text: str) -> tuple[str, ...] | None:
+    answers = _json(name, text)
+    if answers is None:
+        return None
+    if not isinstance(answers, list):
+        raise _WrongCell(name, "must be a list of texts", answers)
+    for k, answer in enumerate(answers):
+        if not isinstance(answer, str) or not answer:
+            requirement = "must have at least 1 character" if answer == "" else "must be a valid string"
+            raise _WrongCell(f"{name}.{k}", requirement, answer)
+    return tuple(answers)
+
+
+def _scores(name: str, text: str) -> Any:
+    sides = _json(name, text)
+    if sides is None:
+        return None
+    if not isinstance(sides, dict):
+        raise _WrongCell(name, "must be a valid dictionary", sides)
+    for side, criteria in sides.items():
+        if not isinstance(criteria, dict):
+            raise _WrongCell(f"{name}.{side}", "must be a valid dictionary", criteria)
+        for criterion, points in criteria.items():
+            if isinstance(points, bool) or not isinstance(points, (int, float)) or not np.isfinite(points):
+                raise _WrongCell(f"{name}.{side}.{criterion}", "must be a valid number", points)
+    return text

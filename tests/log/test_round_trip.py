@@ -28,6 +28,8 @@ def read_exactly(*paths: Path) -> DebateLog:
 def read_both(*paths: Path) -> DebateLog:
     """Read with the fast and with the exact reader and hold them equal."""
     fast, exact = _read_fast(find_files(paths)), read_exactly(*paths)
+    if paths[0].suffix != ".jsonl":
+        return exact  # tables have one reader
     assert fast is not None, f"not on the fast path: {paths}"
     assert fast == exact
     assert (fast.n_records, fast.notes) == (exact.n_records, exact.notes)
@@ -37,6 +39,8 @@ def read_both(*paths: Path) -> DebateLog:
 def count_both(*paths: Path, missing: str = "exclude") -> LogCounts:
     fast = _count_fast(find_files(paths), missing)  # type: ignore[arg-type]
     exact = _count_exactly(find_files(paths), missing, strict=True)  # type: ignore[arg-type]
+    if paths[0].suffix != ".jsonl":
+        return exact
     assert fast is not None, f"not on the fast path: {paths}"
     assert fast == exact
     return exact

@@ -24,8 +24,9 @@ TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)
 def read_both(path: Path) -> DebateLog:
     """Read with the fast and with the exact reader and hold them equal."""
     fast, exact = _read_fast(find_files([path])), _read_exactly(find_files([path]), strict=True)
-    assert fast is not None, "not on the fast path"
-    assert fast == exact
+    if path.suffix == ".jsonl":  # tables have one reader
+        assert fast is not None, "not on the fast path"
+        assert fast == exact
     return exact
 
 

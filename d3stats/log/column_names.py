@@ -1,0 +1,331 @@
+"""Which column of a table says what: the standard names, the field's other names for them, and a user's own choice.
+
+Names are compared without case, spaces, underscores and hyphens. A standard name goes before another name for the same
+thing; where two columns could be meant, nobody guesses: the error says what to type.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = [
+    "ALIASES",
+    "TABLE_COLUMNS",
+    "ColumnError",
+    "Columns",
+    "Resolved",
+    "parse_columns",
+    "plain",
+    "resolve",
+    "to_type",
+    "unread_note",
+]
+
+TABLE_COLUMNS = (
+    "debate",
+    "question",
+    "cluster",
+    "log",
+    "protocol",
+    "label",
+    "answers",
+    "first",
+    "round",
+    "agent",
+    "role",
+    "vote",
+    "correct",
+    "scores",
+    "tokens",
+    "tokens_in",
+    "tokens_out",
+    "tokens_source",
+    "model",
+    "error",
+    "closed",
+    "decision",
+    "stop_round",
+    "stop_reason",
+)
+"""Columns of a tidy table, one row per turn; ``answers`` and ``scores`` hold JSON."""
+
+Columns = Mapping[str, str | Sequence[str]] | None
+"""Field to column; several columns make one name together (debate), or are one vote each (votes)."""
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+_QUESTION = (
+    *_words("question qid question_id task task_id item item_id problem problem_id example example_id"),
+    *_words("instance instance_id case case_id doc doc_id prompt_id query_id"),
+)
+_NUMBER = ("", "_number", "_no", "_nr", "_num", "_id", "_index", "_idx")
+
+ALIASES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "debate": (
+        (
+            *_words("debate_id debate_name dialogue dialogue_id dialog dialog_id conversation"),
+            *_words("conversation_id"),
+            *_words("discussion discussion_id thread thread_id game game_id match match_id"),
+            *_words("episode episode_id"),
+        ),
+        _QUESTION,
+        ("id", "idx"),
+    ),
+    "question": (_QUESTION,),
+    "cluster": (("cluster_id", "cluster_name"),),
+    "log": (("run", "run_id", "run_name", "experiment", "condition"),),
+    "label": (
+        (
+            *_words("gold target reference ground_truth correct_answer truth true_answer"),
+            *_words("true_label gold_label"),
+            *_words("gold_answer golden_answer right_answer expected expected_answer reference_answer"),
+            *_words("target_answer answer_key gt solution correct_label correct_option correct_choice"),
+        ),
+    ),
+    "round": (
+        (
+            *(f"{word}{end}" for word in ("round", "turn", "step", "iteration") for end in _NUMBER),
+            *("iter", "t", "rnd", "debate_round"),
+        ),
+    ),
+    "agent": (
+        (
+            *_words("agent_id agent_name speaker speaker_id speaker_name participant participant_id"),
+            *_words("debater debater_id player player_id"),
+        ),
+        (
+            *_words("judge judge_id judge_name rater rater_id annotator annotator_id voter voter_id"),
+            *_words("evaluator reviewer juror juror_id coder expert worker worker_id name"),
+            *_words("model model_id model_name llm"),
+        ),
+    ),
+    "role": (("agent_role", "speaker_role"),),
+    "vote": (
+        (
+            *_words("answer prediction predicted pred choice response verdict rating judgment"),
+            *_words("judgement ballot"),
+            *_words("predicted_answer predicted_label final_answer parsed_answer extracted_answer"),
+            *_words("agent_answer"),
+            *_words("model_answer selected selected_answer selection guess preference preferred winner"),
+        ),
+    ),
+    "correct": (("is_correct", "correctness", "was_correct", "is_right"),),
+    "tokens": (("total_tokens", "tokens_total", "n_tokens", "num_tokens", "token_count"),),
+    "tokens_in": (
+        (
+            "prompt_tokens",
+            "input_tokens",
+            "tokens_prompt",
+            "tokens_input",
+            "n_prompt_tokens",
+            "n_input_tokens",
+        ),
+    ),
+    "tokens_out": (
+        (
+            *_words("completion_tokens output_tokens tokens_completion tokens_output generated_tokens"),
+            *_words("n_completion_tokens n_output_tokens"),
+        ),
+    ),
+    "model": (("model_name", "model_id", "llm"),),
+}
+"""The field's other names for the standard ones, best first; names of one group are equally good."""
+
+
+class ColumnError(ValueError):
+    """Nobody can say which column is meant; `field` is what was looked for."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+def plain(name: Any) -> str:
+    """Return a name without case, spaces and signs.
+
+    Examples
+    --------
+    >>> plain("Tokens In"), plain("stop-round")
+    ('tokensin', 'stopround')
+    """
+    return re.sub(r"[\W_]", "", str(name).casefold())
+
+
+def parse_columns(text: str | None) -> dict[str, str | list[str]] | None:
+    """Read a choice of columns from text, as a command line gives it.
+
+    Examples
+    --------
+    >>> parse_columns("debate=qid, votes=gpt+claude")
+    {'debate': 'qid', 'votes': ['gpt', 'claude']}
+
+    Raises
+    ------
+    ValueError
+        When a part is no ``field=column``.
+    """
+    if text is None or not text.strip():
+        return None
+    found: dict[str, str | list[str]] = {}
+    for part in text.split(","):
+        name, equals, column = (piece.strip() for piece in part.partition("="))
+        if not (name and equals and column):
+            raise ValueError(f"columns must be written field=column,field=column; got {part.strip()!r}")
+        several = [piece.strip() for piece in column.split("+")]
+        found[name] = several if len(several) > 1 else column
+    return found
+
+
+def to_type(**chosen: str | Sequence[str]) -> str:
+    """Say what to type to choose columns, in Python and on the command line.
+
+    Examples
+    --------
+    >>> print(to_type(debate="qid", votes=["gpt", "claude"]))
+    columns={'debate': 'qid', 'votes': ['gpt', 'claude']} (--columns debate=qid,votes=gpt+claude)
+    """
+    lists = {name: c if isinstance(c, str) else list(c) for name, c in chosen.items()}
+    parts = (f"{name}={c if isinstance(c, str) else '+'.join(c)}" for name, c in lists.items())
+    joined = ",".join(parts)
+    quoted = f"'{joined}'" if re.search(r"[^\w=+,.:/-]", joined) else joined
+    return f"columns={lists!r} (--columns {quoted})"
+
+
+@dataclass
+class Resolved:
+    """Which column each field was found in.
+
+    Attributes
+    ----------
+    columns : dict of str to tuple of str
+        Field to the column, or to the columns that make it together.
+    chosen : set of str
+        Fields that the user chose.
+    unread : list of str
+        Columns that stand for no field.
+    """
+
+    columns: dict[str, tuple[str, ...]]
+    chosen: set[str]
+    unread: list[str]
+
+    def taken_note(self) -> list[str]:
+        """Say which column was taken for what, where a name is not the standard one."""
+        said = [
+            f"{field} is {' + '.join(map(repr, c))}" for field, c in self.columns.items() if c != (field,)
+        ]
+        return [f"columns: {', '.join(said)}"] if said else []
+
+
+def unread_note(unread: Sequence[str]) -> list[str]:
+    """Name the columns that were not read."""
+    listed = ", ".join(name or "(unnamed)" for name in unread[:8])
+    more = f" and {len(unread) - 8} more" if len(unread) > 8 else ""
+    return [f"columns that were not read: {listed}{more}"] if unread else []
+
+
+def resolve(
+    names: Iterable[Any],
+    wanted: Sequence[str],
+    *,
+    columns: Columns = None,
+    also: Mapping[str, Sequence[str]] | None = None,
+    aliases: bool = True,
+    what: str = "the table",
+) -> Resolved:
+    """Find the column of each field.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Columns of the table.
+    wanted : sequence of str
+        Fields, in the order in which they choose; a field without a column is left out of the result.
+    columns : mapping, optional
+        The user's choice, field to column or columns; it goes before everything else.
+    also : mapping, optional
+        More names for a field, of lower standing than those of :data:`ALIASES`.
+    aliases : bool
+        Whether other names than the standard ones are looked for.
+    what : str
+        What the table is, for messages.
+
+    Raises
+    ------
+    ColumnError
+        When two columns could be meant.
+    ValueError
+        When the choice names a field or a column that there is not.
+
+    Examples
+    --------
+    >>> resolve(["QID", "model", "gold"], ["debate", "agent", "label"]).columns
+    {'debate': ('QID',), 'agent': ('model',), 'label': ('gold',)}
+    """
+    listed = [str(name) for name in names]
+    by_plain: dict[str, list[str]] = {}
+    for name in listed:
+        by_plain.setdefault(plain(name), []).append(name)
+    found: dict[str, tuple[str, ...]] = {}
+    for field, column in (columns or {}).items():
+        if field not in wanted:
+            raise ValueError(
+                f"columns must choose among {', '.join(wanted)}; got {field!r}{_near(field, wanted)}"
+            )
+        several = [column] if isinstance(column, str) else list(column)
+        found[field] = tuple(_existing(name, listed, by_plain, field, what) for name in several)
+    chosen = set(found)
+    claimed = {name for several in found.values() for name in several}
+
+    def take(field: str, candidates: list[str]) -> bool:
+        left = [name for name in candidates if name not in claimed]
+        if len(left) > 1:
+            raise ColumnError(
+                field,
+                f"{field} must be one column of {what}; got {' and '.join(map(repr, left))}: say which with "
+                f"{to_type(**{field: left[-1]})}",
+            )
+        if left:
+            found[field] = (left[0],)
+            claimed.add(left[0])
+        return bool(left)
+
+    for field in wanted:
+        if field not in found:
+            exact = [name for name in by_plain.get(plain(field), []) if name == field]
+            others = by_plain.get(plain(field), [])
+            take(field, exact if exact and len(others) == 1 else others)
+    for field in wanted if aliases else ():
+        tiers = [*ALIASES.get(field, ()), *([tuple(also[field])] if also and field in also else [])]
+        for tier in tiers:
+            if field in found:
+                break
+            take(
+                field, [name for alias in dict.fromkeys(map(plain, tier)) for name in by_plain.get(alias, [])]
+            )
+    ordered = {field: found[field] for field in (*wanted, *found) if field in found}
+    return Resolved(ordered, chosen, [name for name in listed if name not in claimed])
+
+
+def _existing(name: str, listed: list[str], by_plain: dict[str, list[str]], field: str, what: str) -> str:
+    if name in listed:
+        return name
+    alike = by_plain.get(plain(name), [])
+    if len(alike) == 1:
+        return alike[0]
+    raise ValueError(
+        f"{field} must be a column of {what}; got {name!r}{_near(name, listed)} "
+        f"(the columns are {', '.join(listed[:20])})"
+    )
+
+
+def _near(name: str, among: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(among), 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
