@@ -1,61 +1,37 @@
-"""Tidy tables into the array view, for :meth:`d3stats.trajectories.Trajectories.from_frame`.
-
-Floor 2, the other half of ``trajectories.py``: everything that knows pandas' ways of saying "missing".
-"""
+"""Tidy tables of one's own for :meth:`d3stats.trajectories.Trajectories.from_frame`: refusals, and canonical form."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import whole_numbers
-from d3stats._codes import MISSING, encode_texts, seat_names
-from d3stats.log.frames import TABLE_COLUMNS, seated
+from d3stats.log.consistency import Checked
+from d3stats.log.frames import TABLE_COLUMNS, checked_of
 from d3stats.values import canonical
-
-WRONG, RIGHT = "wrong", "right"
-"""The two answers of a log that records only correctness."""
 
 _CORRECT = {"0": 0, "false": 0, "1": 1, "true": 1}
 
-_LARGEST = 200_000_000
-"""Cells (debates x rounds x seats) up to which any table is unfolded; larger ones only where it is full."""
 
-
-def arrays_from_tables(
-    turns: pd.DataFrame,
-    items: pd.DataFrame | None,
-    roles: Iterable[str] | None = None,
-    *,
-    missing_values: Iterable[str] | None = None,
-    is_canonical: bool = False,
-) -> dict[str, Any]:
-    """Return the fields of a Trajectories, made from one row per turn and, optionally, one row per debate.
-
-    With `roles` only their turns count. Without, all turns count, and seats are for the roles that vote. Tables of
-    :func:`d3stats.log.read_log` are in canonical form already.
-    """
+def checked_tables(
+    turns: pd.DataFrame, items: pd.DataFrame | None, missing_values: Iterable[str] | None = None
+) -> Checked:
+    """Return one row per turn and, optionally, one row per debate as columns, or say what is wrong with them."""
     _need(turns, "turns", ["debate", "round", "agent"])
     if "vote" not in turns.columns and "correct" not in turns.columns:
         raise ValueError(f"turns must have a column vote or correct; got {list(turns.columns)}")
     if items is not None:
         _need(items, "items", ["debate"])
-    notes: list[str] = []
-    if not is_canonical:
-        notes += _unread(turns, items)
-        turns, items, said = _canonical_tables(turns, items, missing_values)
-        notes += said
+    notes = _unread(turns, items)
+    turns, items, said = _canonical_tables(turns, items, missing_values)
     if turns[["debate", "round", "agent"]].isna().to_numpy().any():
         raise ValueError("turns must name a debate, a round and an agent in every row; got missing values")
-    if items is None:
-        items = turns[["debate"]].drop_duplicates()
     if items["debate"].isna().any():
         raise ValueError("items must name a debate in every row; got missing values")
-
     names = items["debate"].astype(str).to_numpy(dtype=object)
     index = pd.Index(names)
     if index.has_duplicates:
@@ -68,55 +44,28 @@ def arrays_from_tables(
     played = whole_numbers("round", np.asarray(turns["round"]), minimum=1) - 1
     _refuse_duplicates(turns, row, played)
     _refuse_gaps(names, row, played)
-    if roles is not None:
-        # A round in which only others spoke is a round without votes.
-        kept = _of_roles(turns, roles)
-        turns, row, played = turns[kept], row[kept], played[kept]
-    has_seat = np.ones(len(turns), dtype=np.bool_) if roles is not None else seated(turns)
-    at = row[has_seat], played[has_seat]
-    seat, panel, seat_names, speakers = _seats(row, turns["agent"].astype(str), has_seat, len(names))
-    n_rounds = int(played.max()) + 1 if len(played) else 0
-    shape = (len(names), n_rounds, len(seat_names))
-    _refuse_sparse(shape, names, panel, len(turns))
-
-    votes, label, answers, coding = _votes_and_labels(turns[has_seat], items)
-    cube = np.full(shape, MISSING, dtype=np.int32)
-    cube[(*at, seat)] = votes
-    depth = np.zeros(len(names), dtype=np.int64)
-    np.maximum.at(depth, row, played + 1)
-    spoke = np.zeros(shape, dtype=np.bool_)
-    spoke[(*at, seat)] = True
-    cluster_codes, cluster_names, said = _clusters(items)
-    scores, sides = _scores(turns, row, played, shape)
-    return {
-        "votes": cube,
-        "label": label,
-        "depth": depth,
-        "spoke": None if int((depth * panel).sum()) == len(at[0]) else spoke,
-        "panel": panel,
-        "cluster": cluster_codes,
-        "answers": answers,
-        "debates": tuple(names),
-        "seats": seat_names,
-        "cluster_names": cluster_names,
-        "scores": scores,
-        "sides": sides,
-        **_tokens(turns, row, played, shape, depth),
-        "speakers": speakers,
-        "groups": tuple(items["log"].fillna("").astype(str)) if "log" in items.columns else (),
-        "coding": coding,
-        "notes": (*notes, *said),
-    }
+    if "vote" not in turns.columns:
+        turns = turns.assign(correct=_correct(turns["correct"]))
+    kinds = [
+        c for c in ("tokens", "tokens_in", "tokens_out") if c in turns.columns and turns[c].notna().any()
+    ]
+    if "tokens" in kinds and len(kinds) > 1:
+        raise ValueError(
+            "turns must have the column tokens or the columns tokens_in and tokens_out, so that no token is counted "
+            f"twice; got {', '.join(kinds)}: drop one of them"
+        )
+    if "tokens" not in kinds:
+        turns = turns.drop(columns="tokens", errors="ignore")
+    return checked_of(turns.assign(round=played + 1), items, notes=(*notes, *said))
 
 
-def _of_roles(turns: pd.DataFrame, roles: Iterable[str]) -> NDArray[np.bool_]:
-    wanted = set(roles)
-    kept = np.zeros(len(turns), dtype=np.bool_)
-    if "role" in turns.columns:
-        kept = turns["role"].isin(wanted).to_numpy(dtype=np.bool_)
-    if not kept.any():
-        raise ValueError(f"roles must occur in the log; got {sorted(wanted)}")
-    return kept
+def _correct(column: pd.Series) -> NDArray[np.float64]:
+    (correct,) = canonical(column).columns
+    known = np.array([np.nan if text is None else _CORRECT.get(text.casefold(), 2) for text in correct])
+    if (known == 2).any():
+        at = int(np.argmax(known == 2))
+        raise ValueError(f"correct must be 0, 1 or missing; got {correct[at]} at row {at}")
+    return known
 
 
 def _need(frame: pd.DataFrame, name: str, columns: list[str]) -> None:
@@ -189,145 +138,6 @@ def _once(opened: pd.DataFrame) -> pd.DataFrame:
     return grouped[columns].first().reset_index() if columns else opened[["debate"]].drop_duplicates()
 
 
-def _seats(
-    row: NDArray[np.int64], agent: pd.Series, has_seat: NDArray[np.bool_], n_debates: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[str, ...], NDArray[np.int8] | None]:
-    """Seat agents in the order of their names within each debate; names vary between runs, seats do not.
-
-    Returns the seats of the turns that have one, the panels, the names of the seats, and who of those who spoke has a
-    seat (:attr:`Trajectories.speakers <d3stats.trajectories.Trajectories>`).
-    """
-    pairs = pd.DataFrame({"row": row, "agent": agent.to_numpy(), "seated": has_seat})
-    known = pairs.drop_duplicates().sort_values("seated", kind="stable")
-    known = known.drop_duplicates(["row", "agent"], keep="last")
-    stems, numbers = zip(*map(_natural, known["agent"]), strict=True) if len(known) else ((), ())
-    known = known.assign(stem=list(stems), number=list(numbers)).sort_values(["row", "stem", "number"])
-    speakers = None
-    if not has_seat.all():
-        place = known.groupby("row").cumcount().to_numpy()
-        speakers = np.full((n_debates, int(place.max()) + 1), -1, dtype=np.int8)
-        speakers[known["row"], place] = known["seated"]
-        known, pairs = known[known["seated"]], pairs[has_seat]
-    known = known.assign(seat=known.groupby("row").cumcount())
-    seat = pairs.merge(known, on=["row", "agent"], how="left")["seat"].to_numpy(dtype=np.int64)
-    panel = np.bincount(known["row"].to_numpy(dtype=np.int64), minlength=n_debates).astype(np.int64)
-    n_seats = int(panel.max(initial=0))
-    by_seat = known.groupby("seat")["agent"].agg(["first", "nunique"])
-    consistent = len(by_seat) == n_seats and (by_seat["nunique"] == 1).all()
-    return seat, panel, tuple(by_seat["first"]) if consistent else seat_names(n_seats), speakers
-
-
-def _natural(name: str) -> tuple[str, int]:
-    """Sort "agent 10" after "agent 9"."""
-    stem = name.rstrip("0123456789")
-    digits = name[len(stem) :]
-    return stem, int(digits) if digits else -1
-
-
-def _votes_and_labels(
-    turns: pd.DataFrame, items: pd.DataFrame
-) -> tuple[NDArray[np.int32], NDArray[np.int32], tuple[str, ...], Literal["answers", "correctness"]]:
-    if "vote" in turns.columns:
-        label = items["label"] if "label" in items.columns else pd.Series([None] * len(items), dtype=object)
-        codes, label_codes, answers = encode_texts(
-            turns["vote"].to_numpy(dtype=object), label.to_numpy(dtype=object)
-        )
-        return codes, label_codes, answers, "answers"
-    (correct,) = canonical(turns["correct"]).columns
-    known = [MISSING if text is None else _CORRECT.get(text.casefold(), 2) for text in correct]
-    codes = np.array(known, dtype=np.int32)
-    if (codes == 2).any():
-        at = int(np.argmax(codes == 2))
-        raise ValueError(f"correct must be 0, 1 or missing; got {correct[at]} at row {at}")
-    return codes, np.ones(len(items), dtype=np.int32), (WRONG, RIGHT), "correctness"
-
-
-def _clusters(items: pd.DataFrame) -> tuple[NDArray[np.int64], tuple[str, ...], list[str]]:
-    """Return the cluster of each debate, their names, and a word on the column that decided where two differ."""
-    cluster: pd.Series = pd.Series([None] * len(items), dtype=object)
-    for column in ("cluster", "question", "debate"):
-        if column in items.columns:
-            values = items[column].astype(object).reset_index(drop=True)
-            cluster = cluster.where(cluster.notna(), values)
-    codes, names = pd.factorize(cluster.astype(str).to_numpy(dtype=object))
-    notes = []
-    if "cluster" in items.columns and "question" in items.columns:
-        question = items["question"].nunique()
-        if items["cluster"].notna().any() and question != len(names):
-            notes.append(
-                f"the column cluster decides what is resampled together: {len(names):,} clusters, "
-                f"{question:,} questions"
-            )
-    return codes.astype(np.int64), tuple(map(str, names)), notes
-
-
-def _tokens(
-    turns: pd.DataFrame,
-    row: NDArray[np.int64],
-    played: NDArray[np.int64],
-    shape: tuple[int, int, int],
-    depth: NDArray[np.int64],
-) -> dict[str, NDArray[np.float64] | None]:
-    """Sum tokens over a round, all together and by kind; a round with any unrecorded turn has an unrecorded total.
-
-    A round in which nobody who is counted spoke cost nothing.
-    """
-    kinds = [
-        c
-        for c in ("tokens", "tokens_in", "tokens_out")
-        if c in turns.columns and turns[c].notna().to_numpy().any()
-    ]
-    if "tokens" in kinds and len(kinds) > 1:
-        raise ValueError(
-            "turns must have the column tokens or the columns tokens_in and tokens_out, so that no token is counted "
-            f"twice; got {', '.join(kinds)}: drop one of them"
-        )
-    found: dict[str, NDArray[np.float64] | None] = dict.fromkeys(("tokens", "tokens_in", "tokens_out"))
-    for kind in kinds:
-        total = np.full(shape[:2], np.nan)
-        total[np.arange(shape[1]) < depth[:, None]] = 0.0
-        np.add.at(
-            total, (row, played), pd.to_numeric(turns[kind]).to_numpy(dtype=np.float64, na_value=np.nan)
-        )
-        found[kind] = total
-    sent, written = found["tokens_in"], found["tokens_out"]
-    if sent is not None and written is not None:
-        found["tokens"] = sent + written
-    else:
-        # One kind alone is neither a total nor a split.
-        found["tokens_in"] = found["tokens_out"] = None
-    return found
-
-
-def _scores(
-    turns: pd.DataFrame, row: NDArray[np.int64], played: NDArray[np.int64], shape: tuple[int, int, int]
-) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
-    """Total a side's criteria within a turn, then average over the agents that scored it in the round.
-
-    A side without any criterion was to be scored: its points are missing, and the log still has that side.
-    """
-    if "scores" not in turns.columns:
-        return None, ()
-    asked = [
-        (i, side, criteria)
-        for i, scores in enumerate(turns["scores"])
-        if isinstance(scores, dict)
-        for side, criteria in scores.items()
-    ]
-    if not asked:
-        return None, ()
-    sides = np.array(sorted({side for _, side, _ in asked}), dtype=object)
-    given = [(i, side, float(sum(criteria.values()))) for i, side, criteria in asked if criteria]
-    at = np.array([i for i, _, _ in given], dtype=np.int64)
-    side_codes = np.searchsorted(sides, np.array([side for _, side, _ in given], dtype=object))
-    total = np.zeros((*shape[:2], len(sides)))
-    scorers = np.zeros_like(total)
-    where: tuple[Any, ...] = (row[at], played[at], side_codes)
-    np.add.at(total, where, np.array([points for _, _, points in given]))
-    np.add.at(scorers, where, 1.0)
-    return np.where(scorers > 0, total / np.maximum(scorers, 1.0), np.nan), tuple(map(str, sides))
-
-
 def _refuse_duplicates(turns: pd.DataFrame, row: NDArray[np.int64], played: NDArray[np.int64]) -> None:
     # Codes in place of names: a table of numbers is searched faster than one of texts.
     agent = pd.factorize(turns["agent"].astype(str))[0]
@@ -353,17 +163,4 @@ def _refuse_gaps(names: NDArray[Any], row: NDArray[np.int64], played: NDArray[np
         skipped = int(at[0] if len(at) else len(seen)) + 1
         raise ValueError(
             f"rounds must follow one another; got no round {skipped} in debate {names[debate]!r}"
-        )
-
-
-def _refuse_sparse(
-    shape: tuple[int, int, int], names: NDArray[Any], panel: NDArray[np.int64], n_turns: int
-) -> None:
-    """Refuse a table that one debate blows up: every debate gets the seats of the largest panel."""
-    size = shape[0] * shape[1] * shape[2]
-    if size > _LARGEST and size > 20 * n_turns:
-        raise ValueError(
-            f"debates must be of similar size to be put side by side; got {shape[0]:,} debates of up to "
-            f"{shape[1]:,} rounds and {shape[2]:,} agents (in debate {names[int(panel.argmax())]!r}) "
-            f"from {n_turns:,} turns: check the columns round and agent"
         )

@@ -15,17 +15,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._arrays import fields_from_arrays, refuse_contradictions
 from d3stats._check import choice, whole_numbers
-from d3stats._codes import MISSING, seat_names
-from d3stats._tally import tally_rounds
 from d3stats.counts import ConfusionCounts, Counts, RoundCounts, TransitionCounts
+from d3stats.log.arrays import MISSING, arrays_of, seat_names
 from d3stats.plausibility import Finding, VoteTable, findings, warnings_of
+from d3stats.values import canonical, shared_spelling
 
 if TYPE_CHECKING:
+    from d3stats.log.consistency import Checked
     from d3stats.log.read import DebateLog
 
-__all__ = ["MISSING", "Missing", "Trajectories"]
+__all__ = ["MISSING", "Missing", "Trajectories", "tally_rounds"]
 
 Missing = Literal["exclude", "wrong"]
 """How an analysis counts a missing vote: leave it out (trials vary) or count it as not correct."""
@@ -110,7 +110,7 @@ class Trajectories:
     _cache: dict[str, Any] = field(default_factory=dict, init=False, compare=False)
 
     def __post_init__(self) -> None:
-        refuse_contradictions(self)
+        _refuse_contradictions(self)
         for array in (
             *(self.votes, self.label, self.depth, self.panel, self.cluster),
             *(self.scores, self.tokens, self.tokens_in, self.tokens_out, self.speakers),
@@ -175,7 +175,7 @@ class Trajectories:
         ValueError
             When shapes disagree or a code is outside the answers.
         """
-        fields = fields_from_arrays(
+        fields = _fields_from_arrays(
             votes,
             label,
             cluster,
@@ -234,9 +234,9 @@ class Trajectories:
             When a column is absent, an agent speaks twice in a round, a label changes within a debate, or a
             round is skipped. Read files with :func:`d3stats.log.read_log` to get such rows listed instead.
         """
-        from d3stats._frames import arrays_from_tables
+        from d3stats._frames import checked_tables
 
-        return cls(**arrays_from_tables(turns, items, roles, missing_values=missing_values))
+        return cls._from_checked(checked_tables(turns, items, missing_values), roles, by_name=False)
 
     @classmethod
     def from_log(
@@ -258,17 +258,20 @@ class Trajectories:
         missing_values : iterable of str, optional
             The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
         """
-        from d3stats.log.read import read_log
+        from d3stats.log.read import read_checked
 
-        return cls._from_read(read_log(*paths, strict=strict, missing_values=missing_values), roles)
+        return cls._from_checked(read_checked(paths, strict=strict, missing_values=missing_values), roles)
 
     @classmethod
     def _from_read(cls, log: DebateLog, roles: Iterable[str] | None = None) -> Trajectories:
         """Build from a log that was read; its answers and names are in canonical form."""
-        from d3stats._frames import arrays_from_tables
+        return cls._from_checked(log.to_checked(), roles)
 
-        built = cls(**arrays_from_tables(log.turns, log.items, roles, is_canonical=True))
-        return replace(built, coding=log.coding, notes=(*log.notes, *built.notes))
+    @classmethod
+    def _from_checked(
+        cls, checked: Checked, roles: Iterable[str] | None = None, *, by_name: bool = True
+    ) -> Trajectories:
+        return cls(**arrays_of(checked, roles, by_name=by_name))
 
     # ---------------------------------------------------------------- shape
 
@@ -331,9 +334,7 @@ class Trajectories:
         >>> Trajectories.concat(a, b).verdicts().ravel().tolist()
         [0, 2]
         """
-        from d3stats._concat import concatenated
-
-        return cls(**concatenated(parts))
+        return cls(**_concatenated(parts))
 
     # ---------------------------------------------------------------- what the votes say
 
@@ -502,3 +503,375 @@ def _frozen(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
     for array in arrays:
         array.setflags(write=False)
     return arrays
+
+
+# -------------------------------------------------------------------- arrays
+
+
+def _encode(
+    votes: Any, label: Any, missing_values: Iterable[str] | None
+) -> tuple[NDArray[np.int32], NDArray[np.int32], tuple[str, ...], list[str]]:
+    """Give each distinct answer a code, in sorted order of its canonical text; what is missing becomes MISSING.
+
+    Returns the codes of votes and labels, what they stand for, and what there is to say of it.
+    """
+    read = canonical(votes, label, missing_values=missing_values)
+    factorized, names = pd.factorize(np.concatenate(read.columns), sort=True)
+    codes: NDArray[np.int32] = factorized.astype(np.int32)
+    n = len(read.columns[0])
+    return codes[:n], codes[n:], tuple(map(str, names)), read.notes("votes", "labels")
+
+
+def _refuse_repeats(name: str, names: Sequence[str]) -> None:
+    """Raise when a name occurs twice."""
+    if len(set(names)) < len(names):
+        index = pd.Index(names)
+        raise ValueError(f"{name} must have different names; got {index[index.duplicated()][0]!r} twice")
+
+
+_LEAST = np.iinfo(np.int32).min
+
+
+def _refuse_codes(name: str, values: NDArray[Any]) -> None:
+    """Refuse arrays of whole numbers from -1 on: -1 is the code of a missing vote, and would be taken for an answer."""
+    if values.dtype.kind == "i" and values.size and values.min() == MISSING and (values >= 0).any():
+        raise ValueError(
+            f"{name} must be answers where answers= is not given; got -1 in an array of integers, the code of a "
+            "missing vote: give answers= for codes, None for a missing vote, or the text '-1' for that answer"
+        )
+
+
+def _fields_from_arrays(
+    votes: ArrayLike,
+    label: ArrayLike | None,
+    cluster: Sequence[Any] | None,
+    answers: Sequence[str] | None,
+    tokens: tuple[ArrayLike | None, ArrayLike | None, ArrayLike | None],
+    debates: Sequence[str] | None,
+    groups: Sequence[str],
+    missing_values: Iterable[str] | None,
+) -> dict[str, Any]:
+    """Return codes and names in canonical form; `tokens` are all, prompt and completion."""
+    # A list of values of several types would become text; the type of an array says more than its values.
+    typed = answers is not None or hasattr(votes, "dtype")
+    array = np.asarray(votes, dtype=None if typed else object)
+    if array.ndim != 3:
+        raise ValueError(f"votes must have shape (debates, rounds, seats); got shape {array.shape}")
+    n = len(array)
+    truth: Any = label
+    if not hasattr(label, "dtype"):
+        truth = np.full(n, None, dtype=object) if label is None else np.asarray(label, dtype=object)
+    if truth.shape != (n,):
+        raise ValueError(f"label must have one value per debate ({n}); got shape {truth.shape}")
+    notes: list[str] = []
+    if answers is None:
+        _refuse_codes("votes", array)
+        _refuse_codes("label", truth)
+        codes, label_codes, names, notes = _encode(array.ravel(), truth, missing_values)
+    else:
+        names = _named("answers", list(answers))
+        codes = whole_numbers("votes", array.ravel(), minimum=_LEAST).astype(np.int32)
+        known = [MISSING if pd.isna(x) else x for x in truth]
+        label_codes = whole_numbers("label", np.array(known), minimum=_LEAST).astype(np.int32)
+    of_debates = _named("debates", range(1, n + 1) if debates is None else debates, names=True)
+    _refuse_repeats("debates", of_debates)
+    clusters: NDArray[np.object_] = np.full(n, None, dtype=object)
+    if cluster is not None:
+        grouped = canonical(cluster, missing_values=missing_values, names=True)
+        (clusters,) = grouped.columns
+        notes += grouped.notes("clusters")
+    if len(clusters) != n:
+        raise ValueError(f"cluster must have one value per debate ({n}); got {len(clusters)}")
+    # A debate whose cluster is unknown is alone in its own.
+    alone = [f"debate {d}" if c is None else c for c, d in zip(clusters, of_debates, strict=False)]
+    cluster_codes, cluster_names = pd.factorize(np.array(alone, dtype=object))
+    (runs,) = canonical(groups, missing_values=missing_values, names=True).columns
+    total, sent, written = (None if x is None else np.array(x, dtype=np.float64) for x in tokens)
+    if total is None and sent is not None and written is not None and sent.shape == written.shape:
+        total = sent + written
+    return {
+        "votes": codes.reshape(array.shape).astype(np.int32, copy=False),
+        "label": label_codes,
+        "cluster": cluster_codes.astype(np.int64),
+        "answers": names,
+        "debates": of_debates,
+        "cluster_names": tuple(map(str, cluster_names)),
+        "tokens": total,
+        "tokens_in": sent,
+        "tokens_out": written,
+        "groups": tuple("" if run is None else run for run in runs),
+        "notes": tuple(notes),
+    }
+
+
+def _named(what: str, given: Any, *, names: bool = False) -> tuple[str, ...]:
+    (named,) = canonical(given, missing_values=(), names=names).columns
+    if any(name is None for name in named):
+        raise ValueError(f"{what} must have a name each; got {list(given)[:8]}")
+    return tuple(named)
+
+
+def _refuse_contradictions(t: Trajectories) -> None:
+    """Raise where shapes, codes, depths or tokens of a view contradict each other."""
+    n, rounds, seats = t.votes.shape
+    for name, array, shape in (
+        ("label", t.label, (n,)),
+        ("depth", t.depth, (n,)),
+        ("panel", t.panel, (n,)),
+        ("cluster", t.cluster, (n,)),
+        ("scores", t.scores, (n, rounds, len(t.sides))),
+        ("tokens", t.tokens, (n, rounds)),
+        ("tokens_in", t.tokens_in, (n, rounds)),
+        ("tokens_out", t.tokens_out, (n, rounds)),
+    ):
+        if array is not None and array.shape != shape:
+            raise ValueError(f"{name} must have shape {shape}; got {array.shape}")
+    if t.speakers is not None and t.speakers.shape[:1] != (n,):
+        raise ValueError(f"speakers must have one row per debate ({n}); got shape {t.speakers.shape}")
+    for name, names, size in (
+        ("debates", t.debates, n),
+        ("seats", t.seats, seats),
+        ("groups", t.groups, n),
+    ):
+        if len(names) != size and not (name == "groups" and not names):
+            raise ValueError(f"{name} must have {size} names; got {len(names)}")
+    for name, codes in (("votes", t.votes), ("label", t.label)):
+        if codes.size and (codes.max() >= len(t.answers) or codes.min() < MISSING):
+            raise ValueError(
+                f"{name} must be codes from {MISSING} to {len(t.answers) - 1}; "
+                f"got codes from {codes.min()} to {codes.max()}"
+            )
+    if n and (t.depth.min() < 0 or t.depth.max() > rounds):
+        raise ValueError(f"depth must lie between 0 and {rounds}; got {t.depth.min()} to {t.depth.max()}")
+    if n and (t.panel.min() < 0 or t.panel.max() > seats):
+        raise ValueError(f"panel must lie between 0 and {seats}; got {t.panel.min()} to {t.panel.max()}")
+    # Whole debates on full panels, the usual case, can break neither rule.
+    if n and t.depth.min() < rounds:
+        late = ((t.votes != MISSING) & ~t.reached()[:, :, None]).any(axis=(1, 2))
+        if late.any():
+            debate = t.debates[int(late.argmax())]
+            raise ValueError(f"votes must be missing after a debate's depth; got one in {debate!r}")
+    if n and t.panel.min() < seats:
+        empty = (np.arange(seats) >= t.panel[:, None])[:, None, :]
+        beyond = ((t.votes != MISSING) & empty).any(axis=(1, 2))
+        if beyond.any():
+            debate = t.debates[int(beyond.argmax())]
+            raise ValueError(f"votes must be missing on seats beyond a debate's panel; got one in {debate!r}")
+    _refuse_repeats("answers", t.answers)
+    if n and (t.cluster.min() < 0 or t.cluster.max() >= len(t.cluster_names)):
+        raise ValueError(
+            f"cluster must be codes from 0 to {len(t.cluster_names) - 1}; "
+            f"got codes from {t.cluster.min()} to {t.cluster.max()}"
+        )
+    for name, tokens in (
+        ("tokens", t.tokens),
+        ("tokens_in", t.tokens_in),
+        ("tokens_out", t.tokens_out),
+    ):
+        if tokens is not None and (tokens < 0).any():
+            raise ValueError(f"{name} must be >= 0; got {np.nanmin(tokens):g}")
+    _refuse_tokens_that_do_not_add_up(t)
+
+
+def _refuse_tokens_that_do_not_add_up(t: Trajectories) -> None:
+    if t.tokens_in is None and t.tokens_out is None:
+        return
+    if t.tokens_in is None or t.tokens_out is None or t.tokens is None:
+        absent = next(n for n in ("tokens_in", "tokens_out", "tokens") if getattr(t, n) is None)
+        raise ValueError(f"tokens, tokens_in and tokens_out must be given together; got no {absent}")
+    both = t.tokens_in + t.tokens_out
+    off = np.abs(both - t.tokens) > 1e-6 + 1e-9 * both
+    if off.any():
+        debate, played = np.argwhere(off)[0]
+        raise ValueError(
+            f"tokens must be the sum of tokens_in and tokens_out; got {t.tokens[debate, played]:g} and "
+            f"{both[debate, played]:g} in debate {t.debates[debate]!r}, round {played + 1}"
+        )
+
+
+# -------------------------------------------------------------------- several views as one
+
+
+def _concatenated(parts: Sequence[Trajectories]) -> dict[str, Any]:
+    """Return the fields of the stacked view: names are matched, shorter axes are padded as missing."""
+    if len(parts) == 1 and isinstance(parts[0], (list, tuple)):
+        raise TypeError("concat takes the parts one by one; got a list: write concat(*parts)")
+    if not parts:
+        raise ValueError("concat needs at least one Trajectories; got none")
+    codings = {p.coding for p in parts}
+    if len(codings) > 1:
+        raise ValueError(f"coding must be the same in all parts; got {sorted(codings)}")
+    names = [name for p in parts for name in p.debates]
+    _refuse_repeats("debates", names)
+    spelling = shared_spelling(answer for p in parts for answer in p.answers)
+    spelt = [tuple(spelling[answer] for answer in p.answers) for p in parts]
+    answers = _union(spelt)
+    clusters = _union(p.cluster_names for p in parts)
+    sides = _union(p.sides for p in parts)
+    n_rounds = max(p.n_rounds for p in parts)
+    n_seats = max(len(p.seats) for p in parts)
+    seats = {p.seats for p in parts if len(p.seats) == n_seats}
+    alike = len(seats) == 1 and all(p.seats == next(iter(seats))[: len(p.seats)] for p in parts)
+    return {
+        "votes": np.concatenate(
+            [
+                _padded(_recoded(p.votes, own, answers), (n_rounds, n_seats), MISSING)
+                for p, own in zip(parts, spelt, strict=True)
+            ]
+        ),
+        "label": np.concatenate(
+            [_recoded(p.label, own, answers) for p, own in zip(parts, spelt, strict=True)]
+        ),
+        "depth": np.concatenate([p.depth for p in parts]),
+        "panel": np.concatenate([p.panel for p in parts]),
+        "cluster": np.concatenate([_recoded(p.cluster, p.cluster_names, clusters) for p in parts]),
+        "answers": answers,
+        "debates": tuple(names),
+        "seats": next(iter(seats)) if alike else seat_names(n_seats),
+        "cluster_names": clusters,
+        "scores": _stacked_scores(parts, sides, n_rounds),
+        "sides": sides,
+        "tokens": _stacked_tokens([p.tokens for p in parts], parts, n_rounds),
+        "spoke": _stacked_spoke(parts, n_rounds, n_seats),
+        "tokens_in": _stacked_tokens([p.tokens_in for p in parts], parts, n_rounds),
+        "tokens_out": _stacked_tokens([p.tokens_out for p in parts], parts, n_rounds),
+        "groups": tuple(g for p in parts for g in (p.groups or ("",) * len(p)))
+        if any(p.groups for p in parts)
+        else (),
+        "coding": parts[0].coding,
+        "speakers": _stacked_speakers(parts),
+        "notes": _union(p.notes for p in parts),
+    }
+
+
+def _stacked_speakers(parts: Sequence[Trajectories]) -> NDArray[np.int8] | None:
+    """Stack who spoke with and without a seat; where a part does not say so, those on its panels have one."""
+    if all(p.speakers is None for p in parts):
+        return None
+    each = [
+        np.where(np.arange(len(p.seats)) < p.panel[:, None], 1, -1).astype(np.int8)
+        if p.speakers is None
+        else p.speakers
+        for p in parts
+    ]
+    width = max(one.shape[1] for one in each)
+    return np.concatenate([_padded(one, (width,), -1) for one in each])
+
+
+def _union(tuples: Any) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for names in tuples for name in names))
+
+
+def _recoded(codes: NDArray[Any], old: tuple[str, ...], new: tuple[str, ...]) -> NDArray[Any]:
+    place = {name: i for i, name in enumerate(new)}
+    table = np.array([*[place[name] for name in old], MISSING], dtype=codes.dtype)
+    recoded: NDArray[Any] = table[codes]
+    return recoded
+
+
+def _padded(array: NDArray[Any], shape: tuple[int, ...], fill: float) -> NDArray[Any]:
+    wider = np.full((len(array), *shape), fill, dtype=array.dtype)
+    wider[(slice(None), *[slice(size) for size in array.shape[1:]])] = array
+    return wider
+
+
+def _stacked_tokens(
+    given: Sequence[NDArray[np.float64] | None], parts: Sequence[Trajectories], n_rounds: int
+) -> NDArray[np.float64] | None:
+    """Stack one kind of tokens; where a part has none they are unknown."""
+    if all(tokens is None for tokens in given):
+        return None
+    return np.concatenate(
+        [
+            _padded(np.full(p.votes.shape[:2], np.nan) if tokens is None else tokens, (n_rounds,), np.nan)
+            for tokens, p in zip(given, parts, strict=True)
+        ]
+    )
+
+
+def _stacked_spoke(parts: Sequence[Trajectories], n_rounds: int, n_seats: int) -> NDArray[np.bool_] | None:
+    if all(p.spoke is None for p in parts):
+        return None
+    return np.concatenate([_padded(p.had_turns(), (n_rounds, n_seats), False) for p in parts])
+
+
+def _stacked_scores(
+    parts: Sequence[Trajectories], sides: tuple[str, ...], n_rounds: int
+) -> NDArray[np.float64] | None:
+    if not sides:
+        return None
+    stacked = []
+    for p in parts:
+        wide = np.full((len(p), n_rounds, len(sides)), np.nan)
+        if p.scores is not None:
+            wide[:, : p.n_rounds, [sides.index(side) for side in p.sides]] = p.scores
+        stacked.append(wide)
+    return np.concatenate(stacked)
+
+
+# -------------------------------------------------------------------- camps
+
+_FEW = 4
+"""Up to so many answers are counted one by one; more are compared seat with seat."""
+
+
+def tally_rounds(votes: NDArray[np.int32], n_answers: int) -> tuple[NDArray[Any], ...]:
+    """Count camps in every round.
+
+    Parameters
+    ----------
+    votes : ndarray of int32, shape (debates, rounds, seats)
+    n_answers : int
+
+    Returns
+    -------
+    winner : ndarray of int32, shape (debates, rounds)
+        Answer of the largest camp, ``MISSING`` without a vote; on a tie the one in the lowest seat.
+    tied : ndarray of bool
+    lead, second, cast : ndarray of int32
+        The largest camp, the second largest, and all votes.
+    """
+    n_debates, n_rounds, n_seats = votes.shape
+    shape = (n_debates, n_rounds)
+    # Seat by seat on contiguous arrays: a short last axis is several times slower.
+    seats = [np.ascontiguousarray(votes[:, :, s]) for s in range(n_seats)]
+    cast = np.zeros(shape, dtype=np.int32)
+    for seat in seats:
+        cast += seat != MISSING
+    sizes = _by_answer(seats, n_answers, shape) if n_answers <= _FEW else _by_seat(seats, shape)
+    lead = np.zeros(shape, dtype=np.int32)
+    for size in sizes:
+        np.maximum(lead, size, out=lead)
+    winner = np.full(shape, MISSING, dtype=np.int32)
+    for seat, size in zip(reversed(seats), reversed(sizes), strict=True):
+        np.copyto(winner, seat, where=(size == lead) & (seat != MISSING))
+    second = np.zeros(shape, dtype=np.int32)
+    for seat, size in zip(seats, sizes, strict=True):
+        np.maximum(second, size * (seat != winner), out=second)
+    return winner, (second == lead) & (lead > 0), lead, second, cast
+
+
+def _by_answer(
+    seats: list[NDArray[np.int32]], n_answers: int, shape: tuple[int, int]
+) -> list[NDArray[np.int32]]:
+    """Return the size of each seat's camp, answers counted one by one."""
+    sizes = [np.zeros(shape, dtype=np.int32) for _ in seats]
+    for answer in range(n_answers):
+        mine = [seat == answer for seat in seats]
+        total = np.zeros(shape, dtype=np.int32)
+        for one in mine:
+            total += one
+        for one, size in zip(mine, sizes, strict=True):
+            np.copyto(size, total, where=one)
+    return sizes
+
+
+def _by_seat(seats: list[NDArray[np.int32]], shape: tuple[int, int]) -> list[NDArray[np.int32]]:
+    """Return the size of each seat's camp, seats compared two by two."""
+    sizes = [(seat != MISSING).astype(np.int32) for seat in seats]
+    for i, seat in enumerate(seats):
+        for j in range(i + 1, len(seats)):
+            same = (seat == seats[j]) & (seat != MISSING)
+            sizes[i] += same
+            sizes[j] += same
+    return sizes

@@ -11,7 +11,6 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from d3stats._check import RngLike, as_rng, choice
-from d3stats._codes import MISSING
 from d3stats.estimate import Estimate, counted, estimates_frame, estimates_latex, named_notes
 from d3stats.inference.agreeing.chance import agreement_weights
 from d3stats.inference.agreeing.coefficient import Coefficient, How, Kind
@@ -21,6 +20,7 @@ from d3stats.inference.gwet import gwet_ac
 from d3stats.inference.kappa import cohen_kappa
 from d3stats.inference.krippendorff import Metric, krippendorff_alpha
 from d3stats.inference.ratings import Ratings, as_ratings
+from d3stats.trajectories import MISSING
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

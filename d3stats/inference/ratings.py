@@ -13,8 +13,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice
-from d3stats._codes import MISSING
 from d3stats.inference.agreeing.rating_tables import Repeats, long_table
+from d3stats.trajectories import MISSING
 from d3stats.values import canonical, shared_spelling
 
 __all__ = ["Ratings", "as_ratings"]

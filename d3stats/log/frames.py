@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -9,9 +10,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats.log.arrays import voting_roles
 from d3stats.log.column_names import TABLE_COLUMNS
+from d3stats.log.columns import ITEM, TURN, VERDICT, Coded, Coding, Part
+from d3stats.log.consistency import Checked
 
-__all__ = ["ITEM_COLUMNS", "TABLE_COLUMNS", "VERDICT_COLUMNS", "frame", "seated", "turn_columns"]
+__all__ = [
+    "ITEM_COLUMNS",
+    "TABLE_COLUMNS",
+    "VERDICT_COLUMNS",
+    "checked_of",
+    "frame",
+    "seated",
+    "turn_columns",
+]
 
 ITEM_COLUMNS = ("debate", "question", "cluster", "label", "answers", "log", "protocol", "first")
 VERDICT_COLUMNS = ("debate", "decision", "round", "stop_reason")
@@ -28,16 +40,19 @@ def turn_columns(coding: str, totals: bool) -> tuple[str, ...]:
 def seated(turns: pd.DataFrame) -> NDArray[np.bool_]:
     """Return which turns are of agents that have a seat: all but those of roles that never vote in the whole log.
 
-    Advocates, aggregators, summarizers and a judge beside a jury speak and are paid for, but have no vote that could
-    be missing. Where nobody votes at all, or roles are not recorded, everybody has a seat.
+    See :func:`d3stats.log.arrays.voting_roles`. Where roles are not recorded, everybody has a seat.
     """
-    everybody = np.ones(len(turns), dtype=np.bool_)
-    if "role" not in turns.columns:
-        return everybody
-    vote = turns["vote" if "vote" in turns.columns else "correct"].notna()
-    role = turns["role"]
-    has_seat: NDArray[np.bool_] = (role.isna() | role.isin(role[vote].unique())).to_numpy(dtype=np.bool_)
-    return has_seat if has_seat.any() else everybody
+    if "role" not in turns.columns or not len(turns):
+        return np.ones(len(turns), dtype=np.bool_)
+    voted = turns["vote" if "vote" in turns.columns else "correct"].notna().to_numpy(dtype=np.bool_)
+    role = coded(turns["role"])
+    return voting_roles(role, voted)[role.codes]
+
+
+def coded(column: pd.Series) -> Coded:
+    """Return a column of texts as codes."""
+    codes, values = pd.factorize(column.to_numpy(dtype=object))
+    return Coded(codes.astype(np.int32), values.tolist())
 
 
 def frame(records: pd.DataFrame | Iterable[Mapping[str, Any]], columns: tuple[str, ...]) -> pd.DataFrame:
@@ -66,3 +81,41 @@ def frame(records: pd.DataFrame | Iterable[Mapping[str, Any]], columns: tuple[st
 
 def _integers(column: pd.Series) -> Any:
     return column if column.dtype != object else [None if pd.isna(x) else int(x) for x in column]
+
+
+def checked_of(
+    turns: pd.DataFrame,
+    items: pd.DataFrame,
+    verdicts: pd.DataFrame | None = None,
+    *,
+    notes: tuple[str, ...] = (),
+) -> Checked:
+    """Return tables in canonical form, one row per turn, debate and verdict, as columns; scores may be dicts."""
+    debates = items["debate"].to_numpy(dtype=object)
+    by_correctness = "vote" not in turns.columns
+    parts = []
+    for table, names in (
+        (items, ITEM),
+        (turns, (*TURN["coded"], *TURN["numbers"])),
+        (pd.DataFrame(columns=list(VERDICT)) if verdicts is None else verdicts, VERDICT),
+    ):
+        columns: dict[str, Any] = {}
+        for name in names:
+            if name == "debate":
+                codes = pd.Index(debates).get_indexer(pd.Index(table["debate"]))
+                columns[name] = Coded(codes.astype(np.int32), debates.tolist())
+            elif name not in table.columns:
+                continue
+            elif name in TURN["numbers"]:
+                numbers = pd.to_numeric(table[name]).to_numpy(dtype=np.float64, na_value=np.nan)
+                columns[name] = numbers.astype(np.int64) if table is turns and name == "round" else numbers
+            else:
+                column = table[name]
+                if name == "scores":
+                    column = pd.Series(
+                        [json.dumps(x) if isinstance(x, dict) else None for x in column], dtype=object
+                    )
+                columns[name] = coded(column)
+        parts.append(Part(np.arange(len(table)), columns))
+    coding: Coding = "correctness" if by_correctness else "answers"
+    return Checked(*parts, notes=notes, coding=coding, totals="tokens" in turns.columns)

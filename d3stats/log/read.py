@@ -12,7 +12,7 @@ import pandas as pd
 
 from d3stats.log.engine import connect
 from d3stats.log.files import LogFile, find_files
-from d3stats.log.frames import ITEM_COLUMNS, VERDICT_COLUMNS, frame, turn_columns
+from d3stats.log.frames import ITEM_COLUMNS, VERDICT_COLUMNS, checked_of, frame, turn_columns
 from d3stats.log.problems import KINDS, LogError, Problem
 from d3stats.log.scan import are_small, check_exactly, surely_clean
 from d3stats.values import missing_words
@@ -20,6 +20,7 @@ from d3stats.values import missing_words
 if TYPE_CHECKING:
     import duckdb
 
+    from d3stats.log.consistency import Checked
     from d3stats.log.lines import Clean
 
 __all__ = ["KINDS", "DebateLog", "LogError", "Problem", "read_log"]
@@ -77,6 +78,10 @@ class DebateLog:
             f"DebateLog({len(self.items)} debates, {len(self.turns)} turns, {len(self.verdicts)} verdicts, "
             f"coding={self.coding!r}, {len(self.problems)} problems)"
         )
+
+    def to_checked(self) -> Checked:
+        """Return the tables as columns."""
+        return checked_of(self.turns, self.items, self.verdicts, notes=self.notes)
 
     @property
     def n_left_out(self) -> int:
@@ -138,6 +143,13 @@ def read_log(
     log = None if are_small(files) else _read_fast(files, words)
     log = _read_exactly(files, words, strict=strict) if log is None else log
     return replace(log, notes=(*log.notes, *_ended_by_a_rule(log)))
+
+
+def read_checked(
+    paths: Iterable[str | Path], *, strict: bool = True, missing_values: Iterable[str] | None = None
+) -> Checked:
+    """Read a log into columns, see :func:`read_log`."""
+    return read_log(*paths, strict=strict, missing_values=missing_values).to_checked()
 
 
 BY_A_RULE = frozenset(

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import choice
-from d3stats._tally import tally_rounds
-from d3stats.trajectories import MISSING, Trajectories
+from d3stats.trajectories import MISSING, Trajectories, tally_rounds
 
 __all__ = ["Coded", "Target", "code_votes", "one_camp"]
 

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import choice, integer
-from d3stats._tally import tally_rounds
 from d3stats.stopping.rule import (
     Codes,
     Decision,
@@ -29,7 +28,7 @@ from d3stats.stopping.rule import (
     Stops,
     round_from_arrays,
 )
-from d3stats.trajectories import MISSING, Missing, Trajectories
+from d3stats.trajectories import MISSING, Missing, Trajectories, tally_rounds
 
 __all__ = ["BatchRound", "BatchRule", "BatchState", "Decisions", "MixedRule", "batch_rounds"]
 

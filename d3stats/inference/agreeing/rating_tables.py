@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._codes import MISSING
 from d3stats.estimate import counted
 from d3stats.inference._table_files import (
     blank_clusters,
@@ -20,7 +19,7 @@ from d3stats.inference._table_files import (
     unread_note,
 )
 from d3stats.plausibility import judged, warnings_of
-from d3stats.trajectories import Trajectories
+from d3stats.trajectories import MISSING, Trajectories
 from d3stats.values import canonical
 
 Repeats = Literal["refuse", "separate"]

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
-from d3stats._codes import MISSING
 from d3stats.inference.juries.exact import drawn_panels, independent_plurality
 from d3stats.inference.ratings import Ratings
 from d3stats.resampling import Statistic
+from d3stats.trajectories import MISSING
 
 Floats = NDArray[np.float64]
 MOST_WAYS = 5000

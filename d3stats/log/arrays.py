@@ -1,0 +1,287 @@
+"""From the columns of a log to the arrays of :class:`d3stats.trajectories.Trajectories`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from d3stats.log.columns import Coded, Ints, unified
+from d3stats.log.consistency import Checked
+
+__all__ = ["MISSING", "RIGHT", "WRONG", "arrays_of", "seat_names", "voting_roles"]
+
+MISSING = -1
+"""The code of a vote that was not cast or could not be read, of an unknown label, and of no verdict."""
+
+WRONG, RIGHT = "wrong", "right"
+"""The two answers of a log that records only correctness."""
+
+_LARGEST = 200_000_000
+"""Cells (debates x rounds x seats) up to which any table is unfolded; larger ones only where it is full."""
+
+
+def arrays_of(
+    checked: Checked, roles: Iterable[str] | None = None, *, by_name: bool = True
+) -> dict[str, Any]:
+    """Return the fields of a Trajectories.
+
+    Parameters
+    ----------
+    checked : Checked
+    roles : iterable of str, optional
+        Only their turns count. Without, all turns count, and seats are for the roles that vote.
+    by_name : bool
+        Sort debates by name, or keep their order of first appearance.
+    """
+    items, turns = checked.items, checked.turns
+    debates: list[str] = items.coded("debate").values
+    row = turns.coded("debate").codes
+    if by_name:
+        order = np.array(sorted(range(len(debates)), key=debates.__getitem__), dtype=np.int64)
+        if (order[1:] < order[:-1]).any():
+            items, place = items[order], np.empty_like(order)
+            place[order] = np.arange(len(order))
+            debates, row = [debates[i] for i in order], place[row]
+    row = row.astype(np.int64)
+    n = len(debates)
+    if roles is not None:
+        # A round in which only others spoke is a round without votes.
+        kept = _of_roles(turns.coded("role"), roles)
+        turns, row = turns[kept], row[kept]
+    played = turns.numbers("round").astype(np.int64) - 1
+    n_rounds = int(played.max(initial=-1)) + 1
+    depth = np.zeros(n, dtype=np.int64)
+    np.maximum.at(depth, row, played + 1)
+
+    role = turns.coded("role")
+    voted = turns.coded("vote").codes >= 0 if checked.coding == "answers" else turns.numbers("correct") >= 0
+    voting = voting_roles(role, voted)
+    has_seat = None if roles is not None or voting.all() else voting[role.codes]
+    seat, panel, seats, speakers = _seats(row, turns.coded("agent"), has_seat, n)
+    shape = (n, n_rounds, len(seats))
+    _refuse_sparse(shape, debates, panel, len(turns))
+
+    by_round = row * n_rounds + played
+    label = items.coded("label")
+    if has_seat is None:
+        at, votes = by_round, turns.coded("vote")
+        correct = turns.numbers("correct")
+    else:
+        at, votes = by_round[has_seat], turns.coded("vote")[has_seat]
+        correct = turns.numbers("correct")[has_seat]
+    if checked.coding == "answers":
+        codes, label_codes, answers = _answers(votes, label)
+    else:
+        codes = np.where(np.isnan(correct), MISSING, correct).astype(np.int32)
+        label_codes, answers = np.ones(n, dtype=np.int32), (WRONG, RIGHT)
+    cell = at * len(seats) + seat
+    cube = np.full(shape, MISSING, dtype=np.int32)
+    cube.reshape(-1)[cell] = codes
+    spoke = None
+    if int((depth * panel).sum()) != len(cell):
+        spoke = np.zeros(shape, dtype=np.bool_)
+        spoke.reshape(-1)[cell] = True
+    cluster, cluster_names, notes = _clusters(items)
+    scores, sides = _scores(turns, row, played, (n, n_rounds))
+    log = items.coded("log")
+    return {
+        "votes": cube,
+        "label": label_codes,
+        "depth": depth,
+        "spoke": spoke,
+        "panel": panel,
+        "cluster": cluster,
+        "answers": answers,
+        "debates": tuple(debates),
+        "seats": seats,
+        "cluster_names": cluster_names,
+        "scores": scores,
+        "sides": sides,
+        **_tokens(checked, turns, by_round, depth, n_rounds),
+        "speakers": speakers,
+        "groups": tuple(np.array([*log.values, ""], dtype=object)[log.codes])
+        if "log" in items.columns
+        else (),
+        "coding": checked.coding,
+        "notes": (*checked.notes, *notes),
+    }
+
+
+def seat_names(n: int) -> tuple[str, ...]:
+    """Return names for seats in which different agents sit."""
+    return tuple(f"agent {i + 1}" for i in range(n))
+
+
+def voting_roles(role: Coded, voted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which roles, by code, have seats: all but those that never vote in the whole log.
+
+    Advocates, aggregators, summarizers and a judge beside a jury speak and are paid for, but have no vote that could
+    be missing. Turns without a role, at the end, have seats, and where nobody votes at all everybody has.
+    """
+    votes = np.zeros(len(role.values) + 1, dtype=np.bool_)
+    votes[role.codes[voted]] = True
+    occurs = np.zeros(len(role.values) + 1, dtype=np.bool_)
+    occurs[role.codes] = True
+    votes[-1] = True
+    silent = occurs & ~votes
+    return ~silent if (occurs & votes).any() else np.ones_like(votes)
+
+
+def _of_roles(role: Coded, roles: Iterable[str]) -> NDArray[np.bool_]:
+    wanted = set(roles)
+    kept = np.array([*(value in wanted for value in role.values), False], dtype=np.bool_)[role.codes]
+    if not kept.any():
+        raise ValueError(f"roles must occur in the log; got {sorted(wanted)}")
+    return kept
+
+
+def _seats(
+    row: Ints, agent: Coded, has_seat: NDArray[np.bool_] | None, n: int
+) -> tuple[Ints, Ints, tuple[str, ...], NDArray[np.int8] | None]:
+    """Seat agents in the order of their names within each debate; names vary between runs, seats do not.
+
+    Returns the seats of the turns that have one, the panels, the names of the seats, and who of those who spoke has a
+    seat (:attr:`Trajectories.speakers <d3stats.trajectories.Trajectories>`).
+    """
+    names = sorted(range(len(agent.values)), key=lambda code: _natural(agent.values[code]))
+    rank = np.zeros(len(names) + 1, dtype=np.int64)
+    rank[names] = np.arange(len(names))
+    pair = row * len(names) + rank[agent.codes]
+    seated = pair if has_seat is None else pair[has_seat]
+    known, at = _distinct(seated, n * len(names))
+    of, who = known // max(len(names), 1), known % max(len(names), 1)
+    panel = np.bincount(of, minlength=n).astype(np.int64)
+    opens = np.cumsum(panel) - panel
+    place = np.arange(len(known)) - opens[of]
+    n_seats = int(panel.max(initial=0))
+    speakers = None
+    if has_seat is not None:
+        everyone, _ = _distinct(pair, n * len(names))
+        spoke = np.bincount(everyone // len(names), minlength=n)
+        speakers = np.full((n, int(spoke.max())), -1, dtype=np.int8)
+        within = np.arange(len(everyone)) - (np.cumsum(spoke) - spoke)[everyone // len(names)]
+        speakers[everyone // len(names), within] = np.isin(everyone, known)
+    first = np.full(n_seats, -1, dtype=np.int64)
+    first[place[::-1]] = who[::-1]
+    alike = bool((who == first[place]).all())
+    seats = tuple(agent.values[names[code]] for code in first) if alike else seat_names(n_seats)
+    return place[at], panel, seats, speakers
+
+
+def _natural(name: str) -> tuple[str, int, str]:
+    """Sort "agent 10" after "agent 9"."""
+    stem = name.rstrip("0123456789")
+    digits = name[len(stem) :]
+    return stem, int(digits) if digits else -1, name
+
+
+def _distinct(codes: Ints, n: int) -> tuple[Ints, Ints]:
+    """Return the different codes of 0 to n - 1, sorted, and where each entry is among them."""
+    if n > 4 * len(codes) + 1_000_000:
+        known, at = np.unique(codes, return_inverse=True)
+        return known, at
+    occurs = np.zeros(n, dtype=np.bool_)
+    occurs[codes] = True
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
+
+
+def _answers(votes: Coded, label: Coded) -> tuple[NDArray[np.int32], NDArray[np.int32], tuple[str, ...]]:
+    """Give each answer that occurs a code, in sorted order."""
+    (cast, right), values = unified(votes, label)
+    occurs = np.zeros(len(values) + 1, dtype=np.bool_)
+    occurs[cast] = True
+    occurs[right] = True
+    order = sorted(np.flatnonzero(occurs[:-1]), key=values.__getitem__)
+    code = np.full(len(values) + 1, MISSING, dtype=np.int32)
+    code[order] = np.arange(len(order), dtype=np.int32)
+    return code[cast], code[right], tuple(values[i] for i in order)
+
+
+def _clusters(items: Any) -> tuple[Ints, tuple[str, ...], list[str]]:
+    """Return the cluster of each debate, their names, and a word on the column that decided where two differ."""
+    cluster, question = items.coded("cluster"), items.coded("question")
+    (own, asked, named), values = unified(cluster, question, items.coded("debate"))
+    codes, used = pd.factorize(np.where(own >= 0, own, np.where(asked >= 0, asked, named)))
+    notes = []
+    questions = len(np.unique(asked[asked >= 0]))
+    if (own >= 0).any() and "question" in items.columns and questions != len(used):
+        notes.append(
+            f"the column cluster decides what is resampled together: {len(used):,} clusters, "
+            f"{questions:,} questions"
+        )
+    return codes.astype(np.int64), tuple(values[code] for code in used), notes
+
+
+def _tokens(
+    checked: Checked, turns: Any, by_round: Ints, depth: Ints, n_rounds: int
+) -> dict[str, NDArray[np.float64] | None]:
+    """Sum tokens over a round, all together and by kind; a round with any unrecorded turn has an unrecorded total.
+
+    A round in which nobody who is counted spoke cost nothing.
+    """
+    found: dict[str, NDArray[np.float64] | None] = dict.fromkeys(("tokens", "tokens_in", "tokens_out"))
+    for kind in ("tokens",) if checked.totals else ("tokens_in", "tokens_out"):
+        given = turns.numbers(kind)
+        if kind in turns.columns and not np.isnan(given).all():
+            total = np.bincount(by_round, given, minlength=len(depth) * n_rounds).reshape(
+                len(depth), n_rounds
+            )
+            total[np.arange(n_rounds) >= depth[:, None]] = np.nan
+            found[kind] = total
+    sent, written = found["tokens_in"], found["tokens_out"]
+    if sent is not None and written is not None:
+        found["tokens"] = sent + written
+    else:
+        # One kind alone is neither a total nor a split.
+        found["tokens_in"] = found["tokens_out"] = None
+    return found
+
+
+def _scores(
+    turns: Any, row: Ints, played: Ints, shape: tuple[int, int]
+) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
+    """Total a side's criteria within a turn, then average over the agents that scored it in the round.
+
+    A side without any criterion was to be scored: its points are missing, and the log still has that side.
+    """
+    given = turns.coded("scores")
+    scored = np.flatnonzero(given.codes >= 0)
+    if not len(scored):
+        return None, ()
+    agent = turns.coded("agent")
+    name = np.argsort(sorted(range(len(agent.values)), key=agent.values.__getitem__))
+    scored = scored[np.lexsort((name[agent.codes[scored]], played[scored], row[scored]))]
+    said = {code: json.loads(given.values[code]) for code in np.unique(given.codes[scored]).tolist()}
+    sides = sorted({side for scores in said.values() for side in scores})
+    if not sides:
+        return None, ()
+    points = np.full((len(given.values), len(sides)), np.nan)
+    for code, scores in said.items():
+        for side, criteria in scores.items():
+            if criteria:
+                points[code, sides.index(side)] = float(sum(map(float, criteria.values())))
+    at = row[scored] * shape[1] + played[scored]
+    total = np.empty((shape[0] * shape[1], len(sides)))
+    for s in range(len(sides)):
+        own = points[given.codes[scored], s]
+        known = ~np.isnan(own)
+        scorers = np.bincount(at[known], minlength=len(total))
+        summed = np.bincount(at[known], own[known], minlength=len(total))
+        total[:, s] = np.where(scorers > 0, summed / np.maximum(scorers, 1), np.nan)
+    return total.reshape(*shape, len(sides)), tuple(sides)
+
+
+def _refuse_sparse(shape: tuple[int, int, int], names: list[str], panel: Ints, n_turns: int) -> None:
+    """Refuse a table that one debate blows up: every debate gets the seats of the largest panel."""
+    size = shape[0] * shape[1] * shape[2]
+    if size > _LARGEST and size > 20 * n_turns:
+        raise ValueError(
+            f"debates must be of similar size to be put side by side; got {shape[0]:,} debates of up to "
+            f"{shape[1]:,} rounds and {shape[2]:,} agents (in debate {names[int(panel.argmax())]!r}) "
+            f"from {n_turns:,} turns: check the columns round and agent"
+        )
