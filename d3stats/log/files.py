@@ -113,7 +113,7 @@ def text_size(file: LogFile) -> int:
 def unusable(file: LogFile) -> Problem | None:
     """Look at the first bytes: an empty file or one in another format is a problem of the whole file."""
     try:
-        with file.path.open("rb") if file.format == "parquet" else open_bytes(file) as handle:
+        with file.path.open("rb") if file.format in ("parquet", "xlsx") else open_bytes(file) as handle:
             head = handle.read(4096)
     except EOFError:
         return None  # shorter than its own head: the reader says where it breaks off
@@ -125,7 +125,11 @@ def unusable(file: LogFile) -> Problem | None:
         )
     if file.format == "parquet":
         return None if head[:4] == b"PAR1" else _not_a_log(file, f"file must be Parquet; got {head[:8]!r}")
-    if b"\0" in head:
+    if file.format == "xlsx":
+        return None if head[:4] == b"PK\3\4" else _not_a_log(file, f"file must be Excel; got {head[:8]!r}")
+    if b"\0" in head and not (
+        file.format == "csv" and head.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff"))
+    ):
         return _not_a_log(file, f"file must be text; got binary data starting with {head[:8]!r}")
     return None
 

@@ -14,10 +14,12 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
+import msgspec
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -36,10 +38,10 @@ from d3stats.log.column_names import (
 from d3stats.log.columns import Coded, Coder, Ints, Part, Records, joined, unified
 from d3stats.log.files import LogFile, open_bytes, unusable
 from d3stats.log.problems import Problem
-from d3stats.log.reference import parse_json
+from d3stats.log.schema import Item, Record, Turn, first_defect, parse_json
 from d3stats.values import is_missing_word, name_text
 
-__all__ = ["read_rows", "read_table"]
+__all__ = ["parquet_blocks", "read_rows", "read_table"]
 
 FRAME, ITEMS = "the table", "the items"
 """What data frames are called in messages."""
@@ -91,16 +93,18 @@ def read_table(
     if not isinstance(source, LogFile):
         opened = None if items is None else _frame_sheet(items, ITEMS)
         return _records(_frame_sheet(source, FRAME), columns, opened)
+    if source.format == "jsonl":
+        from d3stats.log.reader import read_lines
+
+        return read_lines(source, columns=columns)  # type: ignore[arg-type]
     problem = unusable(source)
-    if problem is not None and not _marked(source):
-        return _nothing(source.name, [problem])
     sheet: _Sheet | Problem
-    if source.path.suffix.lower() == ".xlsx":
+    if problem is not None:
+        sheet = problem
+    elif source.format == "xlsx":
         sheet = _excel_sheet(source)
     elif source.format == "parquet":
         sheet = _parquet_sheet(source)
-    elif source.format == "jsonl":
-        sheet = _lines_sheet(source)
     else:
         sheet = _text_sheet(source, encoding)
     return _nothing(source.name, [sheet]) if isinstance(sheet, Problem) else _records(sheet, columns)
@@ -193,13 +197,15 @@ def _merged(codes: NDArray[Any], values: list[Any]) -> Coded:
 
 
 def _date_note(name: str, values: Iterable[Any]) -> list[str]:
-    dates = [value for value in values if isinstance(value, _DATES) and value is not pd.NaT]
-    if not dates:
-        return []
-    return [
-        f"column {name!r} holds dates, read as text such as {_cell(dates[0])!r}; a spreadsheet may have made them of "
+    dates = (value for value in values if isinstance(value, _DATES) and value is not pd.NaT)
+    return [_held_dates(name, _cell(date)) for date in islice(dates, 1)]
+
+
+def _held_dates(name: str, text: str | None) -> str:
+    return (
+        f"column {name!r} holds dates, read as text such as {text!r}; a spreadsheet may have made them of "
         "answers such as 1/2"
-    ]
+    )
 
 
 # ------------------------------------------------------------------------------------------------ text files
@@ -212,18 +218,6 @@ _MARKS = (
     (b"\xff\xfe", "utf-16"),
     (b"\xfe\xff", "utf-16"),
 )
-
-
-def _marked(file: LogFile) -> bool:
-    """Whether a text file starts with the mark of UTF-16 or UTF-32, so that zero bytes do not make it binary."""
-    if file.format != "csv":
-        return False
-    try:
-        with open_bytes(file) as handle:
-            head = handle.read(4)
-    except (OSError, EOFError, zlib.error):
-        return False
-    return any(head.startswith(mark) for mark, _ in _MARKS[1:])
 
 
 def _decoded(file: LogFile, encoding: str | None) -> tuple[str, str | None] | Problem:
@@ -296,8 +290,8 @@ def _text_sheet(file: LogFile, encoding: str | None) -> _Sheet | Problem:
         csv.field_size_limit(limit)
 
 
-CHUNK = 1 << 15
-"""Rows of text that are held at once."""
+CHUNK = 1 << 9
+"""Rows of text that are held at once: few enough for the processor's cache."""
 
 
 def _csv_sheet(
@@ -405,48 +399,143 @@ def _excel_sheet(file: LogFile) -> _Sheet | Problem:
     return _Sheet(file.name, header[:width], columns, line, notes=notes + dates, n_records=len(rows))
 
 
-def _parquet_sheet(file: LogFile) -> _Sheet | Problem:
+_INTEGERS = (
+    "TINYINT",
+    "SMALLINT",
+    "INTEGER",
+    "BIGINT",
+    "UTINYINT",
+    "USMALLINT",
+    "UINTEGER",
+    "FLOAT",
+    "DOUBLE",
+)
+
+
+def _parquet_sheet(file: LogFile, first: int = 0, stop: int | None = None) -> _Sheet | Problem:
+    """Read rows `first` to `stop` of a Parquet file; columns without values, or with one value, are not read."""
     import duckdb
 
     from d3stats.log.engine import connect, text_list
 
     try:
-        with connect() as con:
-            source = f"read_parquet({text_list([file.path])}, file_row_number=true)"
-            table = con.execute(f"SELECT * FROM {source} ORDER BY file_row_number").df()
+        with connect(ordered=True) as con:
+            paths = text_list([file.path])
+            n = int(con.execute(f"SELECT num_rows FROM parquet_file_metadata({paths})").fetchall()[0][0])
+            stop = n if stop is None else min(stop, n)
+            source = f"read_parquet({paths}, file_row_number=true)"
+            if (first, stop) != (0, n):
+                source = (
+                    f"(SELECT * FROM {source} WHERE file_row_number >= {first} AND file_row_number < {stop})"
+                )
+            kinds = {
+                str(c): str(k) for c, k, *_ in con.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+            }
+            del kinds["file_row_number"]
+            columns: dict[str, Coded] = _settled(con, paths, kinds, stop - first)
+            asked = {name: k for k, name in enumerate(kinds) if name not in columns}
+            values, chosen = {}, []
+            for name, k in asked.items():
+                text = _as_text(name, kinds[name])
+                if kinds[name] not in _INTEGERS:
+                    distinct = f"SELECT DISTINCT {text} AS v FROM {source} WHERE v IS NOT NULL"
+                    values[name] = con.execute(
+                        f"CREATE OR REPLACE TEMP TABLE texts AS {distinct}; FROM texts"
+                    ).fetchnumpy()["v"]
+                    con.execute(f"CREATE OR REPLACE TEMP TYPE texts_{k} AS ENUM (FROM texts)")
+                    text = f"coalesce(enum_code(({text})::texts_{k})::INTEGER, -1)"
+                chosen.append(f"{text} AS c{k}")
+            found = con.execute(f"SELECT {', '.join(chosen)} FROM {source}").fetchnumpy() if chosen else {}
     except duckdb.Error as error:
         message = f"file must be readable Parquet; got {str(error).splitlines()[0]}"
         return Problem(file.name, None, None, message, "not a log", (), "nothing")
-    return _frame_sheet(table.drop(columns="file_row_number"), file.name)
+    for name, k in asked.items():
+        cells = found[f"c{k}"]
+        if name in values:
+            columns[name] = _texts(cells, [str(value) for value in values[name]])
+            continue
+        given = ~np.ma.getmaskarray(cells)
+        codes, different = pd.factorize(np.ma.getdata(cells)[given])
+        whole = np.full(len(cells), -1)
+        whole[given] = codes
+        columns[name] = _merged(whole, list(different))
+    notes = [
+        _held_dates(name, columns[name].values[0])
+        for name, kind in kinds.items()
+        if kind.startswith(("DATE", "TIME")) and columns[name].values
+    ]
+    line = np.arange(first + 1, stop + 1, dtype=np.int64)
+    return _Sheet(file.name, list(kinds), [columns[c] for c in kinds], line, notes=notes, n_records=len(line))
 
 
-def _lines_sheet(file: LogFile) -> _Sheet | Problem:
-    from d3stats.log.reference import _shorten
+def _settled(con: Any, paths: str, kinds: Mapping[str, str], n: int) -> dict[str, Coded]:
+    """Return the columns that have no value, or one on every row, as the file's own statistics say."""
+    found = con.execute(
+        f"""SELECT path_in_schema, bool_and(stats_null_count = num_values), min(stats_min_value)
+        FROM parquet_metadata({paths}) GROUP BY path_in_schema HAVING bool_and(stats_null_count = num_values)
+            OR (bool_and(stats_null_count = 0 AND stats_min_value = stats_max_value)
+                AND min(stats_min_value) = max(stats_max_value))"""
+    ).fetchall()
+    settled = {}
+    for name, empty, text in found:
+        if empty and name in kinds:
+            settled[name] = Coded.missing(n)
+        elif kinds.get(name) == "VARCHAR" and 0 < len(text) < 32:  # longer ones may be cut
+            settled[name] = Coded(np.zeros(n, dtype=np.int32), [text])
+    return settled
 
-    problems, rows, number = [], [], 0
-    n_records = 0
-    try:
-        with open_bytes(file) as handle:
-            for number, line in enumerate(handle, start=1):
-                if not line.strip():
-                    continue
-                n_records += 1
-                try:
-                    record = parse_json(line.decode("utf-8-sig" if number == 1 else "utf-8"))
-                    if not isinstance(record, dict):
-                        raise ValueError("not an object")
-                    rows.append((number, record))
-                except (ValueError, RecursionError) as error:
-                    kind = "malformed line" if line.endswith(b"\n") else "truncated last line"
-                    message = f"a line must be one JSON object; got {_shorten(line)} ({error})"
-                    problems.append(Problem(file.name, number, None, message, kind))
-    except (EOFError, OSError) as error:
-        message = f"the compressed file must be complete; got {error} after line {number}"
-        problems.append(Problem(file.name, number + 1, None, message, "truncated last line", (), "nothing"))
-    sheet = _mapping_sheet(file.name, rows)
-    sheet.problems += problems
-    sheet.n_records = n_records
-    return sheet
+
+def _as_text(name: str, kind: str) -> str:
+    column = '"' + name.replace('"', '""') + '"'
+    if kind in _INTEGERS:
+        return column
+    if kind == "BOOLEAN":
+        return f"CASE WHEN {column} THEN 'True' WHEN NOT {column} THEN 'False' END"
+    if kind.startswith("TIMESTAMP"):
+        return f"regexp_replace({column}::VARCHAR, ' 00:00:00$', '')"
+    return (
+        f"(to_json({column}))::VARCHAR"
+        if kind.endswith("]") or kind.startswith(("STRUCT", "MAP"))
+        else f"{column}::VARCHAR"
+    )
+
+
+def parquet_blocks(file: LogFile, rows: int = 1_000_000, *, columns: Columns = None) -> Iterator[Records]:
+    """Read a Parquet file in blocks of rows, each with codes of its own, so that memory stays flat.
+
+    All blocks count rounds alike, from 0 or from 1, as the whole file does.
+    """
+    import duckdb
+
+    from d3stats.log.engine import connect, text_list
+
+    problem = unusable(file)
+    first, n, zero = 0, 1, False
+    if problem is None:
+        try:
+            with connect() as con:
+                source = f"read_parquet({text_list([file.path])})"
+                described = con.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+                n = int((con.execute(f"SELECT count(*) FROM {source}").fetchone() or (0,))[0])
+                names = [str(name) for name, *_ in described]
+                empty = _Sheet(
+                    file.name, names, [Coded.missing(0) for _ in names], np.zeros(0, dtype=np.int64)
+                )
+                taken = _log_columns(empty, columns).columns.get("round", ())
+                for name in taken[:1] if n > rows else ():
+                    text = _as_text(name, "VARCHAR")
+                    zero = any(
+                        _is_zero(str(value))
+                        for (value,) in con.execute(f"SELECT DISTINCT {text} FROM {source}").fetchall()
+                    )
+        except (duckdb.Error, ColumnError):
+            pass  # the first block says what is wrong
+    for first in range(0, max(n, 1), rows):
+        sheet = problem or _parquet_sheet(file, first, first + rows)
+        if isinstance(sheet, Problem):
+            yield _nothing(file.name, [sheet])
+            return
+        yield _records(sheet, columns, from_zero=zero or None)
 
 
 def _mapping_sheet(name: str, rows: list[tuple[int, Mapping[str, Any]]]) -> _Sheet:
@@ -830,7 +919,9 @@ Wrong = tuple[str, str, Any]
 """The field, what it must be, and what was got."""
 
 
-def _records(sheet: _Sheet, columns: Columns, items: _Sheet | None = None) -> Records:
+def _records(
+    sheet: _Sheet, columns: Columns, items: _Sheet | None = None, *, from_zero: bool | None = None
+) -> Records:
     try:
         if not sheet.names:
             raise ColumnError("debate", "a table must have a line of column names; got none")
@@ -860,7 +951,7 @@ def _records(sheet: _Sheet, columns: Columns, items: _Sheet | None = None) -> Re
             return _refused(sheet, "wrong field", "round", message, int(sheet.line[said[0]]))
         notes.append("there is no column for the round: all rows are of round 1")
     notes += unread_note(found.unread)
-    rows = _Rows(sheet.name, sheet.line, cells)
+    rows = _Rows(sheet.name, sheet.line, cells, from_zero)
     records = replace(
         rows.records(has_items=items is None),
         problems=[*problems, *rows.problems],
@@ -938,8 +1029,10 @@ def _spoken_twice(cells: Mapping[str, Coded]) -> tuple[int, str] | None:
 class _Rows:
     """The cells of a long table, each different text parsed once; a wrong cell is a problem of its row."""
 
-    def __init__(self, name: str, line: Ints, cells: Mapping[str, Coded]) -> None:
-        self.name, self.line, self.cells = name, line, dict(cells)
+    def __init__(
+        self, name: str, line: Ints, cells: Mapping[str, Coded], from_zero: bool | None = None
+    ) -> None:
+        self.name, self.line, self.cells, self.from_zero = name, line, dict(cells), from_zero
         self.n = len(line)
         self.wrong: NDArray[np.bool_] = np.zeros(self.n, dtype=np.bool_)
         self.problems: list[Problem] = []
@@ -993,13 +1086,13 @@ class _Rows:
         )
         played = self._rounds()
         if "scores" in cells:
-            self.parsed("scores", _scores)
+            cells["scores"] = _values_of(cells["scores"].codes, self.parsed("scores", _scores))
         columns: dict[str, Any] = {"round": played}
         for name in ("tokens_in", "tokens_out"):
             if name in cells:
                 columns[name] = self.numbers(name, _whole)
         if "round" in cells and len(played):
-            self._in_range(played, "round", "round")
+            self._in_range(played, "round")
         for name, parse in (("correct", _truth), ("tokens", _whole)):
             if name in cells:
                 columns[name] = self.numbers(name, parse)
@@ -1040,7 +1133,7 @@ class _Rows:
         if "round" not in self.cells:
             return np.ones(self.n)
         column = self.cells["round"]
-        zero = any(_is_zero(text) for text in column.values)
+        zero = any(map(_is_zero, column.values)) if self.from_zero is None else self.from_zero
         self.shift = int(zero)
         if zero:
             self.notes.append(f"{self.name}: rounds count from 0 and were shifted to count from 1")
@@ -1053,14 +1146,10 @@ class _Rows:
 
     shift = 0
 
-    def _in_range(self, played: NDArray[np.float64], column: str, name: str) -> None:
-        for out, requirement in (
-            (played < 1, "must be greater than or equal to 1"),
-            (played > _MOST_ROUND, f"must be less than or equal to {_MOST_ROUND}"),
-        ):
-            if out.any():
-                texts = self.cells[column]
-                self.refuse(out, {k: (name, requirement, v) for k, v in enumerate(texts.values)}, texts.codes)
+    def _in_range(self, played: NDArray[np.float64], name: str) -> None:
+        for out, limit in ((played < 1, ">= 1"), (played > _MOST_ROUND, f"<= {_MOST_ROUND}")):
+            for number in np.unique(played[out]):
+                self.refuse(played == number, (name, f"must be a whole number {limit}", int(number)))
 
     def _verdicts(self) -> tuple[dict[str, Any], NDArray[np.bool_]]:
         none: dict[str, Any] = {}
@@ -1078,7 +1167,7 @@ class _Rows:
                 texts.codes,
             )
         if "stop_round" in self.cells:
-            self._in_range(stop, "stop_round", "round")
+            self._in_range(stop, "round")
         columns: dict[str, Any] = {"debate": self.cells["debate"], "round": stop}
         for name in ("decision", "stop_reason"):
             if name in self.cells:
@@ -1160,28 +1249,19 @@ def _json(name: str, text: str) -> Any:
 
 
 def _answers(name: str, text: str) -> tuple[str, ...] | None:
-    answers = _json(name, text)
-    if answers is None:
-        return None
-    if not isinstance(answers, list):
-        raise _WrongCell(name, "must be a list of texts", answers)
-    for k, answer in enumerate(answers):
-        if not isinstance(answer, str) or not answer:
-            requirement = "must have at least 1 character" if answer == "" else "must be a valid string"
-            raise _WrongCell(f"{name}.{k}", requirement, answer)
-    return tuple(answers)
+    answers = _checked(name, _json(name, text), Item, debate="d", question="q")
+    return None if answers is None else tuple(answers)
 
 
-def _scores(name: str, text: str) -> Any:
-    sides = _json(name, text)
-    if sides is None:
+def _scores(name: str, text: str) -> str | None:
+    scores = _checked(name, _json(name, text), Turn, debate="d", round=1, agent="a")
+    if scores is None:
         return None
-    if not isinstance(sides, dict):
-        raise _WrongCell(name, "must be a valid dictionary", sides)
-    for side, criteria in sides.items():
-        if not isinstance(criteria, dict):
-            raise _WrongCell(f"{name}.{side}", "must be a valid dictionary", criteria)
-        for criterion, points in criteria.items():
-            if isinstance(points, bool) or not isinstance(points, (int, float)) or not np.isfinite(points):
-                raise _WrongCell(f"{name}.{side}.{criterion}", "must be a valid number", points)
-    return text
+    return msgspec.json.encode(msgspec.convert(scores, dict[str, dict[str, float]])).decode()
+
+
+def _checked(name: str, value: Any, model: type[Record], **others: Any) -> Any:
+    defect = first_defect(others | {name: value}, model)
+    if defect is not None:
+        raise _WrongCell(*defect)
+    return value
