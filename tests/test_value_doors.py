@@ -291,7 +291,7 @@ def test_columns_that_nothing_reads_are_named(tmp_path: Path) -> None:
 def test_the_fast_reader_is_not_sure_of_a_value_in_another_form(
     tmp_path: Path, column: str, value: str, kind: str
 ) -> None:
-    from d3stats.log.convert import write_csv, write_jsonl, write_parquet
+    from d3stats.log import write_csv, write_jsonl, write_parquet
     from d3stats.log.files import find_files
     from d3stats.log.read import _read_exactly, _read_fast
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from d3stats.log.convert import write_csv, write_jsonl, write_parquet
+    from d3stats.log.convert import write_csv, write_parquet
     from d3stats.log.doctor import DoctorReport, examine
     from d3stats.log.problems import KINDS, LogError, Problem
     from d3stats.log.read import DebateLog, read_log
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from d3stats.log.reduce import reduce_logs
     from d3stats.log.scan import LogCounts, count_log
     from d3stats.log.schema import Header, Item, Turn, Verdict
-    from d3stats.log.writer import LogWriter
+    from d3stats.log.writer import LogWriter, write_jsonl
 
 _HOMES = {
     "DebateLog": "read",
@@ -38,7 +38,7 @@ _HOMES = {
     "read_log": "read",
     "reduce_logs": "reduce",
     "write_csv": "convert",
-    "write_jsonl": "convert",
+    "write_jsonl": "writer",
     "write_parquet": "convert",
 }
 """Where each public name lives; loaded when first used."""

@@ -14,20 +14,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import pandas as pd
 
 from d3stats.log.engine import connect, quoted
 from d3stats.log.frames import ITEM_COLUMNS, TABLE_COLUMNS
 from d3stats.log.read import DebateLog, read_log
+from d3stats.log.writer import target_of
 
-if TYPE_CHECKING:
-    from d3stats.log.schema import AnyRecord
-
-__all__ = ["records_of", "write_csv", "write_jsonl", "write_parquet"]
+__all__ = ["write_csv", "write_parquet"]
 
 Source = DebateLog | str | Path | list[str | Path] | tuple[str | Path, ...]
 
@@ -90,45 +87,14 @@ def write_csv(source: Source, dest: str | Path) -> Path:
     return _copy(source, dest, (".csv", ".csv.gz"), "FORMAT csv, HEADER true")
 
 
-def write_jsonl(source: Source, dest: str | Path) -> Path:
-    """Write a log as JSON lines: items, then turns round by round, then the verdict, debate by debate.
-
-    Raises
-    ------
-    ValueError
-        When the log holds only correctness or only token totals, which no record of the schema says.
-    """
-    from d3stats.log.writer import LogWriter
-
-    log = _log(source)
-    records = records_of(log)
-    target = _target(dest, (".jsonl", ".ndjson"))
-    partial = target.with_name(f".{os.getpid()}.{target.name}")
-    try:
-        with LogWriter(partial, fsync="close") as writer:
-            for record in records:
-                writer.write(record)
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
-    return target
-
-
 def _log(source: Source) -> DebateLog:
     if isinstance(source, DebateLog):
         return source
     return read_log(*source) if isinstance(source, (list, tuple)) else read_log(source)
 
 
-def _target(dest: str | Path, endings: tuple[str, ...]) -> Path:
-    target = Path(dest)
-    if not target.name.endswith(endings):
-        raise ValueError(f"dest must end in {' or '.join(endings)}; got dest={str(dest)!r}")
-    return target
-
-
 def _copy(source: Source, dest: str | Path, endings: tuple[str, ...], options: str) -> Path:
-    target = _target(dest, endings)
+    target = target_of(dest, endings)
     log = _log(source)
     with connect(ordered=True) as con:
         for name, table in (("turns", log.turns), ("items", log.items), ("verdicts", log.verdicts)):
@@ -176,37 +142,3 @@ def _wide(log: DebateLog) -> str:
     return f"""SELECT {columns} FROM items_frame i LEFT JOIN turns_frame t ON i.debate = t.debate
         LEFT JOIN verdicts_frame v ON i.debate = v.debate
         ORDER BY i.debate, t.round, t.agent"""
-
-
-def records_of(log: DebateLog) -> Iterator[AnyRecord]:
-    """Return the records of a log that was read into tables, debate by debate; there are no texts in them.
-
-    Raises
-    ------
-    ValueError
-        When the log holds only correctness or only token totals, which no record of the schema says.
-    """
-    if log.coding != "answers":
-        raise ValueError(f"log must hold answers to be written as JSON lines; got coding={log.coding!r}")
-    if "tokens" in log.turns.columns:
-        raise ValueError("log must hold tokens_in and tokens_out to be written as JSON lines; got totals")
-    return _records(log)
-
-
-def _records(log: DebateLog) -> Iterator[AnyRecord]:
-    from d3stats.log.schema import Item, Turn, Verdict
-
-    turns = dict(list(log.turns.groupby("debate", sort=False)))
-    closed = {row["debate"]: row for row in _rows(log.verdicts)}
-    for item in _rows(log.items):
-        debate = item["debate"]
-        yield Item(**item)
-        for turn in _rows(turns[debate]) if debate in turns else ():
-            yield Turn(**turn)
-        if debate in closed:
-            yield Verdict(**closed[debate])
-
-
-def _rows(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    for row in cast(list[dict[str, Any]], table.to_dict("records")):
-        yield {name: None if value is pd.NA else value for name, value in row.items()}

@@ -7,6 +7,7 @@ import io
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from glob import glob, has_magic
 from pathlib import Path
 from typing import IO, Literal, cast
@@ -29,6 +30,21 @@ _SUFFIXES: dict[str, Format] = {
     ".xlsx": "xlsx",
     ".parquet": "parquet",
 }
+
+_MEANT = {".json": ".jsonl", ".json.gz": ".jsonl.gz", ".xls": ".xlsx", ".tab": ".tsv", ".pq": ".parquet"}
+"""Endings that are near a known one in what they say."""
+
+_STARTS = {
+    b"PAR1": "Parquet, whose name ends in .parquet",
+    b"PK\x03\x04": "a ZIP archive or a workbook, whose name ends in .xlsx",
+    b"\x1f\x8b": "gzipped data, whose name ends in .gz",
+    b"\x89PNG": "a PNG picture",
+    b"\xff\xd8\xff": "a JPEG picture",
+    b"GIF8": "a GIF picture",
+    b"%PDF": "a PDF document",
+    b"SQLite": "an SQLite database",
+}
+"""What else a file may be, by its first bytes."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +105,10 @@ def _format(path: Path) -> Format:
     for suffix, fmt in _SUFFIXES.items():
         if name.endswith(suffix):
             return fmt
-    raise ValueError(f"file names must end in {', '.join(_SUFFIXES)}; got {str(path)!r}")
+    ending = "".join(path.suffixes[-2:] if name.endswith(".gz") else path.suffixes[-1:]).lower()
+    near = _MEANT.get(ending) or next(iter(get_close_matches(ending, _SUFFIXES, n=1)), None)
+    advice = f" (the nearest is {near})" if near else ""
+    raise ValueError(f"file names must end in {', '.join(_SUFFIXES)}; got {str(path)!r}{advice}")
 
 
 def open_bytes(file: LogFile) -> IO[bytes]:
@@ -112,26 +131,36 @@ def text_size(file: LogFile) -> int:
 
 def unusable(file: LogFile) -> Problem | None:
     """Look at the first bytes: an empty file or one in another format is a problem of the whole file."""
+    packed = file.format in ("parquet", "xlsx")
     try:
-        with file.path.open("rb") if file.format in ("parquet", "xlsx") else open_bytes(file) as handle:
+        with file.path.open("rb") if packed else open_bytes(file) as handle:
             head = handle.read(4096)
     except EOFError:
         return None  # shorter than its own head: the reader says where it breaks off
     except (gzip.BadGzipFile, zlib.error) as error:
         return _not_a_log(file, f"file must be gzipped text; got {error}")
+    except OSError as error:
+        return _not_a_log(file, f"file must be readable; got {error.strerror or error}")
     if not head:
         return Problem(
             file.name, None, None, "file must hold records; got 0 bytes", "empty file", (), "nothing"
         )
-    if file.format == "parquet":
-        return None if head[:4] == b"PAR1" else _not_a_log(file, f"file must be Parquet; got {head[:8]!r}")
-    if file.format == "xlsx":
-        return None if head[:4] == b"PK\3\4" else _not_a_log(file, f"file must be Excel; got {head[:8]!r}")
-    if b"\0" in head and not (
-        file.format == "csv" and head.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff"))
-    ):
-        return _not_a_log(file, f"file must be text; got binary data starting with {head[:8]!r}")
+    if packed:
+        start, known = (
+            (b"PAR1", "Parquet") if file.format == "parquet" else (b"PK\x03\x04", "an XLSX workbook")
+        )
+        return (
+            None if head.startswith(start) else _not_a_log(file, f"file must be {known}; got {_seems(head)}")
+        )
+    wide = file.format in ("csv", "tsv") and head.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff"))
+    if (b"\0" in head and not wide) or head.startswith(tuple(_STARTS)):
+        return _not_a_log(file, f"file must be text; got {_seems(head)}")
     return None
+
+
+def _seems(head: bytes) -> str:
+    what = next((kind for start, kind in _STARTS.items() if head.startswith(start)), None)
+    return what or f"{'binary data' if bytes(1) in head else 'data'} starting with {head[:8]!r}"
 
 
 def _not_a_log(file: LogFile, message: str) -> Problem:

@@ -223,10 +223,11 @@ class _Builder:
         """Read a block of whole lines, the first of which has this number in the file."""
         try:
             records = _AS_READ.decode_lines(block)
+            again = _ENCODER.encode_lines(records)
             n = len(records)
-            # Between two lines, and only there, a brace follows a brace after a line end.
-            if block.count(b"}\n{") == n - 1 and len(_ENCODER.encode_lines(records)) == len(block):
-                self._keep(records, np.arange(first, first + n), block)
+            # Keys may stand in another order. A brace follows a brace after a line end between two lines only.
+            if again == block or (len(again) == len(block) and block.count(b"}\n{") == n - 1):
+                self._keep(records, np.arange(first, first + n))
                 return
         except (ValueError, RecursionError):
             pass
@@ -241,46 +242,44 @@ class _Builder:
                     numbers.append(number)
         self._keep(kept, np.array(numbers, dtype=np.int64))
 
-    def _keep(self, records: list[Any], numbers: NDArray[np.int64], block: bytes | None = None) -> None:
-        """Add the columns of records; a `block` tells which keys occur.
+    def _keep(self, records: list[Any], numbers: NDArray[np.int64]) -> None:
+        """Add the columns of records.
 
         Raises
         ------
         ValueError
             When scores or a header are not sound; nothing is added.
         """
-        n = len(records)
-        kinds = np.fromiter(map(_KINDS.__getitem__, map(type, records)), dtype=np.int8, count=n)
-        if not all(map(_is_known, compress(records, kinds == 0))):
-            raise ValueError("newer schema")
-        found = []
-        for kind in range(len(_COLUMNS)):
-            chosen = kinds == kind + 1
-            some = records if chosen.all() else list(compress(records, chosen.tolist()))
-            found.append((np.flatnonzero(chosen) + self.n_rows, self._columns(kind, some, block)))
+        kinds = np.fromiter(map(_KINDS.__getitem__, map(type, records)), dtype=np.int8, count=len(records))
+        found: list[tuple[NDArray[np.int64], dict[str, NDArray[Any]]]] = []
+        for kind in range(len(MODELS)):
+            rows = np.flatnonzero(kinds == kind)
+            some = records if len(rows) == len(records) else list(compress(records, (kinds == kind).tolist()))
+            if kind > 0:
+                found.append((rows + self.n_rows, self._columns(kind - 1, some) if some else {}))
+            elif not all(map(_is_known, some)):
+                raise ValueError("a schema that is newer")
         for kind, (rows, columns) in enumerate(found):
             if len(rows):
                 self.rows[kind].append(rows)
                 self.pieces[kind].append(columns)
         self.lines.append(numbers)
-        self.n_rows += n
+        self.n_rows += len(records)
 
-    def _columns(self, kind: int, records: list[Any], block: bytes | None) -> dict[str, NDArray[Any]]:
-        if not records:
-            return {}
-        codes = self.codes[kind]
-        coded, counted = _COLUMNS[kind]
+    def _columns(self, kind: int, records: list[Any]) -> dict[str, NDArray[Any]]:
+        """Return the columns that some record fills."""
+        codes, n = self.codes[kind], len(records)
         columns: dict[str, NDArray[Any]] = {}
-        for name in (*coded, *counted):
-            if block is None or f'"{name}"'.encode() in block:
-                values = map(attrgetter(name), records)
-                if name == "scores":
-                    values = (bytes(value) if isinstance(value, msgspec.Raw) else value for value in values)
-                if name in codes:
-                    found = map(codes[name].__getitem__, values)
-                    columns[name] = np.fromiter(found, dtype=np.int32, count=len(records))
-                else:
-                    columns[name] = _numbers(list(values))
+        for name in (*codes, *_COLUMNS[kind][1]):
+            values = list(map(attrgetter(name), records))
+            if values[0] is UNSET and values.count(UNSET) == n:
+                continue
+            if name == "scores":
+                values = [bytes(value) if isinstance(value, msgspec.Raw) else value for value in values]
+            if name in codes:
+                columns[name] = np.fromiter(map(codes[name].__getitem__, values), dtype=np.int32, count=n)
+            else:
+                columns[name] = _numbers(values)
         return columns
 
     def records(self) -> Records:

@@ -157,8 +157,8 @@ def _records(path: str | Path, passed: list[Problem]) -> Iterator[AnyRecord]:
         from d3stats.log.reader import iter_records
 
         return iter_records(path, strict=False, problems=passed)
-    from d3stats.log.convert import records_of
     from d3stats.log.read import read_log
+    from d3stats.log.writer import records_of
 
     return records_of(read_log(path))
 

@@ -9,16 +9,22 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Literal, Self
+from typing import IO, TYPE_CHECKING, Any, Literal, Self, cast
 
 import msgspec
 
 from d3stats.log._visible import storable
-from d3stats.log.schema import AnyRecord, Header, first_defect
+from d3stats.log.schema import AnyRecord, Header, Item, Turn, Verdict, first_defect
 
-__all__ = ["LogWriter", "Sync"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from d3stats.log.read import DebateLog
+
+__all__ = ["LogWriter", "Sync", "records_of", "target_of", "write_jsonl"]
 
 Sync = Literal["record", "close", "never"]
 
@@ -226,3 +232,67 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def write_jsonl(source: DebateLog | str | Path | Sequence[str | Path], dest: str | Path) -> Path:
+    """Write a log as JSON lines: items, then turns round by round, then the verdict, debate by debate.
+
+    Raises
+    ------
+    ValueError
+        When the log holds only correctness or only token totals, which no record of the schema says.
+    """
+    from d3stats.log.read import DebateLog, read_log
+
+    paths = [source] if isinstance(source, (str, Path)) else source
+    records = records_of(paths if isinstance(paths, DebateLog) else read_log(*paths))
+    target = target_of(dest, (".jsonl", ".ndjson"))
+    partial = target.with_name(f".{os.getpid()}.{target.name}")
+    try:
+        with LogWriter(partial, fsync="close") as writer:
+            for record in records:
+                writer.write(record)
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+    return target
+
+
+def target_of(dest: str | Path, endings: tuple[str, ...]) -> Path:
+    """Return where to write, when its name has one of the endings."""
+    target = Path(dest)
+    if not target.name.endswith(endings):
+        raise ValueError(f"dest must end in {' or '.join(endings)}; got dest={str(dest)!r}")
+    return target
+
+
+def records_of(log: DebateLog) -> Iterator[AnyRecord]:
+    """Return the records of a log that was read into tables, debate by debate; there are no texts in them.
+
+    Raises
+    ------
+    ValueError
+        When the log holds only correctness or only token totals, which no record of the schema says.
+    """
+    if log.coding != "answers":
+        raise ValueError(f"log must hold answers to be written as JSON lines; got coding={log.coding!r}")
+    if "tokens" in log.turns.columns:
+        raise ValueError("log must hold tokens_in and tokens_out to be written as JSON lines; got totals")
+    return _records(log)
+
+
+def _records(log: DebateLog) -> Iterator[AnyRecord]:
+    turns = dict(list(log.turns.groupby("debate", sort=False)))
+    closed = {row["debate"]: row for row in _rows(log.verdicts)}
+    for item in _rows(log.items):
+        debate = item["debate"]
+        yield Item(**item)
+        for turn in _rows(turns[debate]) if debate in turns else ():
+            yield Turn(**turn)
+        if debate in closed:
+            yield Verdict(**closed[debate])
+
+
+def _rows(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    for row in cast(list[dict[str, Any]], table.to_dict("records")):
+        yield {name: None if value is pd.NA else value for name, value in row.items()}

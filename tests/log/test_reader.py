@@ -16,7 +16,7 @@ from log_worlds import item, panel, turn, write_lines
 
 from d3stats.log import reader
 from d3stats.log.columns import ITEM, TURN, VERDICT, Coded, Records, joined
-from d3stats.log.files import find_files
+from d3stats.log.files import find_files, unusable
 from d3stats.log.reader import line_blocks, read_lines
 from d3stats.log.schema import MODELS
 
@@ -222,3 +222,43 @@ def test_every_type_of_record_is_drawn_with_all_its_fields() -> None:
     assert {kind: set(model.__struct_fields__) for kind, model in MODELS.items()} == {
         kind: set(fields) for kind, fields in FIELDS.items()
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("log.jsonl", b"\x89PNG\r\n\x1a\n\0\0", "file must be text; got a PNG picture"),
+        ("log.csv", b"\xff\xd8\xff\xe0", "file must be text; got a JPEG picture"),
+        ("log.csv", b"PK\x03\x04..", "got a ZIP archive or a workbook, whose name ends in .xlsx"),
+        ("log.jsonl", gzip.compress(b"{}"), "got gzipped data, whose name ends in .gz"),
+        ("log.csv", b"PAR1...", "got Parquet, whose name ends in .parquet"),
+        ("log.xlsx", b"debate,round\n", "file must be an XLSX workbook; got data starting with b'debate,r'"),
+        ("log.parquet", b"debate,round\n", "file must be Parquet; got data starting with b'debate,r'"),
+        ("log.jsonl", b"ab\0cd", r"file must be text; got binary data starting with b'ab\x00cd'"),
+        ("log.jsonl", b"", "file must hold records; got 0 bytes"),
+    ],
+)
+def test_a_file_of_another_kind_is_named_as_what_it_is(
+    tmp_path: Path, name: str, content: bytes, said: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    problem = unusable(find_files([tmp_path / name])[0])
+    assert problem is not None
+    assert said in problem.message
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("a.json", ".jsonl"), ("a.jsnol", ".jsonl"), ("a.xls", ".xlsx"), ("a.parquest", ".parquet"), ("a.cvs", ".csv"),
+     ("a.json.gz", ".jsonl.gz"), ("a.pq", ".parquet"), ("a.tab", ".tsv")],
+)  # fmt: skip
+def test_the_nearest_ending_is_named(tmp_path: Path, name: str, near: str) -> None:
+    (tmp_path / name).touch()
+    with pytest.raises(ValueError, match=rf"\(the nearest is {near}\)$"):
+        find_files([tmp_path / name])
+
+
+def test_an_ending_without_a_near_one_gets_no_advice(tmp_path: Path) -> None:
+    (tmp_path / "cat.png").touch()
+    with pytest.raises(ValueError, match=r"file names must end in .*; got '.*cat.png'$"):
+        find_files([tmp_path / "cat.png"])

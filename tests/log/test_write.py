@@ -11,6 +11,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from log_worlds import item, panel, write_lines
 
@@ -201,3 +202,48 @@ def test_writing_in_order_changes_no_setting_of_other_connections(tmp_path: Path
         before = con.execute(setting).fetchone()
         write_parquet(log, tmp_path / "log.parquet")
         assert con.execute(setting).fetchone() == before == (False,)
+
+
+@pytest.mark.parametrize(
+    ("record", "said"),
+    [
+        (Turn(debate="d", round=0, agent="a"), r"^round must be a whole number >= 1; got round=0$"),
+        (Turn(debate="d", round=10**9, agent="a"), r"^round must be a whole number <= 999999999; got"),
+        (Turn(debate="d", round=2.0, agent="a"), r"^round must be a whole number; got round=2\.0$"),  # type: ignore[arg-type]
+        (Turn(debate="d", round=True, agent="a"), r"^round must be a whole number; got round=True$"),
+        (Turn(debate="d", round=1, agent=""), r"^agent must be a text that is not empty; got agent=''$"),
+        (Turn(debate="d", round=1, agent="a", vote=5), r"^vote must be a text or null; got vote=5$"),  # type: ignore[arg-type]
+        (Turn(debate="d", round=1, agent="a", tokens_in=-1), r"^tokens_in must be a whole number >= 0; got"),
+        (
+            Turn(debate="d", round=1, agent="a", scores={"A": {"x": float("nan")}}),
+            r"^scores\.A\.x must be a finite number; got scores\.A\.x=nan$",
+        ),
+        (Turn(debate="\ud800", round=1, agent="a"), r"^a record must be one of the schema; got "),
+        (Item(debate="d", question="q", answers=("A", "")), r"^answers\.1 must be a text that is not empty"),
+        (Verdict(debate="d", round=object()), r"^round must be a whole number"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_no_reader_would_take_is_not_written(tmp_path: Path, record: Any, said: str) -> None:
+    path = tmp_path / "log.jsonl"
+    with LogWriter(path) as log:
+        before = path.read_bytes()
+        with pytest.raises(ValueError, match=said):
+            log.write(record)
+        assert path.read_bytes() == before
+        log.write(ITEM)
+
+
+def test_numbers_of_numpy_are_written_as_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    one: Any = np.int64(1)
+    half: Any = np.float64(0.5)
+    with LogWriter(path) as log:
+        log.write(Turn(debate="d", round=one, agent="a", tokens_in=one, scores={"A": {"x": half}}))
+    assert lines(path)[1] == {
+        "type": "turn",
+        "debate": "d",
+        "round": 1,
+        "agent": "a",
+        "scores": {"A": {"x": 0.5}},
+        "tokens_in": 1,
+    }
