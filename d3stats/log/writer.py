@@ -294,5 +294,7 @@ def _records(log: DebateLog) -> Iterator[AnyRecord]:
 
 
 def _rows(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    import pandas as pd
+
     for row in cast(list[dict[str, Any]], table.to_dict("records")):
         yield {name: None if value is pd.NA else value for name, value in row.items()}
