@@ -64,7 +64,7 @@ class Record(Struct, tag_field="type", frozen=True, forbid_unknown_fields=True, 
         return {"type": self.__struct_config__.tag} | msgspec.structs.asdict(self)
 
 
-class Header(Record, tag="log"):
+class Header(Record, tag="log", frozen=True):
     """The first line of a file."""
 
     type: ClassVar[Literal["log"]] = "log"
@@ -74,7 +74,7 @@ class Header(Record, tag="log"):
     source: str | None = None
 
 
-class Item(Record, tag="item"):
+class Item(Record, tag="item", frozen=True):
     """Opens a debate.
 
     Attributes
@@ -114,7 +114,7 @@ class Item(Record, tag="item"):
     first: Name | None = None
 
 
-class Turn(Record, tag="turn"):
+class Turn(Record, tag="turn", frozen=True):
     """What one agent said in one round.
 
     Attributes
@@ -147,7 +147,7 @@ class Turn(Record, tag="turn"):
     error: Name | None = None
 
 
-class Verdict(Record, tag="verdict"):
+class Verdict(Record, tag="verdict", frozen=True):
     """Closes a debate: what was decided, after which round, and the machine-readable reason it stopped."""
 
     type: ClassVar[Literal["verdict"]] = "verdict"
