@@ -20,6 +20,7 @@ import numpy as np
 from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
+from d3stats.log.column_names import Columns
 from d3stats.log.columns import ITEM, TURN, Coded, Part, Records
 from d3stats.log.files import LogFile, find_files, open_bytes, unusable
 from d3stats.log.problems import LogError, Problem
@@ -335,7 +336,7 @@ def _numbers(column: list[Any]) -> NDArray[np.float64]:
 # ------------------------------------------------------------------------------------------ whole files
 
 
-def read_lines(file: LogFile, *, columns: Mapping[str, str] | None = None) -> Records:
+def read_lines(file: LogFile, *, columns: Columns = None) -> Records:
     """Read all lines of a file; what cannot be read are problems of the result.
 
     Lines without a type are rows of a table, one turn each; `columns` then says which key is what.
@@ -445,8 +446,8 @@ def _is_flat(file: LogFile) -> bool:
     return keys > 1
 
 
-def _read_flat(file: LogFile, columns: Mapping[str, str] | None) -> Records:
-    from d3stats.log.tables import read_rows  # type: ignore[attr-defined]
+def _read_flat(file: LogFile, columns: Columns) -> Records:
+    from d3stats.log.tables import read_rows
 
     rows: list[tuple[int, dict[str, Any]]] = []
     problems: list[Problem] = []

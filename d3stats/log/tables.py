@@ -96,7 +96,7 @@ def read_table(
     if source.format == "jsonl":
         from d3stats.log.reader import read_lines
 
-        return read_lines(source, columns=columns)  # type: ignore[arg-type]
+        return read_lines(source, columns=columns)
     problem = unusable(source)
     sheet: _Sheet | Problem
     if problem is not None:

@@ -262,3 +262,21 @@ def test_an_ending_without_a_near_one_gets_no_advice(tmp_path: Path) -> None:
     (tmp_path / "cat.png").touch()
     with pytest.raises(ValueError, match=r"file names must end in .*; got '.*cat.png'$"):
         find_files([tmp_path / "cat.png"])
+
+
+def test_lines_without_a_type_are_rows_of_a_table(tmp_path: Path) -> None:
+    rows = [{"debate": "d", "round": 1, "agent": agent, "vote": "A", "label": "B"} for agent in "xyz"]
+    (file,) = find_files([write_lines(tmp_path / "flat.jsonl", [*rows, "broken"])])
+    records = read_lines(file)
+    assert records.turns.coded("agent").to_array().tolist() == ["x", "y", "z"]
+    assert [(p.line, p.kind) for p in records.problems] == [(4, "malformed line")]
+    assert records.n_records == 4
+    assert [len(block.turns) for block in line_blocks(file)] == [3]
+    assert list(line_blocks(file, start=9)) == []
+
+
+def test_a_log_whose_first_line_has_a_wrong_type_is_still_a_log(tmp_path: Path) -> None:
+    (file,) = find_files([write_lines(tmp_path / "log.jsonl", [item() | {"type": "itm"}, *panel()])])
+    records = read_lines(file)
+    assert [(p.line, p.field) for p in records.problems] == [(1, "type")]
+    assert len(records.turns) == 6
