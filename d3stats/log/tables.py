@@ -120,8 +120,8 @@ def read_rows(
 def _nothing(name: str, problems: list[Problem], notes: Sequence[str] = ()) -> Records:
     """Return what is left of a file that is passed over."""
     none: Ints = np.zeros(0, dtype=np.int64)
-    parts = (Part(none, {}) for _ in range(3))
-    return Records([name], none, none, *parts, problems=problems, notes=list(notes))
+    empty = Part(none, {})
+    return Records([name], none, none, empty, empty, empty, problems=problems, notes=list(notes))
 
 
 # ------------------------------------------------------------------------------------------------ cells
@@ -197,7 +197,7 @@ def _merged(codes: NDArray[Any], values: list[Any]) -> Coded:
 
 
 def _date_note(name: str, values: Iterable[Any]) -> list[str]:
-    dates = (value for value in values if isinstance(value, _DATES) and value is not pd.NaT)
+    dates = (value for value in values if isinstance(value, _DATES) and not pd.isna(value))
     return [_held_dates(name, _cell(date)) for date in islice(dates, 1)]
 
 
@@ -450,7 +450,7 @@ def _parquet_sheet(file: LogFile, first: int = 0, stop: int | None = None) -> _S
         message = f"file must be readable Parquet; got {str(error).splitlines()[0]}"
         return Problem(file.name, None, None, message, "not a log", (), "nothing")
     for name, k in asked.items():
-        cells = found[f"c{k}"]
+        cells: Any = found[f"c{k}"]
         if name in values:
             columns[name] = _texts(cells, [str(value) for value in values[name]])
             continue
@@ -938,17 +938,11 @@ def _records(
     cells = {
         name: _together([sheet.get(column) for column in several]) for name, several in found.columns.items()
     }
+    said = _doubt(sheet, found, cells)
+    if said is not None:
+        return _refused(sheet, "wrong field", *said)
     notes = [*taken, *sheet.notes]
     if "round" not in cells:
-        said = _spoken_twice(cells)
-        if said is not None:
-            left = [name for name in found.unread if name]
-            guess = _nearest("round", left) or (left[0] if left else "COLUMN")
-            message = (
-                f"a table in which an agent speaks twice in a debate must have a column round; got "
-                f"{', '.join(filter(None, sheet.names))}, with {said[1]}: {to_type(round=guess)}"
-            )
-            return _refused(sheet, "wrong field", "round", message, int(sheet.line[said[0]]))
         notes.append("there is no column for the round: all rows are of round 1")
     notes += unread_note(found.unread)
     rows = _Rows(sheet.name, sheet.line, cells, from_zero)
@@ -1012,18 +1006,48 @@ def _together(columns: list[Coded]) -> Coded:
     return Coded(whole, values)
 
 
-def _spoken_twice(cells: Mapping[str, Coded]) -> tuple[int, str] | None:
-    """Return the first row in which an agent speaks in a debate again, and who it is."""
-    debate, agent = cells["debate"], cells["agent"]
-    given = np.flatnonzero((debate.codes >= 0) & (agent.codes >= 0))
-    key = debate.codes[given].astype(np.int64) * (len(agent.values) + 1) + agent.codes[given]
-    _, first = np.unique(key, return_index=True)
-    if len(first) == len(key):
+def _doubt(sheet: _Sheet, found: Resolved, cells: Mapping[str, Coded]) -> tuple[str, str, int] | None:
+    """Return the field, the message and the line where a column that was taken, or is not there, cannot be right."""
+    if "round" in cells and (found.columns["debate"] == ("debate",) or "debate" in found.chosen):
         return None
+    again = _repeated(*(cells[name] for name in ("debate", "round", "agent") if name in cells))
+    if again is None:
+        return None
+    who = f"{_at(cells['agent'], again)!r} twice in debate {_at(cells['debate'], again)!r}"
+    left = [name for name in found.unread if name]
+    line = int(sheet.line[again])
+    if "round" not in cells:
+        guess = _nearest("round", left) or (left[0] if left else "COLUMN")
+        message = "a table in which an agent speaks twice in a debate must have a column round"
+        listed = ", ".join(filter(None, sheet.names))
+        return "round", f"{message}; got {listed}, with {who}: {to_type(round=guess)}", line
+    taken = found.columns["debate"]
+    others = [
+        *left,
+        *(c[0] for name, c in found.columns.items() if name in ("question", "log", "model", "role")),
+    ]
+    for other in others:
+        apart = _together([*map(sheet.get, taken), sheet.get(other)])
+        if _repeated(apart, cells["round"], cells["agent"]) is None:
+            message = f"debate must tell debates apart; got {who} in one round, with debate from {taken[0]!r}"
+            return "debate", f"{message}: {to_type(debate=[other, *taken])} has no such row", line
+    return None
+
+
+def _at(column: Coded, row: int) -> Any:
+    return column.values[column.codes[row]]
+
+
+def _repeated(*columns: Coded) -> int | None:
+    """Return the first row that says the same as one before, in columns that it fills."""
+    given = np.flatnonzero(np.all([column.codes >= 0 for column in columns], axis=0))
+    key = np.zeros(len(given), dtype=np.int64)
+    for column in columns:
+        _, key = np.unique(key * (len(column.values) + 1) + column.codes[given], return_inverse=True)
+    _, first = np.unique(key, return_index=True)
     again = np.ones(len(key), dtype=np.bool_)
     again[first] = False
-    at = int(given[np.argmax(again)])
-    return at, f"{agent.values[agent.codes[at]]!r} twice in debate {debate.values[debate.codes[at]]!r}"
+    return int(given[np.argmax(again)]) if again.any() else None
 
 
 class _Rows:

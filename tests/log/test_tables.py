@@ -1,0 +1,484 @@
+"""One table in many files and frames says one thing, or is refused in one sentence that says what to type."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import openpyxl
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from d3stats.log.column_names import ALIASES, ColumnError, parse_columns, resolve
+from d3stats.log.columns import Part, Records, joined
+from d3stats.log.files import LogFile, find_files
+from d3stats.log.tables import parquet_blocks, read_table
+
+# ---------------------------------------------------------------- what records say
+
+
+def plain_rows(part: Part) -> list[dict[str, Any]]:
+    columns = {
+        name: column.to_array().tolist() if hasattr(column, "codes") else column.tolist()
+        for name, column in part.columns.items()
+    }
+    return [
+        {name: None if values[i] != values[i] else values[i] for name, values in columns.items()}
+        for i in range(len(part))
+    ]
+
+
+def said(records: Records) -> dict[str, Any]:
+    """Return what a table says, in any order of its rows, or how it is refused."""
+    given = {
+        name: sorted(
+            json.dumps({k: v for k, v in row.items() if v is not None}, sort_keys=True) for row in rows
+        )
+        for name in ("items", "turns", "verdicts")
+        for rows in [plain_rows(getattr(records, name))]
+    }
+    given["items"] = sorted(set(given["items"]))
+    return given | {
+        "coding": records.coding,
+        "problems": sorted({(p.kind, p.field or "") for p in records.problems}),
+    }
+
+
+def a_file(path: Path) -> LogFile:
+    return find_files([path])[0]
+
+
+# ---------------------------------------------------------------- doors
+
+
+def as_text(delimiter: str, encoding: str = "utf-8", suffix: str = ".csv") -> Callable[..., Records]:
+    def read(table: pd.DataFrame, folder: Path) -> Records:
+        path = folder / f"table{suffix}"
+        data = table.to_csv(index=False, sep=delimiter).encode(encoding)
+        path.write_bytes(gzip.compress(data) if suffix.endswith(".gz") else data)
+        return read_table(a_file(path))
+
+    return read
+
+
+def as_excel(table: pd.DataFrame, folder: Path) -> Records:
+    book = openpyxl.Workbook()
+    page = book.active
+    assert page is not None
+    page.append(list(table.columns))
+    for row in table.itertuples(index=False):
+        page.append([None if pd.isna(x) else int(x) if isinstance(x, np.integer) else x for x in row])
+    book.save(folder / "table.xlsx")
+    return read_table(a_file(folder / "table.xlsx"))
+
+
+def as_lines(table: pd.DataFrame, folder: Path) -> Records:
+    rows = [
+        {k: int(v) if isinstance(v, np.integer) else v for k, v in row.items() if not pd.isna(v)}
+        for row in table.to_dict("records")
+    ]
+    (folder / "table.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return read_table(a_file(folder / "table.jsonl"))
+
+
+def to_parquet(table: pd.DataFrame, path: Path) -> LogFile:
+    typed = table.apply(lambda c: c.astype("string") if c.dtype == object else c)
+    with duckdb.connect() as con:
+        con.register("typed", typed)
+        con.execute(f"COPY typed TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 2048)")
+    return a_file(path)
+
+
+DOORS: dict[str, Callable[[pd.DataFrame, Path], Records]] = {
+    "comma": as_text(","),
+    "semicolon": as_text(";"),
+    "tab": as_text("\t"),
+    "pipe": as_text("|"),
+    "with a mark": as_text(";", "utf-8-sig"),
+    "sixteen bits": as_text(",", "utf-16"),
+    "tsv": as_text("\t", suffix=".tsv"),
+    "gzip": as_text(",", suffix=".csv.gz"),
+    "excel": as_excel,
+    "lines": as_lines,
+    "parquet": lambda table, folder: read_table(to_parquet(table, folder / "table.parquet")),
+    "blocks": lambda table, folder: joined(
+        list(parquet_blocks(to_parquet(table, folder / "table.parquet"), rows=3))
+    ),
+    "pandas": lambda table, _: read_table(table),
+    "strings": lambda table, _: read_table(table.astype("string")),
+    "categories": lambda table, _: read_table(table.astype("category")),
+    "objects": lambda table, _: read_table(table.astype(object)),
+    "index": lambda table, _: read_table(table.set_index(table.columns[0])),
+    "polars": lambda table, _: read_table(
+        pl.DataFrame(table.astype(object).where(table.notna(), None).to_dict("list"))
+    ),
+    "lazy polars": lambda table, _: read_table(
+        pl.LazyFrame(table.astype(object).where(table.notna(), None).to_dict("list"))
+    ),
+}
+
+NAMES = {
+    "debate": ["debate", "Debate", "qid", "question_id", "Task-ID", "item", "conversation id"],
+    "round": ["round", "ROUND", "turn", "step", "Iteration", "t"],
+    "agent": ["agent", "Agent", "model", "speaker", "judge", "rater", "participant"],
+    "vote": ["vote", "Vote", "answer", "prediction", "choice", "response"],
+    "label": ["label", "Label", "gold", "target", "reference", "ground truth", "correct_answer"],
+}
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> pd.DataFrame:
+    """Draw a small table in its standard names: panels and depths vary, votes and labels may be missing."""
+    answers = draw(st.sampled_from([["A", "B", "C"], [6, 7, 8], ["déjà", "x;y", "a|b", 'say "no"']]))
+    first = draw(st.sampled_from([0, 1]))
+    rows = []
+    for debate in range(1, draw(st.integers(1, 3)) + 1):
+        label = draw(st.sampled_from(answers))
+        for played in range(first, first + draw(st.integers(1, 3))):
+            for agent in "xyz"[: draw(st.integers(1, 3))]:
+                rows.append((f"d{debate}", played, agent, draw(st.sampled_from([*answers, None])), label))
+    table = pd.DataFrame(rows, columns=["debate", "round", "agent", "vote", "label"])
+    if answers[0] == 6:
+        table["vote"] = table["vote"].astype("Int64")
+    if first == 0 and not (table["round"] == 0).any():
+        table["round"] += 1
+    return table.iloc[draw(st.permutations(range(len(table))))].reset_index(drop=True)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(tables(), st.data())
+def test_a_table_says_the_same_in_every_file_and_frame(
+    tmp_path_factory: pytest.TempPathFactory, table: pd.DataFrame, data: st.DataObject
+) -> None:
+    expected = said(read_table(table))
+    assert expected["problems"] == []
+    assert len(expected["turns"]) == len(table)
+    named = {name: data.draw(st.sampled_from(options)) for name, options in NAMES.items()}
+    renamed = table.rename(columns=named)
+    if data.draw(st.booleans()):
+        renamed["confidence"] = 0.5
+    doors = data.draw(st.lists(st.sampled_from(sorted(DOORS)), min_size=4, max_size=4, unique=True))
+    for door in doors:
+        read = DOORS[door](renamed, tmp_path_factory.mktemp("door"))
+        assert said(read) == expected, (door, named)
+        assert any("confidence" in note for note in read.notes) == ("confidence" in renamed)
+        assert any(note.startswith("columns: ") for note in read.notes) == any(
+            k != v for k, v in named.items()
+        )
+
+
+@pytest.mark.parametrize("door", sorted(DOORS))
+def test_each_door_opens_and_shifts_rounds_from_zero(tmp_path: Path, door: str) -> None:
+    table = pd.DataFrame(
+        {
+            "debate": ["d"] * 4 + ["e"] * 4,
+            "round": [0, 0, 1, 1] * 2,
+            "agent": ["x", "y"] * 4,
+            "vote": ["A", None, "B", "B"] * 2,
+            "label": ["A"] * 4 + ["B"] * 4,
+        }
+    )
+    one = table.assign(round=table["round"] + 1)
+    read = DOORS[door](table, tmp_path)
+    assert said(read) == said(DOORS[door](one, tmp_path)) == said(read_table(one))
+    assert any("rounds count from 0 and were shifted" in note for note in read.notes)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_a_wide_table_says_what_the_long_one_says(data: st.DataObject) -> None:
+    answers = data.draw(st.sampled_from([["A", "B", "C"], ["yes", "no"]]))
+    agents, depth = ["gpt", "claude", "llama"], data.draw(st.integers(1, 3))
+    rows = [
+        (debate, played, agent, data.draw(st.sampled_from(answers)), answers[debate % len(answers)])
+        for debate in range(6)
+        for played in range(1, depth + 1)
+        for agent in agents
+    ]
+    long = pd.DataFrame(rows, columns=["debate", "round", "agent", "vote", "label"])
+    expected = said(read_table(long))
+    keys = ["debate", "label"]
+
+    def wide(by: list[str], names: Callable[..., str]) -> pd.DataFrame:
+        index = [*keys, *(name for name in ("round", "agent") if name not in by)]
+        table = long.pivot_table(index=index, columns=by, values="vote", aggfunc="first")
+        table.columns = [names(*(c if isinstance(c, tuple) else (c,))) for c in table.columns]
+        return table.reset_index()
+
+    for table in (
+        wide(["agent"], str),
+        wide(["round"], lambda r: f"round {r}"),
+        wide(["round"], lambda r: f"t{r}"),
+        wide(["agent", "round"], lambda a, r: f"{a}_r{r}"),
+        wide(["round", "agent"], lambda r, a: f"Turn{r}-{a}"),
+    ):
+        read = read_table(table.assign(difficulty=3))
+        if said(read)["problems"]:  # a column that shares no answer with another may be something else
+            assert "--columns votes=" in str(read.problems[0])
+            votes = [name for name in table.columns if name not in (*keys, "round", "agent")]
+            read = read_table(table, columns={"votes": votes})
+        assert said(read) == expected
+
+
+# ---------------------------------------------------------------- names of columns
+
+
+@pytest.mark.parametrize(
+    "field", ["debate", "round", "agent", "vote", "label", "tokens_in", "tokens_out", "tokens"]
+)
+def test_every_other_name_of_a_column_is_taken_and_said(field: str) -> None:
+    table = {"debate": ["d", "d"], "round": [1, 1], "agent": ["x", "y"], "vote": ["A", "B"]}
+    table |= {field: [7, 7] if field.startswith("tok") else table.get(field, ["A", "A"])}
+    expected = said(read_table(pd.DataFrame(table)))
+    for alias in (alias for tier in ALIASES[field] for alias in tier):
+        if alias in ("id", "idx", "question", field):
+            continue
+        for spelled in (alias, alias.title().replace("_", " "), alias.upper().replace("_", "-")):
+            renamed = pd.DataFrame({spelled if name == field else name: v for name, v in table.items()})
+            read = read_table(renamed)
+            assert said(read) == expected, spelled
+            assert f"{field} is {spelled!r}" in read.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("field", "one", "other"),
+    [
+        ("agent", "judge", "model"),
+        ("agent", "speaker", "participant"),
+        ("vote", "answer", "prediction"),
+        ("vote", "choice", "response"),
+        ("label", "gold", "target"),
+        ("round", "turn", "step"),
+        ("debate", "qid", "task"),
+        ("debate", "Debate", "DEBATE"),
+    ],
+)
+def test_when_two_columns_could_be_meant_the_reader_asks(field: str, one: str, other: str) -> None:
+    table = {
+        "debate": ["d", "d"],
+        "round": [1, 1],
+        "agent": ["x", "y"],
+        "vote": ["A", "B"],
+        "label": ["A", "A"],
+    }
+    values = table.pop(field)
+    frame = pd.DataFrame(table | {one: values, other: values})
+    (problem,) = read_table(frame).problems
+    assert (problem.field, problem.left_out) == (field, "nothing")
+    assert repr(one) in problem.message
+    assert repr(other) in problem.message
+    assert f"--columns {field}=" in problem.message
+    for chosen in (one, other):
+        read = read_table(frame, columns={field: chosen})
+        assert read.problems == []
+        assert read.turns.columns.keys() >= {"debate", "agent", "vote"}
+
+
+def test_a_standard_name_goes_before_another_name() -> None:
+    frame = pd.DataFrame(
+        {"qid": ["q", "q"], "debate": ["d1", "d2"], "agent": ["a", "a"], "model": ["m", "n"]}
+    )
+    read = read_table(frame.assign(vote="A", answer="B", round=1))
+    assert plain_rows(read.turns)[0] == {"debate": "d1", "round": 1, "agent": "a", "vote": "A", "model": "m"}
+    assert {row["question"] for row in plain_rows(read.items)} == {"q"}
+    assert "columns that were not read: answer" in read.notes
+
+
+def test_a_missing_column_is_one_problem_that_lists_what_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("deb8,wave,who,said,truth\n" + "d,1,a,A,A\n" * 400)
+    read = read_table(a_file(path))
+    (problem,) = read.problems
+    assert (problem.kind, read.n_records) == ("unknown column", 0)
+    for text in ("debate and agent and vote", "deb8, wave, who, said", "--columns debate="):
+        assert text in problem.message
+
+
+def test_a_column_that_is_one_slip_from_a_standard_one_is_a_problem_and_others_are_a_note(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("debate,round,agent,vote,lable,note,mode,score\nd,1,a,A,A,x,y,3\n")
+    read = read_table(a_file(path))
+    assert [(p.kind, p.field) for p in read.problems] == [("unknown column", "lable")]
+    assert "did you mean label?" in read.problems[0].message
+    assert "columns that were not read: lable, note, mode, score" in read.notes
+
+
+def test_a_choice_of_columns_is_read_from_text_and_must_name_columns_that_are_there() -> None:
+    assert parse_columns("debate=run+qid, round=turn") == {"debate": ["run", "qid"], "round": "turn"}
+    assert parse_columns("") is None
+    with pytest.raises(ValueError, match="must be written field=column"):
+        parse_columns("debate")
+    with pytest.raises(ValueError, match="did you mean 'qid'"):
+        resolve(["qid", "vote"], ["debate"], columns={"debate": "qidd"})
+    with pytest.raises(ValueError, match="did you mean 'debate'"):
+        resolve(["qid", "vote"], ["debate"], columns={"debat": "qid"})
+    with pytest.raises(ColumnError, match="got 'a_b' and 'A B'"):
+        resolve(["a_b", "A B"], ["ab"])
+
+
+def test_several_columns_make_a_debate_together() -> None:
+    frame = pd.DataFrame(
+        {"run": [1, 1, 2, 2], "qid": list("qqqq"), "model": list("abab"), "answer": list("ABBB")}
+    )
+    frame["turn"] = 1
+    (problem,) = read_table(frame).problems
+    assert "columns={'debate': ['run', 'qid']} (--columns debate=run+qid)" in problem.message
+    read = read_table(frame, columns=parse_columns("debate=run+qid"))
+    assert [row["debate"] for row in plain_rows(read.turns)] == ["1 / q", "1 / q", "2 / q", "2 / q"]
+
+
+def test_a_table_without_rounds_is_of_one_round_unless_an_agent_speaks_again() -> None:
+    frame = pd.DataFrame({"debate": ["d", "d"], "agent": ["a", "b"], "vote": ["A", "B"], "phase": [1, 2]})
+    read = read_table(frame)
+    assert [row["round"] for row in plain_rows(read.turns)] == [1, 1]
+    assert "there is no column for the round: all rows are of round 1" in read.notes
+    (problem,) = read_table(frame.assign(agent="a")).problems
+    assert (problem.field, problem.line) == ("round", 2)
+    assert "'a' twice in debate 'd': columns={'round': 'phase'}" in problem.message
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"gpt": ["A", "B"], "claude": ["B", "A"], "kind": ["math", "law"]},
+        {"r1": ["A", "B"], "r2": ["A", "B"]},
+        {"gpt_1": ["A", "B"], "gpt_2": ["A", "B"], "phi_1": ["A", "B"], "phi_2": ["B", "A"]},
+        {"gpt": ["Paris", "Rome"], "claude": ["London", "Bonn"]},
+    ],
+)
+def test_columns_that_may_be_votes_and_may_be_something_else_are_asked_for(
+    columns: dict[str, list[str]],
+) -> None:
+    (problem,) = read_table(
+        pd.DataFrame({"qid": [1, 2]} | columns | ({"gold": ["A", "B"]} if "gpt" in columns else {}))
+    ).problems
+    assert "columns={'" in problem.message
+    assert "votes" in problem.message
+
+
+def test_numbers_that_describe_a_question_are_no_votes() -> None:
+    read = read_table(
+        pd.DataFrame(
+            {
+                "qid": [1, 2],
+                "gpt": [1, 2],
+                "phi": [2, 2],
+                "difficulty": [1, 2],
+                "gold": [1, 2],
+                "seed": [1, 2],
+            }
+        )
+    )
+    assert {row["agent"] for row in plain_rows(read.turns)} == {"gpt", "phi"}
+    assert "columns that were not read: difficulty, seed" in read.notes
+
+
+def test_two_frames_are_turns_and_what_is_known_of_each_debate() -> None:
+    turns = pd.DataFrame({"debate": ["d", "d"], "round": [1, 1], "agent": ["a", "b"], "vote": ["A", "B"]})
+    items = pd.DataFrame({"debate": ["d"], "gold": ["A"], "answers": [("A", "B")]})
+    for one, other in (
+        (turns, items),
+        (pl.DataFrame(turns.to_dict("list")), pl.DataFrame(items.to_dict("list"))),
+    ):
+        read = read_table(one, other)
+        assert plain_rows(read.items) == [
+            {"debate": "d", "label": "A", "answers": ("A", "B"), "question": "d"}
+        ]
+        assert [row["vote"] for row in plain_rows(read.turns)] == ["A", "B"]
+        assert read.turns.columns["round"].dtype == np.int64
+
+
+# ---------------------------------------------------------------- bad input
+
+HEAD = "debate,round,agent,vote,label\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind", "text"),
+    [
+        ("a.csv", b"", "empty file", "got 0 bytes"),
+        ("a.csv", b"\n\n", "wrong field", "a line of column names"),
+        ("a.tsv", b"debate\n", "wrong field", "a column for agent and vote"),
+        ("a.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "not a log", "binary data"),
+        ("a.xlsx", b"PK\x03\x04 no zip", "not a log", "readable Excel"),
+        ("a.xlsx", b"debate;round", "not a log", "must be Excel"),
+        ("a.parquet", b"PAR1 no more PAR1", "not a log", "readable Parquet"),
+        ("a.csv", (HEAD + "d,1,é,A,A\n").encode("latin-1"), "not a log", "--encoding cp1252"),
+        ("a.csv", (HEAD + "d,1,\x81é,A,A\n").encode("latin-1"), "not a log", "--encoding latin-1"),
+        ("a.csv", (HEAD + "d,1,a,A").encode(), "truncated last line", "5 cells; got 4"),
+        ("a.csv", (HEAD + 'd,1,a,"A').encode(), "truncated last line", "must be readable"),
+        ("a.csv", (HEAD + "d,1,a,A,A,A\n").encode(), "malformed line", "5 cells; got 6"),
+        ("a.csv", (HEAD + "d,1000000000,a,A,A\n").encode(), "wrong field", "<= 999999999; got round=1000000000"),
+        ("a.csv", (HEAD + "d,-1,a,A,A\n").encode(), "wrong field", "got round='-1'"),
+        ("a.csv", (HEAD + "d,1.5,a,A,A\n").encode(), "wrong field", "got round='1.5'"),
+        ("a.csv", (HEAD + "d;1,5;a;A;A\n").replace(",", ";").encode(), "malformed line", "5 cells; got 6"),
+        ("a.csv", HEAD.replace("label", "vote").encode(), "wrong field", "got 'vote' twice"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_clear_problem(
+    tmp_path: Path, name: str, content: bytes, kind: str, text: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    read = read_table(a_file(tmp_path / name))
+    (problem,) = read.problems
+    assert problem.kind == kind
+    assert text in problem.message
+    assert read.n_records - (problem.left_out == "record") == len(read.turns) == 0
+
+
+def test_a_decoding_error_names_byte_and_line_and_the_encoding_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_bytes((HEAD + "d,1,a,A,A\nd,1,José,A,A\n").encode("cp1252"))
+    (problem,) = read_table(a_file(path)).problems
+    assert problem.line == 3
+    assert "byte 0xe9 in line 3" in problem.message
+    assert "José" in problem.message
+    read = read_table(a_file(path), encoding="cp1252")
+    assert [row["agent"] for row in plain_rows(read.turns)] == ["a", "José"]
+    with pytest.raises(ValueError, match="encoding must be known"):
+        read_table(a_file(path), encoding="latin-one")
+
+
+def test_a_very_long_answer_and_lines_within_a_cell_are_read_with_their_lines(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(HEAD + f'd,1,a,"{"x" * 1_000_000}",A\nd,1,b,"two\nlines",A\nd,x,c,A,A\n,,,,\n\n')
+    read = read_table(a_file(path))
+    assert [len(row["vote"]) for row in plain_rows(read.turns)] == [1_000_000, 9]
+    assert read.line[read.turns.row].tolist() == [2, 3]
+    assert [(p.line, p.field) for p in read.problems] == [(5, "round")]
+    assert read.n_records == 3
+
+
+def test_dates_of_a_spreadsheet_are_text_and_a_note_says_so(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    page = book.active
+    assert page is not None
+    page.append(["debate", "agent", "vote"])
+    page.append(["d", "a", pd.Timestamp("2024-02-01").to_pydatetime()])
+    book.create_sheet("more").append(["debate"])
+    book.save(tmp_path / "a.xlsx")
+    for read in (
+        read_table(a_file(tmp_path / "a.xlsx")),
+        read_table(pd.DataFrame({"debate": ["d"], "agent": ["a"], "vote": [pd.Timestamp("2024-02-01")]})),
+    ):
+        assert plain_rows(read.turns)[0]["vote"] == "2024-02-01"
+        assert any("column 'vote' holds dates" in note for note in read.notes)
+    assert (
+        "the first sheet, 'Sheet', was read; not read: 'more'"
+        in read_table(a_file(tmp_path / "a.xlsx")).notes
+    )
+
+
+def test_what_is_no_table_is_refused_by_type() -> None:
+    with pytest.raises(TypeError, match="pandas, polars or Arrow data frame; got list"):
+        read_table([1, 2])
