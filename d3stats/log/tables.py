@@ -927,7 +927,10 @@ def _records(
             raise ColumnError("debate", "a table must have a line of column names; got none")
         sheet = _filled_rows(sheet)
         found = _log_columns(sheet, columns)
-        taken, (sheet, found) = found.taken_note(), _unfolded(sheet, found, columns)
+        taken, whole = found.taken_note(), len(sheet.line)
+        sheet, found = _unfolded(sheet, found, columns)
+        if len(sheet.line) == whole:
+            _refuse_row_numbers(sheet, found)
         wanted = _required(found, sheet)
         if wanted is not None:
             return _refused(sheet, "unknown column" if found.unread else "wrong field", *wanted)
@@ -957,6 +960,15 @@ def _records(
     if opened is None:
         return records
     return joined([replace(opened, coding=records.coding, totals=records.totals), records])
+
+
+def _refuse_row_numbers(sheet: _Sheet, found: Resolved) -> None:
+    """Take a column "id" that numbers the rows of a long table for no debate."""
+    at = found.columns.get("debate", ())
+    if at and plain(at[0]) in ("id", "idx") and "debate" not in found.chosen:
+        codes = sheet.get(at[0]).codes
+        if len(codes) > 1 and len(np.unique(codes)) == len(codes):
+            found.unread += found.columns.pop("debate")
 
 
 def _filled_rows(sheet: _Sheet) -> _Sheet:

@@ -82,7 +82,7 @@ def as_excel(table: pd.DataFrame, folder: Path) -> Records:
 
 def as_lines(table: pd.DataFrame, folder: Path) -> Records:
     rows = [
-        {k: int(v) if isinstance(v, np.integer) else v for k, v in row.items() if not pd.isna(v)}
+        {k: None if pd.isna(v) else int(v) if isinstance(v, np.integer) else v for k, v in row.items()}
         for row in table.to_dict("records")
     ]
     (folder / "table.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -383,6 +383,15 @@ def test_numbers_that_describe_a_question_are_no_votes() -> None:
     assert "columns that were not read: difficulty, seed" in read.notes
 
 
+def test_numbers_of_rows_are_no_debates() -> None:
+    frame = pd.DataFrame({"id": [1, 2], "agent": ["a", "b"], "vote": ["A", "B"]})
+    (problem,) = read_table(frame).problems
+    assert "must have a column for debate; got id, agent, vote" in problem.message
+    assert (
+        read_table(frame.assign(id=1)).problems == read_table(frame, columns={"debate": "id"}).problems == []
+    )
+
+
 def test_two_frames_are_turns_and_what_is_known_of_each_debate() -> None:
     turns = pd.DataFrame({"debate": ["d", "d"], "round": [1, 1], "agent": ["a", "b"], "vote": ["A", "B"]})
     items = pd.DataFrame({"debate": ["d"], "gold": ["A"], "answers": [("A", "B")]})
@@ -409,9 +418,9 @@ HEAD = "debate,round,agent,vote,label\n"
         ("a.csv", b"", "empty file", "got 0 bytes"),
         ("a.csv", b"\n\n", "wrong field", "a line of column names"),
         ("a.tsv", b"debate\n", "wrong field", "a column for agent and vote"),
-        ("a.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "not a log", "binary data"),
+        ("a.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "not a log", "must be text"),
         ("a.xlsx", b"PK\x03\x04 no zip", "not a log", "readable Excel"),
-        ("a.xlsx", b"debate;round", "not a log", "must be Excel"),
+        ("a.xlsx", b"debate;round", "not a log", "must be an XLSX"),
         ("a.parquet", b"PAR1 no more PAR1", "not a log", "readable Parquet"),
         ("a.csv", (HEAD + "d,1,é,A,A\n").encode("latin-1"), "not a log", "--encoding cp1252"),
         ("a.csv", (HEAD + "d,1,\x81é,A,A\n").encode("latin-1"), "not a log", "--encoding latin-1"),
