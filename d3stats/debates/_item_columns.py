@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from d3stats.debates.items import DebateItem, item_id
+from d3stats.log.column_names import other_names, plain
 from d3stats.log.importers._source import flat_text
 
 __all__ = ["Found", "Rows", "items_of_rows", "with_ties"]
@@ -24,9 +25,9 @@ _WORDS = ("response", "answer", "output", "candidate", "conversation")
 _PAIRS = [(f"{word}{one}", f"{word}{two}") for word in _WORDS for one, two in (("a", "b"), ("1", "2"))]
 _MODELS = (("modela", "modelb"), ("model1", "model2"))
 _WINNER = ("label", "winner", "preference", "preferred", "gold")
-_RIGHT = ("label", "answer", "gold", "target", "correctanswer")
+_RIGHT = ("label", "answer", *other_names("label"))
 _OPTIONS = ("answers", "options", "choices")
-_ID = ("id", "questionid", "item", "idx", "qid")
+_ID = ("id", "questionid", "item", "idx", *(name for name in other_names("question") if name.endswith("id")))
 _CLUSTER = ("cluster", "category", "topic", "group")
 _FLAGS = ("winnermodela", "winnermodelb", "winnertie")
 _SCORES = ("modelascore", "modelbscore")
@@ -100,10 +101,10 @@ class _Columns:
         names: dict[str, str] = {}
         for _, row in rows:
             for name in row:
-                plain = _plain(name)
-                if names.setdefault(plain, name) != name:
+                known = plain(name)
+                if names.setdefault(known, name) != name:
                     raise ValueError(
-                        f"columns of {source} must have different names; got {names[plain]!r} and {name!r}"
+                        f"columns of {source} must have different names; got {names[known]!r} and {name!r}"
                     )
         if not rows:
             raise ValueError(f"{source} must hold at least one item; got none")
@@ -144,7 +145,7 @@ class _Columns:
         """Return a row's item, without the label of candidates, and the outcome that the row reports."""
         assert self.text is not None
         text = self._said(row, self.text)
-        if _plain(self.text) == "instruction" and "input" in self.names:
+        if plain(self.text) == "instruction" and "input" in self.names:
             text = f"{text}\n{self._said(row, self.names['input'])}".rstrip("\n")
         candidates, models = self._candidates(row), self._models(row)
         answers = _options(self._cell(row, self.options))
@@ -194,13 +195,13 @@ class _Columns:
 
 
 def _winner(label: str, models: tuple[str, ...]) -> str:
-    plain = _plain(label)
-    side = _SIDE.fullmatch(plain)
+    word = plain(label)
+    side = _SIDE.fullmatch(word)
     if label in models and len(set(models)) == 2:
         return "AB"[models.index(label)]
     if side is not None:
         return "A" if side[1] else "B"
-    if plain in _TIES:
+    if word in _TIES:
         return "tie"
     raise ValueError(f"label must be A, B, tie, 1, 2, model_a or the like; got label={label!r}")
 
@@ -247,10 +248,6 @@ def _is_turns(value: Any) -> bool:
     """Whether a cell is the JSON of a list of texts, as chat logs write the turns of a conversation."""
     parsed = _parsed(value) if isinstance(value, str) else value
     return isinstance(parsed, list) and all(part is None or isinstance(part, str) for part in parsed)
-
-
-def _plain(name: Any) -> str:
-    return re.sub(r"[^a-z0-9]", "", str(name).lower())
 
 
 def _is_na(value: Any) -> bool:

@@ -18,8 +18,10 @@ __all__ = [
     "ColumnError",
     "Columns",
     "Resolved",
+    "other_names",
     "parse_columns",
     "plain",
+    "renamed",
     "resolve",
     "to_type",
     "unread_note",
@@ -137,6 +139,9 @@ ALIASES: dict[str, tuple[tuple[str, ...], ...]] = {
     "model": (("model_name", "model_id", "llm"),),
 }
 """The field's other names for the standard ones, best first; names of one group are equally good."""
+
+ALIASES["item"] = ALIASES["debate"][1:]
+ALIASES["rater"] = ALIASES["judge"] = ALIASES["agent"]
 
 
 class ColumnError(ValueError):
@@ -312,6 +317,33 @@ def resolve(
             )
     ordered = {field: found[field] for field in (*wanted, *found) if field in found}
     return Resolved(ordered, chosen, [name for name in listed if name not in claimed])
+
+
+def renamed(frame: Any, wanted: Sequence[str], needed: Sequence[str]) -> tuple[Any, list[str]]:
+    """Give the columns of a pandas frame their standard names, where all `needed` ones are found, and say so.
+
+    Where two columns could be meant, the frame stays as it is.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table, notes = renamed(pd.DataFrame({"qid": [1], "answer": ["A"]}), ["item", "vote"], ["item", "vote"])
+    >>> list(table), notes
+    (['item', 'vote'], ["columns: item is 'qid', vote is 'answer'"])
+    """
+    try:
+        found = resolve(frame.columns, wanted)
+    except ColumnError:
+        return frame, []
+    if not set(needed) <= set(found.columns):
+        return frame, []
+    names = {column: field for field, (column,) in found.columns.items()}
+    return frame.rename(columns=lambda name: names.get(str(name), name)), found.taken_note()
+
+
+def other_names(field: str) -> tuple[str, ...]:
+    """Return all other names of a field, plain, best first."""
+    return tuple(dict.fromkeys(plain(name) for tier in ALIASES.get(field, ()) for name in tier))
 
 
 def _existing(name: str, listed: list[str], by_plain: dict[str, list[str]], field: str, what: str) -> str:

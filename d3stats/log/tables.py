@@ -197,7 +197,7 @@ def _merged(codes: NDArray[Any], values: list[Any]) -> Coded:
 
 
 def _date_note(name: str, values: Iterable[Any]) -> list[str]:
-    dates = (value for value in values if isinstance(value, _DATES) and not pd.isna(value))
+    dates = (value for value in values if isinstance(value, _DATES) and _cell(value) is not None)
     return [_held_dates(name, _cell(date)) for date in islice(dates, 1)]
 
 

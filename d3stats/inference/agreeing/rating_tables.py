@@ -18,6 +18,7 @@ from d3stats.inference._table_files import (
     read_table,
     unread_note,
 )
+from d3stats.log.column_names import renamed
 from d3stats.plausibility import judged, warnings_of
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.values import canonical
@@ -102,7 +103,7 @@ def _read(path: str | Path, notes: list[str], missing_values: Iterable[str] | No
     if is_table(path):
         read = read_table(path)
         if not set(read.frame.columns) >= _LOG:
-            if "item" not in read.frame.columns:
+            if "item" not in renamed(read.frame, _LONG, needed=_LONG)[0].columns:
                 # Else a column of names would be taken for a rater.
                 raise ValueError(
                     f"{path} must have a column 'item' (and 'rater' and 'vote', or a column per rater), or be a "
@@ -179,6 +180,8 @@ def _of_trajectories(t: Trajectories, round_number: int | None, by: str, notes: 
 
 
 def _of_frame(frame: pd.DataFrame, round_number: int | None, notes: list[str]) -> pd.DataFrame:
+    frame, taken = renamed(frame, [*_LONG, "label", "cluster", "round"], needed=_LONG)
+    notes += taken
     given = set(map(str, frame.columns))
     if question_clusters(frame) == "question":
         notes.append("clusters are those of the column 'question'")

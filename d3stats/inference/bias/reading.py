@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from d3stats._check import choice
 from d3stats.inference._table_files import read_table, unread_note
 from d3stats.inference.bias._from_log import from_log, from_trajectories
+from d3stats.log.column_names import renamed
 from d3stats.plausibility import judged, warnings_of
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.values import canonical
@@ -223,6 +224,7 @@ def _file(path: Path, decisions: bool, missing_values: Iterable[str] | None) -> 
 
 
 def _coded(table: pd.DataFrame, votes: Votes, missing_values: Iterable[str] | None) -> Judgments:
+    table, taken = renamed(table, ["item", "vote", "label", "cluster"], needed=["item", "vote"])
     absent = [name for name in ("item", "vote") if name not in table.columns]
     if absent:
         raise ValueError(f"a table of verdicts must have the columns item and vote; it lacks {absent}")
@@ -254,7 +256,7 @@ def _coded(table: pd.DataFrame, votes: Votes, missing_values: Iterable[str] | No
             answers=("A", "B", "tie"),
         )
     )
-    notes = (*doubts, *notes)
+    notes = (*doubts, *taken, *notes)
     return Judgments(item, judge, cluster, vote, order, label, items, judges, clusters, table, votes, notes)
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from d3stats.inference._table_files import TableFile, is_table, question_clusters, read_table, unread_note
 from d3stats.inference.comparing.recorded import RecordedLog, read_recorded
+from d3stats.log.column_names import renamed
 from d3stats.trajectories import MISSING, Missing, Trajectories
 from d3stats.values import canonical
 
@@ -114,13 +115,15 @@ def from_frame(
 
     Messages name the run as `called`.
     """
+    fields = ["item", "cluster", *(["vote", "label", "correct"] if value is None else [])]
+    source, taken = renamed(source, fields, needed=["item"])
     if "item" not in source.columns:
         raise ValueError(f"a run must have {_COLUMNS}; got {list(source.columns)}")
     usual = (c for c in ("correct", "score") if c in source.columns)
     named = next(usual, None) if value is None else value
     items = canonical(source["item"], missing_values=(), names=True)
     table = pd.DataFrame({"item": items.columns[0], "labelled": True})
-    notes = items.notes("items")
+    notes = [*taken, *items.notes("items")]
     read = {"item", named}
     if named is None and {"vote", "label"} <= set(source.columns):
         notes += _votes_right(table, source, called, missing_values)
