@@ -71,18 +71,18 @@ def read_line(file: LogFile, number: int, line: bytes) -> AnyRecord | Problem:
     if model is Header and type(version) is int and version > SCHEMA_VERSION:
         message = f"schema_version must be <= {SCHEMA_VERSION}; got schema_version={version}"
         return Problem(file.name, number, "schema_version", message, "newer schema")
-    defect = first_defect(data, model)
-    if defect is not None:
+    try:
+        return _RECORD.decode(line.removeprefix(BOM))
+    except (ValueError, RecursionError) as error:
+        defect = first_defect(data, model)
+        if defect is None:
+            # Python's parser takes halves of a surrogate pair, which are no text.
+            message = f"line must be JSON in UTF-8; got {_shorten(line)} ({_reason(error)})"
+            return Problem(file.name, number, "line", message, "malformed line", _key(data))
         name, requirement, got = defect
         shown = repr(got) if len(repr(got)) <= 80 else repr(got)[:77] + "..."
         message = f"{name} {requirement}; got {name}={shown}"
         return Problem(file.name, number, name, message, "wrong field", _key(data))
-    try:
-        return _RECORD.decode(line.removeprefix(BOM))
-    except (ValueError, RecursionError) as error:
-        # Python's parser takes halves of a surrogate pair, which are no text.
-        message = f"line must be JSON in UTF-8; got {_shorten(line)} ({_reason(error)})"
-        return Problem(file.name, number, "line", message, "malformed line", _key(data))
 
 
 def _object(file: LogFile, number: int, line: bytes) -> dict[str, Any] | Problem:
@@ -161,9 +161,13 @@ def _scores(written: bytes) -> str | None:
     ValueError
         When they are no scores, or name a side or a criterion twice.
     """
-    parse_json(written.decode("utf-8"))
     scores = _SCORES.decode(written)
-    return None if scores is None else _ENCODER.encode(scores).decode()
+    if scores is None:
+        return None
+    # There is a colon for every key: a key that occurs twice leaves one over, and so may one that holds a colon.
+    if written.count(b":") > len(scores) + sum(map(len, scores.values())):
+        parse_json(written.decode("utf-8"))
+    return _ENCODER.encode(scores).decode()
 
 
 def _is_known(header: Any) -> bool:
@@ -225,10 +229,14 @@ class _Builder:
         try:
             records = _AS_READ.decode_lines(block)
             again = _ENCODER.encode_lines(records)
-            n = len(records)
-            # Keys may stand in another order. A brace follows a brace after a line end between two lines only.
-            if again == block or (len(again) == len(block) and block.count(b"}\n{") == n - 1):
-                self._keep(records, np.arange(first, first + n))
+            if again == block:
+                self._keep(records, np.arange(first, first + len(records)))
+                return
+            filled = [(number, line) for number, line in enumerate(block.split(b"\n"), first) if line.strip()]
+            # As a list of one record a line, so that two on a line, or one on two, are no JSON.
+            listed = b"[" + b",".join([line for _, line in filled]) + b"]"
+            if len(msgspec.json.format(listed, indent=-1)) == len(again) + 1:
+                self._keep(records, np.array([number for number, _ in filled], dtype=np.int64))
                 return
         except (ValueError, RecursionError):
             pass

@@ -23,6 +23,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin
 
 import msgspec
@@ -198,7 +199,7 @@ def first_defect(fields: Mapping[str, Any], model: type[Record]) -> tuple[str, s
     >>> first_defect({"debate": "d", "round": 0, "agent": "a"}, Turn)
     ('round', 'must be a whole number >= 1', 0)
     """
-    known = msgspec.structs.fields(model)
+    known = _fields(model)
     for field in known:
         if field.name not in fields:
             if field.required:
@@ -207,6 +208,11 @@ def first_defect(fields: Mapping[str, Any], model: type[Record]) -> tuple[str, s
             return defect
     unknown = [name for name in fields if name != "type" and name not in {field.name for field in known}]
     return (unknown[0], "must be a known field", fields[unknown[0]]) if unknown else None
+
+
+@cache
+def _fields(model: type[Record]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    return msgspec.structs.fields(model)
 
 
 _WORDS = {
