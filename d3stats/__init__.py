@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from d3stats.inference.kappa import cohen_kappa
     from d3stats.inference.power import plan_comparison, sample_size
     from d3stats.inference.prediction_powered import prediction_powered_mean
+    from d3stats.log.counting import count_log
     from d3stats.log.importers import import_log
     from d3stats.log.read import read_log
-    from d3stats.log.scan import count_log
     from d3stats.log.writer import LogWriter
     from d3stats.models.betabinom import BetaBinomialMixture
     from d3stats.models.drift import rounds_drift
@@ -79,7 +79,7 @@ _HOMES = {
     "RoundCounts": "d3stats.counts",
     "TransitionCounts": "d3stats.counts",
     "LogWriter": "d3stats.log.writer",
-    "count_log": "d3stats.log.scan",
+    "count_log": "d3stats.log.counting",
     "import_log": "d3stats.log.importers",
     "read_log": "d3stats.log.read",
     "Trajectories": "d3stats.trajectories",

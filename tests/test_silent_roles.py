@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 
 from d3stats.log import count_log, examine, read_log
+from d3stats.log.counting import _count_in_pieces
 from d3stats.log.files import find_files
-from d3stats.log.scan import _count_exactly, _count_fast
 from d3stats.trajectories import MISSING, Trajectories
+from d3stats.values import MISSING_WORDS
 
 JURORS = ("juror 1", "juror 2", "juror 3")
 
@@ -117,9 +118,9 @@ def test_counting_gives_silent_roles_no_trials_either(tmp_path: Path, missing: s
     records[10] |= {"vote": None}
     path = write(tmp_path / "log.jsonl", records)
     array = Trajectories.from_log(path)
-    fast = _count_fast(find_files([path]), missing)  # type: ignore[arg-type]
-    exact = _count_exactly(find_files([path]), missing, strict=True)  # type: ignore[arg-type]
-    assert fast is not None, "not on the fast path"
+    fast = _count_in_pieces(find_files([path]), missing, MISSING_WORDS)  # type: ignore[arg-type]
+    exact = count_log(path, missing=missing)  # type: ignore[arg-type]
+    assert fast is not None, "not counted in pieces"
     assert fast == exact
     assert exact.rounds == array.counts(missing)  # type: ignore[arg-type]
     assert exact.transitions == array.transitions(missing)  # type: ignore[arg-type]

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from d3stats.log.convert import write_csv, write_parquet
+    from d3stats.log.counting import LogCounts, count_log, reduce_logs
     from d3stats.log.doctor import DoctorReport, examine
     from d3stats.log.problems import KINDS, LogError, Problem
     from d3stats.log.read import DebateLog, read_log
     from d3stats.log.reader import iter_records
-    from d3stats.log.reduce import reduce_logs
-    from d3stats.log.scan import LogCounts, count_log
     from d3stats.log.schema import Header, Item, Turn, Verdict
     from d3stats.log.writer import LogWriter, write_jsonl
 
@@ -26,17 +25,17 @@ _HOMES = {
     "Header": "schema",
     "Item": "schema",
     "KINDS": "problems",
-    "LogCounts": "scan",
+    "LogCounts": "counting",
     "LogError": "problems",
     "LogWriter": "writer",
     "Problem": "problems",
     "Turn": "schema",
     "Verdict": "schema",
-    "count_log": "scan",
+    "count_log": "counting",
     "examine": "doctor",
     "iter_records": "reader",
     "read_log": "read",
-    "reduce_logs": "reduce",
+    "reduce_logs": "counting",
     "write_csv": "convert",
     "write_jsonl": "writer",
     "write_parquet": "convert",

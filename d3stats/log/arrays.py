@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from d3stats.log.columns import Coded, Ints, unified
 from d3stats.log.consistency import Checked
 
-__all__ = ["MISSING", "RIGHT", "WRONG", "arrays_of", "seat_names", "voting_roles"]
+__all__ = ["MISSING", "RIGHT", "WRONG", "arrays_of", "distinct", "seat_names", "voting_roles"]
 
 MISSING = -1
 """The code of a vote that was not cast or could not be read, of an unknown label, and of no verdict."""
@@ -153,7 +153,7 @@ def _seats(
     rank[names] = np.arange(len(names))
     pair = row * len(names) + rank[agent.codes]
     seated = pair if has_seat is None else pair[has_seat]
-    known, at = _distinct(seated, n * len(names))
+    known, at = distinct(seated, n * len(names))
     of, who = known // max(len(names), 1), known % max(len(names), 1)
     panel = np.bincount(of, minlength=n).astype(np.int64)
     opens = np.cumsum(panel) - panel
@@ -161,7 +161,7 @@ def _seats(
     n_seats = int(panel.max(initial=0))
     speakers = None
     if has_seat is not None:
-        everyone, _ = _distinct(pair, n * len(names))
+        everyone, _ = distinct(pair, n * len(names))
         spoke = np.bincount(everyone // len(names), minlength=n)
         speakers = np.full((n, int(spoke.max())), -1, dtype=np.int8)
         within = np.arange(len(everyone)) - (np.cumsum(spoke) - spoke)[everyone // len(names)]
@@ -180,7 +180,7 @@ def _natural(name: str) -> tuple[str, int, str]:
     return stem, int(digits) if digits else -1, name
 
 
-def _distinct(codes: Ints, n: int) -> tuple[Ints, Ints]:
+def distinct(codes: Ints, n: int) -> tuple[Ints, Ints]:
     """Return the different codes of 0 to n - 1, sorted, and where each entry is among them."""
     if n > 4 * len(codes) + 1_000_000:
         known, at = np.unique(codes, return_inverse=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,8 @@ class Checked:
     as_written : bool
         Whether no two answers became one and none became missing, so that votes and labels are equal where their texts
         are, whatever else is read.
+    panels : dict
+        Agents in a debate of each run (``log``) and role; empty where they vary.
     """
 
     items: Part
@@ -60,6 +62,7 @@ class Checked:
     coding: Coding = "answers"
     totals: bool = False
     as_written: bool = True
+    panels: dict[tuple[str | None, str | None], int] = field(default_factory=dict)
 
 
 def check(records: Records, missing_values: Iterable[str] | None = None) -> Checked:
@@ -84,6 +87,7 @@ def check(records: Records, missing_values: Iterable[str] | None = None) -> Chec
         records.coding,
         records.totals,
         as_written,
+        rules.panels,
     )
 
 
@@ -222,6 +226,7 @@ class _Rules:
     def __init__(self, records: Records) -> None:
         self.records = records
         self.problems: list[Problem] = []
+        self.panels: dict[tuple[str | None, str | None], int] = {}
         self.left_out = np.zeros(records.n_rows, dtype=np.bool_)
         self._collect_items()
         self._collect_verdicts()
@@ -448,9 +453,14 @@ class _Rules:
         usual = np.zeros(int(group.max()) + 1, dtype=np.int64)
         usual[group] = size[start]
         if len(uneven) or (usual[group] != size[start]).any():
-            self._name_panels(cell, uneven, alike)
+            self._name_panels(cell, uneven)
+            return
+        logs, roles = [*self.items.coded("log").values, None], [*role.values, None]
+        for at in np.flatnonzero(usual):
+            run, spoke = (at, int(role.codes[0])) if alike else (at // n_roles, at % n_roles - 1)
+            self.panels[logs[run - 1], roles[spoke]] = int(usual[at])
 
-    def _name_panels(self, cell: Ints, uneven: Ints, alike: bool) -> None:
+    def _name_panels(self, cell: Ints, uneven: Ints) -> None:
         """Name what is wrong with panels, cell by cell (a debate's agents of one role) in reading order."""
         turns = self.turns
         debate, agent = turns.coded("debate"), turns.coded("agent")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,14 +19,13 @@ __all__ = [
     "TABLE_COLUMNS",
     "VERDICT_COLUMNS",
     "checked_of",
-    "frame",
     "seated",
+    "tables_of",
     "turn_columns",
 ]
 
 ITEM_COLUMNS = ("debate", "question", "cluster", "label", "answers", "log", "protocol", "first")
 VERDICT_COLUMNS = ("debate", "decision", "round", "stop_reason")
-_WHOLE = {"tokens", "tokens_in", "tokens_out", "correct"}
 
 
 def turn_columns(coding: str, totals: bool) -> tuple[str, ...]:
@@ -55,32 +53,50 @@ def coded(column: pd.Series) -> Coded:
     return Coded(codes.astype(np.int32), values.tolist())
 
 
-def frame(records: pd.DataFrame | Iterable[Mapping[str, Any]], columns: tuple[str, ...]) -> pd.DataFrame:
-    """Order columns and rows, and give every column its one dtype.
+def tables_of(checked: Checked) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Return items, turns and verdicts, sorted by debate, round and agent so that order does not depend on the file.
 
-    Text is object with None where missing; tokens and ``correct`` are Int64; a turn's round is int64, a
-    verdict's Int64. Rows are sorted by debate, round and agent, so that order does not depend on the file.
+    Text is object with None where missing; tokens and ``correct`` are Int64; a turn's round is int64, a verdict's
+    Int64.
     """
-    table = pd.DataFrame(
-        records if isinstance(records, pd.DataFrame) else list(records), columns=list(columns)
+    turns, agent = checked.turns, checked.turns.coded("agent")
+    place = _rank(checked.items.coded("debate").values)
+
+    def by_debate(part: Part) -> NDArray[Any]:
+        return np.argsort(place[part.coded("debate").codes], kind="stable")
+
+    order = np.lexsort(
+        (_rank(agent.values)[agent.codes], turns.numbers("round"), place[turns.coded("debate").codes])
     )
-    by = [name for name in ("debate", "round", "agent") if name in columns and "decision" not in columns]
-    by = by or ["debate"]
-    result = {}
-    for name in columns:
-        column = table[name]
-        if name in _WHOLE or (name == "round" and "decision" in columns):
-            result[name] = pd.array(_integers(column), dtype="Int64")
-        elif name == "round":
-            result[name] = column.to_numpy(dtype="int64")
+    return (
+        _table(checked.items[by_debate(checked.items)], ITEM_COLUMNS),
+        _table(turns[order], turn_columns(checked.coding, checked.totals)),
+        _table(checked.verdicts[by_debate(checked.verdicts)], VERDICT_COLUMNS),
+    )
+
+
+def _rank(names: list[str]) -> NDArray[np.int64]:
+    rank = np.zeros(len(names) + 1, dtype=np.int64)
+    rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
+    return rank
+
+
+def _table(part: Part, names: tuple[str, ...]) -> pd.DataFrame:
+    columns: dict[str, Any] = {}
+    for name in names:
+        if name == "round" and "agent" in names:
+            columns[name] = part.numbers(name).astype(np.int64)
+        elif name == "round" or name in TURN["numbers"]:
+            given = part.numbers(name)
+            absent = np.isnan(given)
+            whole = np.where(absent, 0, given).astype(np.int64)
+            columns[name] = pd.array(pd.arrays.IntegerArray(whole, absent))
         else:
-            text = column.astype(object)
-            result[name] = text.where(text.notna(), None)
-    return pd.DataFrame(result).sort_values(by, ignore_index=True, kind="stable")
-
-
-def _integers(column: pd.Series) -> Any:
-    return column if column.dtype != object else [None if pd.isna(x) else int(x) for x in column]
+            values = part.coded(name).to_array()
+            if name == "scores":
+                values[:] = [None if x is None else json.loads(x, parse_int=float) for x in values]
+            columns[name] = pd.Series(values, dtype=object)
+    return pd.DataFrame(columns, columns=list(names))
 
 
 def checked_of(

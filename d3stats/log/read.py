@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
+import numpy as np
 import pandas as pd
 
-from d3stats.log.engine import connect
+from d3stats.log.column_names import Columns
+from d3stats.log.columns import Coding, Part, Records, joined
+from d3stats.log.consistency import Checked, check
 from d3stats.log.files import LogFile, find_files
-from d3stats.log.frames import ITEM_COLUMNS, VERDICT_COLUMNS, checked_of, frame, turn_columns
-from d3stats.log.problems import KINDS, LogError, Problem
-from d3stats.log.scan import are_small, check_exactly, surely_clean
+from d3stats.log.frames import checked_of, tables_of
+from d3stats.log.problems import KINDS, LogError, Problem, raise_first
+from d3stats.log.reader import read_lines
+from d3stats.log.tables import read_table
 from d3stats.values import missing_words
 
-if TYPE_CHECKING:
-    import duckdb
-
-    from d3stats.log.consistency import Checked
-    from d3stats.log.lines import Clean
-
-__all__ = ["KINDS", "DebateLog", "LogError", "Problem", "read_log"]
+__all__ = ["KINDS", "DebateLog", "LogError", "Problem", "gather", "read_checked", "read_log"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,7 +87,11 @@ class DebateLog:
 
 
 def read_log(
-    *paths: str | Path, strict: bool = True, missing_values: Iterable[str] | None = None
+    *paths: str | Path,
+    strict: bool = True,
+    missing_values: Iterable[str] | None = None,
+    columns: Columns = None,
+    encoding: str | None = None,
 ) -> DebateLog:
     r"""Read files and globs into one log.
 
@@ -120,6 +121,10 @@ def read_log(
     missing_values : iterable of str, optional
         The words that mean missing, in any case, in place of :data:`d3stats.values.MISSING_WORDS`; ``()`` keeps
         every word as an answer.
+    columns : mapping, optional
+        Which column of a table says what, where the names do not say it: ``{"debate": "qid"}``.
+    encoding : str, optional
+        Of tables as text; by default UTF-8.
 
     Raises
     ------
@@ -138,18 +143,79 @@ def read_log(
     0      d      1     a     A
     1      d      1     b  None
     """
-    files = find_files(paths)
-    words = missing_words(missing_values)
-    log = None if are_small(files) else _read_fast(files, words)
-    log = _read_exactly(files, words, strict=strict) if log is None else log
-    return replace(log, notes=(*log.notes, *_ended_by_a_rule(log)))
+    checked = read_checked(
+        paths, strict=strict, missing_values=missing_values, columns=columns, encoding=encoding
+    )
+    items, turns, verdicts = tables_of(checked)
+    return DebateLog(
+        items, turns, verdicts, checked.problems, checked.coding, checked.notes, checked.n_records
+    )
 
 
 def read_checked(
-    paths: Iterable[str | Path], *, strict: bool = True, missing_values: Iterable[str] | None = None
+    paths: Iterable[str | Path],
+    *,
+    strict: bool = True,
+    missing_values: Iterable[str] | None = None,
+    columns: Columns = None,
+    encoding: str | None = None,
 ) -> Checked:
     """Read a log into columns, see :func:`read_log`."""
-    return read_log(*paths, strict=strict, missing_values=missing_values).to_checked()
+    words = missing_words(missing_values)
+    checked = check(gather(find_files(paths), columns, encoding), words)
+    if strict:
+        raise_first(checked.problems)
+    return replace(checked, notes=(*checked.notes, *_ended_by_a_rule(checked)))
+
+
+def gather(files: Sequence[LogFile], columns: Columns = None, encoding: str | None = None) -> Records:
+    """Read every record of `files`; defects of a single record or file are listed, not raised."""
+    return together(files, [read_file(file, columns, encoding) for file in files])
+
+
+def read_file(file: LogFile, columns: Columns = None, encoding: str | None = None) -> Records:
+    """Read every record of a file of any format."""
+    if file.format == "jsonl":
+        return read_lines(file, columns=columns)
+    return read_table(file, columns=columns, encoding=encoding)
+
+
+def together(files: Sequence[LogFile], parts: Sequence[Records]) -> Records:
+    """Put what several files say together; those that record something else than the others are passed over."""
+    tables = [part for part in parts if part.n_rows]
+    by_lines = any(
+        file.format == "jsonl" and part.n_rows and not part.totals and part.coding == "answers"
+        for file, part in zip(files, parts, strict=True)
+    )
+    coding: Coding = "answers" if by_lines or not tables else tables[0].coding
+    totals = not by_lines and any(part.totals for part in tables)
+    kept = [part if _is_alike(part, coding, totals) else _passed_over(part, coding, totals) for part in parts]
+    return replace(joined(kept), coding=coding, totals=totals)
+
+
+_TOKENS = ("tokens", "tokens_in", "tokens_out")
+
+
+def _is_alike(part: Records, coding: Coding, totals: bool) -> bool:
+    if not part.n_rows:
+        return True
+    counted = any(name in part.turns.columns for name in _TOKENS)
+    return part.coding == coding and (part.totals == totals or not counted)
+
+
+def _passed_over(part: Records, coding: Coding, totals: bool) -> Records:
+    message = (
+        f"all files must record {coding} and {'total' if totals else 'split'} tokens alike; "
+        f"got a table with {'vote' if part.coding == 'answers' else 'correct'}{', tokens' if part.totals else ''}"
+    )
+    (file,) = part.files
+    problems = [
+        Problem(file, None, None, message, "mixed coding", (), "nothing"),
+        *(Problem(file, line, None, message, "mixed coding") for line in part.line.tolist()),
+    ]
+    none = np.zeros(0, dtype=np.int64)
+    empty = (Part(none, {}) for _ in range(3))
+    return Records(part.files, none, none, *empty, [*part.problems, *problems], part.notes, part.n_records)
 
 
 BY_A_RULE = frozenset(
@@ -177,76 +243,18 @@ BY_A_RULE = frozenset(
 """Reasons that only a stopping rule gives; others, such as a consensus, may end a protocol by itself."""
 
 
-def _ended_by_a_rule(log: DebateLog) -> list[str]:
+def _ended_by_a_rule(checked: Checked) -> list[str]:
     """Say that a log knows nothing beyond the round in which a rule ended all debates: its length does not show it."""
-    depth = log.turns.groupby("debate")["round"].max()
-    stopped = log.verdicts[log.verdicts["stop_reason"].isin(BY_A_RULE)]
-    if stopped.empty or depth.empty or (depth != depth.iloc[0]).any():
+    debate, reason = checked.turns.coded("debate"), checked.verdicts.coded("stop_reason")
+    depth = np.zeros(len(checked.items), dtype=np.int64)
+    np.maximum.at(depth, debate.codes, checked.turns.numbers("round").astype(np.int64))
+    depth = depth[depth > 0]
+    stopped = [text for text in reason.to_array() if text in BY_A_RULE]
+    if not stopped or not len(depth) or (depth != depth[0]).any():
         return []
-    last = int(depth.iloc[0])
-    reasons = ", ".join(sorted(set(stopped["stop_reason"])))
+    last = int(depth[0])
     return [
-        f"a stopping rule ({reasons}) ended {len(stopped):,} of {len(depth):,} debates in round {last}, the last of "
-        f"this log: what later rounds would have decided or cost is unknown, and full depth means round {last} here; "
-        "to compare with full depth, play the debates without a stopping rule"
+        f"a stopping rule ({', '.join(sorted(set(stopped)))}) ended {len(stopped):,} of {len(depth):,} debates in "
+        f"round {last}, the last of this log: what later rounds would have decided or cost is unknown, and full depth "
+        f"means round {last} here; to compare with full depth, play the debates without a stopping rule"
     ]
-
-
-def _read_fast(files: Sequence[LogFile], words: Iterable[str] | None = None) -> DebateLog | None:
-    with connect() as con:
-        clean = surely_clean(con, files, words)
-        return None if clean is None else _read_clean(con, files, clean)
-
-
-def _read_exactly(files: Sequence[LogFile], words: Iterable[str] | None = None, *, strict: bool) -> DebateLog:
-    checked, problems = check_exactly(files, strict=strict, missing_values=words)
-    gathered = checked.gathered
-    return DebateLog(
-        items=frame(checked.items.values(), ITEM_COLUMNS),
-        turns=frame(checked.turns, turn_columns(gathered.coding, gathered.totals)),
-        verdicts=frame(checked.verdicts.values(), VERDICT_COLUMNS),
-        problems=problems,
-        coding=gathered.coding,
-        notes=tuple(gathered.notes),
-        n_records=gathered.n_records,
-    )
-
-
-def _read_clean(con: duckdb.DuckDBPyConnection, files: Sequence[LogFile], clean: Clean) -> DebateLog:
-    from d3stats.log.lines import view_lines
-
-    n_records = int(con.execute("SELECT sum(n) FROM scan").fetchall()[0][0])
-    view_lines(con, list(files))
-
-    def fetch(view: str, columns: tuple[str, ...]) -> pd.DataFrame:
-        table = con.execute(f"SELECT {', '.join(columns)} FROM {view}").df()
-        for name, convert in (("answers", _answers), ("scores", _scores)):
-            if name in columns:
-                table[name] = _converted(table[name], convert)
-        return frame(table, columns)
-
-    return DebateLog(
-        items=fetch("items", ITEM_COLUMNS),
-        turns=fetch("turns", turn_columns(clean.coding, clean.totals)),
-        verdicts=fetch("verdicts", VERDICT_COLUMNS),
-        coding=clean.coding,
-        notes=clean.notes,
-        n_records=n_records,
-    )
-
-
-def _answers(text: str) -> tuple[str, ...]:
-    return tuple(json.loads(text))
-
-
-def _scores(text: str) -> dict[str, dict[str, float]]:
-    scores: dict[str, dict[str, float]] = json.loads(text, parse_int=float)
-    return scores
-
-
-def _converted(column: pd.Series, convert: Callable[[str], Any]) -> pd.Series:
-    result: pd.Series = pd.Series([None] * len(column), dtype=object)
-    given = column.notna().to_numpy()
-    if given.any():
-        result[given] = pd.Series([convert(text) for text in column[given]], dtype=object).to_numpy()
-    return result

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import pandas as pd
+
 from d3stats.log.missing import journal_path
 from d3stats.log.problems import LeftOut, Problem
 from d3stats.values import canonical
@@ -328,3 +330,46 @@ def _run(log: str | None) -> str:
 def _listed(names: tuple[str, ...] | list[str]) -> str:
     shown = ", ".join(repr(name) for name in names[:8])
     return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
+
+
+def read_plainly(*paths: Any) -> Checked:
+    """Read sound JSON lines record by record."""
+    import msgspec
+
+    from d3stats.log.reader import iter_records
+
+    gathered = Gathered(list(map(str, paths)))
+    for path in paths:
+        for number, record in enumerate(iter_records(path), start=1):
+            values = msgspec.structs.asdict(record)
+            kind = type(record).__name__.lower()
+            row = Row(str(path), number)
+            if kind != "header":
+                for unread in ("text", "candidates"):
+                    values.pop(unread, None)
+                setattr(row, kind, values)
+            gathered.rows.append(row)
+            gathered.n_records += 1
+    settle(gathered)
+    return Checked(gathered)
+
+
+def assert_reads_plainly(log: Any, *paths: Any) -> None:
+    """Hold the tables of sound JSON lines to what their records say one by one."""
+    plain = read_plainly(*paths)
+    assert list(log.problems) == plain.problems
+
+    def said(table: Any) -> list[dict[str, Any]]:
+        return [
+            {name: None if value is pd.NA else value for name, value in row.items()}
+            for row in table.to_dict("records")
+        ]
+
+    def by(record: dict[str, Any]) -> Any:
+        return record["debate"], record.get("round"), record.get("agent")
+
+    assert said(log.items) == sorted(plain.items.values(), key=lambda item: item["debate"])
+    assert said(log.turns) == sorted(plain.turns, key=by)
+    assert said(log.verdicts) == sorted(plain.verdicts.values(), key=lambda verdict: verdict["debate"])
+    assert log.n_records == plain.gathered.n_records
+    assert list(log.notes)[: len(plain.gathered.notes)] == plain.gathered.notes

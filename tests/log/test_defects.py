@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from log_worlds import clean_logs, item, panel, turn, write_lines, write_log
 
 from d3stats.log import KINDS, LogError, count_log, read_log, write_csv, write_parquet
+from d3stats.log.counting import _count_in_pieces
 from d3stats.log.files import find_files
-from d3stats.log.read import _read_exactly, _read_fast
-from d3stats.log.scan import _count_fast
+from d3stats.values import MISSING_WORDS
 
 GOOD = [item(), *panel()]
 
@@ -101,8 +101,8 @@ def test_each_defect_is_raised_with_file_line_and_field_and_left_out_leniently(
     assert log.problems[0].left_out == left_out
     assert log.n_records == len(lines)
     assert count_log(path, strict=False).n_turns == len(log.turns)
-    # The fast path must not mistake it for a clean log.
-    assert _count_fast(find_files([path]), "exclude") is None
+    # Counting in pieces must not mistake it for a clean log.
+    assert _count_in_pieces(find_files([path]), "exclude", MISSING_WORDS) is None
 
 
 def test_every_kind_of_problem_is_explained() -> None:
@@ -211,7 +211,7 @@ def test_files_that_are_no_logs_are_refused_clearly(
         assert str(path) in str(caught.value)
     log = read_log(path, strict=False)
     assert kind in {p.kind for p in log.problems}
-    assert _read_fast(find_files([path])) is None
+    assert _count_in_pieces(find_files([path]), "exclude", MISSING_WORDS) is None
 
 
 def test_a_gzip_that_breaks_off_is_a_truncated_file(tmp_path: Path) -> None:
@@ -268,7 +268,7 @@ def test_defects_of_a_csv_row_are_named_with_line_and_field(
     log = read_log(path, strict=False)
     assert log.n_records == 2
     assert len(log.turns) == 2 - log.n_left_out
-    assert _read_fast(find_files([path])) is None
+    assert _count_in_pieces(find_files([path]), "exclude", MISSING_WORDS) is None
 
 
 def test_a_correct_that_is_neither_0_nor_1_is_refused(tmp_path: Path) -> None:
@@ -318,7 +318,7 @@ def test_a_spoiled_parquet_is_refused_by_both_readers(tmp_path: Path, spoil: str
     with pytest.raises(LogError) as caught:
         count_log(bad)
     assert str(bad) in str(caught.value)
-    assert _read_fast(find_files([bad])) is None
+    assert _count_in_pieces(find_files([bad]), "exclude", MISSING_WORDS) is None
     log = read_log(bad, strict=False)
     assert log.n_records - log.n_left_out == len(log.turns)
 
@@ -380,19 +380,19 @@ def test_records_kept_and_records_left_out_are_the_records_read(
 
 @settings(max_examples=40)
 @given(spoiled_lines(), st.booleans())
-def test_what_the_fast_reader_calls_clean_is_clean(
+def test_what_is_counted_in_pieces_is_clean(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], ended: bool
 ) -> None:
     path = tmp_path_factory.mktemp("doubt") / "log.jsonl"
     path.write_bytes(b"\n".join(lines) + b"\n" * ended)
-    fast = _read_fast(find_files([path]))
-    if fast is not None:
-        assert fast == _read_exactly(find_files([path]), strict=True)
+    pieces = _count_in_pieces(find_files([path]), "exclude", MISSING_WORDS)
+    if pieces is not None:
+        assert pieces == count_log(path)
 
 
 @settings(max_examples=40)
 @given(clean_logs(plain=True), st.data())
-def test_what_the_fast_reader_calls_a_clean_table_is_clean(
+def test_what_is_counted_in_pieces_is_a_clean_table(
     tmp_path_factory: pytest.TempPathFactory, records: list[Any], data: st.DataObject
 ) -> None:
     folder = tmp_path_factory.mktemp("tables")
@@ -408,9 +408,9 @@ def test_what_the_fast_reader_calls_a_clean_table_is_clean(
         )
         text = text[:spot] + new + text[spot + width :]
     path.write_bytes(text)
-    fast = _read_fast(find_files([path]))
-    if fast is not None:
-        assert fast == _read_exactly(find_files([path]), strict=True)
+    pieces = _count_in_pieces(find_files([path]), "exclude", MISSING_WORDS)
+    if pieces is not None:
+        assert pieces == count_log(path)
     log = read_log(path, strict=False)
     whole_files = sum(p.left_out == "record" for p in log.problems)
     assert log.n_records - whole_files >= len(log.turns)

@@ -1,4 +1,4 @@
-"""One log, three formats, two readers: all say the same."""
+"""One log, three formats: all say the same, and what the records say one by one."""
 
 from __future__ import annotations
 
@@ -10,40 +10,34 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from log_worlds import clean_logs, item, panel, turn, write_lines, write_log
+from plain_rules import assert_reads_plainly
 
 from d3stats.log import LogError, count_log, read_log, write_csv, write_jsonl, write_parquet
+from d3stats.log.counting import LogCounts, _count_in_pieces
 from d3stats.log.engine import connect
 from d3stats.log.files import find_files
-from d3stats.log.read import DebateLog, _read_exactly, _read_fast
-from d3stats.log.scan import LogCounts, _count_exactly, _count_fast
+from d3stats.log.read import DebateLog
 from d3stats.trajectories import Trajectories
+from d3stats.values import MISSING_WORDS
 
-# Small files never take the fast path by themselves, so these tests call both readers by name.
-
-
-def read_exactly(*paths: Path) -> DebateLog:
-    return _read_exactly(find_files(paths), strict=True)
+# Small files are counted as a whole, so these tests ask for pieces by name.
 
 
 def read_both(*paths: Path) -> DebateLog:
-    """Read with the fast and with the exact reader and hold them equal."""
-    fast, exact = _read_fast(find_files(paths)), read_exactly(*paths)
-    if paths[0].suffix != ".jsonl":
-        return exact  # tables have one reader
-    assert fast is not None, f"not on the fast path: {paths}"
-    assert fast == exact
-    assert (fast.n_records, fast.notes) == (exact.n_records, exact.notes)
-    return exact
+    """Read, and hold lines to what their records say one by one."""
+    log = read_log(*paths)
+    if all(".jsonl" in path.name for path in paths):
+        assert_reads_plainly(log, *paths)
+    return log
 
 
 def count_both(*paths: Path, missing: str = "exclude") -> LogCounts:
-    fast = _count_fast(find_files(paths), missing)  # type: ignore[arg-type]
-    exact = _count_exactly(find_files(paths), missing, strict=True)  # type: ignore[arg-type]
-    if paths[0].suffix != ".jsonl":
-        return exact
-    assert fast is not None, f"not on the fast path: {paths}"
-    assert fast == exact
-    return exact
+    """Count in pieces and as a whole, and hold them equal."""
+    whole = count_log(*paths, missing=missing)  # type: ignore[arg-type]
+    for size in (1 << 20, 400):
+        pieces = _count_in_pieces(find_files(paths), missing, MISSING_WORDS, size=size)  # type: ignore[arg-type]
+        assert pieces is None or pieces == whole
+    return whole
 
 
 @given(clean_logs())

@@ -11,7 +11,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from d3stats.log import count_log
-from d3stats.log.reduce import reduce_logs
+from d3stats.log.counting import reduce_logs
 from d3stats.planning import Study, read_study, sweep
 
 STUDY = Path(__file__).with_name("study.toml")

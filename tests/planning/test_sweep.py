@@ -18,7 +18,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from d3stats.log import LogWriter, count_log
-from d3stats.log.reduce import reduce_logs
+from d3stats.log.counting import reduce_logs
 from d3stats.planning import Study, evaluate, read_study, replay, run_sweep, sweep
 from d3stats.planning._work import _dot, sums_of_rules
 from d3stats.simulate import count_process, simulate

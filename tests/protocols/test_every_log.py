@@ -11,13 +11,14 @@ import pytest
 from d3stats.agents.synthetic import synthetic_agent, synthetic_items
 from d3stats.debates.items import DebateItem, read_items
 from d3stats.debates.run import run_debates
-from d3stats.log import examine, read_log, write_parquet
+from d3stats.log import count_log, examine, read_log, write_parquet
+from d3stats.log.counting import _count_in_pieces
 from d3stats.log.files import find_files
 from d3stats.log.reader import iter_records
-from d3stats.log.scan import _count_exactly, _count_fast
 from d3stats.log.transcript import list_debates, read_transcript
 from d3stats.protocols.catalogue import protocol_from_text, protocols
 from d3stats.trajectories import MISSING, Trajectories
+from d3stats.values import MISSING_WORDS
 from d3stats.worlds import Assembly
 
 SILENT = {"advocate", "aggregator", "summarizer", "assigner"}
@@ -47,9 +48,9 @@ def test_the_log_of_any_protocol_is_sound_and_reads_into_arrays(tmp_path: Path, 
     spent = sum((turn.tokens_in or 0) + (turn.tokens_out or 0) for turn in turns)
     assert np.nansum(arrays.tokens) == spent
     for missing in ("exclude", "wrong"):
-        fast = _count_fast(find_files([path]), missing)  # type: ignore[arg-type]
-        exact = _count_exactly(find_files([path]), missing, strict=True)  # type: ignore[arg-type]
-        assert fast is not None, "not on the fast path"
+        fast = _count_in_pieces(find_files([path]), missing, MISSING_WORDS)  # type: ignore[arg-type]
+        exact = count_log(path, missing=missing)  # type: ignore[arg-type]
+        assert fast is not None, "not counted in pieces"
         assert fast == exact
         assert exact.rounds == arrays.counts(missing)  # type: ignore[arg-type]
     assert read_log(write_parquet(path, tmp_path / "log.parquet")) == read_log(path)

@@ -1,0 +1,453 @@
+"""Count a log without ever holding its turns: in pieces, on as many processes as there are.
+
+A piece is a block of lines or a table. Its debates that are complete are checked and counted, the others wait for the
+next piece. What pieces cannot know of each other is kept as a few facts; where these leave a doubt (a defect, answers
+that are not written in one form, a debate that comes back) the log is read once more as a whole, and its answer counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from d3stats._check import choice, integer
+from d3stats._parallel import run_tasks
+from d3stats.counts import RoundCounts, TransitionCounts
+from d3stats.log.arrays import distinct, voting_roles
+from d3stats.log.column_names import Columns
+from d3stats.log.columns import Ints, Part, Records, joined, unified
+from d3stats.log.consistency import Checked, check
+from d3stats.log.files import LogFile, find_files
+from d3stats.log.problems import Problem
+from d3stats.log.read import read_checked, read_file
+from d3stats.log.reader import line_blocks
+from d3stats.log.tables import parquet_blocks
+from d3stats.values import missing_words
+
+__all__ = ["LogCounts", "count_log", "reduce_logs"]
+
+Missing = Literal["exclude", "wrong"]
+
+SIZE = 1 << 25
+"""Bytes of a piece; a log that is no larger is read as a whole."""
+
+
+@dataclass(frozen=True)
+class LogCounts:
+    """The sufficient statistics of a log; adds up over files when no debate is spread over two of them.
+
+    Attributes
+    ----------
+    rounds : RoundCounts
+        (round, successes, trials) cells; rounds without a vote or a label are not in it.
+    transitions : TransitionCounts
+        The same from each round to the next.
+    n_turns, n_debates : int
+        Turns read and debates opened, labelled or not.
+    problems : tuple of Problem
+        What a lenient count left out; empty when strict.
+    missing : {"exclude", "wrong"}
+        How missing votes were counted.
+    """
+
+    rounds: RoundCounts
+    transitions: TransitionCounts
+    n_turns: int
+    n_debates: int
+    problems: tuple[Problem, ...] = ()
+    missing: Missing = "exclude"
+
+    def __add__(self, other: object) -> LogCounts:
+        if not isinstance(other, LogCounts):
+            return NotImplemented
+        if other.missing != self.missing:
+            raise ValueError(f"missing must be the same to add; got {self.missing!r} and {other.missing!r}")
+        return LogCounts(
+            self.rounds + other.rounds,
+            self.transitions + other.transitions,
+            self.n_turns + other.n_turns,
+            self.n_debates + other.n_debates,
+            self.problems + other.problems,
+            self.missing,
+        )
+
+    def __radd__(self, other: object) -> LogCounts:
+        """Let ``sum()`` start from 0."""
+        return self if other == 0 else NotImplemented
+
+
+def count_log(
+    *paths: str | Path,
+    missing: Missing = "exclude",
+    strict: bool = True,
+    missing_values: Iterable[str] | None = None,
+    columns: Columns = None,
+    encoding: str | None = None,
+    workers: int = 1,
+) -> LogCounts:
+    r"""Reduce a log to counts in one pass, with all checks of :func:`d3stats.log.read_log`.
+
+    Equal to ``Trajectories.from_log(*paths).counts(missing)`` and ``.transitions(missing)``, without the table
+    of turns: the memory does not grow with a sound log of JSON lines.
+
+    Parameters
+    ----------
+    *paths : path or glob
+        Files of any format, see :func:`d3stats.log.read_log`.
+    missing : {"exclude", "wrong"}
+        Leave a missing vote out, so that trials vary, or count every agent of the debate as a trial; agents of
+        roles that never vote in the files are no trials.
+    strict : bool
+        Raise on the first defect, or leave out what is defective and list it in ``problems``.
+    missing_values : iterable of str, optional
+        The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
+    columns, encoding : optional
+        Of tables, see :func:`d3stats.log.read_log`.
+    workers : int
+        Processes among which files, and the parts of large files, are shared out; the counts do not depend on it.
+
+    Raises
+    ------
+    LogError
+        With `strict`, names file, line, field, the requirement and what was got.
+    FileNotFoundError
+        When a path does not exist or a glob matches nothing.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "debates.csv"
+    >>> _ = path.write_text("debate,round,agent,vote,label\nd,1,a,A,A\nd,1,b,B,A\nd,2,a,A,A\nd,2,b,A,A\n")
+    >>> count_log(path).rounds.to_frame()
+       round  successes  trials  weight
+    0      1          1       2     1.0
+    1      2          2       2     1.0
+    """
+    choice("missing", missing, ("exclude", "wrong"))
+    integer("workers", workers, minimum=1)
+    files = find_files(paths)
+    words = missing_words(missing_values)
+    if sum(file.path.stat().st_size for file in files) > SIZE:
+        counts = _count_in_pieces(files, missing, words, columns, encoding, workers)
+        if counts is not None:
+            return counts
+    checked = read_checked(paths, strict=strict, missing_values=words, columns=columns, encoding=encoding)
+    return replace(_counted(checked, missing), problems=checked.problems)
+
+
+def reduce_logs(
+    *paths: str | Path,
+    missing: Missing = "exclude",
+    strict: bool = True,
+    workers: int = 1,
+    scheduler: str | None = None,
+) -> LogCounts:
+    r"""Count every file by itself and add the counts.
+
+    The result does not depend on the number of workers: a file's counts are whole numbers, and they are added
+    in the order of the files. A debate must lie in one file. :func:`d3stats.log.count_log` on all files at
+    once also sees a debate that is spread over two of them; counting file by file cannot.
+
+    Parameters
+    ----------
+    *paths : path or glob
+        Files of any format, see :func:`d3stats.log.read_log`; each file counts once.
+    missing : {"exclude", "wrong"}
+        Leave a missing vote out, or count every agent of the debate as a trial.
+    strict : bool
+        Raise on the first defect, or leave out what is defective and list it in ``problems``.
+    workers : int
+        Processes on this machine.
+    scheduler : str, optional
+        Address of a dask scheduler whose workers see the same files; needs the extra ``scale``.
+
+    Returns
+    -------
+    LogCounts
+
+    Raises
+    ------
+    LogError
+        With `strict`, names file, line, field, the requirement and what was got.
+    FileNotFoundError
+        When a path does not exist or a glob matches nothing.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for name in "ab":
+    ...     _ = (folder / f"{name}.csv").write_text(f"debate,round,agent,vote,label\n{name},1,x,A,A\n")
+    >>> reduce_logs(folder / "*.csv").rounds.to_frame()
+       round  successes  trials  weight
+    0      1          1       1     2.0
+    """
+    choice("missing", missing, ("exclude", "wrong"))
+    tasks = ((file.name, missing, strict) for file in find_files(paths))
+    total: LogCounts | None = None
+    for counts in run_tasks(_count_file, tasks, workers=workers, scheduler=scheduler, ordered=True):
+        total = counts if total is None else total + counts
+    assert total is not None, "find_files returns at least one file"
+    return total
+
+
+def _count_file(path: str, missing: Missing, strict: bool) -> LogCounts:
+    return count_log(path, missing=missing, strict=strict)
+
+
+# -------------------------------------------------------------------- counts of what was checked
+
+
+def _counted(checked: Checked, missing: Missing) -> LogCounts:
+    turns, items = checked.turns, checked.items
+    debate = turns.coded("debate").codes.astype(np.int64)
+    played = turns.numbers("round").astype(np.int64)
+    n_rounds = int(played.max(initial=0)) + 1
+    key = debate * n_rounds + played
+    if checked.coding == "answers":
+        (vote, label), _ = unified(turns.coded("vote"), items.coded("label"))
+        voted, right = vote >= 0, (vote == label[debate]) & (vote >= 0)
+        known = label >= 0
+    else:
+        voted, right = turns.numbers("correct") >= 0, turns.numbers("correct") == 1
+        known = np.ones(len(items), dtype=np.bool_)
+    cells, at = distinct(key, len(items) * n_rounds + 1)
+    cast = np.bincount(at[voted], minlength=len(cells))
+    rights = np.bincount(at[right], minlength=len(cells))
+    of, number = cells // n_rounds, cells % n_rounds
+    trials = cast
+    if missing == "wrong":
+        role, agent = turns.coded("role"), turns.coded("agent")
+        pairs = debate * len(agent.values) + agent.codes
+        has_seat = voting_roles(role, voted)
+        if not has_seat.all():
+            pairs = pairs[has_seat[role.codes]]
+        sitting, _ = distinct(pairs, len(items) * len(agent.values))
+        trials = np.bincount(sitting // max(len(agent.values), 1), minlength=len(items))[of]
+    seen = (trials > 0) & known[of]
+    of, number, rights, trials = of[seen], number[seen], rights[seen], trials[seen]
+    step = np.flatnonzero((of[1:] == of[:-1]) & (number[1:] == number[:-1] + 1))
+    return LogCounts(
+        _histogram(RoundCounts, number, rights, trials),
+        _histogram(
+            TransitionCounts, number[step], rights[step], trials[step], rights[step + 1], trials[step + 1]
+        ),
+        len(turns),
+        len(items),
+        missing=missing,
+    )
+
+
+def _histogram(kind: Any, *columns: Ints) -> Any:
+    """Count equal rows: by a table of all rows that could be, where it is small."""
+    sizes = [int(column.max(initial=0)) + 1 for column in columns]
+    if np.prod(sizes, dtype=float) > 1 << 20:
+        return kind.from_columns(*columns)
+    counts = np.bincount(np.ravel_multi_index(columns, sizes), minlength=1)
+    found = np.flatnonzero(counts)
+    return kind.from_columns(*np.unravel_index(found, sizes), weights=counts[found].astype(np.float64))
+
+
+# -------------------------------------------------------------------- pieces
+
+
+@dataclass
+class _Facts:
+    """The counts of some debates, and what other pieces must agree with."""
+
+    counts: LogCounts
+    debates: list[NDArray[np.uint64]] = field(default_factory=list)
+    panels: set[tuple[str | None, str | None, int]] = field(default_factory=set)
+    voting: set[str] = field(default_factory=set)
+    silent: set[str] = field(default_factory=set)
+    everybody: set[bool] = field(default_factory=set)
+    """Whether all have a seat because nobody votes."""
+    kinds: set[tuple[str, bool]] = field(default_factory=set)
+    """Codings, and whether tokens are totals."""
+
+    @classmethod
+    def none(cls, missing: Missing) -> _Facts:
+        return cls(LogCounts(RoundCounts.empty(), TransitionCounts.empty(), 0, 0, missing=missing))
+
+    def add(self, other: _Facts) -> None:
+        self.counts += other.counts
+        self.debates += other.debates
+        for name in ("panels", "voting", "silent", "everybody", "kinds"):
+            getattr(self, name).update(getattr(other, name))
+
+    def agree(self) -> bool:
+        """Whether the pieces together say what the whole says."""
+        names = np.concatenate([*self.debates, np.zeros(0, dtype=np.uint64)])
+        return (
+            self.counts.n_turns > 0
+            and len(np.unique(names)) == len(names)
+            and len({panel[:2] for panel in self.panels}) == len(self.panels)
+            and self.voting.isdisjoint(self.silent)
+            and len(self.everybody) == 1
+            and len(self.kinds) == 1
+        )
+
+
+def _facts(records: Records, words: Iterable[str], missing: Missing) -> _Facts | None:
+    """Check and count complete debates; None where they are not surely sound by themselves."""
+    checked = check(records, words)
+    if not checked.as_written or any(problem.kind != "no turns" for problem in checked.problems):
+        return None
+    role = checked.turns.coded("role")
+    vote = (
+        checked.turns.coded("vote").codes if checked.coding == "answers" else checked.turns.numbers("correct")
+    )
+    votes = set(np.unique(role.codes[vote >= 0]).tolist())
+    occurs = set(np.unique(role.codes).tolist())
+    return _Facts(
+        _counted(checked, missing),
+        [pd.util.hash_array(np.array(checked.items.coded("debate").values, dtype=object), categorize=False)],
+        {(*run, n) for run, n in checked.panels.items()},
+        {role.values[code] for code in votes if code >= 0},
+        {role.values[code] for code in occurs - votes if code >= 0},
+        {not votes and -1 not in occurs} if occurs else set(),
+        {(checked.coding, checked.totals)},
+    )
+
+
+def _count_in_pieces(
+    files: Sequence[LogFile],
+    missing: Missing,
+    words: Iterable[str],
+    columns: Columns = None,
+    encoding: str | None = None,
+    workers: int = 1,
+    size: int = SIZE,
+) -> LogCounts | None:
+    """Count a log piece by piece; None where that leaves a doubt."""
+    tasks = [
+        (file, start, stop, missing, words, columns, encoding, size)
+        for file in files
+        for start, stop in _spans(file, workers, size)
+    ]
+    total, rest = _Facts.none(missing), []
+    for found in run_tasks(_count_span, tasks, workers=min(workers, len(tasks)), ordered=True):
+        if found is None:
+            return None
+        facts, left = found
+        total.add(facts)
+        rest += left
+    if rest:
+        facts = _facts(joined(rest), words, missing)
+        if facts is None:
+            return None
+        total.add(facts)
+        total.kinds |= {(part.coding, part.totals) for part in rest}
+    return total.counts if total.agree() else None
+
+
+def _spans(file: LogFile, workers: int, size: int) -> list[tuple[int, int | None]]:
+    """Return spans of bytes, one for each process, where a file is large enough to be shared out."""
+    length = file.path.stat().st_size
+    if file.format != "jsonl" or file.compressed or workers == 1 or length <= size:
+        return [(0, None)]
+    bounds = [length * k // workers for k in range(1, workers)]
+    return list(zip([0, *bounds], [*bounds, None], strict=True))
+
+
+def _count_span(
+    file: LogFile,
+    start: int,
+    stop: int | None,
+    missing: Missing,
+    words: Iterable[str],
+    columns: Columns,
+    encoding: str | None,
+    size: int,
+) -> tuple[_Facts, list[Records]] | None:
+    """Count what a span holds completely, and return the rest: debates that begin before it or may go on after it."""
+    total = _Facts.none(missing)
+    strays: list[Records] = []
+    waiting: list[Records] = []
+    for piece in _pieces(file, start, stop, columns, encoding, size):
+        records = joined([*waiting, _without(piece)])
+        if records.problems:
+            return None
+        whole, waiting, unknown = _sorted_out(records)
+        strays += unknown
+        if whole is not None:
+            facts = _facts(whole, words, missing)
+            if facts is None:
+                return None
+            total.add(facts)
+    return total, [*strays, *waiting]
+
+
+def _pieces(
+    file: LogFile, start: int, stop: int | None, columns: Columns, encoding: str | None, size: int
+) -> Iterator[Records]:
+    if file.format == "jsonl":
+        return line_blocks(file, start, stop, size, columns=columns)
+    if file.format == "parquet":
+        return parquet_blocks(file, columns=columns)
+    return iter([read_file(file, columns, encoding)])
+
+
+_UNCOUNTED = ("scores", "tokens", "tokens_in", "tokens_out", "tokens_source", "model", "error")
+
+
+def _without(records: Records) -> Records:
+    """Leave out what no count needs."""
+    turns = {name: column for name, column in records.turns.columns.items() if name not in _UNCOUNTED}
+    return replace(records, turns=Part(records.turns.row, turns))
+
+
+def _sorted_out(records: Records) -> tuple[Records | None, list[Records], list[Records]]:
+    """Part the debates that are complete from those that may go on, and from those that no item opens here."""
+    items, turns, verdicts = records.items, records.turns, records.verdicts
+    codes, names = unified(*(part.coded("debate") for part in (items, turns, verdicts)))
+    opened, spoken, closed = (np.zeros(len(names) + 1, dtype=np.bool_) for _ in range(3))
+    opened[codes[0]] = spoken[codes[1]] = True
+    by_line = np.ones(records.n_rows, dtype=np.bool_)
+    by_line[items.row] = False
+    closed[codes[2][by_line[verdicts.row]]] = True
+    of_row = np.full(records.n_rows, -1, dtype=np.int64)
+    for part, own in zip((items, turns, verdicts), codes, strict=True):
+        of_row[part.row] = own
+    going_on = ~spoken
+    if 1 + int((codes[1][1:] != codes[1][:-1]).sum()) == int(spoken.sum()):
+        going_on[codes[1][-1:]] = True
+    else:
+        # Debates take turns: one without a verdict that was heard of lately may go on.
+        last = np.zeros(len(names) + 1, dtype=np.int64)
+        last[of_row] = np.arange(records.n_rows)
+        going_on |= ~closed & (last >= records.n_rows // 2)
+    going_on[-1] = False
+    opened[-1] = True
+    waits = (going_on & opened)[of_row]
+    unknown = ~opened[of_row]
+    if unknown.any():
+        return _rows(records, ~waits & ~unknown), [_rows(records, waits)], [_rows(records, unknown)]
+    if not waits.any():
+        return records if len(turns) else None, [], []
+    whole = _rows(records, ~waits)
+    return whole if len(whole.turns) else None, [_rows(records, waits)], []
+
+
+def _rows(records: Records, keep: NDArray[np.bool_]) -> Records:
+    """Keep some rows."""
+    place = np.cumsum(keep) - 1
+    parts = []
+    for part in (records.items, records.turns, records.verdicts):
+        chosen = keep[part.row]
+        kept = part if chosen.all() else part[chosen]
+        parts.append(Part(place[kept.row], kept.columns))
+    return replace(
+        records,
+        file=records.file[keep],
+        line=records.line[keep],
+        items=parts[0],
+        turns=parts[1],
+        verdicts=parts[2],
+    )
