@@ -102,7 +102,7 @@ def _settled(records: Records, words: Iterable[str]) -> tuple[Records, list[str]
     means missing.
     """
     parts = {name: getattr(records, name) for name in ("items", "turns", "verdicts")}
-    columns = {name: dict(part.columns) for name, part in parts.items()}
+    columns = {name: {"debate": part.coded("debate"), **part.columns} for name, part in parts.items()}
     notes: list[str] = []
 
     def write(

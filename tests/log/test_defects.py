@@ -302,11 +302,10 @@ def test_answers_and_correctness_do_not_mix(tmp_path: Path) -> None:
         "SELECT * REPLACE ('[\"A\", 2]' AS answers) FROM log",
         "SELECT * REPLACE ('{\"a\":1}' AS scores) FROM log",
         "SELECT * REPLACE ('B' AS decision) FROM log",
-        "SELECT *, 1 AS extra FROM log",
         "SELECT * EXCLUDE (vote) FROM log",
     ],
 )
-def test_a_spoiled_parquet_is_refused_by_both_readers(tmp_path: Path, spoil: str) -> None:
+def test_a_spoiled_parquet_is_refused(tmp_path: Path, spoil: str) -> None:
     from d3stats.log.engine import connect
 
     good = write_parquet(
@@ -321,6 +320,14 @@ def test_a_spoiled_parquet_is_refused_by_both_readers(tmp_path: Path, spoil: str
     assert _count_in_pieces(find_files([bad]), "exclude", MISSING_WORDS) is None
     log = read_log(bad, strict=False)
     assert log.n_records - log.n_left_out == len(log.turns)
+
+
+def test_a_column_that_nobody_knows_is_named_and_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("debate,round,agent,vote,label,temperature\nd,1,a,A,A,0.7\n")
+    log = read_log(path)
+    assert log.problems == ()
+    assert any("temperature" in note for note in log.notes)
 
 
 # ---------------------------------------------------------------- nothing is lost
