@@ -133,7 +133,8 @@ def count_log(
     integer("workers", workers, minimum=1)
     files = find_files(paths)
     words = missing_words(missing_values)
-    if sum(file.path.stat().st_size for file in files) > SIZE:
+    # Compressed files say little of their size.
+    if sum(file.path.stat().st_size * (1 if _is_plain(file) else 50) for file in files) > SIZE:
         counts = _count_in_pieces(files, missing, words, columns, encoding, workers)
         if counts is not None:
             return counts
@@ -199,6 +200,10 @@ def reduce_logs(
 
 def _count_file(path: str, missing: Missing, strict: bool) -> LogCounts:
     return count_log(path, missing=missing, strict=strict)
+
+
+def _is_plain(file: LogFile) -> bool:
+    return file.format != "parquet" and not file.compressed
 
 
 # -------------------------------------------------------------------- counts of what was checked
@@ -388,18 +393,19 @@ def _pieces(
     file: LogFile, start: int, stop: int | None, columns: Columns, encoding: str | None, size: int
 ) -> Iterator[Records]:
     if file.format == "jsonl":
-        return line_blocks(file, start, stop, size, columns=columns)
+        return line_blocks(file, start, stop, size, columns=columns, without=_UNCOUNTED)
     if file.format == "parquet":
         return parquet_blocks(file, columns=columns)
     return iter([read_file(file, columns, encoding)])
 
 
-_UNCOUNTED = ("scores", "tokens", "tokens_in", "tokens_out", "tokens_source", "model", "error")
+_UNCOUNTED = ("tokens", "tokens_in", "tokens_out", "tokens_source", "model", "error")
 
 
 def _without(records: Records) -> Records:
     """Leave out what no count needs."""
-    turns = {name: column for name, column in records.turns.columns.items() if name not in _UNCOUNTED}
+    unread = ("scores", *_UNCOUNTED)
+    turns = {name: column for name, column in records.turns.columns.items() if name not in unread}
     return replace(records, turns=Part(records.turns.row, turns))
 
 

@@ -8,7 +8,7 @@ of any other block are looked at one by one, so a defect costs as much as its bl
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import compress, islice
 from operator import attrgetter, or_
@@ -212,11 +212,14 @@ class _ScoreCodes(_Codes):
 class _Builder:
     """Put blocks of lines together into columns."""
 
-    def __init__(self, file: LogFile) -> None:
+    def __init__(self, file: LogFile, without: Collection[str] = ()) -> None:
         self.file = file
         debates, answers = _Codes(), _Codes()
         shared = {"debate": debates, "scores": _ScoreCodes()}
         shared |= dict.fromkeys(("vote", "label", "first", "decision"), answers)
+        self.columns = [
+            [name for name in (*coded, *counted) if name not in without] for coded, counted in _COLUMNS
+        ]
         self.codes = [{name: shared.get(name, _Codes()) for name in coded} for coded, _ in _COLUMNS]
         self.rows: list[list[NDArray[np.int64]]] = [[], [], []]
         self.pieces: list[list[dict[str, NDArray[Any]]]] = [[], [], []]
@@ -279,7 +282,7 @@ class _Builder:
         """Return the columns that some record fills."""
         codes, n = self.codes[kind], len(records)
         columns: dict[str, NDArray[Any]] = {}
-        for name in (*codes, *_COLUMNS[kind][1]):
+        for name in self.columns[kind]:
             values = list(map(attrgetter(name), records))
             if values[0] is UNSET and values.count(UNSET) == n:
                 continue
@@ -362,7 +365,13 @@ def read_lines(file: LogFile, *, columns: Columns = None) -> Records:
 
 
 def line_blocks(
-    file: LogFile, start: int = 0, stop: int | None = None, size: int = 1 << 25
+    file: LogFile,
+    start: int = 0,
+    stop: int | None = None,
+    size: int = 1 << 25,
+    *,
+    columns: Columns = None,
+    without: Collection[str] = (),
 ) -> Iterator[Records]:
     """Read the lines that begin in a span of bytes, in parts of about `size` bytes, so that memory stays flat.
 
@@ -373,6 +382,10 @@ def line_blocks(
         Bytes of the text, unpacked; without `stop` to the end of the file.
     size : int
         Bytes of a part.
+    columns : mapping, optional
+        Which key is what in lines without a type.
+    without : collection of str
+        Columns that are not needed; they are checked all the same.
 
     Yields
     ------
@@ -381,16 +394,16 @@ def line_blocks(
     """
     if unusable(file) is not None or _is_flat(file):
         if start == 0:
-            yield read_lines(file)
+            yield read_lines(file, columns=columns)
         return
     problems: list[Problem] = []
-    builder, held = _Builder(file), 0
+    builder, held = _Builder(file, without), 0
     for block, first in _blocks(file, problems, start, stop, min(size, BLOCK)):
         builder.add(block, first)
         held += len(block)
         if held >= size:
             yield builder.records()
-            builder, held = _Builder(file), 0
+            builder, held = _Builder(file, without), 0
     builder.problems += problems
     if held or builder.problems:
         yield builder.records()
