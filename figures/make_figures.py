@@ -224,7 +224,7 @@ def draw_forest_debate_or_vote() -> Figure:
 def draw_jury_curve() -> Figure:
     """Draw three juries beside independent jurors and the limit, from the tables of `analysis/juries`."""
     found = pd.read_csv(HERE.parent / "analysis" / "juries" / "curves.csv")
-    frame = found.rename(columns={"low": "lower", "high": "upper"}).assign(level=0.95, kind="cluster t")
+    frame = found.rename(columns={"low": "lower", "high": "upper"}).assign(level=0.95)
     juries = {
         "PRD, ten reviews": "PRD, ten votes",
         "seven agents before they talk": "slm7, round 1",
