@@ -207,7 +207,7 @@ def draw_position_bias() -> Figure:
     found = pd.read_csv(HERE.parent / "analysis" / "judge_bias" / "position.csv")
     plain = found["judge"].str.endswith(", Vanilla") | (found["source"] == "PRD")
     rows = found[plain].assign(judge=lambda d: d["source"] + ": " + d["judge"].str.removesuffix(", Vanilla"))
-    return plot_position_bias(position_table(rows)).figure
+    return plot_position_bias(position_table(rows.assign(level=0.95))).figure
 
 
 def draw_forest_debate_or_vote() -> Figure:

@@ -204,7 +204,8 @@ def position_frame(audits: Any) -> pd.DataFrame:
     -------
     DataFrame
         One row per judge with both orders: ``judge, consistency, consistency_lower, consistency_upper, first,
-        first_lower, first_upper, coin``; `first` is the share of verdicts for the first slot, ties as half.
+        first_lower, first_upper, coin, level, kind``; `first` is the share of verdicts for the first slot, ties as
+        half.
 
     Raises
     ------
@@ -220,7 +221,7 @@ def position_table(estimates: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     estimates : DataFrame
-        Columns ``judge, name, value, low, high``.
+        Columns ``judge, name, value, low, high`` and, where there are some, ``level, kind`` of the limits.
     """
     rows = []
     for judge, part in estimates.groupby("judge", sort=False):
@@ -242,11 +243,23 @@ def position_table(estimates: pd.DataFrame) -> pd.DataFrame:
                 "judge": judge,
                 **dict(zip(keys, [*same, *first], strict=True)),
                 "coin": by_name.loc[COIN, "value"],
+                **_limits_of(part),
             }
         )
     if not rows:
         raise ValueError("a judge must be seen in both orders to be drawn; got none")
     return pd.DataFrame(rows)
+
+
+def _limits_of(part: pd.DataFrame) -> dict[str, Any]:
+    """Return the level of the limits that are drawn of a judge, and their kinds in one text."""
+    drawn = part[part["name"].isin([CONSISTENCY, EXCESS]) & part["low"].notna()]
+    found: dict[str, Any] = {}
+    if "level" in drawn and len(drawn):
+        found["level"] = drawn["level"].iloc[0]
+    if "kind" in drawn and len(drawn):
+        found["kind"] = " and ".join(sorted(set(drawn["kind"].astype(str))))
+    return found
 
 
 def _mask(n: int, *rows: Ints) -> NDArray[np.bool_]:
