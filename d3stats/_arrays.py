@@ -106,6 +106,7 @@ def refuse_contradictions(t: Trajectories) -> None:
         ("depth", t.depth, (n,)),
         ("panel", t.panel, (n,)),
         ("cluster", t.cluster, (n,)),
+        ("stopped_by_rule", t.stopped_by_rule, (n,)),
         ("scores", t.scores, (n, rounds, len(t.sides))),
         ("tokens", t.tokens, (n, rounds)),
         ("tokens_in", t.tokens_in, (n, rounds)),

@@ -108,6 +108,13 @@ def whole_numbers(name: str, values: ArrayLike, *, minimum: int = 0) -> NDArray[
     return result
 
 
+def flags(name: str, values: ArrayLike) -> NDArray[np.bool_]:
+    """Return a one-dimensional array of booleans; 0 and 1 are taken as such, anything else is refused."""
+    numbers = whole_numbers(name, values)
+    _refuse_first(name, "must be True or False", numbers, numbers > 1)
+    return numbers.astype(np.bool_)
+
+
 def nonnegative(name: str, values: ArrayLike, *, size: int | None = None) -> NDArray[np.float64]:
     """Return a one-dimensional float64 array of finite, non-negative values."""
     try:

@@ -67,6 +67,7 @@ def concatenated(parts: Sequence[Trajectories]) -> dict[str, Any]:
         "coding": parts[0].coding,
         "speakers": _speakers(parts),
         "notes": _union(p.notes for p in parts),
+        "stopped_by_rule": _stopped_by_rule(parts),
     }
 
 
@@ -82,6 +83,15 @@ def _speakers(parts: Sequence[Trajectories]) -> NDArray[np.int8] | None:
     ]
     width = max(one.shape[1] for one in each)
     return np.concatenate([_padded(one, (width,), -1) for one in each])
+
+
+def _stopped_by_rule(parts: Sequence[Trajectories]) -> NDArray[np.bool_] | None:
+    """Stack which debates a rule ended; of a part that does not say so, none."""
+    if all(p.stopped_by_rule is None for p in parts):
+        return None
+    return np.concatenate(
+        [np.zeros(len(p), np.bool_) if p.stopped_by_rule is None else p.stopped_by_rule for p in parts]
+    )
 
 
 def _union(tuples: Any) -> tuple[str, ...]:

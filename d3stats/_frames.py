@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from d3stats._check import whole_numbers
 from d3stats._codes import MISSING, encode_texts, seat_names
-from d3stats.log.frames import TABLE_COLUMNS, seated
+from d3stats.log.frames import TABLE_COLUMNS, seated, stopped_by_rule
 from d3stats.values import canonical
 
 WRONG, RIGHT = "wrong", "right"
@@ -68,6 +68,7 @@ def arrays_from_tables(
     played = whole_numbers("round", np.asarray(turns["round"]), minimum=1) - 1
     _refuse_duplicates(turns, row, played)
     _refuse_gaps(names, row, played)
+    by_rule = _stopped_by_rule(turns, items, _depth(len(names), row, played))
     if roles is not None:
         # A round in which only others spoke is a round without votes.
         kept = _of_roles(turns, roles)
@@ -82,8 +83,7 @@ def arrays_from_tables(
     votes, label, answers, coding = _votes_and_labels(turns[has_seat], items)
     cube = np.full(shape, MISSING, dtype=np.int32)
     cube[(*at, seat)] = votes
-    depth = np.zeros(len(names), dtype=np.int64)
-    np.maximum.at(depth, row, played + 1)
+    depth = _depth(len(names), row, played)
     spoke = np.zeros(shape, dtype=np.bool_)
     spoke[(*at, seat)] = True
     cluster_codes, cluster_names, said = _clusters(items)
@@ -106,7 +106,36 @@ def arrays_from_tables(
         "groups": tuple(items["log"].fillna("").astype(str)) if "log" in items.columns else (),
         "coding": coding,
         "notes": (*notes, *said),
+        "stopped_by_rule": by_rule,
     }
+
+
+def _depth(n_debates: int, row: NDArray[np.int64], played: NDArray[np.int64]) -> NDArray[np.int64]:
+    depth = np.zeros(n_debates, dtype=np.int64)
+    np.maximum.at(depth, row, played + 1)
+    return depth
+
+
+def _stopped_by_rule(
+    turns: pd.DataFrame, items: pd.DataFrame, depth: NDArray[np.int64]
+) -> NDArray[np.bool_] | None:
+    """Return which debates a stopping rule ended, None where no debate has a reason for its end."""
+    known = {}
+    for column in ("stop_reason", "protocol", "log"):
+        if column in items.columns:
+            known[column] = items[column].reset_index(drop=True)
+        elif column in turns.columns:
+            by_debate = turns.groupby(turns["debate"].astype(str), sort=False)[column]
+            different = by_debate.nunique()
+            if column == "stop_reason" and different.max() > 1:
+                name = different.idxmax()
+                raise ValueError(
+                    f"stop_reason must be one per debate; got {different.max()} in debate {name!r}"
+                )
+            known[column] = items["debate"].astype(str).reset_index(drop=True).map(by_debate.first())
+    if "stop_reason" not in known or not known["stop_reason"].notna().any():
+        return None
+    return stopped_by_rule(pd.DataFrame(known), depth)
 
 
 def _of_roles(turns: pd.DataFrame, roles: Iterable[str]) -> NDArray[np.bool_]:
@@ -341,8 +370,7 @@ def _refuse_duplicates(turns: pd.DataFrame, row: NDArray[np.int64], played: NDAr
 
 
 def _refuse_gaps(names: NDArray[Any], row: NDArray[np.int64], played: NDArray[np.int64]) -> None:
-    depth = np.zeros(len(names), dtype=np.int64)
-    np.maximum.at(depth, row, played + 1)
+    depth = _depth(len(names), row, played)
     # Pairs that occur, not a table of all: a round number may be as large as it likes.
     pairs = pd.DataFrame({"row": row, "played": played}).drop_duplicates()
     short = np.bincount(pairs["row"], minlength=len(names)) < depth

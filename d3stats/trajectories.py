@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._arrays import fields_from_arrays, refuse_contradictions
-from d3stats._check import choice, whole_numbers
+from d3stats._check import choice, flags, whole_numbers
 from d3stats._codes import MISSING, seat_names
 from d3stats._tally import tally_rounds
 from d3stats.counts import ConfusionCounts, Counts, RoundCounts, TransitionCounts
@@ -75,6 +75,9 @@ class Trajectories:
     speakers : ndarray of int8 or None, shape (debates, speakers)
         Everybody who spoke in a debate, in the order of names: 1 with a seat, 0 without one because the role casts no
         vote in the whole log, -1 nobody. None where all have a seat.
+    stopped_by_rule : ndarray of bool or None, shape (debates,)
+        Which debates a stopping rule ended, by the reasons in the log, although their run would have let them go
+        on: nothing is known of their later rounds. None where nothing is known of any end; see :meth:`ended_early`.
     notes : tuple of str
         What the reader did: words taken as missing, spellings taken as one, columns not read. It does not take part
         in comparisons.
@@ -107,6 +110,7 @@ class Trajectories:
     speakers: NDArray[np.int8] | None = None
     notes: tuple[str, ...] = field(default=(), compare=False)
     spoke: NDArray[np.bool_] | None = field(default=None, compare=False)
+    stopped_by_rule: NDArray[np.bool_] | None = None
     _cache: dict[str, Any] = field(default_factory=dict, init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -114,6 +118,7 @@ class Trajectories:
         for array in (
             *(self.votes, self.label, self.depth, self.panel, self.cluster),
             *(self.scores, self.tokens, self.tokens_in, self.tokens_out, self.speakers),
+            self.stopped_by_rule,
         ):
             if array is not None:
                 array.setflags(write=False)
@@ -147,6 +152,7 @@ class Trajectories:
         groups: Sequence[str] = (),
         depth: ArrayLike | None = None,
         panel: ArrayLike | None = None,
+        stopped_by_rule: ArrayLike | None = None,
         coding: Literal["answers", "correctness"] = "answers",
         missing_values: Iterable[str] | None = None,
     ) -> Trajectories:
@@ -167,6 +173,8 @@ class Trajectories:
             Prompt and completion tokens, which have different prices; both or none.
         depth, panel : array, shape (debates,), optional
             Rounds played and seats taken; by default all of them.
+        stopped_by_rule : array of bool, shape (debates,), optional
+            Which debates a stopping rule ended, so that nothing is known of what would have followed.
         missing_values : iterable of str, optional
             The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
 
@@ -194,6 +202,7 @@ class Trajectories:
             scores=None if scores is None else np.array(scores, dtype=np.float64),
             sides=tuple(sides),
             coding=coding,
+            stopped_by_rule=None if stopped_by_rule is None else flags("stopped_by_rule", stopped_by_rule),
         )
 
     @classmethod
@@ -218,9 +227,10 @@ class Trajectories:
         turns : DataFrame
             Columns ``debate, round, agent`` and either ``vote`` or ``correct`` (0/1, NaN missing); optional
             ``role``, ``tokens`` (or ``tokens_in, tokens_out``), ``scores`` (dicts: side, criterion, points) and,
-            when `items` is not given, ``label, question, cluster, log`` (one value per debate).
+            when `items` is not given, ``label, question, cluster, log, protocol, stop_reason`` (one value per debate).
         items : DataFrame, optional
-            One row per debate: ``debate`` and any of ``label, question, cluster, log``.
+            One row per debate: ``debate`` and any of ``label, question, cluster, log, protocol, stop_reason``. The
+            reason of a verdict says whether a stopping rule ended the debate (``stopped_by_rule``).
         roles : iterable of str, optional
             Only the turns of these roles: they have the seats, and what the others spent and scored is left out.
             A debate ends with the last round in which one of them speaks.
@@ -267,7 +277,9 @@ class Trajectories:
         """Build from a log that was read; its answers and names are in canonical form."""
         from d3stats._frames import arrays_from_tables
 
-        built = cls(**arrays_from_tables(log.turns, log.items, roles, is_canonical=True))
+        reason = log.items["debate"].map(log.verdicts.set_index("debate")["stop_reason"])
+        items = log.items.assign(stop_reason=reason)
+        built = cls(**arrays_from_tables(log.turns, items, roles, is_canonical=True))
         return replace(built, coding=log.coding, notes=(*log.notes, *built.notes))
 
     # ---------------------------------------------------------------- shape
@@ -313,6 +325,7 @@ class Trajectories:
             tokens_out=None if self.tokens_out is None else self.tokens_out[at],
             groups=tuple(np.asarray(self.groups, dtype=object)[at]) if self.groups else (),
             speakers=None if self.speakers is None else self.speakers[at],
+            stopped_by_rule=None if self.stopped_by_rule is None else self.stopped_by_rule[at],
         )
 
     @classmethod
@@ -340,6 +353,14 @@ class Trajectories:
     def reached(self) -> NDArray[np.bool_]:
         """Which debates played which rounds, shape (debates, rounds)."""
         return np.arange(self.n_rounds)[None, :] < self.depth[:, None]
+
+    def ended_early(self) -> NDArray[np.bool_]:
+        """Which debates ended before the log's last round, or in it by a stopping rule, shape (debates,).
+
+        What their later rounds would have decided and cost is unknown.
+        """
+        short: NDArray[np.bool_] = self.depth < self.n_rounds
+        return short if self.stopped_by_rule is None else short | self.stopped_by_rule
 
     def successes_trials(self, missing: Missing = "exclude") -> tuple[IntArray, IntArray]:
         """Count correct votes and votes, both of shape (debates, rounds); zero where a round was not reached.

@@ -126,7 +126,7 @@ def _draw(found: AgreementTable | JuryCurve, path: Path) -> None:
 
 
 def _size(found: AgreementTable | JuryCurve) -> str:
-    from d3stats.estimate import counted
+    from d3stats._words import counted
 
     return f"{counted(found.n_items, 'item')} in {counted(found.n_clusters, 'cluster')}"
 
@@ -168,7 +168,7 @@ def _show_jury(found: JuryCurve) -> None:
 
 
 def _show(found: AgreementTable) -> None:
-    from d3stats.estimate import counted
+    from d3stats._words import counted
 
     kinds = [e.kind for e in found.estimates if e.low is not None]
     several = len(set(kinds)) > 1

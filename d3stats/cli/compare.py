@@ -133,7 +133,8 @@ def _draw(found: Comparison, path: Path) -> None:
 
 
 def _show(found: Comparison) -> None:
-    from d3stats.estimate import counted, interval_kind
+    from d3stats._words import counted
+    from d3stats.estimate import interval_kind
     from d3stats.inference.comparing.pair_tests import said_p
 
     first = found.differences[0].difference

@@ -189,10 +189,13 @@ def show_plan(made: Plan) -> None:
             "this rule would have stopped"
         )
     else:
+        limits = (
+            f" [{sign}{first['total_low']:,.{digits}f}, {sign}{first['total_high']:,.{digits}f}]"
+            if first["total_low"] < first["total_high"]
+            else ""
+        )
         typer.echo(
-            f"  {made.debates} debates: {sign}{first['total']:,.{digits}f} "
-            f"[{sign}{first['total_low']:,.{digits}f}, {sign}{first['total_high']:,.{digits}f}]"
-            f"{'' if sign else ' ' + unit}"
+            f"  {made.debates} debates: {sign}{first['total']:,.{digits}f}{limits}{'' if sign else ' ' + unit}"
         )
     typer.echo("")
     kept = "accuracy" if made.target == "accuracy" else "agreement"

@@ -159,7 +159,7 @@ def _show(plan: PowerPlan | PilotPlan, as_json: bool, as_latex: bool) -> None:
 
 
 def _table(plan: PowerPlan | PilotPlan) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]]:
-    from d3stats.estimate import counted
+    from d3stats._words import counted
     from d3stats.inference.power import PowerPlan
 
     if isinstance(plan, PowerPlan):

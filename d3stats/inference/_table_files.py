@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from d3stats.estimate import counted
+from d3stats._words import counted
 from d3stats.values import is_missing_word
 
 __all__ = [

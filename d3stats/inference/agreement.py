@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from d3stats._check import RngLike, as_rng, choice
 from d3stats._codes import MISSING
-from d3stats.estimate import Estimate, counted, estimates_frame, estimates_latex, named_notes
+from d3stats._words import counted
+from d3stats.estimate import Estimate, estimates_frame, estimates_latex, named_notes
 from d3stats.inference.agreeing.chance import agreement_weights
 from d3stats.inference.agreeing.coefficient import Coefficient, How, Kind
 from d3stats.inference.agreeing.rating_tables import Repeats

@@ -11,9 +11,10 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from d3stats._words import counted
 from d3stats.log._visible import visible
 from d3stats.log.files import find_files
-from d3stats.log.frames import seated
+from d3stats.log.frames import seated, stopped_by_rule
 from d3stats.log.missing import JournalWords, MissingVotes, count_missing, read_journals
 from d3stats.log.problems import KINDS, Problem
 from d3stats.log.read import DebateLog, read_log
@@ -91,8 +92,9 @@ class DoctorReport:
             return f"The log could not be read: {self.error}"
         lines = [*(map(visible, self.missing.sentences()) if self.missing.said_first else ())]
         lines += [
-            f"{_n(self.n_files, 'file')}, {_n(self.n_records, 'record')}: {_n(self.n_debates, 'debate')}, "
-            f"{_n(self.n_turns, 'turn')}, {_n(self.n_verdicts, 'verdict')}.",
+            f"{counted(self.n_files, 'file')}, {counted(self.n_records, 'record')}: "
+            f"{counted(self.n_debates, 'debate')}, {counted(self.n_turns, 'turn')}, "
+            f"{counted(self.n_verdicts, 'verdict')}.",
             f"Rounds: {_spread(self.rounds, 'round')}.",
             f"Panels: {_spread(self.panel_sizes, 'agent')}.",
         ]
@@ -101,24 +103,24 @@ class DoctorReport:
             lines.append(f"Missing {what}: {self.missing_votes:.1%} of turns (missing, not wrong).")
         if self.errors:
             kinds = ", ".join(
-                f"{visible(kind, one_line=True)} in {_n(n, 'turn')}" for kind, n in self.errors.items()
+                f"{visible(kind, one_line=True)} in {counted(n, 'turn')}" for kind, n in self.errors.items()
             )
             lines.append(f"Errors recorded: {kinds}.")
         if self.estimated:
-            lines.append(f"Tokens are estimates in {_n(self.estimated, 'turn')}.")
+            lines.append(f"Tokens are estimates in {counted(self.estimated, 'turn')}.")
         if self.unlabelled:
             lines.append(
-                f"{_n(self.unlabelled, 'debate')} without a label: no vote of theirs counts as right or wrong."
+                f"{counted(self.unlabelled, 'debate')} without a label: no vote of theirs counts as right or wrong."
             )
         lines.extend(f"Note: {note}." for note in self.notes)
         if self.findings:
-            lines.append(f"{_n(len(self.findings), 'finding')} that can hardly be meant:")
+            lines.append(f"{counted(len(self.findings), 'finding')} that can hardly be meant:")
             lines.extend(f"  - {visible(each.message, one_line=True)}." for each in self.findings)
         if not self.problems:
             nothing = "Nothing else is wrong." if self.missing.said_first else "Nothing is wrong."
             lines.extend([] if self.findings else [nothing])
             return "\n".join(lines)
-        lines.append(f"{_n(len(self.problems), 'problem')}:")
+        lines.append(f"{counted(len(self.problems), 'problem')}:")
         for kind, explained in KINDS.items():
             found = [problem for problem in self.problems if problem.kind == kind]
             if not found:
@@ -220,9 +222,25 @@ def _report(log: DebateLog, n_files: int, name: str, journals: JournalWords | No
         unlabelled=int(log.items["label"].isna().sum()) if log.coding == "answers" else 0,
         coding=log.coding,
         problems=(*log.problems, *_open(log, name, journals is not None)),
-        notes=log.notes,
+        notes=(*log.notes, *_stopped_together(log, depth)),
         findings=_findings(log),
     )
+
+
+def _stopped_together(log: DebateLog, depth: pd.Series) -> list[str]:
+    """Say that a rule ended debates in the last round of a log: its rounds do not show that they would have gone on."""
+    if log.verdicts.empty or depth.empty or depth.min() < depth.max():
+        return []
+    debates = log.items.merge(log.verdicts[["debate", "stop_reason"]], on="debate", how="left")
+    rounds = debates["debate"].map(depth).fillna(0).to_numpy(dtype=np.int64)
+    stopped = debates.loc[stopped_by_rule(debates, rounds), "stop_reason"]
+    if stopped.empty:
+        return []
+    return [
+        f"a stopping rule ({', '.join(sorted(set(stopped)))}) ended {len(stopped):,} of "
+        f"{counted(len(depth), 'debate')} in round {depth.iloc[0]}, the last of this log: what later rounds would have "
+        "decided and cost is unknown"
+    ]
 
 
 def _findings(log: DebateLog) -> tuple[Finding, ...]:
@@ -241,7 +259,7 @@ def _findings(log: DebateLog) -> tuple[Finding, ...]:
     cluster = pd.factorize(items["cluster"].where(items["cluster"].notna(), items["question"]))[0]
     index = pd.Index(items["debate"])
     depth = log.turns.groupby("debate")["round"].max().reindex(index).fillna(0).to_numpy(dtype=np.int64)
-    counted = [c for c in ("tokens", "tokens_in", "tokens_out") if c in log.turns.columns]
+    kinds = [c for c in ("tokens", "tokens_in", "tokens_out") if c in log.turns.columns]
     errors = turns["error"][said.isna().to_numpy()].value_counts()
     table = VoteTable(
         debate=index.get_indexer(pd.Index(turns["debate"])).astype(np.int64),
@@ -257,7 +275,7 @@ def _findings(log: DebateLog) -> tuple[Finding, ...]:
         groups=tuple(groups),
         depth=depth,
         question=tuple(items["question"]),
-        tokens=log.turns[counted].to_numpy(dtype=np.float64, na_value=np.nan),
+        tokens=log.turns[kinds].to_numpy(dtype=np.float64, na_value=np.nan),
         errors={str(kind): int(n) for kind, n in errors.items()},
         scored=bool(log.turns["scores"].notna().any()),
         only_right_or_wrong=not by_answers,
@@ -267,12 +285,10 @@ def _findings(log: DebateLog) -> tuple[Finding, ...]:
     return tuple(each for each in findings(table) if each.kind != "panel changes")
 
 
-def _n(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def _spread(table: dict[int, int] | None, noun: str) -> str:
     if not table:
         return f"no {noun}s"
-    shown = [f"{_n(size, noun)} in {_n(debates, 'debate')}" for size, debates in list(table.items())[:8]]
+    shown = [
+        f"{counted(size, noun)} in {counted(debates, 'debate')}" for size, debates in list(table.items())[:8]
+    ]
     return ", ".join(shown) + (f" and {len(table) - 8} other numbers" if len(table) > 8 else "")

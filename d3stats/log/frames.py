@@ -9,7 +9,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-__all__ = ["ITEM_COLUMNS", "TABLE_COLUMNS", "VERDICT_COLUMNS", "frame", "seated", "turn_columns"]
+__all__ = [
+    "BY_A_RULE",
+    "ITEM_COLUMNS",
+    "TABLE_COLUMNS",
+    "VERDICT_COLUMNS",
+    "frame",
+    "seated",
+    "stopped_by_rule",
+    "turn_columns",
+]
 
 TABLE_COLUMNS = (
     "debate",
@@ -43,6 +52,38 @@ ITEM_COLUMNS = ("debate", "question", "cluster", "label", "answers", "log", "pro
 VERDICT_COLUMNS = ("debate", "decision", "round", "stop_reason")
 _WHOLE = {"tokens", "tokens_in", "tokens_out", "correct"}
 
+BY_A_RULE = frozenset(
+    [
+        "fixed_rounds",
+        "unanimity",
+        "ks_stable",
+        "ks_equivalent",
+        "supermajority",
+        "ladder",
+        "sprt",
+        "e_process",
+        "betting",
+        "gap_posterior",
+        "look_ahead",
+        "adaptive_consistency",
+        "esc_window",
+        "gap_stable",
+        "token_budget",
+        "tokens_unknown",
+        "optimal",
+        "sign_agreement",
+        "consensus",
+        "declaration",
+        "score_declaration",
+        "chateval_turns",
+        "budget",
+    ]
+)
+"""Reasons of debates that would have gone on: a stopping rule, or a run's budget of tokens, ended them."""
+
+_OWN_ENDS = {"declaration": ("multi_persona",), "chateval_turns": ("chateval", "chateval_open")}
+"""Reasons that are not a rule's in these protocols, which end by themselves for them."""
+
 
 def turn_columns(coding: str, totals: bool) -> tuple[str, ...]:
     """Return the columns of the turns: votes or correctness, tokens split or as totals."""
@@ -64,6 +105,37 @@ def seated(turns: pd.DataFrame) -> NDArray[np.bool_]:
     role = turns["role"]
     has_seat: NDArray[np.bool_] = (role.isna() | role.isin(role[vote].unique())).to_numpy(dtype=np.bool_)
     return has_seat if has_seat.any() else everybody
+
+
+def stopped_by_rule(debates: pd.DataFrame, depth: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which debates a stopping rule ended although their run would have let them go on.
+
+    A rule that fires in the last round that is allowed cuts nothing off. Which round that is shows in debates of the
+    same run that ended for want of rounds; where none did, or runs have no name, a debate is taken as cut.
+
+    Parameters
+    ----------
+    debates : DataFrame
+        One row per debate: ``stop_reason`` and, where they are known, ``protocol`` and ``log``, the name of the run.
+    depth : ndarray of int, shape (debates,)
+        Rounds played.
+    """
+    text = debates["stop_reason"].astype(object)
+    reason = text.where(text.notna(), "").astype(str).str.strip().to_numpy(dtype=object)
+    nothing = pd.Series(index=debates.index, dtype=object)
+    protocol = debates.get("protocol", nothing).to_numpy(dtype=object)
+    run = debates.get("log", nothing)
+    stopped = np.isin(reason, list(BY_A_RULE))
+    for own, names in _OWN_ENDS.items():
+        stopped &= ~((reason == own) & pd.Series(protocol).isin(names).to_numpy(dtype=np.bool_))
+    known = run.notna().to_numpy(dtype=np.bool_)
+    table = pd.DataFrame(
+        {"run": run.to_numpy(), "protocol": protocol, "depth": depth, "whole": reason == "exhausted"}
+    )
+    last = table.groupby(["run", "protocol"], dropna=False)["depth"].transform("max").to_numpy()
+    table["whole"] &= depth == last
+    seen = table.groupby(["run", "protocol"], dropna=False)["whole"].transform("any").to_numpy(dtype=np.bool_)
+    return np.asarray(stopped & ~(known & seen & (depth == last)))
 
 
 def frame(records: pd.DataFrame | Iterable[Mapping[str, Any]], columns: tuple[str, ...]) -> pd.DataFrame:

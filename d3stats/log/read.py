@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -136,48 +136,7 @@ def read_log(
     files = find_files(paths)
     words = missing_words(missing_values)
     log = None if are_small(files) else _read_fast(files, words)
-    log = _read_exactly(files, words, strict=strict) if log is None else log
-    return replace(log, notes=(*log.notes, *_ended_by_a_rule(log)))
-
-
-BY_A_RULE = frozenset(
-    [
-        "fixed_rounds",
-        "unanimity",
-        "ks_stable",
-        "ks_equivalent",
-        "supermajority",
-        "ladder",
-        "sprt",
-        "e_process",
-        "betting",
-        "gap_posterior",
-        "look_ahead",
-        "adaptive_consistency",
-        "esc_window",
-        "gap_stable",
-        "token_budget",
-        "tokens_unknown",
-        "optimal",
-        "sign_agreement",
-    ]
-)
-"""Reasons that only a stopping rule gives; others, such as a consensus, may end a protocol by itself."""
-
-
-def _ended_by_a_rule(log: DebateLog) -> list[str]:
-    """Say that a log knows nothing beyond the round in which a rule ended all debates: its length does not show it."""
-    depth = log.turns.groupby("debate")["round"].max()
-    stopped = log.verdicts[log.verdicts["stop_reason"].isin(BY_A_RULE)]
-    if stopped.empty or depth.empty or (depth != depth.iloc[0]).any():
-        return []
-    last = int(depth.iloc[0])
-    reasons = ", ".join(sorted(set(stopped["stop_reason"])))
-    return [
-        f"a stopping rule ({reasons}) ended {len(stopped):,} of {len(depth):,} debates in round {last}, the last of "
-        f"this log: what later rounds would have decided or cost is unknown, and full depth means round {last} here; "
-        "to compare with full depth, play the debates without a stopping rule"
-    ]
+    return _read_exactly(files, words, strict=strict) if log is None else log
 
 
 def _read_fast(files: Sequence[LogFile], words: Iterable[str] | None = None) -> DebateLog | None:

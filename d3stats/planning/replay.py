@@ -102,8 +102,9 @@ class Replay:
             - ``saved_rounds_vs_unanimity``, ``saved_rounds_vs_full``, and the same for tokens: one minus
               the ratio of the means, negative when the rule costs more.
 
-            When a debate ended before the log's last round, full depth's verdict is unknown: then ``agreement``,
-            ``flips``, ``gained``, ``lost`` and what is saved against full depth are missing.
+            When a debate ended before the log's last round, or in it by a stopping rule, full depth's verdict is
+            unknown: then ``agreement``, ``flips``, ``gained``, ``lost`` and what is saved against full depth are
+            missing.
 
             Then ``level, interval, n_boot, missing``.
         """
@@ -166,7 +167,7 @@ class Replay:
         """
         t = self.trajectories
         answers = np.array([*t.answers, None], dtype=object)
-        final = np.where(t.depth == t.n_rounds, verdicts_at(t, t.depth)[0], MISSING)
+        final = np.where(t.ended_early(), MISSING, verdicts_at(t, t.depth)[0])
         questions = np.array(t.cluster_names, dtype=object)[t.cluster]
         parts = []
         for name in self.names:

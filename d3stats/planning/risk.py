@@ -306,13 +306,17 @@ def _promise(
 
 def _refuse_what_ended_early(log: Trajectories) -> None:
     """Refuse a pilot in which some loss against full depth is unknown."""
-    short = int((log.depth < log.n_rounds).sum())
-    if short:
+    ended = log.ended_early()
+    if ended.any():
+        short = int((log.depth < log.n_rounds).sum())
+        stopped = int(ended.sum()) - short
+        before = f"{short} of {log.n_debates} debates that ended before round {log.n_rounds}"
+        at = f"{stopped} of {log.n_debates} that a stopping rule ended in round {log.n_rounds}, the last of the log"
+        got = " and ".join([before] * (short > 0) + [at] * (stopped > 0))
         raise ValueError(
-            f"trajectories must be played to full depth, because the loss is against full depth's verdict; got {short} "
-            f"of {log.n_debates} debates that ended before round {log.n_rounds} (play the pilot without a stopping "
-            "rule; leave these debates out only if they ended for a reason outside the debate, such as an interrupted "
-            "run)"
+            f"trajectories must be played to full depth, because the loss is against full depth's verdict; got {got} "
+            "(play the pilot without a stopping rule; leave these debates out only if they ended for a reason outside "
+            "the debate, such as an interrupted run)"
         )
 
 

@@ -76,7 +76,7 @@ def scan(
         ``saved_rounds_vs_unanimity``, ``saved_tokens_vs_unanimity``. Then ``missing``. A ratio with nothing below
         the line is NaN, as in a replay. A rule with undecided debates has no measures, no rule has savings against
         such a baseline, and agreement, gained and lost are missing in a log in which some debate ended before the
-        last round. ``attrs["notes"]`` says so in words.
+        last round, or in it by a stopping rule. ``attrs["notes"]`` says so in words.
 
     Raises
     ------

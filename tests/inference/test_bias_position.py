@@ -121,7 +121,7 @@ def test_repeats_are_paired_in_their_order_and_what_is_left_over_is_counted() ->
     audit = position_bias(table)
     assert audit.n_pairs == 4
     assert (audit.consistent, audit.first, audit.second) == (2, 1, 1)
-    assert any("1 verdicts without a partner" in note for note in audit.notes)
+    assert any("1 verdict without a partner" in note for note in audit.notes)
 
 
 def test_missing_votes_are_left_out_and_said() -> None:

@@ -9,7 +9,7 @@ import pytest
 from log_worlds import item, panel, turn, write_lines
 
 from d3stats.log import KINDS, examine
-from d3stats.log.read import BY_A_RULE
+from d3stats.log.frames import BY_A_RULE
 from d3stats.trajectories import Trajectories
 
 
@@ -142,7 +142,7 @@ def test_a_log_that_a_rule_ended_everywhere_in_one_round_says_what_it_cannot_tel
     assert said.startswith(
         "a stopping rule (fixed_rounds) ended 2 of 2 debates in round 2, the last of this log"
     )
-    assert said in Trajectories.from_log(log("fixed_rounds", alike)).remarks()
+    assert Trajectories.from_log(log("fixed_rounds", alike)).ended_early().all()
     assert examine(log("exhausted", alike)).notes == ()
     assert examine(log("fixed_rounds", apart)).notes == ()  # replay, scan and plan see this by themselves
 

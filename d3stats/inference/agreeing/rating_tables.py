@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._codes import MISSING
-from d3stats.estimate import counted
+from d3stats._words import counted
 from d3stats.inference._table_files import (
     blank_clusters,
     is_table,

@@ -36,6 +36,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import RngLike, probability
+from d3stats._words import counted, verb
 from d3stats.inference.bias._audit import Audit, audits_frame
 from d3stats.inference.bias._position_parts import (
     AGAINST_LABEL,
@@ -55,7 +56,7 @@ from d3stats.inference.bias._position_parts import (
     pairs_of,
     toward_first,
 )
-from d3stats.inference.bias._rates import clustered_rate, effect, gap_of_rates, ratio
+from d3stats.inference.bias._rates import clustered_rate, effect, gap_of_rates, ratio, unlabelled_note
 from d3stats.inference.bias.reading import TIE, Judgments, Votes, as_judgments, one_judge
 from d3stats.resampling import cluster_totals
 from d3stats.resampling.sign_flip import sign_flip_p
@@ -185,9 +186,10 @@ def position_bias(
     one, other = pairs_of(data)
     if len(one) == 0:
         return _against_label(name, data, level, notes)
-    if 2 * len(one) < len(data):
+    alone = len(data) - 2 * len(one)
+    if alone:
         notes.append(
-            f"{len(data) - 2 * len(one)} verdicts without a partner in the other order were left out"
+            f"{counted(alone, 'verdict')} without a partner in the other order {verb(alone, 'was', 'were')} left out"
         )
     kept = data.rows(_mask(len(data), one, other))
     return _from_pairs(name, data, one, other, kept, level, rng, notes)
@@ -344,7 +346,7 @@ def _against_label(name: str, data: Judgments, level: float, notes: list[str]) -
     flipped = (1 - sides[0][0], sides[0][1])
     pull = gap_of_rates(AGAINST_LABEL, sides[1], flipped, level, half=True)
     if not decided.all():
-        notes.append(f"{int((~decided).sum())} verdicts whose label is a tie or missing were left out")
+        notes.append(unlabelled_note(int((~decided).sum())))
     notes.append("each item was shown in one order only: swap consistency cannot be known")
     notes.append("the effect takes an unbiased judge's errors as equally likely towards either place")
     estimates = (pull, *accuracy_by_place(data.rows(decided), level, notes))

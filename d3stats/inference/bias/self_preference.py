@@ -24,9 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import choice, probability
+from d3stats._words import counted, verb
 from d3stats.estimate import Estimate
 from d3stats.inference.bias._audit import Audit
-from d3stats.inference.bias._rates import clustered_rate, effect, gap_of_rates
+from d3stats.inference.bias._rates import clustered_rate, effect, gap_of_rates, unlabelled_note
 from d3stats.inference.bias.reading import TIE, Judgments, Votes, as_judgments
 from d3stats.resampling import cluster_totals
 from d3stats.trajectories import MISSING
@@ -127,10 +128,10 @@ def self_preference(
         )
     notes = [*mine.doubts(), *mine.notes, RAW_ALONE]
     if (held & ~usable).any():
-        notes.append(f"{int((held & ~usable).sum())} verdicts whose label is a tie or missing were left out")
+        notes.append(unlabelled_note(int((held & ~usable).sum())))
     missing = int(((own != MISSING) & ~voted).sum())
     if missing:
-        notes.append(f"{missing} missing votes were left out")
+        notes.append(f"{counted(missing, 'missing vote')} {verb(missing, 'was', 'were')} left out")
     ties = int((usable & (mine.vote == TIE)).sum())
     if ties:
         notes.append(f"{ties} of {int(usable.sum())} verdicts are ties: wrong, but for neither side")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from d3stats._check import RngLike, as_rng, choice, probability
-from d3stats.estimate import Estimate, counted, estimates_frame, estimates_latex
+from d3stats._words import counted
+from d3stats.estimate import Estimate, estimates_frame, estimates_latex
 from d3stats.inference.comparing.pair_intervals import KINDS, PairData
 from d3stats.inference.comparing.pair_tests import PairTest, said_p
 
