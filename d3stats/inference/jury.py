@@ -31,7 +31,8 @@ import numpy as np
 import pandas as pd
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
-from d3stats.estimate import Estimate, counted
+from d3stats._words import counted
+from d3stats.estimate import Estimate
 from d3stats.inference._reported import Reported
 from d3stats.inference.juries.ceiling import beyond
 from d3stats.inference.juries.curve import (
