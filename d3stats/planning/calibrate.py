@@ -81,8 +81,8 @@ def calibrate(
     sandwich over questions where these repeat (White, 1982, Econometrica 50).
 
     Simulated moments (McFadden, 1989, Econometrica 57): shares, leads, unanimity, moves and products over
-    rounds, and the same of score gaps; weights from the pilot's covariance, clustered by question and shrunk
-    towards the world's own; errors widened by 1 + 1/H for H simulated debates per debate.
+    rounds, and the same of score gaps. Weights and errors come from the covariance of the moments in the fitted
+    world; where questions repeat, errors are a sandwich over questions. Both include the simulation error.
 
     Examples
     --------
@@ -103,12 +103,6 @@ def calibrate(
     seen = observe(template, pilot)
     fit, remark = _fitted(space, pilot, seen, method, n_sim, n_starts, stream)
     return _result(space, pilot, seen, fit, remark, n_rep, stream)
-
-
-_MOMENTS_COVER = (
-    "standard errors of simulated moments are somewhat too small: in simulated pilots of a Dirichlet world the 95 % "
-    "intervals held the truth in 90 to 93 % of the pilots"
-)
 
 
 def _fitted(
@@ -177,7 +171,6 @@ def _result(
                 f"no parameters give all moments of the pilot (J = {fit.statistic:.1f} on {fit.df} degrees of "
                 f"freedom, p = {fit.p_value:.2g}): this is not the pilot's world",
             ]
-        remark = [*remark, _MOMENTS_COVER]
     if not fit.converged:
         remark = [
             *remark,
