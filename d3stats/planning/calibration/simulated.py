@@ -142,9 +142,9 @@ def fit_moments(
         if share == _PILOT_IN_SEARCH:
             x = _descend(space, residual, x)
     found = _refined(space, residual, x, rng)
-    own = law if not repeated else of_pilot
+    own = of_pilot if repeated else law
     errors = np.linalg.solve(root, (own + found.noise / ratio * law)[np.ix_(kept, kept)])
-    errors = np.linalg.solve(root, errors.T)
+    errors = np.asarray(np.linalg.solve(root, errors.T), dtype=np.float64)
     covariance, df, scale = _law_of_fit(found.slope, found.inverse, errors)
     statistic = float(found.rest @ found.rest) / scale
     return MomentFit(
