@@ -143,8 +143,8 @@ def fit_moments(
             x = _descend(space, residual, x)
     found = _refined(space, residual, x, rng)
     own = of_pilot if repeated else law
-    errors = np.linalg.solve(root, (own + found.noise / ratio * law)[np.ix_(kept, kept)])
-    errors = np.asarray(np.linalg.solve(root, errors.T), dtype=np.float64)
+    whole = (own + found.noise / ratio * law)[np.ix_(kept, kept)]
+    errors = np.asarray(np.linalg.solve(root, np.linalg.solve(root, whole).T), dtype=np.float64)
     covariance, df, scale = _law_of_fit(found.slope, found.inverse, errors)
     statistic = float(found.rest @ found.rest) / scale
     return MomentFit(
@@ -251,7 +251,8 @@ def _refined(space: Space, residual: Callable[..., Floats], x: Floats, rng: np.r
     # The slopes of the last regression make the errors: it has points enough for them.
     wanted = math.ceil(pairs * share / _NOISE_OF_SLOPE)
     pairs = max(pairs, min(wanted, _MOST_PAIRS))
-    return _regressed(space, residual, x, covariance, pairs, rng, exact=True)[0]
+    last, _ = _regressed(space, residual, x, covariance, pairs, rng, exact=True)
+    return last._replace(settled=last.settled or found.settled)
 
 
 def _regressed(
