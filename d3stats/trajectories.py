@@ -6,7 +6,7 @@ return a new one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from d3stats._arrays import fields_from_arrays, refuse_contradictions
 from d3stats._check import choice, flags, whole_numbers
 from d3stats._codes import MISSING, seat_names
+from d3stats._sources import as_frame, as_path, is_frame, with_columns
 from d3stats._tally import tally_rounds
 from d3stats.counts import ConfusionCounts, Counts, RoundCounts, TransitionCounts
 from d3stats.plausibility import Finding, VoteTable, findings, warnings_of
@@ -25,7 +26,7 @@ from d3stats.plausibility import Finding, VoteTable, findings, warnings_of
 if TYPE_CHECKING:
     from d3stats.log.read import DebateLog
 
-__all__ = ["MISSING", "Missing", "Trajectories"]
+__all__ = ["MISSING", "LogSource", "Missing", "Trajectories", "as_trajectories"]
 
 Missing = Literal["exclude", "wrong"]
 """How an analysis counts a missing vote: leave it out (trials vary) or count it as not correct."""
@@ -255,6 +256,8 @@ class Trajectories:
         strict: bool = True,
         roles: Iterable[str] | None = None,
         missing_values: Iterable[str] | None = None,
+        columns: Mapping[str, str] | None = None,
+        encoding: str | None = None,
     ) -> Trajectories:
         """Read log files (JSONL, Parquet or tidy CSV, globs allowed) and build the array view.
 
@@ -267,10 +270,17 @@ class Trajectories:
             for every role that votes somewhere in the log (see :meth:`from_frame`).
         missing_values : iterable of str, optional
             The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
+        columns : mapping of str to str, optional
+            Own names of a table's columns by their standard names: ``{"debate": "qid"}``.
+        encoding : str, optional
+            Of text files; UTF-8 by default.
         """
         from d3stats.log.read import read_log
 
-        return cls._from_read(read_log(*paths, strict=strict, missing_values=missing_values), roles)
+        log = read_log(
+            *paths, strict=strict, missing_values=missing_values, columns=columns, encoding=encoding
+        )
+        return cls._from_read(log, roles)
 
     @classmethod
     def _from_read(cls, log: DebateLog, roles: Iterable[str] | None = None) -> Trajectories:
@@ -523,3 +533,107 @@ def _frozen(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
     for array in arrays:
         array.setflags(write=False)
     return arrays
+
+
+LogSource = Any
+"""Whatever holds debates, as :func:`as_trajectories` takes it."""
+
+
+def as_trajectories(
+    source: LogSource,
+    *,
+    columns: Mapping[str, str] | None = None,
+    missing_values: Iterable[str] | None = None,
+    encoding: str | None = None,
+    roles: Iterable[str] | None = None,
+    strict: bool = True,
+) -> Trajectories:
+    """Read debates from whatever holds some.
+
+    Every function that analyses a log reads its argument this way.
+
+    Parameters
+    ----------
+    source : Trajectories, DebateLog, DataFrame, path, list of paths, array or mapping of arrays
+        A DataFrame of pandas or polars has one row per turn, see :meth:`Trajectories.from_frame`; a path or glob is
+        read by :func:`d3stats.read_log`, or is the name of a bundled log ("slm7"). An array holds votes, shape
+        (debates, rounds, seats); a mapping holds the arguments of :meth:`Trajectories.from_arrays`.
+    columns : mapping of str to str, optional
+        Own names of a table's columns by their standard names: ``{"debate": "qid", "round": "turn"}``.
+    missing_values : iterable of str, optional
+        The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
+    encoding : str, optional
+        Of text files; UTF-8 by default.
+    roles : iterable of str, optional
+        Only the turns of these roles.
+    strict : bool
+        Of files: raise on the first defect, or leave out what is defective (see :func:`d3stats.read_log`).
+
+    Raises
+    ------
+    FileNotFoundError
+        When a text is no file, no glob and no bundled log; the message names the nearest.
+    ValueError
+        When the debates cannot be read, or an argument does not apply to what was given.
+    TypeError
+        When the source is of another kind.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"qid": ["q"] * 4, "round": [1, 1, 2, 2], "agent": ["x", "y"] * 2, "vote": list("ABAA")})
+    >>> as_trajectories(table, columns={"debate": "qid"}).unanimous().tolist()
+    [[False, True]]
+    >>> as_trajectories("slm7")
+    Trajectories(160 debates x 3 rounds x 7 seats, 40 questions, coding='answers')
+    """
+    of_text: dict[str, Any] = {"encoding": encoding, "strict": None if strict else strict}
+    of_tables: dict[str, Any] = {"columns": columns, "missing_values": missing_values}
+    if isinstance(source, Trajectories):
+        _leave_out("Trajectories", of_tables | of_text | {"roles": roles})
+        return source
+    if isinstance(source, (str, Path)):
+        source = [source]
+    if is_frame(source):
+        _leave_out("a DataFrame", of_text)
+        frame = with_columns(as_frame(source), columns)
+        return Trajectories.from_frame(frame, roles=roles, missing_values=missing_values)
+    if isinstance(source, (list, tuple)) and source and all(isinstance(one, (str, Path)) for one in source):
+        return Trajectories.from_log(
+            *map(as_path, source), strict=strict, roles=roles, **of_tables, encoding=encoding
+        )
+    if isinstance(source, Mapping) and "votes" in source:
+        _leave_out("arrays", of_text | {"columns": columns, "roles": roles})
+        return Trajectories.from_arrays(**{"missing_values": missing_values, **source})
+    if isinstance(source, (list, tuple, np.ndarray)):
+        _leave_out("an array", of_text | {"columns": columns, "roles": roles})
+        return Trajectories.from_arrays(source, missing_values=missing_values)
+    from d3stats.log.read import DebateLog
+
+    if isinstance(source, DebateLog):
+        _leave_out("a DebateLog", of_tables | of_text)
+        return Trajectories._from_read(source, roles)
+    raise TypeError(
+        "a log must be Trajectories, a DebateLog, a DataFrame, a path, a list of paths, a bundled name or an array of "
+        f"votes; got {type(source).__name__}"
+    )
+
+
+def log_or_array(source: Any) -> Any:
+    """Return an array of numbers as it is, also a DataFrame of nothing else, and a log as Trajectories."""
+    if is_frame(source):
+        table = as_frame(source)
+        numbers = "debate" not in table.columns and all(map(pd.api.types.is_numeric_dtype, table.dtypes))
+        return table if numbers else as_trajectories(table)
+    several = isinstance(source, (list, tuple)) and len(source) > 0
+    named = isinstance(source, (str, Path)) or (
+        several and all(isinstance(one, (str, Path)) for one in source)
+    )
+    read = isinstance(source, Mapping) or (hasattr(source, "verdicts") and hasattr(source, "turns"))
+    return as_trajectories(source) if named or read else source
+
+
+def _leave_out(what: str, given: Mapping[str, Any]) -> None:
+    """Refuse arguments that would do nothing."""
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"{name} must be left out for {what}, to which it does not apply; got {value!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -85,7 +85,11 @@ class DebateLog:
 
 
 def read_log(
-    *paths: str | Path, strict: bool = True, missing_values: Iterable[str] | None = None
+    *paths: str | Path,
+    strict: bool = True,
+    missing_values: Iterable[str] | None = None,
+    columns: Mapping[str, str] | None = None,
+    encoding: str | None = None,
 ) -> DebateLog:
     r"""Read files and globs into one log.
 
@@ -115,6 +119,10 @@ def read_log(
     missing_values : iterable of str, optional
         The words that mean missing, in any case, in place of :data:`d3stats.values.MISSING_WORDS`; ``()`` keeps
         every word as an answer.
+    columns : mapping of str to str, optional
+        Own names of a table's columns by their standard names: ``{"debate": "qid"}``.
+    encoding : str, optional
+        Of text files; UTF-8 by default.
 
     Raises
     ------
@@ -133,10 +141,24 @@ def read_log(
     0      d      1     a     A
     1      d      1     b  None
     """
+    refuse_other_names(columns, encoding)
     files = find_files(paths)
     words = missing_words(missing_values)
     log = None if are_small(files) else _read_fast(files, words)
     return _read_exactly(files, words, strict=strict) if log is None else log
+
+
+def refuse_other_names(columns: Mapping[str, str] | None, encoding: str | None) -> None:
+    """Refuse own names of columns, and encodings, of files that are read under the standard ones."""
+    if columns:
+        raise ValueError(
+            f"columns must be left out for files of debates, whose columns have their standard names; got "
+            f"{dict(columns)} (rename them, or read the table with pandas and give columns with the DataFrame)"
+        )
+    if encoding is not None and encoding.lower().replace("-", "").replace("_", "") != "utf8":
+        raise ValueError(
+            f"encoding must be UTF-8 for files of debates; got {encoding!r} (save the file as UTF-8)"
+        )
 
 
 def _read_fast(files: Sequence[LogFile], words: Iterable[str] | None = None) -> DebateLog | None:

@@ -23,7 +23,7 @@ from d3stats.planning.calibration.result import Calibration, JTest, Method, inte
 from d3stats.planning.calibration.simulated import MomentFit, fit_moments
 from d3stats.planning.calibration.space import Space
 from d3stats.planning.calibration.untold import untold_by_pilot, untold_by_search
-from d3stats.trajectories import Trajectories
+from d3stats.trajectories import LogSource, Trajectories, as_trajectories
 from d3stats.worlds import World
 
 __all__ = ["Calibration", "JTest", "calibrate"]
@@ -31,7 +31,7 @@ __all__ = ["Calibration", "JTest", "calibrate"]
 
 def calibrate(
     world: World | type[World],
-    pilot: Trajectories,
+    pilot: LogSource,
     *,
     free: Sequence[str] | None = None,
     method: Method | Literal["auto"] = "auto",
@@ -47,7 +47,7 @@ def calibrate(
     world : World or type of World
         A template, which gives the parameters that are not free and where to start; or a family, for its
         defaults and the pilot's panel.
-    pilot : Trajectories
+    pilot : Trajectories, or what :func:`d3stats.as_trajectories` takes
         At least two questions and two rounds, with the world's panel. With labels the paths of right votes are
         fitted, without them those of votes for A, over both truths.
     free : sequence of str, optional
@@ -97,6 +97,7 @@ def calibrate(
     integer("n_sim", n_sim, minimum=100)
     integer("n_starts", n_starts, minimum=1)
     integer("n_rep", n_rep, minimum=20)
+    pilot = as_trajectories(pilot)
     stream = as_rng(rng)
     template = template_for(world, pilot)
     space = Space(template, default_free(template) if free is None else free)

@@ -17,7 +17,7 @@ from d3stats.models.rounds import RoundsFit, fit_rounds
 from d3stats.planning._intervals import BootstrapSettings, RatioColumns
 from d3stats.planning._measures import with_turns
 from d3stats.planning._notes import absent_note
-from d3stats.trajectories import MISSING, Missing, Trajectories
+from d3stats.trajectories import MISSING, LogSource, Missing, Trajectories, as_trajectories
 
 __all__ = ["RoundsReport", "describe_rounds"]
 
@@ -140,7 +140,7 @@ class RoundsReport:
 
 
 def describe_rounds(
-    trajectories: Trajectories,
+    trajectories: LogSource,
     *,
     n_components: int = 2,
     missing: Missing = "exclude",
@@ -152,7 +152,7 @@ def describe_rounds(
 
     Parameters
     ----------
-    trajectories : Trajectories
+    trajectories : Trajectories, or what :func:`d3stats.as_trajectories` takes
         Debates with right answers; those without turns are left out.
     n_components : int
         Components of the mixture.
@@ -170,7 +170,7 @@ def describe_rounds(
     """
     choice("missing", missing, ("exclude", "wrong"))
     generator = as_rng(rng)
-    trajectories, absent = with_turns(trajectories)
+    trajectories, absent = with_turns(as_trajectories(trajectories))
     counts = trajectories.counts(missing)
     if not len(counts):
         raise ValueError("trajectories must hold a debate with a right answer and a vote; got none")

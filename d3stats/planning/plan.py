@@ -46,7 +46,7 @@ from d3stats.stopping import (
     Unanimity,
     from_text,
 )
-from d3stats.trajectories import MISSING, Trajectories
+from d3stats.trajectories import MISSING, LogSource, Trajectories, as_trajectories
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -140,7 +140,7 @@ class Plan:
 
 
 def plan(
-    pilot: Trajectories,
+    pilot: LogSource,
     *,
     max_loss: float = 0.01,
     confidence: float = 0.9,
@@ -158,7 +158,7 @@ def plan(
 
     Parameters
     ----------
-    pilot : Trajectories
+    pilot : Trajectories, or what :func:`d3stats.as_trajectories` takes
         At least two questions and two rounds, with the panel that will be used. Debates without turns are left
         out. Where debates ended early, what a rule that would have gone on costs and decides is missing. Where a
         stopping rule ended them in the last round of the log before unanimity, losses are against unanimity in debates
@@ -203,6 +203,7 @@ def plan(
     >>> made.target, made.probability >= 0.9
     ('accuracy', True)
     """
+    pilot = as_trajectories(pilot)
     loss = allowed_loss("max_loss", max_loss)
     sure = probability("confidence", confidence, open_interval=True)
     at = probability("level", level, open_interval=True)

@@ -31,7 +31,7 @@ from d3stats.planning._notes import early_notes, notes_on
 from d3stats.planning._tables import measure_columns, measure_table, paired_table, written
 from d3stats.planning.scan import as_rules
 from d3stats.stopping import FullDepth, Rule, StoppingRule, Stops, Unanimity, from_text
-from d3stats.trajectories import MISSING, Missing, Trajectories
+from d3stats.trajectories import MISSING, LogSource, Missing, Trajectories, as_trajectories
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -235,7 +235,7 @@ def _where_known(values: NDArray[np.bool_], known: NDArray[np.bool_]) -> pd.Seri
 
 
 def replay(
-    trajectories: Trajectories,
+    trajectories: LogSource,
     rules: StoppingRule | str | Sequence[StoppingRule | str],
     *,
     missing: Missing = "exclude",
@@ -248,7 +248,7 @@ def replay(
 
     Parameters
     ----------
-    trajectories : Trajectories
+    trajectories : Trajectories, or what :func:`d3stats.as_trajectories` takes
         The logged debates, played deeper than the rules would have; debates without turns are left out. A rule
         that would have gone on in a debate that ended has no measures (see :meth:`Replay.to_frame`).
     rules : rule, text, or sequence of them
@@ -290,7 +290,7 @@ def replay(
     """
     choice("missing", missing, ("exclude", "wrong"))
     settings = BootstrapSettings(level, interval, n_boot)
-    trajectories, absent = with_turns(trajectories)
+    trajectories, absent = with_turns(as_trajectories(trajectories))
     n_clusters = len(np.unique(trajectories.cluster))
     if n_clusters < 2:
         raise ValueError(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any
 
-from d3stats._check import choice
+from d3stats._check import choice, meant
 from d3stats.worlds.base import World
 
 __all__ = ["from_table"]
@@ -56,7 +56,7 @@ def _build(kind: type[Any], given: Mapping[str, Any], what: str) -> Any:
     for key in given:
         if key not in allowed:
             listed = ", ".join(map(repr, allowed))
-            raise ValueError(f"{what} must have keys among {listed}; got {key!r}")
+            raise ValueError(f"{what} must have keys among {listed}; got {key!r}{meant(key, allowed)}")
     for key, parameter in allowed.items():
         if key not in given and parameter.default is MISSING and parameter.default_factory is MISSING:
             raise ValueError(f"{what} must have {key!r}; got none")

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from d3stats._check import RngLike, probability
 from d3stats._words import counted, verb
-from d3stats.inference.bias._audit import Audit, audits_frame
+from d3stats.inference.bias._audit import Audit, Audits, audits_frame, each_judge
 from d3stats.inference.bias._position_parts import (
     AGAINST_LABEL,
     COIN,
@@ -129,7 +129,7 @@ def position_bias(
     votes: Votes = "answer",
     level: float = 0.95,
     rng: RngLike = None,
-) -> PositionBias:
+) -> PositionBias | Audits[PositionBias]:
     """Measure how much a judge prefers the answer shown first (or second).
 
     Parameters
@@ -139,7 +139,7 @@ def position_bias(
         with those of the other order one by one. A debate log that has decisions and says which candidate was shown
         first also has the judge "decision": the protocol itself.
     judge : str, optional
-        Which judge; has to be named where there are several.
+        Which judge; by default each of them.
     votes : {"answer", "slot"}
         Whether a vote names the answer or the place.
     level : float
@@ -149,6 +149,7 @@ def position_bias(
     Returns
     -------
     PositionBias
+        Of several judges an :class:`Audits`, which holds one for each.
 
     Raises
     ------
@@ -168,7 +169,10 @@ def position_bias(
       note: every inconsistent pair favours the first slot: the log-odds have no bound, and are at least 2.34
     """  # noqa: E501  # what is printed
     level = probability("level", level, open_interval=True)
-    name, data = one_judge(as_judgments(source, votes=votes, decisions=True), judge)
+    data = as_judgments(source, votes=votes, decisions=True)
+    if judge is None and len(data.judges) > 1:
+        return each_judge(position_bias, data, level=level, rng=rng)
+    name, data = one_judge(data, judge)
     cast = (data.vote != MISSING) & (data.order != MISSING)
     notes = [*data.doubts(), *data.notes]
     if (data.vote[cast] == TIE).all() and cast.any():
