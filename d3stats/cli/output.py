@@ -113,6 +113,13 @@ def working(what: str) -> Iterator[None]:
         yield
 
 
+def line_width() -> int:
+    """Characters of a line of the terminal, 80 without one; longer lines than 100 are hard to read."""
+    import shutil
+
+    return max(40, min(shutil.get_terminal_size().columns, 100))
+
+
 def estimate(value: float, lower: float, upper: float, digits: int = 3) -> str:
     """Write an estimate with its interval where it has one; a dash stands for what could not be estimated."""
     if value != value:  # NaN: nothing could be estimated

@@ -10,8 +10,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from d3stats.log.causes import Cause, causes_of
     from d3stats.log.convert import write_csv, write_jsonl, write_parquet
     from d3stats.log.doctor import DoctorReport, examine
+    from d3stats.log.fix import FixReport, fix_log
     from d3stats.log.problems import KINDS, LogError, Problem
     from d3stats.log.read import DebateLog, read_log
     from d3stats.log.records import iter_records
@@ -21,8 +23,10 @@ if TYPE_CHECKING:
     from d3stats.log.write import LogWriter
 
 _HOMES = {
+    "Cause": "causes",
     "DebateLog": "read",
     "DoctorReport": "doctor",
+    "FixReport": "fix",
     "Header": "schema",
     "Item": "schema",
     "KINDS": "problems",
@@ -32,8 +36,10 @@ _HOMES = {
     "Problem": "problems",
     "Turn": "schema",
     "Verdict": "schema",
+    "causes_of": "causes",
     "count_log": "scan",
     "examine": "doctor",
+    "fix_log": "fix",
     "iter_records": "records",
     "read_log": "read",
     "reduce_logs": "reduce",
@@ -45,8 +51,10 @@ _HOMES = {
 
 __all__ = [
     "KINDS",
+    "Cause",
     "DebateLog",
     "DoctorReport",
+    "FixReport",
     "Header",
     "Item",
     "LogCounts",
@@ -55,8 +63,10 @@ __all__ = [
     "Problem",
     "Turn",
     "Verdict",
+    "causes_of",
     "count_log",
     "examine",
+    "fix_log",
     "iter_records",
     "read_log",
     "reduce_logs",

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import shlex
+import textwrap
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -13,6 +16,7 @@ import pandas as pd
 
 from d3stats._words import counted
 from d3stats.log._visible import visible
+from d3stats.log.causes import Cause, causes_of
 from d3stats.log.files import find_files
 from d3stats.log.frames import seated, stopped_by_rule
 from d3stats.log.missing import JournalWords, MissingVotes, count_missing, read_journals
@@ -21,9 +25,6 @@ from d3stats.log.read import DebateLog, read_log
 from d3stats.plausibility import Finding, VoteTable, findings
 
 __all__ = ["DoctorReport", "examine"]
-
-PLACES = 3
-"""How many places of one kind of problem a report names."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +87,18 @@ class DoctorReport:
             return 1
         return 2 if self.problems or self.findings else 0
 
-    def to_text(self) -> str:
-        """Return the report for a reader."""
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        """What the problems come from, the first cause first; see :func:`d3stats.log.causes.causes_of`."""
+        return causes_of(self.problems)
+
+    def to_text(self, width: int | None = None) -> str:
+        """Return the report for a reader, wrapped to `width` characters; by default a line for each statement."""
+        return "\n".join(wrapped(self._lines(), width))
+
+    def _lines(self) -> list[str]:
         if self.error is not None:
-            return f"The log could not be read: {self.error}"
+            return [f"The log could not be read: {self.error}"]
         lines = [*(map(visible, self.missing.sentences()) if self.missing.said_first else ())]
         lines += [
             f"{counted(self.n_files, 'file')}, {counted(self.n_records, 'record')}: "
@@ -113,27 +122,28 @@ class DoctorReport:
                 f"{counted(self.unlabelled, 'debate')} without a label: no vote of theirs counts as right or wrong."
             )
         lines.extend(f"Note: {note}." for note in self.notes)
+        causes = self.causes
+        if causes:
+            lines.append(f"{counted(len(causes), 'problem')}:")
+            for number, cause in enumerate(causes, start=1):
+                lines += ["", *_told(number, cause)]
+            if self.n_turns and any(problem.left_out != "nothing" for problem in self.problems):
+                lines += ["", f"A copy without what is defective: {self._fix_command()}"]
         if self.findings:
+            lines += [""] if causes else []
             lines.append(f"{counted(len(self.findings), 'finding')} that can hardly be meant:")
             lines.extend(f"  - {visible(each.message, one_line=True)}." for each in self.findings)
-        if not self.problems:
-            nothing = "Nothing else is wrong." if self.missing.said_first else "Nothing is wrong."
-            lines.extend([] if self.findings else [nothing])
-            return "\n".join(lines)
-        lines.append(f"{counted(len(self.problems), 'problem')}:")
-        for kind, explained in KINDS.items():
-            found = [problem for problem in self.problems if problem.kind == kind]
-            if not found:
-                continue
-            lines += ["", f"{kind} ({len(found)})", f"  {explained.meaning} {explained.leniently}"]
-            lines.append(f"  What to do: {explained.advice}")
-            lines.extend(f"  - {problem.place}: {problem.message}" for problem in found[:PLACES])
-            if len(found) > PLACES:
-                lines.append(f"  - and {len(found) - PLACES} more")
-        return "\n".join(lines)
+        if not causes and not self.findings:
+            lines.append("Nothing else is wrong." if self.missing.said_first else "Nothing is wrong.")
+        return lines
+
+    def _fix_command(self) -> str:
+        files = list(dict.fromkeys(problem.file for problem in self.problems))
+        ending = next((e for e in (".parquet", ".jsonl", ".ndjson") if e in files[0]), ".csv")
+        return f"d3stats doctor {shlex.quote(files[0]) if len(files) == 1 else 'LOG ...'} --fix clean{ending}"
 
     def to_json(self) -> str:
-        """Return the report for a program: every attribute, every problem, and the exit code."""
+        """Return the report for a program: every attribute, the causes, every problem, and the exit code."""
         content: dict[str, Any] = {
             name: getattr(self, name)
             for name in self.__dataclass_fields__
@@ -144,6 +154,7 @@ class DoctorReport:
         for name in ("rounds", "panel_sizes"):
             table: dict[int, int] = getattr(self, name) or {}
             content[name] = {str(size): n for size, n in table.items()}
+        content["causes"] = [asdict(cause) for cause in self.causes]
         content["problems"] = [
             {name: getattr(p, name) for name in p.__dataclass_fields__} for p in self.problems
         ]
@@ -283,6 +294,37 @@ def _findings(log: DebateLog) -> tuple[Finding, ...]:
     )
     # Who is absent from a panel is a problem of its own, told by role.
     return tuple(each for each in findings(table) if each.kind != "panel changes")
+
+
+def _told(number: int, cause: Cause) -> list[str]:
+    """Say one cause: what, where, and what to do."""
+    explained = KINDS[cause.kind]
+    lost = f": {counted(cause.left_out, 'record')} left out" if cause.left_out else ""
+    shown = [visible(place, one_line=True) for place in cause.places]
+    lines = [f"{number}. {cause.kind} ({cause.count:,}){lost}"]
+    of_header = cause.message.startswith("the table")
+    if not of_header:
+        lines.append(f"   {explained.meaning} {explained.leniently}")
+    if cause.message != explained.meaning.rstrip("."):
+        said = visible(cause.message, one_line=True).rstrip(".")
+        lines.append(f"   {said[:1].upper() + said[1:] if of_header else f'Requirement: {said}'}.")
+    lines.extend(f"   - {place}" for place in [*shown, *([cause.span] if cause.span else [])])
+    if cause.follows:
+        followed = ", ".join(f"{kind} ({n:,})" for kind, n in cause.follows.items())
+        lines.append(f"   What follows from it: {followed}.")
+    return [*lines, f"   What to do: {cause.advice}"]
+
+
+def wrapped(lines: Iterable[str], width: int | None) -> Iterator[str]:
+    """Wrap each line under its own beginning; a word that is longer than a line, as a path may be, stays whole."""
+    for line in lines:
+        start = len(line) - len(line.lstrip(" -"))
+        if width is None or len(line) <= width:
+            yield line
+        else:
+            yield from textwrap.wrap(
+                line, width, subsequent_indent=" " * start, break_long_words=False, break_on_hyphens=False
+            )
 
 
 def _spread(table: dict[int, int] | None, noun: str) -> str:

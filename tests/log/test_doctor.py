@@ -46,13 +46,13 @@ def test_a_defective_log_exits_with_2_and_says_what_to_do(tmp_path: Path) -> Non
     report = examine(path)
     assert report.exit_code == 2
     text = report.to_text()
-    assert "7 problems:" in text
-    assert "duplicate turn (6)" in text
+    assert "2 problems:" in text
+    assert "duplicate turn (6): 6 records left out" in text
     for kind in ("duplicate turn", "malformed line"):
         assert KINDS[kind].meaning in text
         assert KINDS[kind].advice in text
-    assert f"  - {path}, line 8: " in text
-    assert "  - and 3 more" in text
+    assert f"   - {path}, line 8: got " in text
+    assert "  - and 3 more, up to line 13" in text
     assert f"{path}, line 12" not in text
 
 
