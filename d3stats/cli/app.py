@@ -20,6 +20,7 @@ from d3stats.cli import (
     doctor,
     fit,
     import_,
+    lists,
     plan,
     power,
     replay,
@@ -108,6 +109,11 @@ _COMMANDS: dict[str, Callable[..., Any]] = {
     "doctor": doctor.doctor,
     "show": show.show,
     "import": import_.import_,
+    "example": lists.example,
+    "rules": lists.rules,
+    "worlds": lists.worlds,
+    "protocols": lists.protocols,
+    "formats": lists.formats,
 }
 for _name, _command in _COMMANDS.items():
     app.command(_name, cls=_EachOptionOnce)(_command)

@@ -9,7 +9,7 @@ from typing import Any
 from d3stats._check import choice, meant
 from d3stats.worlds.base import World
 
-__all__ = ["from_table"]
+__all__ = ["from_table", "world_types"]
 
 
 def from_table(table: Mapping[str, Any]) -> World:
@@ -36,13 +36,24 @@ def from_table(table: Mapping[str, Any]) -> World:
     """
     if not isinstance(table, Mapping):
         raise TypeError(f"world must be a table of its name and parameters; got {table!r}")
-    kinds = {kind.name: kind for kind in _below(World) if kind.name}
+    kinds = world_types()
     if "name" not in table:
         raise ValueError(f"world must have a name, one of {', '.join(map(repr, kinds))}; got none")
     kind = kinds[choice("world", table["name"], tuple(kinds))]
     given = {key: value for key, value in table.items() if key != "name"}
     world: World = _build(kind, given, f"world {kind.name!r}")
     return world
+
+
+def world_types() -> dict[str, type[World]]:
+    """Return every world that a table can name, by its name.
+
+    Examples
+    --------
+    >>> "voter" in world_types()
+    True
+    """
+    return {kind.name: kind for kind in _below(World) if kind.name}
 
 
 def _below(kind: type[World]) -> Iterator[type[World]]:
