@@ -98,8 +98,11 @@ def _parquet(path: str) -> pd.DataFrame:
 
     # A pattern to DuckDB, so signs of patterns are put in brackets.
     literal = re.sub(r"([*?[])", r"[\1]", path)
-    with duckdb.connect() as connection:
-        frame: pd.DataFrame = connection.read_parquet(literal).df()
+    try:
+        with duckdb.connect() as connection:
+            frame: pd.DataFrame = connection.read_parquet(literal).df()
+    except duckdb.Error as error:
+        raise ValueError(f"{path} must be a Parquet file; got: {str(error).splitlines()[0]}") from None
     return frame
 
 

@@ -238,6 +238,11 @@ def _file(
 
     if is_table(path):
         table = read_table(path, columns=columns, encoding=encoding).frame
+        if not {"item", "vote", "debate"} & set(table.columns):
+            raise ValueError(
+                f"{path} must have the columns item and vote, or those of a log; "
+                f"got {', '.join(map(str, table.columns[:20]))}"
+            )
         if {"item", "vote"} <= set(table.columns) or "debate" not in table:
             return table
     log = read_log(path, missing_values=missing_values, columns=columns, encoding=encoding)
