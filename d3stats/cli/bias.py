@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from d3stats.cli.options import Json, Level, MissingValues, Seed, words_of
-from d3stats.cli.output import WARNING, print_json, print_notes, print_table, without_warnings
+from d3stats.cli.options import Columns, Encoding, Json, Level, MissingValues, Seed, checked_figure, reading
+from d3stats.cli.output import WARNING, print_json, print_notes, print_table, save_figure, without_warnings
 
 if TYPE_CHECKING:
     from d3stats.estimate import Estimate
@@ -51,6 +51,8 @@ def bias(
         bool, typer.Option("--label/--no-label", help="Verbosity audit: hold quality fixed by the label.")
     ] = True,
     missing_values: MissingValues = None,
+    columns: Columns = None,
+    encoding: Encoding = None,
     level: Level = 0.95,
     seed: Seed = 0,
     as_json: Json = False,
@@ -58,7 +60,9 @@ def bias(
     figure: Annotated[
         Path | None,
         typer.Option(
-            "--figure", help="Position audit: also write the figure here, as PDF and PNG (no suffix)."
+            "--figure",
+            callback=checked_figure,
+            help="Position audit: also write the figure here, as PDF and PNG.",
         ),
     ] = None,
 ) -> None:
@@ -75,7 +79,7 @@ def bias(
         file,
         votes=votes,  # type: ignore[arg-type]  # checked by the library, in its words
         decisions=audit == "position",
-        missing_values=words_of(missing_values),
+        **reading(missing_values, columns, encoding),
     )
     options: dict[str, dict[str, Any]] = {
         "position": {"rng": seed},
@@ -85,7 +89,10 @@ def bias(
     }
     found = _audited(audit, data, judges, options[audit] | {"level": level})
     if figure is not None:
-        _save(found, figure)
+        from d3stats.inference.bias import position_frame
+        from d3stats.plotting.position_bias import plot_position_bias
+
+        save_figure(lambda: plot_position_bias(position_frame(found)), figure)
     if as_json:
         print_json({"audit": audit, **found.to_dict()})
     elif as_latex:
@@ -147,17 +154,3 @@ def _latex(found: Audits[Any]) -> str:
     if len(found) == 1:
         return str(next(iter(found.values())).to_latex())
     return found.to_latex()
-
-
-def _save(found: Audits[Any], path: Path) -> None:
-    import matplotlib as mpl
-
-    from d3stats.inference.bias import position_frame
-    from d3stats.plotting.position_bias import plot_position_bias
-    from d3stats.plotting.style import save, use_style
-
-    with mpl.rc_context({"backend": "agg"}), use_style():
-        ax = plot_position_bias(position_frame(found))
-        drawn = ax.get_figure(root=True)
-        assert drawn is not None
-        save(drawn, path)
