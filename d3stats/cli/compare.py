@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from d3stats.cli.options import Boot, Columns, Encoding, Figure, Json, Level, Missing, MissingValues, Seed, paths_of, reading
+from d3stats.cli.options import (
+    Boot,
+    Columns,
+    Encoding,
+    Figure,
+    Json,
+    Level,
+    Missing,
+    MissingValues,
+    Seed,
+    paths_of,
+    reading,
+)
 from d3stats.cli.output import (
     print_json,
     print_notes,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -192,17 +192,17 @@ def _about(make: Callable[..., Any]) -> str:
 def _parameters(make: Callable[..., Any]) -> dict[str, str | None]:
     """Return what can be given, with the default as text; None where there is none and it must be given."""
     if is_dataclass(make):
-        given = {f.name: f for f in fields(make) if f.init}
-        return {
-            name: None
-            if f.default is MISSING and f.default_factory is MISSING
-            else _text(f.default if f.default is not MISSING else f.default_factory())  # type: ignore[misc]
-            for name, f in given.items()
-        }
+        return {f.name: _default(f) for f in fields(make) if f.init}
     return {
         p.name: None if p.default is inspect.Parameter.empty else _text(p.default)
         for p in inspect.signature(make).parameters.values()
     }
+
+
+def _default(parameter: Field[Any]) -> str | None:
+    if parameter.default is not MISSING:
+        return _text(parameter.default)
+    return None if parameter.default_factory is MISSING else _text(parameter.default_factory())
 
 
 def _text(value: Any) -> str:

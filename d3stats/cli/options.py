@@ -81,7 +81,9 @@ def _own_names(given: list[str] | None) -> dict[str, str] | None:
     for part in (part for text in given for part in text.split(",")):
         name, equals, own = (piece.strip() for piece in part.partition("="))
         if not (name and equals and own):
-            raise ValueError(f"--columns must be written NAME=OWN,..., as debate=qid,round=turn; got {part!r}")
+            raise ValueError(
+                f"--columns must be written NAME=OWN,..., as debate=qid,round=turn; got {part!r}"
+            )
         if name in found:
             raise ValueError(f"--columns must give each name once; got {name!r} twice")
         found[name] = own

@@ -6,7 +6,7 @@ import json
 import shlex
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -162,8 +162,15 @@ class DoctorReport:
         return json.dumps(content | {"exit_code": self.exit_code}, ensure_ascii=False, indent=2)
 
 
-def examine(*paths: str | Path) -> DoctorReport:
+def examine(
+    *paths: str | Path,
+    missing_values: Iterable[str] | None = None,
+    columns: Mapping[str, str] | None = None,
+    encoding: str | None = None,
+) -> DoctorReport:
     r"""Read files and globs leniently and report on them; never raises for what is in the files.
+
+    `missing_values`, `columns` and `encoding` are those of :func:`d3stats.read_log`.
 
     Examples
     --------
@@ -179,7 +186,13 @@ def examine(*paths: str | Path) -> DoctorReport:
     """
     try:
         files = find_files(paths)
-        log = read_log(*(file.path for file in files), strict=False)
+        log = read_log(
+            *(file.path for file in files),
+            strict=False,
+            missing_values=missing_values,
+            columns=columns,
+            encoding=encoding,
+        )
     except (OSError, ValueError) as error:
         return DoctorReport(error=str(error))
     journals = read_journals(file.path for file in files)

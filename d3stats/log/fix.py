@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -98,7 +98,13 @@ class FixReport:
 
 
 def fix_log(
-    source: str | Path | Sequence[str | Path], dest: str | Path, *, overwrite: bool = False
+    source: str | Path | Sequence[str | Path],
+    dest: str | Path,
+    *,
+    overwrite: bool = False,
+    missing_values: Iterable[str] | None = None,
+    columns: Mapping[str, str] | None = None,
+    encoding: str | None = None,
 ) -> FixReport:
     r"""Read a log leniently and write a copy without its defects.
 
@@ -115,6 +121,8 @@ def fix_log(
         are kept when both sides are JSON lines; tables have no columns for them.
     overwrite : bool
         Whether `dest` may exist. It may never be one of the files that are read.
+    missing_values, columns, encoding
+        As for :func:`d3stats.read_log`.
 
     Raises
     ------
@@ -136,7 +144,13 @@ def fix_log(
     paths = [source] if isinstance(source, (str, Path)) else list(source)
     files = find_files(paths)
     target = _checked_target(Path(dest), files, overwrite)
-    log = read_log(*(file.path for file in files), strict=False)
+    log = read_log(
+        *(file.path for file in files),
+        strict=False,
+        missing_values=missing_values,
+        columns=columns,
+        encoding=encoding,
+    )
     if log.turns.empty:
         raise ValueError(
             f"a copy must hold at least one turn; got none that can be read in {', '.join(map(str, paths[:3]))} "
