@@ -256,3 +256,8 @@ def test_a_table_in_another_encoding_is_read_or_says_what_to_say(tmp_path: Path)
     assert inference.as_run(path, encoding="latin-1").items == ("é1", "é2")
     with pytest.raises(ValueError, match=r'say how it is encoded, for example encoding="latin-1"'):
         inference.as_run(path)
+
+
+def test_the_room_of_simulations_is_called_as_its_function() -> None:
+    drawn = d3stats.simulate(Voter(panel=5), 10, 3, rng=1)
+    assert drawn.votes.tolist() == d3stats.simulate.simulate(Voter(panel=5), 10, 3, rng=1).votes.tolist()

@@ -57,7 +57,12 @@ def plan(
         list[str] | None, typer.Option("--rule", "-r", help="Another rule for the table; repeatable.")
     ] = None,
     prices: Annotated[
-        Path | None, typer.Option("--prices", help="Price table (TOML): a date and [models.NAME].")
+        Path | None,
+        typer.Option(
+            "--prices",
+            help="Price table (TOML): a date, and [models.NAME] with input and output in dollars per million tokens "
+            "(prompt and completion).",
+        ),
     ] = None,
     model: Annotated[
         str | None,

@@ -173,7 +173,7 @@ class PairedDifference:
             )
         except ImportError as error:
             raise ImportError(
-                f"bayes() needs PyMC and ArviZ: pip install 'd3stats[bayes]'; got {error}"
+                f"bayes() needs PyMC and ArviZ: pip install 'd3stats[bayes]' (in a checkout '.[bayes]'); got {error}"
             ) from error
 
     def to_frame(self) -> pd.DataFrame:
