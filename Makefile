@@ -37,6 +37,7 @@ $(RUNTIME): pyproject.toml constraints.txt | $(BIN)/python
 
 demo: $(RUNTIME)  ## install what running needs and show what d3stats does
 	$(BIN)/d3stats demo
+	@echo "The program is $(BIN)/d3stats (or activate: . $(BIN)/activate). Next: $(BIN)/d3stats plan slm7"
 
 test: $(DEV)  ## run the tests (the slow ones and the benchmarks are left out)
 	$(BIN)/python -m pytest $(TESTS) -n $(WORKERS) -m "not slow" --ignore=tests/benchmarks --benchmark-disable

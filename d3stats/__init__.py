@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from d3stats.planning.study import Study, read_study
     from d3stats.planning.sweep import sweep
     from d3stats.stopping import FixedRounds, KSStability, Ladder, NoiseAwareKS, Supermajority, Unanimity
-    from d3stats.trajectories import Trajectories
+    from d3stats.trajectories import Trajectories, as_trajectories
 
 __version__ = "0.1.0"
 
@@ -83,6 +83,7 @@ _HOMES = {
     "import_log": "d3stats.log.importers",
     "read_log": "d3stats.log.read",
     "Trajectories": "d3stats.trajectories",
+    "as_trajectories": "d3stats.trajectories",
     "BetaBinomialMixture": "d3stats.models.betabinom",
     "fit_beta_binomial": "d3stats.models.mixture",
     "fit_beta_binomial_mixture_batch": "d3stats.models.mixture",
@@ -144,6 +145,7 @@ __all__ = [
     "__version__",
     "agents",
     "agreement",
+    "as_trajectories",
     "calibrate",
     "cohen_kappa",
     "compare",

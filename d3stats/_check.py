@@ -7,7 +7,7 @@ the argument, says what it must be, and shows what it was.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -85,8 +85,35 @@ def choice(name: str, value: Any, options: Collection[str]) -> str:
     """Return `value` when it is one of `options`."""
     if value not in options:
         listed = ", ".join(repr(option) for option in options)
-        raise ValueError(f"{name} must be one of {listed}; got {name}={value!r}")
+        raise ValueError(f"{name} must be one of {listed}; got {name}={value!r}{meant(value, options)}")
     return str(value)
+
+
+def nearest(name: Any, known: Iterable[str]) -> str | None:
+    """Return the known name that is spelt most like `name`, in any case; None where none is close.
+
+    Examples
+    --------
+    >>> nearest("unanimty", ["fixed", "unanimity"]), nearest("court", ["fixed", "unanimity"])
+    ('unanimity', None)
+    """
+    from difflib import get_close_matches
+
+    spelt = {word.casefold(): word for word in known}
+    found = get_close_matches(str(name).casefold(), list(spelt), n=1)
+    return spelt[found[0]] if found else None
+
+
+def meant(name: Any, known: Iterable[str]) -> str:
+    """Return the nearest known name as the end of a refusal; nothing where none is close.
+
+    Examples
+    --------
+    >>> meant("unanimty", ["fixed", "unanimity"])
+    "; did you mean 'unanimity'?"
+    """
+    found = nearest(name, known)
+    return "" if found is None else f"; did you mean {found!r}?"
 
 
 def whole_numbers(name: str, values: ArrayLike, *, minimum: int = 0) -> NDArray[np.int64]:
@@ -106,6 +133,13 @@ def whole_numbers(name: str, values: ArrayLike, *, minimum: int = 0) -> NDArray[
         result = floats.astype(np.int64)
     _refuse_first(name, f"must be >= {minimum}", result, result < minimum)
     return result
+
+
+def flags(name: str, values: ArrayLike) -> NDArray[np.bool_]:
+    """Return a one-dimensional array of booleans; 0 and 1 are taken as such, anything else is refused."""
+    numbers = whole_numbers(name, values)
+    _refuse_first(name, "must be True or False", numbers, numbers > 1)
+    return numbers.astype(np.bool_)
 
 
 def nonnegative(name: str, values: ArrayLike, *, size: int | None = None) -> NDArray[np.float64]:

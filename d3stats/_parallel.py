@@ -93,7 +93,8 @@ def _check_address(scheduler: str) -> None:
         import distributed  # noqa: F401
     except ImportError:
         raise ValueError(
-            f"scheduler must be None without the extra 'scale' (pip install 'd3stats[scale]'); "
+            f"scheduler must be None without the extra 'scale' (pip install 'd3stats[scale]', "
+            "in a checkout '.[scale]'); "
             f"got scheduler={scheduler!r}"
         ) from None
 

@@ -14,19 +14,9 @@ from typing import Any
 import pandas as pd
 
 from d3stats._latex import booktabs
+from d3stats._words import counted
 
-__all__ = ["Estimate", "counted", "estimates_frame", "estimates_latex", "interval_kind", "named_notes"]
-
-
-def counted(n: int, one: str) -> str:
-    """Write a number with what it counts.
-
-    Examples
-    --------
-    >>> counted(1, "item"), counted(12, "cluster")
-    ('1 item', '12 clusters')
-    """
-    return f"{n} {one}" if n == 1 else f"{n} {one}s"
+__all__ = ["Estimate", "estimates_frame", "estimates_latex", "interval_kind", "named_notes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

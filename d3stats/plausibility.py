@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats._words import counted, verb
+
 __all__ = ["FINDINGS", "Finding", "VoteTable", "findings", "judged", "warnings_of"]
 
 Ints = NDArray[np.int64]
@@ -210,8 +212,9 @@ def _labels_nobody_votes(t: VoteTable) -> str:
         return ""
     names = {t.answers[k] for k in np.unique(strange)}
     return (
-        f"{_n(len(strange), t.unit)} of {len(known):,} have a label that nobody ever votes ({_listed(names)}; "
-        f"votes are {_listed({t.answers[k] for k in used})}): they count as wrong; check how labels are written"
+        f"{counted(len(strange), t.unit)} of {len(known):,} {verb(len(strange), 'has', 'have')} a label that nobody "
+        f"ever votes ({_listed(names)}; votes are {_listed({t.answers[k] for k in used})}): they count as wrong; check "
+        "how labels are written"
     )
 
 
@@ -293,7 +296,7 @@ def _debates_without_votes(t: VoteTable) -> str:
     if not mute:
         return ""
     return (
-        f"in {_n(len(mute), 'debate')} of {len(played):,} every vote is missing "
+        f"in {counted(len(mute), 'debate')} of {len(played):,} every vote is missing "
         f"({_listed([t.debates[k] for k in mute])}): find out why before an analysis, or leave them out"
     )
 
@@ -305,8 +308,8 @@ def _agents_without_votes(t: VoteTable) -> str:
     if not mute or len(mute) == len(spoke):
         return ""
     return (
-        f"every vote of {_n(len(mute), 'agent')} is missing ({_listed(mute)}): if they are no voters, give them a role "
-        "of their own; else find out why"
+        f"every vote of {counted(len(mute), 'agent')} is missing ({_listed(mute)}): if they are no voters, give them a "
+        "role of their own; else find out why"
     )
 
 
@@ -345,8 +348,9 @@ def _no_turns(t: VoteTable) -> str:
     if not len(empty):
         return ""
     return (
-        f"{_n(len(empty), 'debate')} of {len(t):,} have no turns ({_listed([t.debates[int(k)] for k in empty])}): they "
-        "count in no rate and no mean; give the command that ran them again, or leave them out"
+        f"{counted(len(empty), 'debate')} of {len(t):,} {verb(len(empty), 'has', 'have')} no turns "
+        f"({_listed([t.debates[int(k)] for k in empty])}): they count in no rate and no mean; give the command that "
+        "ran them again, or leave them out"
     )
 
 
@@ -457,8 +461,8 @@ def _questions_not_clustered(t: VoteTable) -> str:
         split = [name for (_, name), each in clusters.items() if len(each) > 1]
         if split:
             return (
-                f"{_n(len(split), 'question')} lie in several clusters each ({_listed(split)}): debates of one "
-                "question are not independent; give them one cluster"
+                f"{counted(len(split), 'question')} {verb(len(split), 'lies', 'lie')} in several clusters "
+                f"({_listed(split)}): debates of one question are not independent; give them one cluster"
             )
     if len(np.unique(t.cluster)) < len(t):
         return ""
@@ -542,7 +546,3 @@ def _is_number(text: str) -> bool:
 def _listed(names: Sequence[str] | set[str]) -> str:
     shown = sorted(names) if isinstance(names, set) else list(names)
     return ", ".join(repr(name) for name in shown[:3]) + (", ..." if len(shown) > 3 else "")
-
-
-def _n(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

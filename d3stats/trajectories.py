@@ -6,7 +6,7 @@ return a new one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,17 +15,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import choice, whole_numbers
+from d3stats._check import choice, flags, whole_numbers
+from d3stats._sources import as_frame, as_path, is_frame
 from d3stats.counts import ConfusionCounts, Counts, RoundCounts, TransitionCounts
 from d3stats.log.arrays import MISSING, arrays_of, seat_names
 from d3stats.plausibility import Finding, VoteTable, findings, warnings_of
-from d3stats.values import canonical, shared_spelling
+from d3stats.values import canonical, missing_words, shared_spelling
 
 if TYPE_CHECKING:
+    from d3stats.log.column_names import Columns
     from d3stats.log.consistency import Checked
     from d3stats.log.read import DebateLog
 
-__all__ = ["MISSING", "Missing", "Trajectories", "tally_rounds"]
+__all__ = ["MISSING", "LogSource", "Missing", "Trajectories", "as_trajectories", "tally_rounds"]
 
 Missing = Literal["exclude", "wrong"]
 """How an analysis counts a missing vote: leave it out (trials vary) or count it as not correct."""
@@ -75,6 +77,9 @@ class Trajectories:
     speakers : ndarray of int8 or None, shape (debates, speakers)
         Everybody who spoke in a debate, in the order of names: 1 with a seat, 0 without one because the role casts no
         vote in the whole log, -1 nobody. None where all have a seat.
+    stopped_by_rule : ndarray of bool or None, shape (debates,)
+        Which debates a stopping rule ended, by the reasons in the log, although their run would have let them go
+        on: nothing is known of their later rounds. None where nothing is known of any end; see :meth:`ended_early`.
     notes : tuple of str
         What the reader did: words taken as missing, spellings taken as one, columns not read. It does not take part
         in comparisons.
@@ -107,6 +112,7 @@ class Trajectories:
     speakers: NDArray[np.int8] | None = None
     notes: tuple[str, ...] = field(default=(), compare=False)
     spoke: NDArray[np.bool_] | None = field(default=None, compare=False)
+    stopped_by_rule: NDArray[np.bool_] | None = None
     _cache: dict[str, Any] = field(default_factory=dict, init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -114,6 +120,7 @@ class Trajectories:
         for array in (
             *(self.votes, self.label, self.depth, self.panel, self.cluster),
             *(self.scores, self.tokens, self.tokens_in, self.tokens_out, self.speakers),
+            self.stopped_by_rule,
         ):
             if array is not None:
                 array.setflags(write=False)
@@ -147,6 +154,7 @@ class Trajectories:
         groups: Sequence[str] = (),
         depth: ArrayLike | None = None,
         panel: ArrayLike | None = None,
+        stopped_by_rule: ArrayLike | None = None,
         coding: Literal["answers", "correctness"] = "answers",
         missing_values: Iterable[str] | None = None,
     ) -> Trajectories:
@@ -167,6 +175,8 @@ class Trajectories:
             Prompt and completion tokens, which have different prices; both or none.
         depth, panel : array, shape (debates,), optional
             Rounds played and seats taken; by default all of them.
+        stopped_by_rule : array of bool, shape (debates,), optional
+            Which debates a stopping rule ended, so that nothing is known of what would have followed.
         missing_values : iterable of str, optional
             The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
 
@@ -194,6 +204,7 @@ class Trajectories:
             scores=None if scores is None else np.array(scores, dtype=np.float64),
             sides=tuple(sides),
             coding=coding,
+            stopped_by_rule=None if stopped_by_rule is None else flags("stopped_by_rule", stopped_by_rule),
         )
 
     @classmethod
@@ -204,8 +215,9 @@ class Trajectories:
         *,
         roles: Iterable[str] | None = None,
         missing_values: Iterable[str] | None = None,
+        columns: Columns = None,
     ) -> Trajectories:
-        """Build from a tidy table with one row per turn.
+        """Build from a table: one row per turn, or a wide one, of pandas, polars or Arrow.
 
         Seats are for agents who vote. A role that never votes in the whole table (an advocate, an aggregator, a
         judge who scores beside a jury) gets none, so that it has no missing votes; rounds in which only such
@@ -218,15 +230,18 @@ class Trajectories:
         turns : DataFrame
             Columns ``debate, round, agent`` and either ``vote`` or ``correct`` (0/1, NaN missing); optional
             ``role``, ``tokens`` (or ``tokens_in, tokens_out``), ``scores`` (dicts: side, criterion, points) and,
-            when `items` is not given, ``label, question, cluster, log`` (one value per debate).
+            when `items` is not given, ``label, question, cluster, log, protocol, stop_reason`` (one value per debate).
         items : DataFrame, optional
-            One row per debate: ``debate`` and any of ``label, question, cluster, log``.
+            One row per debate: ``debate`` and any of ``label, question, cluster, log, protocol, stop_reason``. The
+            reason of a verdict says whether a stopping rule ended the debate (``stopped_by_rule``).
         roles : iterable of str, optional
             Only the turns of these roles: they have the seats, and what the others spent and scored is left out.
             A debate ends with the last round in which one of them speaks.
         missing_values : iterable of str, optional
             The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`. A word among the
             ``answers`` of `items` is an answer.
+        columns : mapping, optional
+            Which column of the table says what, where the names do not say it: ``{"debate": "qid"}``.
 
         Raises
         ------
@@ -234,9 +249,13 @@ class Trajectories:
             When a column is absent, an agent speaks twice in a round, a label changes within a debate, or a
             round is skipped. Read files with :func:`d3stats.log.read_log` to get such rows listed instead.
         """
-        from d3stats._frames import checked_tables
+        from d3stats.log.consistency import check
+        from d3stats.log.problems import raise_first
+        from d3stats.log.tables import read_table
 
-        return cls._from_checked(checked_tables(turns, items, missing_values), roles, by_name=False)
+        checked = check(read_table(turns, items, columns=columns), missing_words(missing_values))
+        raise_first(checked.problems)
+        return cls._from_checked(checked, roles, by_name=False)
 
     @classmethod
     def from_log(
@@ -245,8 +264,10 @@ class Trajectories:
         strict: bool = True,
         roles: Iterable[str] | None = None,
         missing_values: Iterable[str] | None = None,
+        columns: Columns = None,
+        encoding: str | None = None,
     ) -> Trajectories:
-        """Read log files (JSONL, Parquet or tidy CSV, globs allowed) and build the array view.
+        """Read log files (JSONL, Parquet, CSV, TSV or XLSX, globs allowed) and build the array view.
 
         Parameters
         ----------
@@ -257,10 +278,17 @@ class Trajectories:
             for every role that votes somewhere in the log (see :meth:`from_frame`).
         missing_values : iterable of str, optional
             The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
+        columns : mapping, optional
+            Which column of a table says what, where the names do not say it: ``{"debate": "qid"}``.
+        encoding : str, optional
+            Of tables as text; by default UTF-8.
         """
         from d3stats.log.read import read_checked
 
-        return cls._from_checked(read_checked(paths, strict=strict, missing_values=missing_values), roles)
+        checked = read_checked(
+            paths, strict=strict, missing_values=missing_values, columns=columns, encoding=encoding
+        )
+        return cls._from_checked(checked, roles)
 
     @classmethod
     def _from_read(cls, log: DebateLog, roles: Iterable[str] | None = None) -> Trajectories:
@@ -316,6 +344,7 @@ class Trajectories:
             tokens_out=None if self.tokens_out is None else self.tokens_out[at],
             groups=tuple(np.asarray(self.groups, dtype=object)[at]) if self.groups else (),
             speakers=None if self.speakers is None else self.speakers[at],
+            stopped_by_rule=None if self.stopped_by_rule is None else self.stopped_by_rule[at],
         )
 
     @classmethod
@@ -341,6 +370,14 @@ class Trajectories:
     def reached(self) -> NDArray[np.bool_]:
         """Which debates played which rounds, shape (debates, rounds)."""
         return np.arange(self.n_rounds)[None, :] < self.depth[:, None]
+
+    def ended_early(self) -> NDArray[np.bool_]:
+        """Which debates ended before the log's last round, or in it by a stopping rule, shape (debates,).
+
+        What their later rounds would have decided and cost is unknown.
+        """
+        short: NDArray[np.bool_] = self.depth < self.n_rounds
+        return short if self.stopped_by_rule is None else short | self.stopped_by_rule
 
     def successes_trials(self, missing: Missing = "exclude") -> tuple[IntArray, IntArray]:
         """Count correct votes and votes, both of shape (debates, rounds); zero where a round was not reached.
@@ -619,6 +656,7 @@ def _refuse_contradictions(t: Trajectories) -> None:
         ("depth", t.depth, (n,)),
         ("panel", t.panel, (n,)),
         ("cluster", t.cluster, (n,)),
+        ("stopped_by_rule", t.stopped_by_rule, (n,)),
         ("scores", t.scores, (n, rounds, len(t.sides))),
         ("tokens", t.tokens, (n, rounds)),
         ("tokens_in", t.tokens_in, (n, rounds)),
@@ -741,7 +779,17 @@ def _concatenated(parts: Sequence[Trajectories]) -> dict[str, Any]:
         "coding": parts[0].coding,
         "speakers": _stacked_speakers(parts),
         "notes": _union(p.notes for p in parts),
+        "stopped_by_rule": _stopped_by_rule(parts),
     }
+
+
+def _stopped_by_rule(parts: Sequence[Trajectories]) -> NDArray[np.bool_] | None:
+    """Stack which debates a rule ended; of a part that does not say so, none."""
+    if all(p.stopped_by_rule is None for p in parts):
+        return None
+    return np.concatenate(
+        [np.zeros(len(p), np.bool_) if p.stopped_by_rule is None else p.stopped_by_rule for p in parts]
+    )
 
 
 def _stacked_speakers(parts: Sequence[Trajectories]) -> NDArray[np.int8] | None:
@@ -875,3 +923,106 @@ def _by_seat(seats: list[NDArray[np.int32]], shape: tuple[int, int]) -> list[NDA
             sizes[i] += same
             sizes[j] += same
     return sizes
+
+
+LogSource = Any
+"""Whatever holds debates, as :func:`as_trajectories` takes it."""
+
+
+def as_trajectories(
+    source: LogSource,
+    *,
+    columns: Columns = None,
+    missing_values: Iterable[str] | None = None,
+    encoding: str | None = None,
+    roles: Iterable[str] | None = None,
+    strict: bool = True,
+) -> Trajectories:
+    """Read debates from whatever holds some.
+
+    Every function that analyses a log reads its argument this way.
+
+    Parameters
+    ----------
+    source : Trajectories, DebateLog, DataFrame, path, list of paths, array or mapping of arrays
+        A DataFrame of pandas or polars has one row per turn, see :meth:`Trajectories.from_frame`; a path or glob is
+        read by :func:`d3stats.read_log`, or is the name of a bundled log ("slm7"). An array holds votes, shape
+        (debates, rounds, seats); a mapping holds the arguments of :meth:`Trajectories.from_arrays`.
+    columns : mapping of str to str, optional
+        Own names of a table's columns by their standard names: ``{"debate": "qid", "round": "turn"}``.
+    missing_values : iterable of str, optional
+        The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
+    encoding : str, optional
+        Of text files; UTF-8 by default.
+    roles : iterable of str, optional
+        Only the turns of these roles.
+    strict : bool
+        Of files: raise on the first defect, or leave out what is defective (see :func:`d3stats.read_log`).
+
+    Raises
+    ------
+    FileNotFoundError
+        When a text is no file, no glob and no bundled log; the message names the nearest.
+    ValueError
+        When the debates cannot be read, or an argument does not apply to what was given.
+    TypeError
+        When the source is of another kind.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"qid": ["q"] * 4, "round": [1, 1, 2, 2], "agent": ["x", "y"] * 2, "vote": list("ABAA")})
+    >>> as_trajectories(table, columns={"debate": "qid"}).unanimous().tolist()
+    [[False, True]]
+    >>> as_trajectories("slm7")
+    Trajectories(160 debates x 3 rounds x 7 seats, 40 questions, coding='answers')
+    """
+    of_text: dict[str, Any] = {"encoding": encoding, "strict": None if strict else strict}
+    of_tables: dict[str, Any] = {"columns": columns, "missing_values": missing_values}
+    if isinstance(source, Trajectories):
+        _leave_out("Trajectories", of_tables | of_text | {"roles": roles})
+        return source
+    if isinstance(source, (str, Path)):
+        source = [source]
+    if is_frame(source):
+        _leave_out("a DataFrame", of_text)
+        return Trajectories.from_frame(source, roles=roles, **of_tables)
+    if isinstance(source, (list, tuple)) and source and all(isinstance(one, (str, Path)) for one in source):
+        return Trajectories.from_log(
+            *map(as_path, source), strict=strict, roles=roles, **of_tables, encoding=encoding
+        )
+    if isinstance(source, Mapping) and "votes" in source:
+        _leave_out("arrays", of_text | {"columns": columns, "roles": roles})
+        return Trajectories.from_arrays(**{"missing_values": missing_values, **source})
+    if isinstance(source, (list, tuple, np.ndarray)):
+        _leave_out("an array", of_text | {"columns": columns, "roles": roles})
+        return Trajectories.from_arrays(source, missing_values=missing_values)
+    from d3stats.log.read import DebateLog
+
+    if isinstance(source, DebateLog):
+        _leave_out("a DebateLog", of_tables | of_text)
+        return Trajectories._from_read(source, roles)
+    raise TypeError(
+        "a log must be Trajectories, a DebateLog, a DataFrame, a path, a list of paths, a bundled name or an array of "
+        f"votes; got {type(source).__name__}"
+    )
+
+
+def log_or_array(source: Any) -> Any:
+    """Return an array of numbers as it is, also a DataFrame of nothing else, and a log as Trajectories."""
+    if is_frame(source):
+        table = as_frame(source)
+        numbers = "debate" not in table.columns and all(map(pd.api.types.is_numeric_dtype, table.dtypes))
+        return table if numbers else as_trajectories(table)
+    several = isinstance(source, (list, tuple)) and len(source) > 0
+    named = isinstance(source, (str, Path)) or (
+        several and all(isinstance(one, (str, Path)) for one in source)
+    )
+    read = isinstance(source, Mapping) or (hasattr(source, "verdicts") and hasattr(source, "turns"))
+    return as_trajectories(source) if named or read else source
+
+
+def _leave_out(what: str, given: Mapping[str, Any]) -> None:
+    """Refuse arguments that would do nothing."""
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"{name} must be left out for {what}, to which it does not apply; got {value!r}")

@@ -207,7 +207,7 @@ def draw_position_bias() -> Figure:
     found = pd.read_csv(HERE.parent / "analysis" / "judge_bias" / "position.csv")
     plain = found["judge"].str.endswith(", Vanilla") | (found["source"] == "PRD")
     rows = found[plain].assign(judge=lambda d: d["source"] + ": " + d["judge"].str.removesuffix(", Vanilla"))
-    return plot_position_bias(position_table(rows)).figure
+    return plot_position_bias(position_table(rows.assign(level=0.95))).figure
 
 
 def draw_forest_debate_or_vote() -> Figure:
@@ -224,7 +224,7 @@ def draw_forest_debate_or_vote() -> Figure:
 def draw_jury_curve() -> Figure:
     """Draw three juries beside independent jurors and the limit, from the tables of `analysis/juries`."""
     found = pd.read_csv(HERE.parent / "analysis" / "juries" / "curves.csv")
-    frame = found.rename(columns={"low": "lower", "high": "upper"}).assign(level=0.95, kind="cluster t")
+    frame = found.rename(columns={"low": "lower", "high": "upper"}).assign(level=0.95)
     juries = {
         "PRD, ten reviews": "PRD, ten votes",
         "seven agents before they talk": "slm7, round 1",

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from d3stats.cli.options import Boot, Figure, Json, Level, MissingValues, Seed, paths_of, words_of
-from d3stats.cli.output import print_json, print_notes, print_table, print_warnings, without_warnings, working
+from d3stats.cli.options import (
+    Boot,
+    Columns,
+    Encoding,
+    Figure,
+    Json,
+    Level,
+    MissingValues,
+    Seed,
+    paths_of,
+    reading,
+)
+from d3stats.cli.output import (
+    print_json,
+    print_notes,
+    print_table,
+    print_warnings,
+    save_figure,
+    without_warnings,
+    working,
+)
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
     from d3stats.inference import JuryCurve
     from d3stats.inference.agreement import AgreementTable
 
@@ -75,6 +91,8 @@ def agreement(
         ),
     ] = False,
     missing_values: MissingValues = None,
+    columns: Columns = None,
+    encoding: Encoding = None,
     level: Level = 0.95,
     n_boot: Boot = 10_000,
     seed: Seed = 0,
@@ -92,7 +110,7 @@ def agreement(
     from d3stats.inference.agreement import agreement as measured
 
     settings: dict[str, Any] = {"round_number": round_number, "by": by, "repeats": repeats}
-    settings["missing_values"] = words_of(missing_values)
+    settings |= reading(missing_values, columns, encoding)
     settings |= {"level": level, "n_boot": n_boot, "rng": seed, "raters": None if a is None else [a, b]}
     settings["categories"] = None if categories is None else [x.strip() for x in categories.split(",")]
     found: AgreementTable | JuryCurve
@@ -107,7 +125,7 @@ def agreement(
             settings |= {"weights": weights, "metric": metric, "kind": kind, "measures": measures or MEASURES}
             found = measured(paths_of([file])[0], **settings)
     if figure is not None:
-        _draw(found, figure)
+        save_figure(found.plot, figure)
     if as_json:
         print_json(found.to_dict())
     elif as_latex:
@@ -118,15 +136,8 @@ def agreement(
         _show(found)
 
 
-def _draw(found: AgreementTable | JuryCurve, path: Path) -> None:
-    from d3stats.plotting import save, use_style
-
-    with use_style():
-        save(cast("Drawing", found.plot().get_figure()), path)
-
-
 def _size(found: AgreementTable | JuryCurve) -> str:
-    from d3stats.estimate import counted
+    from d3stats._words import counted
 
     return f"{counted(found.n_items, 'item')} in {counted(found.n_clusters, 'cluster')}"
 
@@ -168,7 +179,7 @@ def _show_jury(found: JuryCurve) -> None:
 
 
 def _show(found: AgreementTable) -> None:
-    from d3stats.estimate import counted
+    from d3stats._words import counted
 
     kinds = [e.kind for e in found.estimates if e.low is not None]
     several = len(set(kinds)) > 1

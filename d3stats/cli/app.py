@@ -20,6 +20,7 @@ from d3stats.cli import (
     doctor,
     fit,
     import_,
+    lists,
     plan,
     power,
     replay,
@@ -53,6 +54,7 @@ class _EachOptionOnce(TyperCommand):
     """Refuse an option that takes one value and is given twice: the first value would be lost without a word."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        args = _pairs_apart(self, ctx, args)
         _, _, given = self.make_parser(ctx).parse_args(list(args))
         seen: set[str] = set()
         for option in given:
@@ -62,6 +64,22 @@ class _EachOptionOnce(TyperCommand):
                     raise ValueError(f"{name} takes one value; got it twice: give it once")
                 seen.add(name)
         return super().parse_args(ctx, args)
+
+
+def _pairs_apart(command: TyperCommand, ctx: Any, args: list[str]) -> list[str]:
+    """Take the two values of an option apart that were joined by a comma: ``--pilot a.csv,b.csv``."""
+    pairs = {
+        name
+        for option in command.get_params(ctx)
+        if isinstance(option, TyperOption) and option.nargs == 2
+        for name in option.opts
+    }
+    apart: list[str] = []
+    for arg in args:
+        parts = arg.split(",")
+        joined = bool(apart) and apart[-1] in pairs and len(parts) == 2 and all(parts)
+        apart += [part.strip() for part in parts] if joined else [arg]
+    return apart
 
 
 app = typer.Typer(
@@ -108,6 +126,11 @@ _COMMANDS: dict[str, Callable[..., Any]] = {
     "doctor": doctor.doctor,
     "show": show.show,
     "import": import_.import_,
+    "example": lists.example,
+    "rules": lists.rules,
+    "worlds": lists.worlds,
+    "protocols": lists.protocols,
+    "formats": lists.formats,
 }
 for _name, _command in _COMMANDS.items():
     app.command(_name, cls=_EachOptionOnce)(_command)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from d3stats.cli.options import Json, Level, MissingValues, Seed, words_of
-from d3stats.cli.output import WARNING, print_json, print_notes, print_table, without_warnings
+from d3stats.cli.options import Columns, Encoding, Json, Level, MissingValues, Seed, checked_figure, reading
+from d3stats.cli.output import WARNING, print_json, print_notes, print_table, save_figure, without_warnings
 
 if TYPE_CHECKING:
     from d3stats.estimate import Estimate
-    from d3stats.inference.bias import Audit, Judgments
+    from d3stats.inference.bias import Audit, Audits, Judgments
 
 AUDITS = ("position", "verbosity", "self", "persona")
 
@@ -51,6 +51,8 @@ def bias(
         bool, typer.Option("--label/--no-label", help="Verbosity audit: hold quality fixed by the label.")
     ] = True,
     missing_values: MissingValues = None,
+    columns: Columns = None,
+    encoding: Encoding = None,
     level: Level = 0.95,
     seed: Seed = 0,
     as_json: Json = False,
@@ -58,7 +60,9 @@ def bias(
     figure: Annotated[
         Path | None,
         typer.Option(
-            "--figure", help="Position audit: also write the figure here, as PDF and PNG (no suffix)."
+            "--figure",
+            callback=checked_figure,
+            help="Position audit: also write the figure here, as PDF and PNG.",
         ),
     ] = None,
 ) -> None:
@@ -75,7 +79,7 @@ def bias(
         file,
         votes=votes,  # type: ignore[arg-type]  # checked by the library, in its words
         decisions=audit == "position",
-        missing_values=words_of(missing_values),
+        **reading(missing_values, columns, encoding),
     )
     options: dict[str, dict[str, Any]] = {
         "position": {"rng": seed},
@@ -83,47 +87,46 @@ def bias(
         "self": {"against": against},
         "persona": {"baseline": baseline},
     }
-    found, refused = _audited(audit, data, judges, options[audit] | {"level": level})
+    found = _audited(audit, data, judges, options[audit] | {"level": level})
     if figure is not None:
-        _save(found, figure)
+        from d3stats.inference.bias import position_frame
+        from d3stats.plotting.position_bias import plot_position_bias
+
+        save_figure(lambda: plot_position_bias(position_frame(found)), figure)
     if as_json:
-        print_json({"audit": audit, "judges": [a.to_dict() for a in found], "not_audited": refused})
+        print_json({"audit": audit, **found.to_dict()})
     elif as_latex:
         typer.echo(_latex(found))
     else:
         doubts = {doubt for part in (data, *map(data.of, data.judges)) for doubt in part.doubts()}
-        for result in found:
+        for result in found.values():
             _show(result, doubts)
-        print_notes([f"{name} was not audited: {why}" for name, why in refused.items()])
+        print_notes([f"{name} was not audited: {why}" for name, why in found.not_audited.items()])
 
 
 def _audited(
     audit: str, data: Judgments, judges: Sequence[str] | None, options: dict[str, Any]
-) -> tuple[list[Audit], dict[str, str]]:
+) -> Audits[Any]:
     """Run the audit for each judge; one that cannot be audited is named, unless there is no other."""
-    from d3stats.inference.bias import length_bias, persona_effect, position_bias, self_preference
+    from d3stats.inference.bias import (
+        Audits,
+        each_judge,
+        length_bias,
+        persona_effect,
+        position_bias,
+        self_preference,
+    )
 
     if audit == "persona" and "persona" not in data.table:
-        return [persona_effect(data, personas=list(judges) if judges else None, **options)], {}
-    by_name: dict[str, Callable[..., Audit]] = {
+        found = persona_effect(data, personas=list(judges) if judges else None, **options)
+        return Audits({found.judge: found})
+    by_name: dict[str, Callable[..., Any]] = {
         "position": position_bias,
         "verbosity": length_bias,
         "self": self_preference,
         "persona": persona_effect,
     }
-    wanted = list(data.judges) if not judges else list(judges)
-    found: list[Audit] = []
-    refused: dict[str, str] = {}
-    for name in wanted:
-        try:
-            found.append(by_name[audit](data, judge=name, **options))
-        except ValueError as error:
-            if len(wanted) == 1:
-                raise
-            refused[name] = str(error)
-    if not found:
-        raise ValueError(f"no judge could be audited; {next(iter(refused.values()))}")
-    return found, refused
+    return each_judge(by_name[audit], data, judges, **options)
 
 
 def _show(result: Audit, doubts: Collection[str]) -> None:
@@ -147,25 +150,7 @@ def _row(e: Estimate) -> tuple[str, ...]:
     return e.name, f"{e.value:.3f}", limits, kind, f"{e.n}", clusters, tested
 
 
-def _latex(found: Sequence[Audit]) -> str:
-    from dataclasses import replace
-
-    from d3stats.estimate import estimates_latex
-
+def _latex(found: Audits[Any]) -> str:
     if len(found) == 1:
-        return found[0].to_latex()
-    return estimates_latex([replace(e, name=f"{a.judge}: {e.name}") for a in found for e in a.estimates])
-
-
-def _save(found: Sequence[Audit], path: Path) -> None:
-    import matplotlib as mpl
-
-    from d3stats.inference.bias import position_frame
-    from d3stats.plotting.position_bias import plot_position_bias
-    from d3stats.plotting.style import save, use_style
-
-    with mpl.rc_context({"backend": "agg"}), use_style():
-        ax = plot_position_bias(position_frame(found))
-        drawn = ax.get_figure(root=True)
-        assert drawn is not None
-        save(drawn, path)
+        return str(next(iter(found.values())).to_latex())
+    return found.to_latex()

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from d3stats.cli.options import Boot, Figure, Json, Level, Missing, MissingValues, Seed, paths_of, words_of
-from d3stats.cli.output import print_json, print_notes, print_table, print_warnings, without_warnings, working
+from d3stats.cli.options import (
+    Boot,
+    Columns,
+    Encoding,
+    Figure,
+    Json,
+    Level,
+    Missing,
+    MissingValues,
+    Seed,
+    paths_of,
+    reading,
+)
+from d3stats.cli.output import (
+    print_json,
+    print_notes,
+    print_table,
+    print_warnings,
+    save_figure,
+    without_warnings,
+    working,
+)
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
     from d3stats.estimate import Estimate
     from d3stats.inference import Comparison
 
@@ -76,6 +93,8 @@ def compare(
     ] = "holm",
     missing: Missing = "exclude",
     missing_values: MissingValues = None,
+    columns: Columns = None,
+    encoding: Encoding = None,
     level: Level = 0.95,
     n_boot: Boot = 10_000,
     seed: Seed = 0,
@@ -95,7 +114,7 @@ def compare(
     settings |= {
         "round_number": _rounds(rounds),
         "names": names,
-        "missing_values": words_of(missing_values),
+        **reading(missing_values, columns, encoding),
         "n_boot": n_boot,
         "rng": seed,
     }
@@ -103,7 +122,7 @@ def compare(
         first, second, *more = paths_of(runs)
         found = compare_runs(first, second, *more, **settings)
     if figure is not None:
-        _draw(found, figure)
+        save_figure(found.plot, figure)
     if as_json:
         print_json(found.to_dict())
     elif as_latex:
@@ -125,15 +144,9 @@ def _whole(word: str) -> int:
     return int(word)
 
 
-def _draw(found: Comparison, path: Path) -> None:
-    from d3stats.plotting import save, use_style
-
-    with use_style():
-        save(cast("Drawing", found.plot().get_figure()), path)
-
-
 def _show(found: Comparison) -> None:
-    from d3stats.estimate import counted, interval_kind
+    from d3stats._words import counted
+    from d3stats.estimate import interval_kind
     from d3stats.inference.comparing.pair_tests import said_p
 
     first = found.differences[0].difference

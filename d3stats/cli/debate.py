@@ -57,7 +57,12 @@ def debate(
         float | None, typer.Option("--max-usd", help="Never spend more dollars than this; needs --prices.")
     ] = None,
     prices: Annotated[
-        Path | None, typer.Option("--prices", help="What models cost: TOML with a date and [models.NAME].")
+        Path | None,
+        typer.Option(
+            "--prices",
+            help="What models cost (TOML): a date, and [models.NAME] with input and output in dollars per million "
+            "tokens (prompt and completion).",
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("-o", "--output", help="The log; the same command goes on from it.")

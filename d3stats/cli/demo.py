@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from d3stats.cli.fit import save_figure, show_rounds
+from d3stats.cli.fit import show_rounds
 from d3stats.cli.options import Seed
-from d3stats.cli.output import print_notes, working
+from d3stats.cli.output import print_notes, save_figure, working
 from d3stats.cli.replay import show_replay
 
 RULES = ("fixed:1", "fixed:2", "unanimity", "ks:0.05,patience=1", "ks:0.15,patience=1")
@@ -39,5 +39,5 @@ def demo(
     show_replay(played)
     print_notes(played.notes)
     out.mkdir(parents=True, exist_ok=True)
-    pdf, png = save_figure(report, out / "slm7", seed, played.stops())
-    typer.echo(f"\nfigure: {pdf} and {png}")
+    typer.echo("")
+    save_figure(lambda: report.plot(played.stops(), rng=seed), out / "slm7", err=False)

@@ -1,18 +1,47 @@
-"""``d3stats doctor``: what is wrong with a log, in words."""
+"""``d3stats doctor``: what is wrong with a log, in words, and a copy without it."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
-from d3stats.cli.options import Json, Logs, paths_of
-from d3stats.cli.output import working
+from d3stats.cli.options import Columns, Encoding, Json, Logs, MissingValues, paths_of, reading
+from d3stats.cli.output import line_width, working
+
+Fix = Annotated[
+    Path | None,
+    typer.Option(
+        "--fix", help="Write a copy without what is defective here: .jsonl, .csv, .csv.gz or .parquet."
+    ),
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="With --fix: replace the file if it exists.")]
 
 
-def doctor(logs: Logs, as_json: Json = False) -> None:
-    """Examine a log. Exit code 0: clean; 2: found something; 1: could not run."""
+def doctor(
+    logs: Logs,
+    fix: Fix = None,
+    overwrite: Overwrite = False,
+    missing_values: MissingValues = None,
+    columns: Columns = None,
+    encoding: Encoding = None,
+    as_json: Json = False,
+) -> None:
+    """Examine a log. Exit code 0: sound; 2: found something; 1: could not run."""
+    if overwrite and fix is None:
+        raise ValueError("--overwrite goes with --fix; got it alone")
+    how = reading(missing_values, columns, encoding)
+    if fix is not None:
+        from d3stats.log.fix import fix_log
+
+        with working("writing a clean copy"):
+            fixed = fix_log(paths_of(logs), fix, overwrite=overwrite, **how)
+        typer.echo(fixed.to_json() if as_json else fixed.to_text(line_width()))
+        raise typer.Exit(fixed.exit_code)
     from d3stats.log.doctor import examine
 
     with working("examining"):
-        report = examine(*paths_of(logs))
-    typer.echo(report.to_json() if as_json else report.to_text())
+        report = examine(*paths_of(logs), **how)
+    typer.echo(report.to_json() if as_json else report.to_text(line_width()))
     raise typer.Exit(report.exit_code)

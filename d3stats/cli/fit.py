@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from d3stats.cli.options import (
     Boot,
+    Columns,
+    Encoding,
     Figure,
     Json,
     Lenient,
@@ -19,6 +20,7 @@ from d3stats.cli.options import (
     Roles,
     Seed,
     read_trajectories,
+    reading,
 )
 from d3stats.cli.output import (
     estimate,
@@ -26,13 +28,12 @@ from d3stats.cli.output import (
     print_notes,
     print_table,
     records,
+    save_figure,
     without_warnings,
     working,
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from d3stats.planning.describe import RoundsReport
 
 
@@ -49,6 +50,8 @@ def fit(
     lenient: Lenient = False,
     roles: Roles = None,
     missing_values: MissingValues = None,
+    columns: Columns = None,
+    encoding: Encoding = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -56,7 +59,7 @@ def fit(
     from d3stats.planning.describe import describe_rounds
 
     with working("fitting"):
-        t, left_out = read_trajectories(logs, lenient, roles, missing_values)
+        t, left_out = read_trajectories(logs, lenient, roles, reading(missing_values, columns, encoding))
         report = describe_rounds(
             t,
             n_components=components,
@@ -65,10 +68,10 @@ def fit(
             n_boot=n_boot,
             rng=seed,
         )
+    one = None if round_number is None else report.fit[round_number]
     if figure is not None:
-        save_figure(report, figure, seed)
-    if round_number is not None:
-        one = report.fit[round_number]
+        save_figure((lambda: report.plot(n_boot=n_boot, rng=seed)) if one is None else one.plot, figure)
+    if one is not None:
         if as_json:
             print_json(
                 {
@@ -145,14 +148,3 @@ def show_rounds(report: RoundsReport) -> None:
         ],
         rows,
     )
-
-
-def save_figure(
-    report: RoundsReport, path: Path, seed: int, stops: pd.DataFrame | None = None
-) -> tuple[Path, Path]:
-    """Write the overview of a log as PDF and PNG."""
-    from d3stats.plotting import draw_overview, save, use_style
-
-    shares = report.fit.count_shares(level=report.drift.level, rng=seed)
-    with use_style():
-        return save(draw_overview(shares, report.drift.ks(), stops), path)

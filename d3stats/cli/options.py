@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -31,34 +31,71 @@ MissingValues = Annotated[
     ),
 ]
 Boot = Annotated[int, typer.Option("--n-boot", help="Bootstrap replicates.")]
-Figure = Annotated[
-    Path | None, typer.Option("--figure", help="Also write the figure here, as PDF and PNG (no suffix).")
-]
 
-BUNDLED = "slm7"
+
+def checked_figure(path: Path | None) -> Path | None:
+    """Refuse a place where no figure can be written, before anything is computed."""
+    if path is None:
+        return None
+    from d3stats.plotting.style import figure_stem
+
+    return figure_stem(path)
+
+
+Figure = Annotated[
+    Path | None,
+    typer.Option("--figure", callback=checked_figure, help="Also write the figure here, as PDF and PNG."),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--columns",
+        metavar="NAME=OWN,...",
+        help="Own names of a table's columns, as debate=qid,round=turn; repeatable.",
+    ),
+]
+Encoding = Annotated[
+    str | None, typer.Option("--encoding", help="Of text files, as latin-1; UTF-8 by default.")
+]
 
 
 def paths_of(logs: list[str]) -> list[str]:
-    """Put the bundled log's file where its name stands."""
-    from d3stats import datasets
+    """Put a bundled log's file where its name stands; a name that is no file names the nearest."""
+    from d3stats._sources import as_path
 
-    return [str(datasets.path(BUNDLED)) if log == BUNDLED else log for log in logs]
+    return [as_path(log) for log in logs]
 
 
-def words_of(given: str | None) -> list[str] | None:
-    """Return the words of ``--missing-values``."""
-    return None if given is None else [word for word in given.split(",") if word.strip()]
+def reading(
+    missing_values: str | None = None, columns: list[str] | None = None, encoding: str | None = None
+) -> dict[str, Any]:
+    """Return the options that say how tables are read, as the library takes them."""
+    words = None if missing_values is None else [word for word in missing_values.split(",") if word.strip()]
+    return {"missing_values": words, "columns": _own_names(columns), "encoding": encoding}
+
+
+def _own_names(given: list[str] | None) -> dict[str, str] | None:
+    if not given:
+        return None
+    found: dict[str, str] = {}
+    for part in (part for text in given for part in text.split(",")):
+        name, equals, own = (piece.strip() for piece in part.partition("="))
+        if not (name and equals and own):
+            raise ValueError(
+                f"--columns must be written NAME=OWN,..., as debate=qid,round=turn; got {part!r}"
+            )
+        if name in found:
+            raise ValueError(f"--columns must give each name once; got {name!r} twice")
+        found[name] = own
+    return found
 
 
 def read_trajectories(
-    logs: list[str], lenient: bool, roles: list[str] | None, missing_values: str | None = None
+    logs: list[str], lenient: bool, roles: list[str] | None, how: dict[str, Any]
 ) -> tuple[Trajectories, list[str]]:
     """Read logs; return them with a line per record that was left out."""
     from d3stats.log.read import read_log
-    from d3stats.trajectories import Trajectories
+    from d3stats.trajectories import as_trajectories
 
-    paths = paths_of(logs)
-    words = words_of(missing_values)
-    read = read_log(*paths, strict=False, missing_values=words) if lenient else None
-    left_out = [] if read is None else [str(problem) for problem in read.problems]
-    return Trajectories.from_log(*paths, strict=not lenient, roles=roles, missing_values=words), left_out
+    log = read_log(*paths_of(logs), strict=not lenient, **how)
+    return as_trajectories(log, roles=roles), [str(problem) for problem in log.problems]

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 _OPTIONS = {"names": "--name", "measures": "--measure", "round_number": "--round"} | {
@@ -100,6 +104,21 @@ def without_warnings(notes: Sequence[str], said: Collection[str] = ()) -> list[s
 WARNING = "WARNING: "
 
 
+def save_figure(draw: Callable[[], Axes | Figure], path: Path, *, err: bool = True) -> None:
+    """Draw in the package's style, write the figure as PDF and PNG, and say where, by default on standard error."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure as Whole
+
+    from d3stats.plotting.style import save, use_style
+
+    with mpl.rc_context({"backend": "agg"}), use_style():
+        drawn = draw()
+        whole = drawn if isinstance(drawn, Whole) else drawn.get_figure(root=True)
+        assert whole is not None
+        pdf, png = save(whole, path)
+    (sys.stderr if err else sys.stdout).write(f"figure: {pdf} and {png}\n")
+
+
 @contextmanager
 def working(what: str) -> Iterator[None]:
     """Show a spinner on the terminal while something runs; silent when standard error is not a terminal."""
@@ -111,6 +130,13 @@ def working(what: str) -> Iterator[None]:
             yield
     else:
         yield
+
+
+def line_width() -> int:
+    """Characters of a line of the terminal, 80 without one; longer lines than 100 are hard to read."""
+    import shutil
+
+    return max(40, min(shutil.get_terminal_size().columns, 100))
 
 
 def estimate(value: float, lower: float, upper: float, digits: int = 3) -> str:

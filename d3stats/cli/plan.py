@@ -4,24 +4,34 @@ from __future__ import annotations
 
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from d3stats.cli.options import Figure, Json, Lenient, MissingValues, Roles, Seed, read_trajectories
+from d3stats.cli.options import (
+    Columns,
+    Encoding,
+    Figure,
+    Json,
+    Lenient,
+    MissingValues,
+    Roles,
+    Seed,
+    read_trajectories,
+    reading,
+)
 from d3stats.cli.output import (
     estimate,
     print_json,
     print_notes,
     print_table,
     records,
+    save_figure,
     without_warnings,
     working,
 )
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
     from d3stats.planning.plan import Plan
     from d3stats.planning.prices import RoundDollars
     from d3stats.trajectories import Trajectories
@@ -47,7 +57,12 @@ def plan(
         list[str] | None, typer.Option("--rule", "-r", help="Another rule for the table; repeatable.")
     ] = None,
     prices: Annotated[
-        Path | None, typer.Option("--prices", help="Price table (TOML): a date and [models.NAME].")
+        Path | None,
+        typer.Option(
+            "--prices",
+            help="Price table (TOML): a date, and [models.NAME] with input and output in dollars per million tokens "
+            "(prompt and completion).",
+        ),
     ] = None,
     model: Annotated[
         str | None,
@@ -69,6 +84,8 @@ def plan(
     lenient: Lenient = False,
     roles: Roles = None,
     missing_values: MissingValues = None,
+    columns: Columns = None,
+    encoding: Encoding = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -76,8 +93,9 @@ def plan(
     from d3stats.planning.plan import plan as make_plan
 
     with working("planning"):
-        log, left_out = read_trajectories(pilot, lenient, roles, missing_values)
-        paid = _dollars(prices, model, role_model or [], output_share, pilot, log, roles)
+        how = reading(missing_values, columns, encoding)
+        log, left_out = read_trajectories(pilot, lenient, roles, how)
+        paid = _dollars(prices, model, role_model or [], output_share, pilot, how, log, roles)
         made = make_plan(
             log,
             max_loss=max_loss,
@@ -91,10 +109,7 @@ def plan(
             rng=seed,
         )
     if figure is not None:
-        from d3stats.plotting import save, use_style
-
-        with use_style():
-            save(cast("Drawing", made.plot().get_figure()), figure)
+        save_figure(made.plot, figure)
     if as_json:
         print_json(_document(made, left_out) | {"prices": None if paid is None else paid.note})
         return
@@ -110,6 +125,7 @@ def _dollars(
     role_models: list[str],
     output_share: float | None,
     logs: list[str],
+    how: dict[str, Any],
     log: Trajectories,
     roles: list[str] | None,
 ) -> RoundDollars | None:
@@ -131,7 +147,7 @@ def _dollars(
         if not found or role in by_role:
             raise ValueError(f"--role-model must be ROLE=NAME, each role once; got {text!r}")
         by_role[role] = name
-    turns = read_log(*paths_of(logs), strict=False).turns
+    turns = read_log(*paths_of(logs), strict=False, **how).turns
     return price_turns(
         turns,
         log,
@@ -189,10 +205,13 @@ def show_plan(made: Plan) -> None:
             "this rule would have stopped"
         )
     else:
+        limits = (
+            f" [{sign}{first['total_low']:,.{digits}f}, {sign}{first['total_high']:,.{digits}f}]"
+            if first["total_low"] < first["total_high"]
+            else ""
+        )
         typer.echo(
-            f"  {made.debates} debates: {sign}{first['total']:,.{digits}f} "
-            f"[{sign}{first['total_low']:,.{digits}f}, {sign}{first['total_high']:,.{digits}f}]"
-            f"{'' if sign else ' ' + unit}"
+            f"  {made.debates} debates: {sign}{first['total']:,.{digits}f}{limits}{'' if sign else ' ' + unit}"
         )
     typer.echo("")
     kept = "accuracy" if made.target == "accuracy" else "agreement"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from d3stats.cli.options import Json, Level, Missing, paths_of
+from d3stats.cli.options import Columns, Encoding, Json, Level, Missing, MissingValues, paths_of, reading
 from d3stats.cli.output import print_json, print_notes, print_table, working
 
 if TYPE_CHECKING:
@@ -72,6 +72,9 @@ def power(
     ] = "question",
     value: Annotated[str | None, typer.Option("--value", help="Of a pilot: the column of values.")] = None,
     missing: Missing = "exclude",
+    missing_values: MissingValues = None,
+    columns: Columns = None,
+    encoding: Encoding = None,
     as_json: Json = False,
     as_latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX (booktabs).")] = False,
 ) -> None:
@@ -89,8 +92,9 @@ def power(
         if given:
             listed = ", ".join(f"--{name.replace('_', '-')}" for name in given)
             raise ValueError(f"the noise must come from --pilot or from options; got --pilot and {listed}")
-        reading = {"items": items, "by": by, "value": value, "missing": missing}
-        plan = _from_pilot(pilot, reading, effect, n, margin, chance, level, common)
+        how: dict[str, Any] = {"items": items, "by": by, "value": value, "missing": missing}
+        how |= reading(missing_values, columns, encoding)
+        plan = _from_pilot(pilot, how, effect, n, margin, chance, level, common)
         _show(plan, as_json, as_latex)
         return
     noise |= {"cluster_size": cluster_size, "repeats": repeats}
@@ -122,7 +126,7 @@ def _from_noise(
 
 def _from_pilot(
     pilot: tuple[str, str],
-    reading: dict[str, Any],
+    how: dict[str, Any],
     effect: float | None,
     n: int | None,
     margin: float | None,
@@ -133,11 +137,11 @@ def _from_pilot(
     from d3stats.inference.power import plan_comparison
     from d3stats.inference.runs import as_run, pair
 
-    items = reading.pop("items")
+    items = how.pop("items")
     if margin is not None and effect is None:
         effect = 0.0
     with working("reading the pilot"):
-        runs = [as_run(path, **reading) for path in paths_of(list(pilot))]
+        runs = [as_run(path, **how) for path in paths_of(list(pilot))]
         if runs[0].name == runs[1].name:
             runs = [as_run(run, name=f"{run.name} ({i})") for i, run in enumerate(runs, start=1)]
         return plan_comparison(
@@ -159,7 +163,7 @@ def _show(plan: PowerPlan | PilotPlan, as_json: bool, as_latex: bool) -> None:
 
 
 def _table(plan: PowerPlan | PilotPlan) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]]:
-    from d3stats.estimate import counted
+    from d3stats._words import counted
     from d3stats.inference.power import PowerPlan
 
     if isinstance(plan, PowerPlan):

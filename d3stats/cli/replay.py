@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from d3stats.cli.options import (
     Boot,
+    Columns,
+    Encoding,
     Figure,
     Json,
     Lenient,
@@ -18,7 +20,7 @@ from d3stats.cli.options import (
     Roles,
     Seed,
     paths_of,
-    words_of,
+    reading,
 )
 from d3stats.cli.output import (
     estimate,
@@ -26,13 +28,12 @@ from d3stats.cli.output import (
     print_notes,
     print_table,
     records,
+    save_figure,
     without_warnings,
     working,
 )
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
     from d3stats.planning.replay import Replay
 
 DEFAULT_RULES = ("fixed:1", "fixed:2")
@@ -55,6 +56,8 @@ def replay(
     lenient: Lenient = False,
     roles: Roles = None,
     missing_values: MissingValues = None,
+    columns: Columns = None,
+    encoding: Encoding = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -64,7 +67,7 @@ def replay(
 
     with working("replaying"):
         log = read_recorded(
-            *paths_of(logs), strict=not lenient, roles=roles, missing_values=words_of(missing_values)
+            *paths_of(logs), strict=not lenient, roles=roles, **reading(missing_values, columns, encoding)
         )
         left_out = [str(problem) for problem in log.problems]
         result = replay_rules(
@@ -77,10 +80,7 @@ def replay(
             rng=seed,
         )
     if figure is not None:
-        from d3stats.plotting import save, use_style
-
-        with use_style():
-            save(cast("Drawing", result.plot().get_figure()), figure)
+        save_figure(result.plot, figure)
     decided = log.note()
     notes = [*([decided] if decided else []), *result.notes]
     if as_json:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from d3stats.cli.options import Json, paths_of
+from d3stats.cli.options import Columns, Encoding, Json, paths_of, reading
 from d3stats.cli.output import print_table
 
 if TYPE_CHECKING:
@@ -31,18 +31,23 @@ def show(
     ] = None,
     only: Annotated[int | None, typer.Option("--round", help="Only this round.")] = None,
     text: Annotated[bool, typer.Option("--text/--no-text", help="With or without what was said.")] = True,
+    columns: Columns = None,
+    encoding: Encoding = None,
     as_json: Json = False,
 ) -> None:
     """Show a debate: the question, the candidates, every turn, and the verdict."""
     from d3stats.log.transcript import read_transcript
 
     (path,) = paths_of([log])
+    how = {
+        name: value for name, value in reading(None, columns, encoding).items() if name != "missing_values"
+    }
     if debate is None:
         if only is not None:
             raise ValueError("--round needs a debate; got none")
-        _list(path, as_json=as_json)
+        _list(path, how, as_json=as_json)
         return
-    found = read_transcript(path, debate)
+    found = read_transcript(path, debate, **how)
     if only is not None:
         found = found.only(only)
     if as_json:
@@ -51,11 +56,11 @@ def show(
     _print(found, text=text)
 
 
-def _list(path: str, *, as_json: bool) -> None:
+def _list(path: str, how: dict[str, Any], *, as_json: bool) -> None:
     from d3stats.log._visible import visible
     from d3stats.log.transcript import list_debates
 
-    lines = list_debates(path)
+    lines = list_debates(path, **how)
     if not lines:
         raise ValueError(f"a log must hold at least one debate to show; got none in {path}")
     if as_json:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from d3stats.estimate import counted
+from d3stats._sources import with_columns
+from d3stats._words import counted
 from d3stats.values import is_missing_word
 
 __all__ = [
@@ -40,7 +41,13 @@ def is_table(path: str | Path) -> bool:
     return str(path).lower().endswith((*_CSV, *_PARQUET)) and Path(path).is_file()
 
 
-def read_table(path: str | Path, *, texts: Collection[str] | None = None) -> TableFile:
+def read_table(
+    path: str | Path,
+    *,
+    texts: Collection[str] | None = None,
+    columns: Mapping[str, str] | None = None,
+    encoding: str | None = None,
+) -> TableFile:
     """Read a CSV or Parquet table.
 
     Parameters
@@ -49,6 +56,10 @@ def read_table(path: str | Path, *, texts: Collection[str] | None = None) -> Tab
     texts : collection of str, optional
         Columns of a CSV that stay text as it was written, for whoever reads them by :mod:`d3stats.values`; by default
         all. Others become numbers where all their cells are, and words for missing are missing.
+    columns : mapping of str to str, optional
+        Own names of columns by their standard names.
+    encoding : str, optional
+        Of a CSV; UTF-8 by default, with or without a byte order mark.
 
     Raises
     ------
@@ -56,12 +67,17 @@ def read_table(path: str | Path, *, texts: Collection[str] | None = None) -> Tab
         When a CSV is empty or none.
     """
     if not str(path).lower().endswith(_CSV):
-        return TableFile(_parquet(str(path)))
+        return TableFile(with_columns(_parquet(str(path)), columns))
     try:
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError) as error:
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding=encoding or "utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path} must be text in {error.encoding}; got byte {error.object[error.start]:#04x} at position "
+            f'{error.start}: say how it is encoded, for example encoding="latin-1"'
+        ) from None
+    except (pd.errors.EmptyDataError, pd.errors.ParserError) as error:
         raise ValueError(f"{path} must be a table with a line of column names; got: {error}") from None
-    notes = {}
+    frame, notes = with_columns(frame, columns), {}
     for column in frame.columns:
         cells = frame[column].astype(object)
         cells = cells.mask(cells == "", None)
@@ -82,8 +98,11 @@ def _parquet(path: str) -> pd.DataFrame:
 
     # A pattern to DuckDB, so signs of patterns are put in brackets.
     literal = re.sub(r"([*?[])", r"[\1]", path)
-    with duckdb.connect() as connection:
-        frame: pd.DataFrame = connection.read_parquet(literal).df()
+    try:
+        with duckdb.connect() as connection:
+            frame: pd.DataFrame = connection.read_parquet(literal).df()
+    except duckdb.Error as error:
+        raise ValueError(f"{path} must be a Parquet file; got: {str(error).splitlines()[0]}") from None
     return frame
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,7 +11,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from d3stats._check import RngLike, as_rng, choice
-from d3stats.estimate import Estimate, counted, estimates_frame, estimates_latex, named_notes
+from d3stats._words import counted
+from d3stats.estimate import Estimate, estimates_frame, estimates_latex, named_notes
 from d3stats.inference.agreeing.chance import agreement_weights
 from d3stats.inference.agreeing.coefficient import Coefficient, How, Kind
 from d3stats.inference.agreeing.rating_tables import Repeats
@@ -149,6 +150,8 @@ def agreement(
     repeats: Repeats = "refuse",
     by: Literal["debate", "question"] = "debate",
     missing_values: Iterable[str] | None = None,
+    columns: Mapping[str, str] | None = None,
+    encoding: str | None = None,
     kind: Kind = "cluster t",
     level: float = 0.95,
     n_boot: int = 10_000,
@@ -167,7 +170,7 @@ def agreement(
         Of all measures but alpha; see :func:`cohen_kappa`. AC1 becomes AC2.
     metric : {"nominal", "ordinal", "interval", "ratio"}, optional
         Of alpha; by default "nominal", or "interval" with weights.
-    round_number, categories, repeats, by, missing_values
+    round_number, categories, repeats, by, missing_values, columns, encoding
         As for :func:`as_ratings`.
     kind, level, n_boot, rng
         As for :func:`cohen_kappa`.
@@ -206,6 +209,8 @@ def agreement(
         repeats=repeats,
         by=by,
         missing_values=missing_values,
+        columns=columns,
+        encoding=encoding,
     )
     if read.n_raters < 2:
         raise ValueError(f"raters must be at least two; got {list(read.raters)}")

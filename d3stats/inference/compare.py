@@ -7,9 +7,10 @@ question), and p-values of several pairs are adjusted together.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 from string import ascii_uppercase
 from typing import Any, Literal, get_args
 
@@ -43,6 +44,8 @@ def compare(
     round_number: int | Sequence[int | None] | None = None,
     missing: Missing = "exclude",
     missing_values: Iterable[str] | None = None,
+    columns: Mapping[str, str] | None = None,
+    encoding: str | None = None,
     weights: Weights = "item",
     margin: float | None = None,
     level: float = 0.95,
@@ -59,7 +62,7 @@ def compare(
 
     Parameters
     ----------
-    a, b, *more : Run, Trajectories, DataFrame, Series, str or Path
+    a, b, *more : Run, Trajectories, DebateLog, DataFrame, Series, array, str or Path
         Runs, as :func:`~d3stats.inference.runs.as_run` reads them. The first is the reference.
     names : sequence of str, optional
         One per run; by default the runs' own, or letters.
@@ -76,6 +79,10 @@ def compare(
         Whether an unreadable answer is missing or wrong.
     missing_values : iterable of str, optional
         The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
+    columns : mapping of str to str, optional
+        Own names of the tables' columns by their standard names: ``{"item": "qid"}``.
+    encoding : str, optional
+        Of text files; UTF-8 by default.
     weights : {"item", "question"}
         By items a question counts by how many it has: with nine of twelve items in one question, all nine gained, and
         three questions of one unchanged item, the difference is .75. By questions each counts once, with the mean over
@@ -125,12 +132,17 @@ def compare(
     choice("family", family, FAMILIES)
     n_boot = integer("n_boot", n_boot, minimum=2)
     margin = None if margin is None else checked_margin(margin)
+    reading: dict[str, Any] = {"value": value, "by": by, "missing": missing, "missing_values": missing_values}
+    reading |= {"columns": columns, "encoding": encoding}
+    sources = (a, b, *more)
     runs = _named(
         [
-            as_run(source, value=value, by=by, round_number=r, missing=missing, missing_values=missing_values)
-            for source, r in zip((a, b, *more), _rounds(round_number, 2 + len(more)), strict=True)
+            as_run(source, round_number=r, **reading)
+            for source, r in zip(sources, _rounds(round_number, len(sources)), strict=True)
         ],
         names,
+        # A file is called what it is called, also "run".
+        [isinstance(source, (str, Path)) for source in sources],
     )
     choice("weights", weights, get_args(Weights))
     paired = pair(runs, items=items)
@@ -226,7 +238,7 @@ def _rounds(given: int | Sequence[int | None] | None, n: int) -> list[int | None
     return rounds
 
 
-def _named(runs: list[Run], names: Sequence[str] | None) -> list[Run]:
+def _named(runs: list[Run], names: Sequence[str] | None, files: Sequence[bool]) -> list[Run]:
     """Name runs as asked; by default unnamed ones and those of one name get letters."""
     if names is not None:
         if len(names) != len(runs):
@@ -236,9 +248,9 @@ def _named(runs: list[Run], names: Sequence[str] | None) -> list[Run]:
     letters = [ascii_uppercase[k] if k < 26 else f"run {k + 1}" for k in range(len(runs))]
     return [
         replace(run, name=letter)
-        if run.name == UNNAMED
+        if run.name == UNNAMED and not file
         else replace(run, name=f"{run.name} ({letter})")
         if times[run.name] > 1
         else run
-        for run, letter in zip(runs, letters, strict=True)
+        for run, letter, file in zip(runs, letters, files, strict=True)
     ]

@@ -31,6 +31,7 @@ import numpy as np
 import pandas as pd
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
+from d3stats._words import counted
 from d3stats.estimate import Estimate
 from d3stats.inference._reported import Reported
 from d3stats.inference.juries.ceiling import beyond
@@ -82,11 +83,11 @@ class JuryCurve(Reported):
         juror leads whichever cluster is left out, and every other by more than chance (paired cluster t, Bonferroni);
         else the note says why, and what the best on the same items gives.
     curve : DataFrame
-        One row per size: ``k``, ``accuracy, se, low, high``; ``decided`` (share of panels without a tie); ``gain,
-        gain_low, gain_high`` (per juror, since the row before) and the same ``_per_thousand_tokens`` when tokens are
-        given; ``independent`` (Condorcet), ``price, price_low, price_high`` (independent less accuracy);
-        ``mixed`` (independent jurors with the jurors' own accuracies; two answers and a coin only); ``n_short``
-        (items with fewer votes than k, which count with all they have).
+        One row per size: ``k``, ``accuracy, se, low, high, kind`` (of its limits); ``decided`` (share of panels
+        without a tie); ``gain, gain_low, gain_high`` (per juror, since the row before) and the same
+        ``_per_thousand_tokens`` when tokens are given; ``independent`` (Condorcet), ``price, price_low, price_high``
+        (independent less accuracy); ``mixed`` (independent jurors with the jurors' own accuracies; two answers and a
+        coin only); ``n_short`` (items with fewer votes than k, which count with all they have).
     jurors : DataFrame
         One row per juror: ``juror, n, accuracy, low, high``.
     notes : tuple of str
@@ -142,10 +143,8 @@ class JuryCurve(Reported):
 
     def to_plot_frame(self) -> pd.DataFrame:
         """Return the frame that :func:`~d3stats.plotting.jury_curve.plot_jury_curve` draws."""
-        frame = self.curve[["k", "accuracy", "low", "high", "independent"]]
-        frame = frame.rename(columns={"low": "lower", "high": "upper"}).assign(
-            level=self.level, kind="cluster Wilson"
-        )
+        frame = self.curve[["k", "accuracy", "low", "high", "independent", "kind"]]
+        frame = frame.rename(columns={"low": "lower", "high": "upper"}).assign(level=self.level)
         limit = () if self.limit is None else (self.limit.value, self.limit.low, self.limit.high)
         values = [np.nan if value is None else value for value in limit] or [np.nan] * 3
         return frame.assign(**dict(zip(("ceiling", "ceiling_lower", "ceiling_upper"), values, strict=True)))
@@ -183,7 +182,8 @@ def jury_curve(
         What a tie for the lead is: shared evenly among the leaders; wrong; or left out with its panel, so that
         accuracy is that of the panels that decide.
     level : float
-        Of intervals: Student's t over clusters, and percentile bootstraps of clusters where a value is not smooth.
+        Of intervals: accuracies have the interval of every share (cluster Wilson), differences Student's t over
+        clusters, and what is not smooth a percentile bootstrap of clusters.
     n_boot, n_refits : int
         Bootstrap replicates of the worth in independent jurors, and refits of the law behind the limit.
     rng : Generator, int or None
@@ -232,6 +232,9 @@ def jury_curve(
     notes = list(table.notes)
     if not usable.all():
         notes.append(f"{int((~usable).sum())} of {usable.size} items left out: no label or no vote")
+    few = _few_at_the_end(curve, n_items)
+    if few:
+        notes.append(few)
     q = len(table.categories)
     if q > 2 and not sums.listed:
         notes.append(
@@ -264,4 +267,21 @@ def jury_curve(
         n_clusters=len(totals),
         ties=ties,
         level=level,
+    )
+
+
+def _few_at_the_end(curve: pd.DataFrame, n_items: int) -> str:
+    """Say how few items have as many votes as the largest panel; "" where all have."""
+    k, short = int(curve["k"].iloc[-1]), int(curve["n_short"].iloc[-1])
+    if not short:
+        return ""
+    full = n_items - short
+    have = "has" if full == 1 else "have"
+    note = (
+        f"only {full} of {counted(n_items, 'item')} {have} {counted(k, 'vote')}: an item with fewer votes than k "
+        "counts with all that it has (n_short)"
+    )
+    half = curve.loc[curve["n_short"] <= n_items / 2, "k"]
+    return (
+        f"{note}; at k above {half.iloc[-1]} that is most items" if 2 * full < n_items and len(half) else note
     )

@@ -8,7 +8,7 @@ References: Cohen (1960, 1968); Fleiss, Cohen and Everitt (1969), Psychological 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -43,6 +43,7 @@ def cohen_kappa(
     rng: RngLike = None,
     cluster: Sequence[Any] | None = None,
     categories: Sequence[Any] | None = None,
+    missing_values: Iterable[str] | None = None,
 ) -> Coefficient:
     r"""Return Cohen's kappa of two raters, with its interval.
 
@@ -74,6 +75,8 @@ def cohen_kappa(
         What each item of two vectors belongs to; by default every item is its own cluster.
     categories : sequence, optional
         Their order, and those that nobody chose.
+    missing_values : iterable of str, optional
+        The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
 
     Returns
     -------
@@ -96,7 +99,7 @@ def cohen_kappa(
     test of 0, items independent: z = 2.89, p = 0.00389
     """
     how = How(kind=kind, level=level, n_boot=n_boot, rng=rng)
-    ratings = _two_raters(a, b, cluster, categories)
+    ratings = _two_raters(a, b, cluster, categories, missing_values)
     name, table = agreement_weights(weights, ratings.categories)
     both = np.all(ratings.codes >= 0, axis=1)
     if not both.any():
@@ -199,14 +202,22 @@ def fleiss_cohen_everitt(cells: ArrayLike, weights: ArrayLike | None = None) -> 
 
 
 def _two_raters(
-    a: Any, b: ArrayLike | None, cluster: Sequence[Any] | None, categories: Sequence[Any] | None
+    a: Any,
+    b: ArrayLike | None,
+    cluster: Sequence[Any] | None,
+    categories: Sequence[Any] | None,
+    missing_values: Iterable[str] | None,
 ) -> Ratings:
     if isinstance(a, ConfusionCounts):
+        if missing_values is not None:
+            raise ValueError(
+                "missing_values must be left out with ConfusionCounts; got it, and nothing is missing"
+            )
         return _of_confusion(a, b, cluster, categories)
     if b is None:
         if cluster is not None:
             raise ValueError("cluster must come with two vectors; ratings have their own")
-        ratings = as_ratings(a, categories=categories)
+        ratings = as_ratings(a, categories=categories, missing_values=missing_values)
     else:
         import pandas as pd
 
@@ -220,7 +231,7 @@ def _two_raters(
             if len(cluster) != len(wide):
                 raise ValueError(f"cluster must have one value per item ({len(wide)}); got {len(cluster)}")
             wide["cluster"] = list(cluster)
-        ratings = as_ratings(wide, categories=categories)
+        ratings = as_ratings(wide, categories=categories, missing_values=missing_values)
     if ratings.n_raters != 2:
         raise ValueError(
             f"Cohen's kappa is of two raters; got {ratings.n_raters}. Choose two (ratings.of([a, b])) or use "

@@ -8,11 +8,13 @@ the largest difference that nobody would mind, in the units of the difference (0
 - Equivalent: the difference lies between -margin and margin. Two one-sided tests at `alpha` each (Schuirmann, 1987),
   which is to say that the 1 - 2 alpha interval lies inside. No correction for the two is needed.
 
-A t interval takes its error from the changes that were seen. With few of them, all losses, it is too short on one side,
-and too short is unsafe here. Right or wrong items that are their own clusters are therefore decided by Tango's score
-test and the t together: each limit is the farther of the two, the p-value the larger. So no claim goes beyond the
-interval that a comparison prints. Runs that agree on all of n such items are decided by the exact chance
-(1 - margin)^n of that; and with fewer than ten changed clusters a t alone or a bootstrap decides nothing.
+The t of a comparison takes its error from the changes that were seen and its degrees of freedom from the clusters that
+changed. Two-sided it covers; but with few changes, all of them losses, its one limit is too near and its other too far,
+and a claim here rests on one limit: with losses alone in 2 to 9 clusters on average a one-sided test at 5 % rejects up
+to 9 %. Right or wrong items that are their own clusters are therefore decided by Tango's score test and the t together:
+each limit is the farther of the two, the p-value the larger. So no claim goes beyond the interval that a comparison
+prints. Runs that agree on all of n such items are decided by the exact chance (1 - margin)^n of that; and with fewer
+than ten changed clusters a t alone or a bootstrap decides nothing.
 
 References
 ----------
@@ -197,7 +199,7 @@ def _both(score: Estimate, t: Estimate) -> Estimate:
 
 
 def _too_few(pair: PairedDifference, effect: Estimate) -> bool:
-    """Say whether so few clusters changed that the interval is too short to decide."""
+    """Say whether so few clusters changed that one limit alone misses too often to decide."""
     data = pair.data
     if effect.kind in ("Tango", _BOTH) or data.changed >= FEW_CLUSTERS:
         return False
@@ -233,7 +235,7 @@ def _without_limits(
     if effect.low is not None:
         said = (
             f"{question}: cannot be told, the sums of only {data.changed} of {data.n_clusters} clusters changed, and "
-            f"with fewer than {FEW_CLUSTERS} the interval is too short to decide"
+            f"with fewer than {FEW_CLUSTERS} a one-sided limit misses too often to decide"
         )
     elif data.agree and data.binary and data.alone:
         chance = (1 - min(margin, 1.0)) ** data.n_items

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._check import choice
+from d3stats._check import choice, meant
 from d3stats.inference.agreeing.rating_tables import Repeats, long_table
 from d3stats.trajectories import MISSING
 from d3stats.values import canonical, shared_spelling
@@ -151,7 +151,7 @@ class Ratings:
             else:
                 known = [*self.raters, *([LABEL] if self.label is not None else [])]
                 listed = ", ".join(map(repr, known[:12])) + (" ..." if len(known) > 12 else "")
-                raise ValueError(f"rater must be one of {listed}; got {name!r}")
+                raise ValueError(f"rater must be one of {listed}; got {name!r}{meant(name, known)}")
         codes = np.column_stack(columns) if columns else self.codes[:, :0]
         return replace(self, raters=tuple(raters), codes=codes.astype(np.int64))
 
@@ -175,17 +175,19 @@ def as_ratings(
     repeats: Repeats = "refuse",
     by: Literal["debate", "question"] = "debate",
     missing_values: Iterable[str] | None = None,
+    columns: Mapping[str, str] | None = None,
+    encoding: str | None = None,
 ) -> Ratings:
     """Read ratings from whatever holds some.
 
     Parameters
     ----------
-    source : Ratings, Trajectories, DataFrame, str or Path
+    source : Ratings, Trajectories, DebateLog, DataFrame, str or Path
         A long table has the columns ``item, rater, vote`` and optionally ``label, cluster, round``. Any other
         DataFrame is wide: a row per item (named by a column ``item``, else by the index), a column per rater,
         and optionally ``label`` and ``cluster``. Where there is no ``cluster``, items that share a ``question`` hang
-        together. A path is a debate log or either table as CSV or Parquet, and then with a
-        column ``item``; empty cells and words such as NA are missing. In a
+        together. A DataFrame with a column ``debate`` and no ``item`` is a log. A path is a debate log or either
+        table as CSV or Parquet, and then with a column ``item``; empty cells and words such as NA are missing. In a
         log the agents are the raters, in ``Trajectories`` the seats.
     round_number : int, optional
         The round whose votes are taken; by default each debate's last.
@@ -201,6 +203,10 @@ def as_ratings(
         there are several runs.
     missing_values : iterable of str, optional
         The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
+    columns : mapping of str to str, optional
+        Own names of a table's columns by their standard names: ``{"item": "qid"}``.
+    encoding : str, optional
+        Of a text file; UTF-8 by default.
 
     Raises
     ------
@@ -223,7 +229,9 @@ def as_ratings(
             raise ValueError(f"round_number must be left out for ratings; got {round_number}")
         ratings = source if categories is None else _recoded(source, categories)
     else:
-        ratings = _from_table(*long_table(source, round_number, repeats, by, missing_values), categories)
+        reading: dict[str, Any] = {"columns": columns, "encoding": encoding}
+        table = long_table(source, round_number, repeats, by, missing_values, **reading)
+        ratings = _from_table(*table, categories)
     return ratings if raters is None else ratings.of(raters)
 
 

@@ -6,7 +6,7 @@ all: items that only one run has are named, and leaving them out has to be asked
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -16,9 +16,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice
+from d3stats._sources import as_frame, is_frame, with_columns
 from d3stats.inference._table_files import TableFile, blank_clusters
 from d3stats.inference.comparing.pairing import Items, pair
-from d3stats.inference.comparing.recorded import RecordedLog
+from d3stats.inference.comparing.recorded import RecordedLog, recorded_of
 from d3stats.inference.comparing.run_tables import (
     RunTable,
     from_frame,
@@ -29,7 +30,7 @@ from d3stats.inference.comparing.run_tables import (
 )
 from d3stats.inference.comparing.run_types import ItemMismatch, PairedRuns, Run
 from d3stats.plausibility import MUCH_MISSING, warnings_of
-from d3stats.trajectories import Missing, Trajectories
+from d3stats.trajectories import Missing, Trajectories, as_trajectories
 from d3stats.values import canonical
 
 __all__ = ["ItemMismatch", "Items", "PairedRuns", "Run", "as_run", "pair"]
@@ -48,17 +49,21 @@ def as_run(
     round_number: int | None = None,
     missing: Missing = "exclude",
     missing_values: Iterable[str] | None = None,
+    columns: Mapping[str, str] | None = None,
+    encoding: str | None = None,
 ) -> Run:
     """Read a run from whatever holds one.
 
     Parameters
     ----------
-    source : Run, Trajectories, DataFrame, Series, str or Path
+    source : Run, Trajectories, DebateLog, DataFrame, Series, array, str or Path
         A path is a tidy table when it is a CSV or Parquet file with a column ``item``, else a debate log. A log
         or ``Trajectories`` gives 1 where the verdict is the label. A DataFrame has a column ``item``
         and one of ``correct`` (0/1), ``score``, or the column that `value` names, or ``vote`` and ``label``
         (in one written form, see :mod:`d3stats.values`); optionally ``cluster``, or else a ``question`` that
-        several items share. In a CSV empty cells and words such as NA are missing. A Series has items as its index.
+        several items share. In a CSV empty cells and words such as NA are missing. A DataFrame with a column
+        ``debate`` and no ``item`` is a log. A Series has items as its index, an array of shape (items,) numbers
+        them; an array of shape (debates, rounds, seats) holds votes.
     name : str, optional
         What to call the run; by default the file's, the Series' or the column's name.
     value : str, optional
@@ -75,6 +80,10 @@ def as_run(
         Whether a value that could not be read is missing or counts 0, which right/wrong values alone can.
     missing_values : iterable of str, optional
         The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
+    columns : mapping of str to str, optional
+        Own names of a table's columns by their standard names: ``{"item": "qid"}``.
+    encoding : str, optional
+        Of a text file; UTF-8 by default.
 
     Returns
     -------
@@ -102,11 +111,13 @@ def as_run(
     recorded: RecordedLog | None = None
     if isinstance(source, (str, Path)):
         default = Path(source).name.removesuffix(".gz").rsplit(".", 1)[0]
-        source = from_path(source, missing_values)
+        source = from_path(source, missing_values, columns, encoding)
         if isinstance(source, TableFile):
             source, cells = source.frame, source.notes
         elif isinstance(source, RecordedLog):
             source, recorded = source.trajectories, source
+    elif not isinstance(source, (Run, Trajectories, pd.Series)):
+        source, recorded = _in_memory(source, columns, missing_values)
     if round_number is not None and isinstance(source, (Run, pd.Series, pd.DataFrame)):
         raise ValueError(
             f"round_number must be left out where a run has no rounds; got {round_number} for a table"
@@ -129,11 +140,28 @@ def as_run(
         table = from_frame(source, value, name or default or UNNAMED, missing_values)
         table.notes.extend(cells[c] for c in ("correct", "score", value) if c in cells)
     else:
-        kinds = "a Run, Trajectories, DataFrame, Series or a path"
+        kinds = "a Run, Trajectories, DebateLog, DataFrame, Series, array or a path"
         raise TypeError(f"a run must be {kinds}; got {type(source).__name__}")
     called = next(n for n in (name, default, table.name, UNNAMED) if n is not None)
     doubts = _doubts(table.rows, missing) if isinstance(source, (pd.DataFrame, pd.Series)) else []
     return _reduced(table.rows, called, missing, [*doubts, *table.notes])
+
+
+def _in_memory(
+    source: Any, columns: Mapping[str, str] | None, missing_values: Iterable[str] | None
+) -> tuple[Any, RecordedLog | None]:
+    """Return a table, a Series or Trajectories of what was handed over, with the decisions that a log records."""
+    if hasattr(source, "verdicts") and hasattr(source, "turns"):
+        recorded = recorded_of(source)
+        return recorded.trajectories, recorded
+    if isinstance(source, (list, tuple, np.ndarray)) and np.ndim(source) == 1:
+        return pd.Series(source), None
+    if is_frame(source):
+        table = with_columns(as_frame(source), columns)
+        is_log = "debate" in table.columns and "item" not in table.columns
+        return (as_trajectories(table, missing_values=missing_values) if is_log else table), None
+    known = isinstance(source, (np.ndarray, Mapping))
+    return (as_trajectories(source, missing_values=missing_values) if known else source), None
 
 
 def _doubts(rows: pd.DataFrame, missing: Missing) -> list[str]:

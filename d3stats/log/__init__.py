@@ -10,9 +10,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from d3stats.log.causes import Cause, causes_of
     from d3stats.log.convert import write_csv, write_parquet
     from d3stats.log.counting import LogCounts, count_log, reduce_logs
     from d3stats.log.doctor import DoctorReport, examine
+    from d3stats.log.fix import FixReport, fix_log
     from d3stats.log.problems import KINDS, LogError, Problem
     from d3stats.log.read import DebateLog, read_log
     from d3stats.log.reader import iter_records
@@ -20,8 +22,10 @@ if TYPE_CHECKING:
     from d3stats.log.writer import LogWriter, write_jsonl
 
 _HOMES = {
+    "Cause": "causes",
     "DebateLog": "read",
     "DoctorReport": "doctor",
+    "FixReport": "fix",
     "Header": "schema",
     "Item": "schema",
     "KINDS": "problems",
@@ -31,8 +35,10 @@ _HOMES = {
     "Problem": "problems",
     "Turn": "schema",
     "Verdict": "schema",
+    "causes_of": "causes",
     "count_log": "counting",
     "examine": "doctor",
+    "fix_log": "fix",
     "iter_records": "reader",
     "read_log": "read",
     "reduce_logs": "counting",
@@ -44,8 +50,10 @@ _HOMES = {
 
 __all__ = [
     "KINDS",
+    "Cause",
     "DebateLog",
     "DoctorReport",
+    "FixReport",
     "Header",
     "Item",
     "LogCounts",
@@ -54,8 +62,10 @@ __all__ = [
     "Problem",
     "Turn",
     "Verdict",
+    "causes_of",
     "count_log",
     "examine",
+    "fix_log",
     "iter_records",
     "read_log",
     "reduce_logs",

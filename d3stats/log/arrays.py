@@ -13,13 +13,60 @@ from numpy.typing import NDArray
 from d3stats.log.columns import Coded, Ints, unified
 from d3stats.log.consistency import Checked
 
-__all__ = ["MISSING", "RIGHT", "WRONG", "arrays_of", "distinct", "seat_names", "voting_roles"]
+__all__ = [
+    "BY_A_RULE",
+    "MISSING",
+    "RIGHT",
+    "WRONG",
+    "arrays_of",
+    "distinct",
+    "seat_names",
+    "stopped_by_rule",
+    "voting_roles",
+]
 
 MISSING = -1
 """The code of a vote that was not cast or could not be read, of an unknown label, and of no verdict."""
 
 WRONG, RIGHT = "wrong", "right"
 """The two answers of a log that records only correctness."""
+
+BY_A_RULE = frozenset(
+    [
+        *(
+            "fixed_rounds",
+            "unanimity",
+            "ks_stable",
+            "ks_equivalent",
+            "supermajority",
+            "ladder",
+            "sprt",
+            "e_process",
+        ),
+        *(
+            "betting",
+            "gap_posterior",
+            "look_ahead",
+            "adaptive_consistency",
+            "esc_window",
+            "gap_stable",
+            "optimal",
+        ),
+        *(
+            "token_budget",
+            "tokens_unknown",
+            "sign_agreement",
+            "consensus",
+            "declaration",
+            "score_declaration",
+        ),
+        *("chateval_turns", "budget"),
+    ]
+)
+"""Reasons of debates that would have gone on: a stopping rule, or a run's budget of tokens, ended them."""
+
+_OWN_ENDS = {"declaration": ("multi_persona",), "chateval_turns": ("chateval", "chateval_open")}
+"""Reasons that are not a rule's in these protocols, which end by themselves for them."""
 
 _LARGEST = 200_000_000
 """Cells (debates x rounds x seats) up to which any table is unfolded; larger ones only where it is full."""
@@ -41,12 +88,14 @@ def arrays_of(
     items, turns = checked.items, checked.turns
     debates: list[str] = items.coded("debate").values
     row = turns.coded("debate").codes
+    by_rule = stopped_by_rule(checked)
     if by_name:
         order = np.array(sorted(range(len(debates)), key=debates.__getitem__), dtype=np.int64)
         if (order[1:] < order[:-1]).any():
             items, place = items[order], np.empty_like(order)
             place[order] = np.arange(len(order))
             debates, row = [debates[i] for i in order], place[row]
+            by_rule = None if by_rule is None else by_rule[order]
     row = row.astype(np.int64)
     n = len(debates)
     if roles is not None:
@@ -109,7 +158,43 @@ def arrays_of(
         else (),
         "coding": checked.coding,
         "notes": (*checked.notes, *notes),
+        "stopped_by_rule": by_rule,
     }
+
+
+def stopped_by_rule(checked: Checked) -> NDArray[np.bool_] | None:
+    """Return which debates a stopping rule ended although their run would have let them go on.
+
+    None where no debate has a reason for its end. A rule that fires in the last round that is allowed cuts nothing off.
+    Which round that is shows in debates of the same run that ended for want of rounds; where none did, or runs have no
+    name, a debate is taken as cut.
+    """
+    items, turns, given = checked.items, checked.turns, checked.verdicts.coded("stop_reason")
+    if not (given.codes >= 0).any():
+        return None
+    reason = np.full(len(items), -1, dtype=np.int32)
+    reason[checked.verdicts.coded("debate").codes] = given.codes
+    words = [str(word).strip() for word in given.values]
+
+    def ended(names: Iterable[str]) -> NDArray[np.bool_]:
+        return np.array([*(word in names for word in words), False])[reason]
+
+    protocol, run = items.coded("protocol"), items.coded("log")
+    stopped = ended(BY_A_RULE)
+    for own, names in _OWN_ENDS.items():
+        stopped &= ~(
+            ended([own]) & np.array([*(each in names for each in protocol.values), False])[protocol.codes]
+        )
+    depth = np.zeros(len(items), dtype=np.int64)
+    np.maximum.at(depth, turns.coded("debate").codes, turns.numbers("round").astype(np.int64))
+    width = len(protocol.values) + 1
+    group = np.unique((run.codes + 1).astype(np.int64) * width + protocol.codes, return_inverse=True)[1]
+    last = np.zeros(len(items), dtype=np.int64)
+    np.maximum.at(last, group, depth)
+    deepest = depth == last[group]
+    seen = np.zeros(len(items), dtype=np.bool_)
+    seen[group[ended(["exhausted"]) & deepest]] = True
+    return stopped & ~((run.codes >= 0) & seen[group] & deepest)
 
 
 def seat_names(n: int) -> tuple[str, ...]:

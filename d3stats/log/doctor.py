@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import shlex
+import textwrap
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -11,7 +14,10 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from d3stats._words import counted
 from d3stats.log._visible import visible
+from d3stats.log.arrays import stopped_by_rule
+from d3stats.log.causes import Cause, causes_of
 from d3stats.log.files import find_files
 from d3stats.log.frames import seated
 from d3stats.log.missing import JournalWords, MissingVotes, count_missing, read_journals
@@ -20,9 +26,6 @@ from d3stats.log.read import DebateLog, read_log
 from d3stats.plausibility import Finding, VoteTable, findings
 
 __all__ = ["DoctorReport", "examine"]
-
-PLACES = 3
-"""How many places of one kind of problem a report names."""
 
 
 @dataclass(frozen=True)
@@ -85,14 +88,23 @@ class DoctorReport:
             return 1
         return 2 if self.problems or self.findings else 0
 
-    def to_text(self) -> str:
-        """Return the report for a reader."""
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        """What the problems come from, the first cause first; see :func:`d3stats.log.causes.causes_of`."""
+        return causes_of(self.problems)
+
+    def to_text(self, width: int | None = None) -> str:
+        """Return the report for a reader, wrapped to `width` characters; by default a line for each statement."""
+        return "\n".join(wrapped(self._lines(), width))
+
+    def _lines(self) -> list[str]:
         if self.error is not None:
-            return f"The log could not be read: {self.error}"
+            return [f"The log could not be read: {self.error}"]
         lines = [*(map(visible, self.missing.sentences()) if self.missing.said_first else ())]
         lines += [
-            f"{_n(self.n_files, 'file')}, {_n(self.n_records, 'record')}: {_n(self.n_debates, 'debate')}, "
-            f"{_n(self.n_turns, 'turn')}, {_n(self.n_verdicts, 'verdict')}.",
+            f"{counted(self.n_files, 'file')}, {counted(self.n_records, 'record')}: "
+            f"{counted(self.n_debates, 'debate')}, {counted(self.n_turns, 'turn')}, "
+            f"{counted(self.n_verdicts, 'verdict')}.",
             f"Rounds: {_spread(self.rounds, 'round')}.",
             f"Panels: {_spread(self.panel_sizes, 'agent')}.",
         ]
@@ -101,37 +113,38 @@ class DoctorReport:
             lines.append(f"Missing {what}: {self.missing_votes:.1%} of turns (missing, not wrong).")
         if self.errors:
             kinds = ", ".join(
-                f"{visible(kind, one_line=True)} in {_n(n, 'turn')}" for kind, n in self.errors.items()
+                f"{visible(kind, one_line=True)} in {counted(n, 'turn')}" for kind, n in self.errors.items()
             )
             lines.append(f"Errors recorded: {kinds}.")
         if self.estimated:
-            lines.append(f"Tokens are estimates in {_n(self.estimated, 'turn')}.")
+            lines.append(f"Tokens are estimates in {counted(self.estimated, 'turn')}.")
         if self.unlabelled:
             lines.append(
-                f"{_n(self.unlabelled, 'debate')} without a label: no vote of theirs counts as right or wrong."
+                f"{counted(self.unlabelled, 'debate')} without a label: no vote of theirs counts as right or wrong."
             )
         lines.extend(f"Note: {note}." for note in self.notes)
+        causes = self.causes
+        if causes:
+            lines.append(f"{counted(len(causes), 'problem')}:")
+            for number, cause in enumerate(causes, start=1):
+                lines += ["", *_told(number, cause)]
+            if self.n_turns and any(problem.left_out != "nothing" for problem in self.problems):
+                lines += ["", f"A copy without what is defective: {self._fix_command()}"]
         if self.findings:
-            lines.append(f"{_n(len(self.findings), 'finding')} that can hardly be meant:")
+            lines += [""] if causes else []
+            lines.append(f"{counted(len(self.findings), 'finding')} that can hardly be meant:")
             lines.extend(f"  - {visible(each.message, one_line=True)}." for each in self.findings)
-        if not self.problems:
-            nothing = "Nothing else is wrong." if self.missing.said_first else "Nothing is wrong."
-            lines.extend([] if self.findings else [nothing])
-            return "\n".join(lines)
-        lines.append(f"{_n(len(self.problems), 'problem')}:")
-        for kind, explained in KINDS.items():
-            found = [problem for problem in self.problems if problem.kind == kind]
-            if not found:
-                continue
-            lines += ["", f"{kind} ({len(found)})", f"  {explained.meaning} {explained.leniently}"]
-            lines.append(f"  What to do: {explained.advice}")
-            lines.extend(f"  - {problem.place}: {problem.message}" for problem in found[:PLACES])
-            if len(found) > PLACES:
-                lines.append(f"  - and {len(found) - PLACES} more")
-        return "\n".join(lines)
+        if not causes and not self.findings:
+            lines.append("Nothing else is wrong." if self.missing.said_first else "Nothing is wrong.")
+        return lines
+
+    def _fix_command(self) -> str:
+        files = list(dict.fromkeys(problem.file for problem in self.problems))
+        ending = next((e for e in (".parquet", ".jsonl", ".ndjson") if e in files[0]), ".csv")
+        return f"d3stats doctor {shlex.quote(files[0]) if len(files) == 1 else 'LOG ...'} --fix clean{ending}"
 
     def to_json(self) -> str:
-        """Return the report for a program: every attribute, every problem, and the exit code."""
+        """Return the report for a program: every attribute, the causes, every problem, and the exit code."""
         content: dict[str, Any] = {
             name: getattr(self, name)
             for name in self.__dataclass_fields__
@@ -142,6 +155,7 @@ class DoctorReport:
         for name in ("rounds", "panel_sizes"):
             table: dict[int, int] = getattr(self, name) or {}
             content[name] = {str(size): n for size, n in table.items()}
+        content["causes"] = [asdict(cause) for cause in self.causes]
         content["problems"] = [
             {name: getattr(p, name) for name in p.__dataclass_fields__} for p in self.problems
         ]
@@ -149,8 +163,15 @@ class DoctorReport:
         return json.dumps(content | {"exit_code": self.exit_code}, ensure_ascii=False, indent=2)
 
 
-def examine(*paths: str | Path) -> DoctorReport:
+def examine(
+    *paths: str | Path,
+    missing_values: Iterable[str] | None = None,
+    columns: Mapping[str, str] | None = None,
+    encoding: str | None = None,
+) -> DoctorReport:
     r"""Read files and globs leniently and report on them; never raises for what is in the files.
+
+    `missing_values`, `columns` and `encoding` are those of :func:`d3stats.read_log`.
 
     Examples
     --------
@@ -166,7 +187,13 @@ def examine(*paths: str | Path) -> DoctorReport:
     """
     try:
         files = find_files(paths)
-        log = read_log(*(file.path for file in files), strict=False)
+        log = read_log(
+            *(file.path for file in files),
+            strict=False,
+            missing_values=missing_values,
+            columns=columns,
+            encoding=encoding,
+        )
     except (OSError, ValueError) as error:
         return DoctorReport(error=str(error))
     journals = read_journals(file.path for file in files)
@@ -220,9 +247,25 @@ def _report(log: DebateLog, n_files: int, name: str, journals: JournalWords | No
         unlabelled=int(log.items["label"].isna().sum()) if log.coding == "answers" else 0,
         coding=log.coding,
         problems=(*log.problems, *_open(log, name, journals is not None)),
-        notes=log.notes,
+        notes=(*log.notes, *_stopped_together(log, depth)),
         findings=_findings(log),
     )
+
+
+def _stopped_together(log: DebateLog, depth: pd.Series) -> list[str]:
+    """Say that a rule ended debates in the last round of a log: its rounds do not show that they would have gone on."""
+    if log.verdicts.empty or depth.empty or depth.min() < depth.max():
+        return []
+    by_rule = stopped_by_rule(log.to_checked())
+    cut = log.items["debate"][by_rule] if by_rule is not None else log.items["debate"][:0]
+    stopped = log.verdicts.loc[log.verdicts["debate"].isin(cut), "stop_reason"]
+    if stopped.empty:
+        return []
+    return [
+        f"a stopping rule ({', '.join(sorted(set(stopped)))}) ended {len(stopped):,} of "
+        f"{counted(len(depth), 'debate')} in round {depth.iloc[0]}, the last of this log: what later rounds would have "
+        "decided and cost is unknown"
+    ]
 
 
 def _findings(log: DebateLog) -> tuple[Finding, ...]:
@@ -241,7 +284,7 @@ def _findings(log: DebateLog) -> tuple[Finding, ...]:
     cluster = pd.factorize(items["cluster"].where(items["cluster"].notna(), items["question"]))[0]
     index = pd.Index(items["debate"])
     depth = log.turns.groupby("debate")["round"].max().reindex(index).fillna(0).to_numpy(dtype=np.int64)
-    counted = [c for c in ("tokens", "tokens_in", "tokens_out") if c in log.turns.columns]
+    kinds = [c for c in ("tokens", "tokens_in", "tokens_out") if c in log.turns.columns]
     errors = turns["error"][said.isna().to_numpy()].value_counts()
     table = VoteTable(
         debate=index.get_indexer(pd.Index(turns["debate"])).astype(np.int64),
@@ -257,7 +300,7 @@ def _findings(log: DebateLog) -> tuple[Finding, ...]:
         groups=tuple(groups),
         depth=depth,
         question=tuple(items["question"]),
-        tokens=log.turns[counted].to_numpy(dtype=np.float64, na_value=np.nan),
+        tokens=log.turns[kinds].to_numpy(dtype=np.float64, na_value=np.nan),
         errors={str(kind): int(n) for kind, n in errors.items()},
         scored=bool(log.turns["scores"].notna().any()),
         only_right_or_wrong=not by_answers,
@@ -267,12 +310,41 @@ def _findings(log: DebateLog) -> tuple[Finding, ...]:
     return tuple(each for each in findings(table) if each.kind != "panel changes")
 
 
-def _n(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+def _told(number: int, cause: Cause) -> list[str]:
+    """Say one cause: what, where, and what to do."""
+    explained = KINDS[cause.kind]
+    lost = f": {counted(cause.left_out, 'record')} left out" if cause.left_out else ""
+    shown = [visible(place, one_line=True) for place in cause.places]
+    lines = [f"{number}. {cause.kind} ({cause.count:,}){lost}"]
+    of_header = cause.message.startswith("the table")
+    if not of_header:
+        lines.append(f"   {explained.meaning} {explained.leniently}")
+    if cause.message != explained.meaning.rstrip("."):
+        said = visible(cause.message, one_line=True).rstrip(".")
+        lines.append(f"   {said[:1].upper() + said[1:] if of_header else f'Requirement: {said}'}.")
+    lines.extend(f"   - {place}" for place in [*shown, *([cause.span] if cause.span else [])])
+    if cause.follows:
+        followed = ", ".join(f"{kind} ({n:,})" for kind, n in cause.follows.items())
+        lines.append(f"   What follows from it: {followed}.")
+    return [*lines, f"   What to do: {cause.advice}"]
+
+
+def wrapped(lines: Iterable[str], width: int | None) -> Iterator[str]:
+    """Wrap each line under its own beginning; a word that is longer than a line, as a path may be, stays whole."""
+    for line in lines:
+        start = len(line) - len(line.lstrip(" -"))
+        if width is None or len(line) <= width:
+            yield line
+        else:
+            yield from textwrap.wrap(
+                line, width, subsequent_indent=" " * start, break_long_words=False, break_on_hyphens=False
+            )
 
 
 def _spread(table: dict[int, int] | None, noun: str) -> str:
     if not table:
         return f"no {noun}s"
-    shown = [f"{_n(size, noun)} in {_n(debates, 'debate')}" for size, debates in list(table.items())[:8]]
+    shown = [
+        f"{counted(size, noun)} in {counted(debates, 'debate')}" for size, debates in list(table.items())[:8]
+    ]
     return ", ".join(shown) + (f" and {len(table) - 8} other numbers" if len(table) > 8 else "")

@@ -12,6 +12,7 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import IO, Literal, cast
 
+from d3stats._sources import as_path
 from d3stats.log.problems import Problem
 
 __all__ = ["Format", "LogFile", "find_files", "open_bytes", "text_size", "unusable"]
@@ -93,7 +94,7 @@ def _matches(path: str | Path) -> list[Path]:
     if here.is_dir():
         raise ValueError(f"paths must name files or globs; got the folder {text!r} (try {text}/*.jsonl)")
     if not has_magic(text):
-        raise FileNotFoundError(f"paths must exist; got {text!r}")
+        return [Path(as_path(text))]
     matches = [Path(match) for match in sorted(glob(text, recursive=True)) if Path(match).is_file()]
     if not matches:
         raise FileNotFoundError(f"paths must match at least one file; got {text!r}, which matches none")

@@ -39,7 +39,7 @@ KINDS: dict[str, Kind] = {
     "unknown column": Kind(
         "A table has a column that this package does not know, perhaps a misspelled one.",
         "The column is not read.",
-        "Rename or remove it.",
+        "Rename the column, or remove it.",
     ),
     "malformed line": Kind(
         "A line is not one JSON object, or not one row of the table.",
@@ -49,7 +49,7 @@ KINDS: dict[str, Kind] = {
     "truncated last line": Kind(
         "The last line breaks off: the program that wrote it was stopped in the middle.",
         "The line is left out.",
-        "Open the file with LogWriter(path, repair=True), which moves the torn line aside.",
+        "Give the command that wrote it again, or write a copy without the line (doctor --fix).",
     ),
     "newer schema": Kind(
         "The file was written for a newer version of the log schema.",
@@ -127,6 +127,24 @@ KINDS: dict[str, Kind] = {
 """Every kind of problem, in the order in which a report lists them."""
 
 
+LONGEST = 600
+"""Characters of a message."""
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """Leave out the middle of a long text; its beginning holds the requirement, its end what was got.
+
+    Examples
+    --------
+    >>> shortened("vote must be one of 'A', 'B'; got vote='" + "A" * 1000 + "' in debate 'd'", 70)
+    "vote must be one of 'A', 'B'; got vote='AAAA ... AAAAAA' in debate 'd'"
+    """
+    if len(text) <= longest:
+        return text
+    tail = (longest - 5) // 3
+    return f"{text[: longest - 5 - tail]} ... {text[-tail:]}"
+
+
 @dataclass(frozen=True)
 class Problem:
     """One defect of a log and where it is.
@@ -157,6 +175,11 @@ class Problem:
     kind: str
     record_key: tuple[str | int, ...] = ()
     left_out: LeftOut = "record"
+
+    def __post_init__(self) -> None:
+        """Shorten a message that quotes a long value: an answer may be a whole book."""
+        if len(self.message) > LONGEST:
+            object.__setattr__(self, "message", shortened(self.message))
 
     @property
     def place(self) -> str:

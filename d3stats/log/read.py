@@ -165,7 +165,7 @@ def read_checked(
     checked = check(gather(find_files(paths), columns, encoding), words)
     if strict:
         raise_first(checked.problems)
-    return replace(checked, notes=(*checked.notes, *_ended_by_a_rule(checked)))
+    return checked
 
 
 def gather(files: Sequence[LogFile], columns: Columns = None, encoding: str | None = None) -> Records:
@@ -216,45 +216,3 @@ def _passed_over(part: Records, coding: Coding, totals: bool) -> Records:
     none = np.zeros(0, dtype=np.int64)
     empty = (Part(none, {}) for _ in range(3))
     return Records(part.files, none, none, *empty, [*part.problems, *problems], part.notes, part.n_records)
-
-
-BY_A_RULE = frozenset(
-    [
-        "fixed_rounds",
-        "unanimity",
-        "ks_stable",
-        "ks_equivalent",
-        "supermajority",
-        "ladder",
-        "sprt",
-        "e_process",
-        "betting",
-        "gap_posterior",
-        "look_ahead",
-        "adaptive_consistency",
-        "esc_window",
-        "gap_stable",
-        "token_budget",
-        "tokens_unknown",
-        "optimal",
-        "sign_agreement",
-    ]
-)
-"""Reasons that only a stopping rule gives; others, such as a consensus, may end a protocol by itself."""
-
-
-def _ended_by_a_rule(checked: Checked) -> list[str]:
-    """Say that a log knows nothing beyond the round in which a rule ended all debates: its length does not show it."""
-    debate, reason = checked.turns.coded("debate"), checked.verdicts.coded("stop_reason")
-    depth = np.zeros(len(checked.items), dtype=np.int64)
-    np.maximum.at(depth, debate.codes, checked.turns.numbers("round").astype(np.int64))
-    depth = depth[depth > 0]
-    stopped = [text for text in reason.to_array() if text in BY_A_RULE]
-    if not stopped or not len(depth) or (depth != depth[0]).any():
-        return []
-    last = int(depth[0])
-    return [
-        f"a stopping rule ({', '.join(sorted(set(stopped)))}) ended {len(stopped):,} of {len(depth):,} debates in "
-        f"round {last}, the last of this log: what later rounds would have decided or cost is unknown, and full depth "
-        f"means round {last} here; to compare with full depth, play the debates without a stopping rule"
-    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -80,10 +80,17 @@ class DebateLine:
     closed: bool = False
 
 
-def read_transcript(path: str | Path, debate: str) -> Transcript:
+def read_transcript(
+    path: str | Path,
+    debate: str,
+    *,
+    columns: Mapping[str, str] | None = None,
+    encoding: str | None = None,
+) -> Transcript:
     r"""Read one debate.
 
-    Texts are kept in JSON lines only; a CSV or Parquet log has votes, scores and tokens.
+    Texts are kept in JSON lines only; a CSV or Parquet log has votes, scores and tokens. `columns` and `encoding` are
+    those of :func:`d3stats.read_log`.
 
     Raises
     ------
@@ -109,7 +116,7 @@ def read_transcript(path: str | Path, debate: str) -> Transcript:
     turns: list[Turn] = []
     names: dict[str, None] = {}
     passed: list[Problem] = []
-    for record in _records(path, passed):
+    for record in _records(path, passed, columns, encoding):
         if record.type == "log":
             continue
         if record.type == "item":
@@ -130,8 +137,12 @@ def read_transcript(path: str | Path, debate: str) -> Transcript:
     return Transcript(item, tuple(turns), verdict, tuple(passed))
 
 
-def list_debates(path: str | Path) -> list[DebateLine]:
+def list_debates(
+    path: str | Path, *, columns: Mapping[str, str] | None = None, encoding: str | None = None
+) -> list[DebateLine]:
     """List the debates of a log in the order in which they were opened.
+
+    `columns` and `encoding` are those of :func:`d3stats.read_log`.
 
     Raises
     ------
@@ -139,7 +150,7 @@ def list_debates(path: str | Path) -> list[DebateLine]:
         When there is no such file.
     """
     found: dict[str, DebateLine] = {}
-    for record in _records(path, []):
+    for record in _records(path, [], columns, encoding):
         if record.type == "log":
             continue
         line = found.get(record.debate) or DebateLine(record.debate)
@@ -151,7 +162,9 @@ def list_debates(path: str | Path) -> list[DebateLine]:
     return list(found.values())
 
 
-def _records(path: str | Path, passed: list[Problem]) -> Iterator[AnyRecord]:
+def _records(
+    path: str | Path, passed: list[Problem], columns: Mapping[str, str] | None, encoding: str | None
+) -> Iterator[AnyRecord]:
     (file,) = find_files([path])
     if file.format == "jsonl":
         from d3stats.log.reader import iter_records
@@ -160,7 +173,7 @@ def _records(path: str | Path, passed: list[Problem]) -> Iterator[AnyRecord]:
     from d3stats.log.read import read_log
     from d3stats.log.writer import records_of
 
-    return records_of(read_log(path))
+    return records_of(read_log(path, columns=columns, encoding=encoding))
 
 
 def _near(debate: str, names: list[str]) -> list[str]:

@@ -10,7 +10,7 @@ not say who leads. :mod:`~d3stats.models.wins` and :mod:`~d3stats.models.signed_
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,9 +20,7 @@ from d3stats._check import number, probability
 from d3stats.models.gaps.arrays import prior, whole
 from d3stats.models.gaps.ascents import ascents, signed_gaps
 from d3stats.models.gaps.beta_posterior import BetaPosterior, Floats, cells_of, variance
-
-if TYPE_CHECKING:
-    from d3stats.trajectories import Trajectories
+from d3stats.trajectories import LogSource
 
 __all__ = ["BetaGap", "contraction_table", "gap_posterior"]
 
@@ -182,14 +180,15 @@ class BetaGap(BetaPosterior):
 
 
 def gap_posterior(
-    scores: Trajectories | ArrayLike, *, a0: float = 1.0, b0: float = 1.0, first: float | None = None
+    scores: LogSource | ArrayLike, *, a0: float = 1.0, b0: float = 1.0, first: float | None = None
 ) -> BetaGap:
     """Update D3's gap posterior round by round, for all debates at once.
 
     Parameters
     ----------
-    scores : Trajectories, or array of shape (debates, rounds, 2) or (debates, rounds)
-        Scores of two sides in raw points, NaN where missing; or the gaps themselves, whose sign is dropped.
+    scores : Trajectories, what :func:`d3stats.as_trajectories` takes, or array
+        A log with scores, or scores of two sides in raw points, shape (debates, rounds, 2), NaN where missing; or the
+        gaps themselves, (debates, rounds), whose sign is dropped.
     a0, b0 : float
         Prior, above 0.
     first : float, optional

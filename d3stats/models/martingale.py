@@ -39,11 +39,10 @@ from numpy.typing import ArrayLike
 from d3stats._check import choice, integer, probability
 from d3stats.models.martingales.increments import increments_of
 from d3stats.models.martingales.tables import POOLED, look, notes_on
+from d3stats.trajectories import LogSource, log_or_array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from d3stats.trajectories import Trajectories
 
 __all__ = ["MartingaleTest", "martingale_test"]
 
@@ -178,7 +177,7 @@ class MartingaleTest:
 
 
 def martingale_test(
-    log: Trajectories | ArrayLike,
+    log: LogSource | ArrayLike,
     trials: ArrayLike | None = None,
     *,
     cluster: ArrayLike | None = None,
@@ -190,7 +189,7 @@ def martingale_test(
 
     Parameters
     ----------
-    log : Trajectories, or array of int of shape (debates, rounds)
+    log : Trajectories, what :func:`d3stats.as_trajectories` takes, or array of int of shape (debates, rounds)
         A log with labels, or correct votes; a debate counts in a transition when it has votes in both rounds.
     trials : int or array of int, shape (debates, rounds), optional
         Votes cast, with arrays only; 0 where a round was not reached.
@@ -227,6 +226,7 @@ def martingale_test(
     """
     level = probability("level", level, open_interval=True)
     least = integer("min_cell_clusters", min_cell_clusters, minimum=2)
+    log = log_or_array(log)
     data = increments_of(log, trials, cluster, choice("missing", missing, ("exclude", "wrong")))
     groups = [(f"{r}-{r + 1}", data.of_round(r)) for r in np.unique(data.from_round).tolist()]
     looks = [look(name, part, level, least, data.panel) for name, part in [*groups, (POOLED, data)]]

@@ -22,6 +22,7 @@ from d3stats.models._fit import Method
 from d3stats.models.betabinom import BetaBinomialMixture
 from d3stats.models.mixture import fit_beta_binomial_mixture_batch
 from d3stats.models.result import MixtureFit
+from d3stats.trajectories import LogSource, Trajectories, log_or_array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -210,7 +211,7 @@ class RoundsFit:
 
 
 def fit_rounds(
-    rounds: RoundCounts,
+    rounds: RoundCounts | LogSource,
     *,
     n_components: int = 2,
     n_binomial: int = 0,
@@ -223,7 +224,7 @@ def fit_rounds(
 
     Parameters
     ----------
-    rounds : RoundCounts
+    rounds : RoundCounts, or a log as :func:`d3stats.as_trajectories` takes it
         Other parameters as in :func:`~d3stats.models.mixture.fit_beta_binomial_mixture`.
 
     Raises
@@ -240,7 +241,10 @@ def fit_rounds(
     [0.0755]
     """
     if not isinstance(rounds, RoundCounts):
-        raise TypeError(f"rounds must be a RoundCounts; got {type(rounds).__name__}")
+        log = log_or_array(rounds)
+        if not isinstance(log, Trajectories):
+            raise TypeError(f"rounds must be a RoundCounts or a log; got {type(rounds).__name__}")
+        rounds = log.counts()
     cast = rounds.keys[:, 2] > 0
     keys, weights = rounds.keys[cast], rounds.weights[cast]
     if not len(keys):

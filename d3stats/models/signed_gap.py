@@ -9,7 +9,6 @@ probability here is a Student t's and exact under the model.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -20,9 +19,7 @@ from d3stats.models.gaps.arrays import floats, prior, refuse_any
 from d3stats.models.gaps.ascents import signed_gaps
 from d3stats.models.gaps.beta_posterior import KINDS, Floats, Kind
 from d3stats.models.gaps.table import posterior_table
-
-if TYPE_CHECKING:
-    from d3stats.trajectories import Trajectories
+from d3stats.trajectories import LogSource
 
 __all__ = ["SignedGap", "StudentT", "signed_gap_posterior"]
 
@@ -177,7 +174,7 @@ class SignedGap:
 
 
 def signed_gap_posterior(
-    scores: Trajectories | ArrayLike,
+    scores: LogSource | ArrayLike,
     *,
     scale: float,
     m0: float = 0.0,
@@ -189,8 +186,9 @@ def signed_gap_posterior(
 
     Parameters
     ----------
-    scores : Trajectories, or array of shape (debates, rounds, 2) or (debates, rounds)
-        Scores of two sides in raw points, NaN where missing; or the signed gaps themselves.
+    scores : Trajectories, what :func:`d3stats.as_trajectories` takes, or array
+        A log with scores, or scores of two sides in raw points, shape (debates, rounds, 2), NaN where missing; or the
+        signed gaps themselves, (debates, rounds).
     scale : float
         Raw points that make one unit, above 0: the range of the rubric, 19 or 20 for scores from 1 to 20. No gap
         may be larger.

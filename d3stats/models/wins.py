@@ -8,7 +8,7 @@ sense that most such votes would be for it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,9 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from d3stats._check import choice, number
 from d3stats.models.gaps.arrays import floats, prior, refuse_any
 from d3stats.models.gaps.beta_posterior import BetaPosterior, Floats
-
-if TYPE_CHECKING:
-    from d3stats.trajectories import Trajectories
+from d3stats.trajectories import LogSource, as_trajectories
 
 __all__ = ["WinPosterior", "score_wins", "vote_wins", "win_posterior"]
 
@@ -124,13 +122,13 @@ def win_posterior(
 
 
 def vote_wins(
-    trajectories: Trajectories, answers: tuple[str, str] | None = None, *, tie: str | None = None
+    trajectories: LogSource, answers: tuple[str, str] | None = None, *, tie: str | None = None
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Count votes for answer 1, for answer 2 and for a tie in each round.
 
     Parameters
     ----------
-    trajectories : Trajectories
+    trajectories : Trajectories, or what :func:`d3stats.as_trajectories` takes
     answers : (str, str), optional
         Names of answer 1 and answer 2; by default the log's first and second answer, when it has no other.
     tie : str, optional
@@ -154,6 +152,7 @@ def vote_wins(
     >>> wins.tolist(), losses.tolist()
     ([[2, 2]], [[1, 0]])
     """
+    trajectories = as_trajectories(trajectories)
     known = trajectories.answers
     if answers is None:
         rest = tuple(name for name in known if name != tie)

@@ -87,7 +87,7 @@ def code_votes(pilot: Trajectories, target: Target | Literal["auto"]) -> Coded:
                 "whether that verdict is right"
             )
     elif target == "accuracy" and share < 1.0:
-        notes.append(f"{int((~labelled).sum())} debates without a label are left out")
+        notes.append(f"debates without a label are left out: {int((~labelled).sum())} of {pilot.n_debates}")
     cast = pilot.votes != MISSING
     if target == "accuracy":
         one = pilot.votes == pilot.label[:, None, None]

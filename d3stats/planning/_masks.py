@@ -45,7 +45,7 @@ class StopFinder:
     def __init__(self, trajectories: Trajectories, rules: Sequence[StoppingRule]) -> None:
         self._log = trajectories
         n_rounds = trajectories.n_rounds
-        self._cut = trajectories.depth < n_rounds
+        self._cut = trajectories.ended_early()
         self._any_cut = bool(self._cut.any())
         self._fits = n_rounds <= 64
         width = next((bits for bits in (8, 16, 32, 64) if n_rounds <= bits), 64)
@@ -76,7 +76,7 @@ class StopFinder:
     def stops(self, rule: StoppingRule) -> tuple[NDArray[np.integer[Any]], int]:
         """Return the rounds that each debate plays, and in how many debates the rule is undecided.
 
-        It is undecided in a debate that ended before the rule fired and before the log's last round.
+        It is undecided in a debate that ended early, before the rule fired.
         """
         if not isinstance(rule, Rule) or type(rule).stop_rounds is not Rule.stop_rounds:
             stops = rule.stop_rounds(self._log)

@@ -37,7 +37,7 @@ class Outcomes:
         Whether the debate counts in the accuracy, and whether its verdict is right.
     compared, agrees : ndarray of bool
         Whether the debate counts in the agreement with full depth, and whether the verdicts are the same. None
-        counts when some debate ended before the log's last round: its verdict at full depth is unknown.
+        counts when some debate ended early: its verdict at full depth is unknown.
     judged, gained, lost : ndarray of bool
         Whether the debate is labelled and compared; right at the stop and not at full depth; the reverse.
     tokens : ndarray of float or None
@@ -74,12 +74,12 @@ def with_turns(trajectories: Trajectories) -> tuple[Trajectories, int]:
 
 
 def undecided(trajectories: Trajectories, stops: Stops) -> NDArray[np.bool_]:
-    """Return which debates ended before the rule would have stopped them and before the log's last round.
+    """Return which debates ended early, before the rule would have stopped them.
 
-    What the rule would have cost and decided in these debates is unknown.
+    What the rule would have cost and decided in these debates is unknown; see :meth:`Trajectories.ended_early`.
     """
     went_on = stops.reasons == str(StopReason.EXHAUSTED)
-    return np.asarray(went_on & (trajectories.depth < trajectories.n_rounds))
+    return np.asarray(went_on & trajectories.ended_early())
 
 
 def verdicts_at(
@@ -124,7 +124,7 @@ def outcomes(
     labelled = label != MISSING
     correct = (verdict == label) & labelled
     final_correct = (final == label) & labelled
-    whole = bool((trajectories.depth == trajectories.n_rounds).all())
+    whole = not trajectories.ended_early().any()
     if missing == "exclude":
         scored = labelled & (verdict != MISSING)
         compared = (verdict != MISSING) & (final != MISSING) & whole

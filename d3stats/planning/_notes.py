@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
+from d3stats._words import counted
 from d3stats.planning._measures import Outcomes
 from d3stats.stopping import FixedRounds
 from d3stats.stopping.rule import Rule, StoppingRule
@@ -47,32 +48,42 @@ def early_notes(
     """
     notes = absent_note(without, trajectories)
     n, last = trajectories.n_debates, trajectories.n_rounds
-    cut = int((trajectories.depth < last).sum())
-    if cut:
+    short = trajectories.depth < last
+    stopped = int((trajectories.ended_early() & ~short).sum())
+    if short.any() or stopped:
+        before = f"{int(short.sum())} of {n} debates ended before round {last}, the last round of the log"
+        at = f"a stopping rule ended {stopped} of {n} debates in round {last}, the last round of the log"
+        said = (
+            before
+            if not stopped
+            else at
+            if not short.any()
+            else f"{before}; a stopping rule ended {stopped} in it"
+        )
         notes.append(
-            f"{cut} of {n} debates ended before round {last}, the last round of the log: what full depth would have "
-            "decided in them is unknown, so agreement, flips, gained, lost and savings against full depth are left "
-            "out. To compare with full depth, play the debates without a stopping rule."
+            f"{said[0].upper()}{said[1:]}: what full depth would have decided in them is unknown, so agreement, flips, "
+            "gained, lost and savings against full depth are left out. To compare with full depth, play the debates "
+            "without a stopping rule."
         )
     if undecided:
-        listed = "; ".join(
-            f"{name} ({count} debate{'s' if count > 1 else ''})" for name, count in undecided.items()
-        )
+        listed = "; ".join(f"{name} ({counted(count, 'debate')})" for name, count in undecided.items())
         notes.append(
             f"Rules without numbers, because debates ended before the rule would have stopped: {listed}."
         )
     if baseline in undecided:
         notes.append(
-            f"Savings against {baseline} are left out, because {undecided[baseline]} debates ended before it would "
-            "have stopped."
+            f"Savings against {baseline} are left out, because {counted(undecided[baseline], 'debate')} ended before "
+            "it would have stopped."
         )
-    short = [
+    longer = [
         str(rule)
         for rule in rules
         if isinstance(rule, FixedRounds) and rule.n > last and str(rule) not in undecided
     ]
-    if short:
-        notes.append(f"Asks for more rounds than the log has and is cut at round {last}: {'; '.join(short)}.")
+    if longer:
+        notes.append(
+            f"Asks for more rounds than the log has and is cut at round {last}: {'; '.join(longer)}."
+        )
     return notes
 
 

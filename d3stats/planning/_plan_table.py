@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._words import counted, verb
 from d3stats.planning._coding import Target
 from d3stats.planning._levels import Estimate, log_ratio, ratio, share
 from d3stats.planning._measures import Outcomes, outcomes, spent_by_round, tokens_by_round, undecided
 from d3stats.stopping import StoppingRule, Unanimity
 from d3stats.trajectories import MISSING, Trajectories
 
-__all__ = ["Pilot", "fan_table", "pilot_loss_note", "plan_table"]
+__all__ = ["Pilot", "fan_table", "is_capped", "pilot_loss_note", "plan_table"]
 
 Floats = NDArray[np.float64]
 _FAN_LEVELS = (0.5, 0.8, 0.95)
@@ -49,14 +50,15 @@ class Pilot:
             )
         elif (unknown := int(np.isnan(spent[:, -1]).sum())) > 0:
             notes.append(
-                f"{unknown} debates have a round without tokens and are left out of tokens and dollars"
+                f"{counted(unknown, 'debate')} {verb(unknown, 'has', 'have')} a round without tokens: left out of "
+                "tokens and dollars"
             )
         if paid is not None and spent is not None:
             unpriced = int((np.isnan(paid[:, -1]) & ~np.isnan(spent[:, -1])).sum())
             if unpriced:
                 notes.append(
-                    f"{unpriced} more debates have a round whose prompt and completion tokens are not recorded apart "
-                    f"and are left out of dollars"
+                    f"{counted(unpriced, 'more debate')} {verb(unpriced, 'has', 'have')} a round whose prompt and "
+                    "completion tokens are not recorded apart: left out of dollars"
                 )
         questions = len(np.unique(log.cluster))
         if questions < 20:
@@ -158,6 +160,7 @@ def plan_table(
     level: float,
     max_loss: float,
     debates: int,
+    capped: bool,
 ) -> pd.DataFrame:
     """Return the rows of a plan; the first rule is the recommended one.
 
@@ -165,6 +168,9 @@ def plan_table(
     ----------
     differences : mapping of str to ndarray, shape (draws,)
         Loss against unanimity under the chain, for the rules that it can tell of.
+    capped : bool
+        Whether the chain ends where a stopping rule cut debates off, see :func:`is_capped`: it then tells nothing of a
+        rule that would have gone on.
     """
     incumbent = _played(pilot, Unanimity())
     rows = []
@@ -173,7 +179,7 @@ def plan_table(
         role = "recommended" if i == 0 else "incumbent" if isinstance(rule, Unanimity) else "compared"
         row: dict[str, Any] = {"rule": str(rule), "role": role, "undecided": played.undecided}
         row |= _levels(pilot, played, incumbent, level, debates)
-        if str(rule) in differences:
+        if str(rule) in differences and not (capped and played.undecided):
             loss, limits, within = _from_draws(differences[str(rule)], level, max_loss)
             row |= _spread("loss", loss, *limits) | {"p_within": within, "loss_from": "chain"}
         else:
@@ -182,7 +188,16 @@ def plan_table(
     return pd.DataFrame(rows)
 
 
+def is_capped(log: Trajectories) -> bool:
+    """Whether a stopping rule ended debates in the log's last round in which unanimity would have gone on."""
+    went_on = undecided(log, Unanimity().stop_rounds(log))
+    return bool((went_on & (log.depth == log.n_rounds)).any())
+
+
 def _spread(name: str, value: float, low: float, high: float) -> dict[str, float]:
+    """Return an estimate and its limits; an interval without width is none."""
+    if not high - low > 1e-9 * max(abs(low), abs(high)):
+        low = high = np.nan
     return {name: value, f"{name}_low": low, f"{name}_high": high}
 
 

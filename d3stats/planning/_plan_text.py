@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from d3stats._words import counted
 from d3stats.planning._coding import Target
 from d3stats.stopping import Rule, Unanimity
 
@@ -16,17 +17,24 @@ _KEPT = {"accuracy": "right verdicts", "agreement": "verdicts that agree with fu
 
 
 def plan_reason(
-    rule: Rule, probability: float, confidence: float, max_loss: float, count: int, target: Target
+    rule: Rule,
+    probability: float,
+    confidence: float,
+    max_loss: float,
+    count: int,
+    target: Target,
+    at_most: int | None,
 ) -> str:
-    """Say why this rule."""
+    """Say why this rule; `at_most` is how many rounds the chain is followed where the pilot was cut off there."""
+    within = "" if at_most is None else f" in debates of at most {counted(at_most, 'round')}"
     if isinstance(rule, Unanimity):
         return (
             f"none of {count} ladders is cheaper than unanimity and loses at most {max_loss:g} of the "
-            f"{_KEPT[target]} with probability {confidence:g}"
+            f"{_KEPT[target]} with probability {confidence:g}{within}"
         )
     return (
         f"the cheapest of those among {count} ladders that lose at most {max_loss:g} of the {_KEPT[target]} against "
-        f"unanimity with probability {confidence:g} or more; here {probability:.2f}"
+        f"unanimity{within} with probability {confidence:g} or more; here {probability:.2f}"
     )
 
 

@@ -23,7 +23,7 @@ from d3stats.planning.calibration.result import Calibration, JTest, Method, inte
 from d3stats.planning.calibration.simulated import MomentFit, fit_moments
 from d3stats.planning.calibration.space import Space
 from d3stats.planning.calibration.untold import untold_by_pilot, untold_by_search
-from d3stats.trajectories import Trajectories
+from d3stats.trajectories import LogSource, Trajectories, as_trajectories
 from d3stats.worlds import World
 
 __all__ = ["Calibration", "JTest", "calibrate"]
@@ -31,7 +31,7 @@ __all__ = ["Calibration", "JTest", "calibrate"]
 
 def calibrate(
     world: World | type[World],
-    pilot: Trajectories,
+    pilot: LogSource,
     *,
     free: Sequence[str] | None = None,
     method: Method | Literal["auto"] = "auto",
@@ -47,7 +47,7 @@ def calibrate(
     world : World or type of World
         A template, which gives the parameters that are not free and where to start; or a family, for its
         defaults and the pilot's panel.
-    pilot : Trajectories
+    pilot : Trajectories, or what :func:`d3stats.as_trajectories` takes
         At least two questions and two rounds, with the world's panel. With labels the paths of right votes are
         fitted, without them those of votes for A, over both truths.
     free : sequence of str, optional
@@ -81,8 +81,8 @@ def calibrate(
     sandwich over questions where these repeat (White, 1982, Econometrica 50).
 
     Simulated moments (McFadden, 1989, Econometrica 57): shares, leads, unanimity, moves and products over
-    rounds, and the same of score gaps; weights from the pilot's covariance, clustered by question and shrunk
-    towards the world's own; errors widened by 1 + 1/H for H simulated debates per debate.
+    rounds, and the same of score gaps. Weights and errors come from the covariance of the moments in the fitted
+    world; where questions repeat, errors are a sandwich over questions. Both include the simulation error.
 
     Examples
     --------
@@ -97,18 +97,13 @@ def calibrate(
     integer("n_sim", n_sim, minimum=100)
     integer("n_starts", n_starts, minimum=1)
     integer("n_rep", n_rep, minimum=20)
+    pilot = as_trajectories(pilot)
     stream = as_rng(rng)
     template = template_for(world, pilot)
     space = Space(template, default_free(template) if free is None else free)
     seen = observe(template, pilot)
     fit, remark = _fitted(space, pilot, seen, method, n_sim, n_starts, stream)
     return _result(space, pilot, seen, fit, remark, n_rep, stream)
-
-
-_MOMENTS_COVER = (
-    "standard errors of simulated moments are somewhat too small: in simulated pilots of a Dirichlet world the 95 % "
-    "intervals held the truth in 90 to 93 % of the pilots"
-)
 
 
 def _fitted(
@@ -177,7 +172,6 @@ def _result(
                 f"no parameters give all moments of the pilot (J = {fit.statistic:.1f} on {fit.df} degrees of "
                 f"freedom, p = {fit.p_value:.2g}): this is not the pilot's world",
             ]
-        remark = [*remark, _MOMENTS_COVER]
     if not fit.converged:
         remark = [
             *remark,

@@ -7,6 +7,7 @@ questions.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,10 @@ from d3stats.models.rounds import RoundsFit, fit_rounds
 from d3stats.planning._intervals import BootstrapSettings, RatioColumns
 from d3stats.planning._measures import with_turns
 from d3stats.planning._notes import absent_note
-from d3stats.trajectories import MISSING, Missing, Trajectories
+from d3stats.trajectories import MISSING, LogSource, Missing, Trajectories, as_trajectories
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["RoundsReport", "describe_rounds"]
 
@@ -99,6 +103,23 @@ class RoundsReport:
                 frame[f"ks_{scale}_{column}"] = here[column]
         return frame.assign(level=self.drift.level).reset_index()
 
+    def plot(self, stops: pd.DataFrame | None = None, *, n_boot: int = 1000, rng: RngLike = None) -> Figure:
+        """Draw the counts of each round with their fits, and how far the rounds moved.
+
+        Parameters
+        ----------
+        stops : DataFrame, optional
+            Where rules stopped, as :meth:`d3stats.planning.Replay.stops` gives it: drawn beside the distances.
+        n_boot : int
+            Draws of the bands around the fitted shares.
+        rng : Generator, int or None
+        """
+        from d3stats.plotting import draw_overview, use_style
+
+        shares = self.fit.count_shares(level=self.drift.level, n_boot=n_boot, rng=rng)
+        with use_style():
+            return draw_overview(shares, self.drift.ks(), stops)
+
     def notes(self) -> list[str]:
         """Say what the table cannot tell."""
         t = self.trajectories
@@ -140,7 +161,7 @@ class RoundsReport:
 
 
 def describe_rounds(
-    trajectories: Trajectories,
+    trajectories: LogSource,
     *,
     n_components: int = 2,
     missing: Missing = "exclude",
@@ -152,7 +173,7 @@ def describe_rounds(
 
     Parameters
     ----------
-    trajectories : Trajectories
+    trajectories : Trajectories, or what :func:`d3stats.as_trajectories` takes
         Debates with right answers; those without turns are left out.
     n_components : int
         Components of the mixture.
@@ -170,10 +191,13 @@ def describe_rounds(
     """
     choice("missing", missing, ("exclude", "wrong"))
     generator = as_rng(rng)
-    trajectories, absent = with_turns(trajectories)
+    trajectories, absent = with_turns(as_trajectories(trajectories))
     counts = trajectories.counts(missing)
     if not len(counts):
-        raise ValueError("trajectories must hold a debate with a right answer and a vote; got none")
+        raise ValueError(
+            "trajectories must hold a debate with a right answer (label) and a vote; got none. Stopping rules can be "
+            "replayed and planned without right answers: see replay and plan"
+        )
     fit = fit_rounds(counts, n_components=n_components)
     successes, trials = trajectories.successes_trials(missing)
     voted = np.array(fit.rounds) - 1

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, integer, probability
 from d3stats._check import loss as allowed_loss
+from d3stats._words import counted
 from d3stats.models.panel_chain import PanelChainFit, chain_laws, fit_panel_chain
 from d3stats.planning._chain_check import check_chain, untold
 from d3stats.planning._coding import Target, code_votes
@@ -32,7 +33,7 @@ from d3stats.planning._ladders import (
 from d3stats.planning._measures import spent_by_round, with_turns
 from d3stats.planning._notes import early_notes
 from d3stats.planning._plan_limit import limit_row
-from d3stats.planning._plan_table import Pilot, pilot_loss_note, plan_table
+from d3stats.planning._plan_table import Pilot, is_capped, pilot_loss_note, plan_table
 from d3stats.planning._plan_text import plan_reason, plan_text
 from d3stats.planning.prices import Price, dollars_by_round
 from d3stats.stopping import (
@@ -45,7 +46,7 @@ from d3stats.stopping import (
     Unanimity,
     from_text,
 )
-from d3stats.trajectories import MISSING, Trajectories
+from d3stats.trajectories import MISSING, LogSource, Trajectories, as_trajectories
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -139,7 +140,7 @@ class Plan:
 
 
 def plan(
-    pilot: Trajectories,
+    pilot: LogSource,
     *,
     max_loss: float = 0.01,
     confidence: float = 0.9,
@@ -157,9 +158,11 @@ def plan(
 
     Parameters
     ----------
-    pilot : Trajectories
+    pilot : Trajectories, or what :func:`d3stats.as_trajectories` takes
         At least two questions and two rounds, with the panel that will be used. Debates without turns are left
-        out. Where debates ended early, what a rule that would have gone on costs and decides is missing.
+        out. Where debates ended early, what a rule that would have gone on costs and decides is missing. Where a
+        stopping rule ended them in the last round of the log before unanimity, losses are against unanimity in debates
+        of at most so many rounds, which `reason` and `notes` say.
     max_loss : float
         How many verdicts the rule may lose against unanimity, as a share.
     confidence : float
@@ -200,6 +203,7 @@ def plan(
     >>> made.target, made.probability >= 0.9
     ('accuracy', True)
     """
+    pilot = as_trajectories(pilot)
     loss = allowed_loss("max_loss", max_loss)
     sure = probability("confidence", confidence, open_interval=True)
     at = probability("level", level, open_interval=True)
@@ -235,9 +239,10 @@ def plan(
     known = {str(r): t for r in rules if (t := thresholds_of(r, panel)) is not None}
     chain = evaluate_thresholds(laws, known, cost, coded.target, coded.others)
     differences = {name: incumbent.kept - found.kept for name, found in chain.items()}
-    table = plan_table(told, rules, differences, level=at, max_loss=loss, debates=planned)
+    capped = is_capped(pilot)
+    table = plan_table(told, rules, differences, level=at, max_loss=loss, debates=planned, capped=capped)
     if limit and len(pilot.answers) <= 2:
-        row = limit_row(fit, panel, told, loss)
+        row = limit_row(fit, panel, told, loss) | ({"saved": np.nan} if capped else {})
         table = pd.concat([table, pd.DataFrame([row])], ignore_index=True)
     every_debate = int(pilot.depth[coded.used].min())
     checks = check_chain(laws, coded.votes[coded.used, :every_debate], generator)
@@ -250,10 +255,13 @@ def plan(
         confidence=sure,
         probability=kept_probability,
         level=at,
-        reason=plan_reason(rule, kept_probability, sure, loss, count, coded.target),
+        reason=plan_reason(
+            rule, kept_probability, sure, loss, count, coded.target, pilot.n_rounds if capped else None
+        ),
         notes=(
             *pilot.remarks(),
             *early_notes(pilot, absent, rules, went_on, str(Unanimity())),
+            *_capped_note(capped, pilot.n_rounds),
             *pilot_loss_note(told, rule, loss),
             *coded.notes,
             *told.notes,
@@ -313,6 +321,17 @@ def _refuse_what_cannot_be_planned(pilot: Trajectories) -> int:
     if sizes[0] < 2:
         raise ValueError("pilot must have a panel of at least 2 seats; got a panel of 1")
     return int(sizes[0])
+
+
+def _capped_note(capped: bool, n_rounds: int) -> list[str]:
+    """Say that the chain ends where a stopping rule cut the pilot off."""
+    if not capped:
+        return []
+    return [
+        f"losses from the chain are against unanimity in debates of at most {counted(n_rounds, 'round')}, because the "
+        "pilot does not show what would have followed: play a pilot without a stopping rule to compare with unanimity "
+        "that goes on"
+    ]
 
 
 def _blind_spots(rules: Sequence[StoppingRule]) -> list[str]:

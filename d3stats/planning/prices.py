@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._check import nonnegative, number, probability
+from d3stats._check import meant, nonnegative, number, probability
 from d3stats.simulate.tokens import PER_MILLION, PriceTable
-from d3stats.trajectories import Trajectories
+from d3stats.trajectories import LogSource, Trajectories, as_trajectories
 
 __all__ = ["Price", "RoundDollars", "dollars_by_round", "price_turns"]
 
@@ -29,12 +29,12 @@ ASSUMED_OUTPUT_SHARE = 0.15
 """Completion tokens as a share of all, where neither the log nor the user says it."""
 
 
-def dollars_by_round(log: Trajectories, price: Price) -> Floats:
+def dollars_by_round(log: LogSource, price: Price) -> Floats:
     """Price the tokens of every round of every debate.
 
     Parameters
     ----------
-    log : Trajectories
+    log : Trajectories, or what :func:`d3stats.as_trajectories` takes
     price : float or (float, float)
         Dollars per million tokens: one price for all, or those of prompt and of completion tokens.
 
@@ -54,6 +54,7 @@ def dollars_by_round(log: Trajectories, price: Price) -> Floats:
     >>> dollars_by_round(log, (1.0, 10.0)).tolist()
     [[0.0006, 0.0014]]
     """
+    log = as_trajectories(log)
     if isinstance(price, (tuple, list, np.ndarray)):
         asked, answered = nonnegative("price", price, size=2)
         if log.tokens_in is None or log.tokens_out is None:
@@ -176,12 +177,13 @@ def _models(
     listed = ", ".join(repr(name) for name in sorted(prices.models))
     for name in (*role_models.values(), *([] if model is None else [model])):
         if name not in prices.models:
-            raise ValueError(f"model must be one of {listed}; got model={name!r}")
+            raise ValueError(f"model must be one of {listed}; got model={name!r}{meant(name, prices.models)}")
     role = _texts(turns, "role")
     for name in role_models:
         if name not in set(role):
             raise ValueError(
                 f"role_models must name roles of the turns, here {_listed(role)}; got the role {name!r}"
+                f"{meant(name, set(role))}"
             )
     if model is not None:
         names = np.full(len(turns), model, dtype=object)

@@ -31,7 +31,7 @@ from d3stats.planning._notes import early_notes, notes_on
 from d3stats.planning._tables import measure_columns, measure_table, paired_table, written
 from d3stats.planning.scan import as_rules
 from d3stats.stopping import FullDepth, Rule, StoppingRule, Stops, Unanimity, from_text
-from d3stats.trajectories import MISSING, Missing, Trajectories
+from d3stats.trajectories import MISSING, LogSource, Missing, Trajectories, as_trajectories
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -102,8 +102,9 @@ class Replay:
             - ``saved_rounds_vs_unanimity``, ``saved_rounds_vs_full``, and the same for tokens: one minus
               the ratio of the means, negative when the rule costs more.
 
-            When a debate ended before the log's last round, full depth's verdict is unknown: then ``agreement``,
-            ``flips``, ``gained``, ``lost`` and what is saved against full depth are missing.
+            When a debate ended before the log's last round, or in it by a stopping rule, full depth's verdict is
+            unknown: then ``agreement``, ``flips``, ``gained``, ``lost`` and what is saved against full depth are
+            missing.
 
             Then ``level, interval, n_boot, missing``.
         """
@@ -166,7 +167,7 @@ class Replay:
         """
         t = self.trajectories
         answers = np.array([*t.answers, None], dtype=object)
-        final = np.where(t.depth == t.n_rounds, verdicts_at(t, t.depth)[0], MISSING)
+        final = np.where(t.ended_early(), MISSING, verdicts_at(t, t.depth)[0])
         questions = np.array(t.cluster_names, dtype=object)[t.cluster]
         parts = []
         for name in self.names:
@@ -234,7 +235,7 @@ def _where_known(values: NDArray[np.bool_], known: NDArray[np.bool_]) -> pd.Seri
 
 
 def replay(
-    trajectories: Trajectories,
+    trajectories: LogSource,
     rules: StoppingRule | str | Sequence[StoppingRule | str],
     *,
     missing: Missing = "exclude",
@@ -247,7 +248,7 @@ def replay(
 
     Parameters
     ----------
-    trajectories : Trajectories
+    trajectories : Trajectories, or what :func:`d3stats.as_trajectories` takes
         The logged debates, played deeper than the rules would have; debates without turns are left out. A rule
         that would have gone on in a debate that ended has no measures (see :meth:`Replay.to_frame`).
     rules : rule, text, or sequence of them
@@ -289,7 +290,7 @@ def replay(
     """
     choice("missing", missing, ("exclude", "wrong"))
     settings = BootstrapSettings(level, interval, n_boot)
-    trajectories, absent = with_turns(trajectories)
+    trajectories, absent = with_turns(as_trajectories(trajectories))
     n_clusters = len(np.unique(trajectories.cluster))
     if n_clusters < 2:
         raise ValueError(

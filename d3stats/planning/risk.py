@@ -31,7 +31,7 @@ from d3stats.planning._pvalues import (
 )
 from d3stats.planning.scan import as_rules
 from d3stats.stopping import FullDepth, StoppingRule
-from d3stats.trajectories import Trajectories
+from d3stats.trajectories import LogSource, Trajectories, as_trajectories
 
 __all__ = ["RiskControlled", "needed_debates", "risk_controlled"]
 
@@ -138,7 +138,7 @@ def needed_debates(
 
 
 def risk_controlled(
-    trajectories: Trajectories,
+    trajectories: LogSource,
     rules: Sequence[StoppingRule | str],
     *,
     max_loss: float,
@@ -154,7 +154,7 @@ def risk_controlled(
 
     Parameters
     ----------
-    trajectories : Trajectories
+    trajectories : Trajectories, or what :func:`d3stats.as_trajectories` takes
         The pilot: debates played to full depth, drawn like those to come; those without turns are left out.
     rules : sequence of StoppingRule or text
         A family, from late to early stopping: shares of a supermajority from 1 down, say. It must be fixed
@@ -218,7 +218,7 @@ def risk_controlled(
     choice("method", method, ("auto", *METHODS))
     choice("order", order, ("given", "split", "none"))
     every, repeated = as_rules(rules)
-    trajectories, absent = with_turns(trajectories)
+    trajectories, absent = with_turns(as_trajectories(trajectories))
     _refuse_what_ended_early(trajectories)
     random = as_rng(rng)
     units = losses_of_rules(trajectories, every, target, per_question, unit, random)
@@ -306,13 +306,17 @@ def _promise(
 
 def _refuse_what_ended_early(log: Trajectories) -> None:
     """Refuse a pilot in which some loss against full depth is unknown."""
-    short = int((log.depth < log.n_rounds).sum())
-    if short:
+    ended = log.ended_early()
+    if ended.any():
+        short = int((log.depth < log.n_rounds).sum())
+        stopped = int(ended.sum()) - short
+        before = f"{short} of {log.n_debates} debates that ended before round {log.n_rounds}"
+        at = f"{stopped} of {log.n_debates} that a stopping rule ended in round {log.n_rounds}, the last of the log"
+        got = " and ".join([before] * (short > 0) + [at] * (stopped > 0))
         raise ValueError(
-            f"trajectories must be played to full depth, because the loss is against full depth's verdict; got {short} "
-            f"of {log.n_debates} debates that ended before round {log.n_rounds} (play the pilot without a stopping "
-            "rule; leave these debates out only if they ended for a reason outside the debate, such as an interrupted "
-            "run)"
+            f"trajectories must be played to full depth, because the loss is against full depth's verdict; got {got} "
+            "(play the pilot without a stopping rule; leave these debates out only if they ended for a reason outside "
+            "the debate, such as an interrupted run)"
         )
 
 

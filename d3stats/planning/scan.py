@@ -21,7 +21,7 @@ from d3stats.planning._masks import StopFinder
 from d3stats.planning._measures import outcomes, tokens_by_round, with_turns
 from d3stats.planning._notes import early_notes
 from d3stats.stopping import Rule, StoppingRule, Stops, Unanimity, from_text
-from d3stats.trajectories import MISSING, Missing, Trajectories
+from d3stats.trajectories import MISSING, LogSource, Missing, Trajectories, as_trajectories
 
 __all__ = ["as_rules", "scan"]
 
@@ -44,7 +44,7 @@ _COLUMNS = (
 
 
 def scan(
-    trajectories: Trajectories,
+    trajectories: LogSource,
     rules: StoppingRule | str | Sequence[StoppingRule | str],
     *,
     missing: Missing = "exclude",
@@ -54,7 +54,7 @@ def scan(
 
     Parameters
     ----------
-    trajectories : Trajectories
+    trajectories : Trajectories, or what :func:`d3stats.as_trajectories` takes
         The logged debates, played deeper than the rules would have; debates without turns are left out.
     rules : rule, text, or sequence of them
         Text as in :func:`d3stats.stopping.from_text`. Savings are measured against the first ``Unanimity``
@@ -76,7 +76,7 @@ def scan(
         ``saved_rounds_vs_unanimity``, ``saved_tokens_vs_unanimity``. Then ``missing``. A ratio with nothing below
         the line is NaN, as in a replay. A rule with undecided debates has no measures, no rule has savings against
         such a baseline, and agreement, gained and lost are missing in a log in which some debate ended before the
-        last round. ``attrs["notes"]`` says so in words.
+        last round, or in it by a stopping rule. ``attrs["notes"]`` says so in words.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def scan(
     """
     choice("missing", missing, ("exclude", "wrong"))
     at_once = min(os.cpu_count() or 1, 8) if threads is None else integer("threads", threads, minimum=1)
-    played, absent = with_turns(trajectories)
+    played, absent = with_turns(as_trajectories(trajectories))
     every, repeated = as_rules(rules)
     baseline = next((rule for rule in every if isinstance(rule, Unanimity)), Unanimity())
     finder = StopFinder(played, [*every, baseline])

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from d3stats._check import choice, integer, number
+from d3stats._check import choice, integer, meant, number
 from d3stats.planning._work import PIECE, whole_batches
 from d3stats.planning.prices import Price
 from d3stats.stopping import FullDepth, Rule, StoppingRule, Unanimity, from_text
@@ -340,13 +340,15 @@ def _file_model() -> type[BaseModel]:
 def _one_line(error: ValidationError) -> str:
     """Say the first thing that is wrong as key, requirement, got."""
     found = error.errors(include_url=False)
-    first = found[0]
+    # A misspelt key is the cause of the one that is absent.
+    strange = (each for each in found if each["type"] == "extra_forbidden" and len(each["loc"]) == 1)
+    first = next(strange, found[0])
     place = ".".join(str(part + 1) if isinstance(part, int) else part for part in first["loc"])
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     if first["type"] == "extra_forbidden":
         known = _file_model().model_fields
         if len(first["loc"]) == 1:
-            return f"key must be one of {', '.join(known)}; got {place!r}{more}"
+            return f"key must be one of {', '.join(known)}; got {place!r}{meant(place, known)}{more}"
         return f"{place} must be dollars_per_million_tokens; got {first['input']!r}{more}"
     if first["type"] == "missing":
         return f"{place} must be given; got none{more}"

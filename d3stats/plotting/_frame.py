@@ -89,11 +89,22 @@ def band(
     return ~(np.isnan(low) | np.isnan(high)), low, high
 
 
+STYLE_LEGEND = 7.0
+"""Points of a legend's letters in ``d3stats.mplstyle``."""
+
+
 def one_axes(ax: Axes | None, *, width: float, height: float) -> Axes:
-    """Return `ax`, or the axes of a new figure of the given size in inches."""
+    """Return `ax`, or the axes of a new figure: of the given size in inches with the letters of this package's style.
+
+    Larger letters, as those of matplotlib itself, get a larger figure; in the same one they would leave no room.
+    """
     if ax is not None:
         return ax
+    import matplotlib as mpl
     import matplotlib.pyplot as plt
+    from matplotlib.font_manager import FontProperties
 
-    _, made = plt.subplots(figsize=(width, height), layout="constrained")
+    letters = FontProperties(size=mpl.rcParams["legend.fontsize"]).get_size_in_points() / STYLE_LEGEND
+    scale = max(1.0, letters)
+    _, made = plt.subplots(figsize=(scale * width, scale * height), layout="constrained")
     return made

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from d3stats.plotting._bars import with_bars
 from d3stats.plotting._frame import check_frame, column, one_axes, within_unit
 from d3stats.plotting.style import ONE_COLUMN
 
@@ -34,7 +35,8 @@ def plot_position_bias(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     frame : DataFrame
         One row per judge, drawn from the top: ``judge``, ``consistency`` and ``first`` (shares in [0, 1]), their
         limits ``consistency_lower, consistency_upper, first_lower, first_upper`` (missing where there is no
-        interval) and ``coin`` (consistency of a judge that ignores the answers).
+        interval) and ``coin`` (consistency of a judge that ignores the answers); optionally ``level, kind`` (of the
+        intervals, written below the axis).
     ax : Axes, optional
         Where to draw; by default a new figure of one column, as high as it needs to be.
 
@@ -93,7 +95,8 @@ def plot_position_bias(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.set_yticks(y, [str(judge) for judge in checked["judge"]])
     ax.set_ylim(len(checked) - 0.45, -0.55)
     ax.set_xlim(-0.02, 1.02)
-    ax.set_xlabel("share of pairs, of verdicts")
+    drawn = np.isfinite(checked[[*LIMITS]].to_numpy(dtype=float)).any(axis=1)
+    ax.set_xlabel(with_bars("share of pairs, of verdicts", frame, drawn))
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize="x-small", handletextpad=0.3,
               columnspacing=0.8, frameon=False)  # fmt: skip
     return ax

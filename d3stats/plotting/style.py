@@ -5,6 +5,7 @@ Matplotlib is imported inside the functions: importing this module costs nothing
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import as_file, files
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["ONE_COLUMN", "TWO_COLUMNS", "save", "use_style"]
+__all__ = ["ONE_COLUMN", "TWO_COLUMNS", "figure_stem", "save", "use_style"]
 
 ONE_COLUMN = 3.3
 """Width of one journal column, in inches."""
@@ -46,6 +47,26 @@ def use_style() -> Iterator[None]:
         matplotlib.interactive(interactive)
 
 
+def figure_stem(path: str | Path) -> Path:
+    """Return where a figure goes, without its suffix; a path that cannot be written is refused.
+
+    Examples
+    --------
+    >>> figure_stem("out/rounds.pdf").as_posix()
+    'out/rounds'
+    """
+    given = Path(path)
+    if given.suffix.lower() in {".svg", ".eps", ".jpg", ".jpeg", ".tif", ".tiff", ".gif", ".webp", ".ps"}:
+        raise ValueError(f"path of a figure must end in .pdf, .png or nothing; got {str(path)!r}")
+    stem = given.with_suffix("") if given.suffix.lower() in {".pdf", ".png"} else given
+    folder = next(parent for parent in stem.absolute().parents if parent.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise ValueError(
+            f"path of a figure must lie in a folder that can be written; got {str(path)!r}, and {folder} is none"
+        )
+    return stem
+
+
 def save(fig: Figure, path: str | Path) -> tuple[Path, Path]:
     """Write a figure as PDF (vectors) and as PNG (300 dpi); the same figure gives the same bytes.
 
@@ -54,7 +75,7 @@ def save(fig: Figure, path: str | Path) -> tuple[Path, Path]:
     fig : Figure
         What to write. Draw it and save it within :func:`use_style`.
     path : str or Path
-        Where to, without a suffix; missing folders are made.
+        Where to, with or without ``.pdf`` or ``.png``: both are written. Missing folders are made.
 
     Returns
     -------
@@ -64,7 +85,7 @@ def save(fig: Figure, path: str | Path) -> tuple[Path, Path]:
     Raises
     ------
     ValueError
-        When `path` ends in ``.pdf`` or ``.png``.
+        When `path` has the suffix of another kind of figure, or its folder cannot be one.
 
     Examples
     --------
@@ -74,9 +95,7 @@ def save(fig: Figure, path: str | Path) -> tuple[Path, Path]:
     ...     [made.name for made in save(Figure(), f"{folder}/nothing")]
     ['nothing.pdf', 'nothing.png']
     """
-    stem = Path(path)
-    if stem.suffix.lower() in {".pdf", ".png"}:
-        raise ValueError(f"path must be given without a suffix; got path={str(path)!r}")
+    stem = figure_stem(path)
     stem.parent.mkdir(parents=True, exist_ok=True)
     pdf, png = (stem.with_name(f"{stem.name}{suffix}") for suffix in (".pdf", ".png"))
     # A date or a version in the file would make two runs of one script differ.

@@ -21,6 +21,7 @@ import typing
 from dataclasses import fields
 from typing import Any
 
+from d3stats._check import meant
 from d3stats.protocols.protocol import DebateProtocol
 
 __all__ = ["protocol_from_text", "protocols"]
@@ -85,7 +86,9 @@ def protocol_from_text(text: str) -> DebateProtocol:
     name, colon, rest = (part.strip() for part in text.partition(":"))
     known = _found()
     if name not in known:
-        raise ValueError(f"protocol must be one of {', '.join(known)}; got {name!r} in {text!r}")
+        near = meant(name, known)
+        listed = "those that `d3stats protocols` lists" if near else ", ".join(known)
+        raise ValueError(f"protocol must be one of {listed}; got {name!r} in {text!r}{near}")
     kind = known[name]
     hints = typing.get_type_hints(kind)
     parameters = [parameter.name for parameter in fields(kind)]
@@ -97,6 +100,7 @@ def protocol_from_text(text: str) -> DebateProtocol:
         if key not in parameters:
             raise ValueError(
                 f"parameter of {name} must be one of {', '.join(parameters)}; got {key!r} in {text!r}"
+                f"{meant(key, parameters)}"
             )
         if key in arguments:
             raise ValueError(f"{key} of {name} must be given once; got it twice in {text!r}")

@@ -5,6 +5,10 @@
 file per world, which registers its sampler, and what samplers share.
 """
 
+import sys
+from types import ModuleType
+from typing import Any
+
 from d3stats.models.latent import belief_after
 from d3stats.simulate.conformity import conformity_process, sample_conformity
 from d3stats.simulate.courtroom import courtroom_items, courtroom_tokens, sample_courtroom
@@ -39,3 +43,13 @@ __all__ = [
     "simulate",
     "voter_process",
 ]
+
+
+class _Room(ModuleType):
+    """The room, callable as its main function: ``d3stats.simulate(world, ...)``."""
+
+    def __call__(self, *args: Any, **settings: Any) -> Any:
+        return simulate(*args, **settings)
+
+
+sys.modules[__name__].__class__ = _Room

@@ -28,7 +28,7 @@ from d3stats.stopping.rule import (
     Stops,
     round_from_arrays,
 )
-from d3stats.trajectories import MISSING, Missing, Trajectories, tally_rounds
+from d3stats.trajectories import MISSING, LogSource, Missing, Trajectories, as_trajectories, tally_rounds
 
 __all__ = ["BatchRound", "BatchRule", "BatchState", "Decisions", "MixedRule", "batch_rounds"]
 
@@ -217,7 +217,7 @@ class BatchRule(StoppingRule):
     def start(self, watch: Watch = LiveWatcher) -> BatchState:
         """Open a batch; leave `watch` as it is, it says how a per-debate rule inside is followed."""
 
-    def stop_rounds(self, trajectories: Trajectories) -> Stops:
+    def stop_rounds(self, trajectories: LogSource) -> Stops:
         """Say after how many rounds each logged debate would have stopped, and why."""
         return _replayed(self, trajectories)
 
@@ -251,7 +251,7 @@ class MixedRule(StoppingRule):
         """Open a batch."""
         return MixedState(self, LiveWatcher)
 
-    def stop_rounds(self, trajectories: Trajectories) -> Stops:
+    def stop_rounds(self, trajectories: LogSource) -> Stops:
         """Say after how many rounds each logged debate would have stopped, and why."""
         return _replayed(self, trajectories)
 
@@ -391,8 +391,9 @@ def _watcher(rule: StoppingRule, watch: Watch, book: ReasonBook) -> Watcher:
     raise TypeError(f"rule must be a Rule, a BatchRule or a combination of them; got {rule!r}")
 
 
-def batch_rounds(trajectories: Trajectories) -> Iterator[BatchRound]:
+def batch_rounds(trajectories: LogSource) -> Iterator[BatchRound]:
     """Yield the rounds of a whole log as an online batch rule would have seen them."""
+    trajectories = as_trajectories(trajectories)
     reached = trajectories.reached()
     for r in range(trajectories.n_rounds):
         yield BatchRound(
@@ -408,7 +409,8 @@ def batch_rounds(trajectories: Trajectories) -> Iterator[BatchRound]:
         )
 
 
-def _replayed(rule: StoppingRule, trajectories: Trajectories) -> Stops:
+def _replayed(rule: StoppingRule, trajectories: LogSource) -> Stops:
+    trajectories = as_trajectories(trajectories)
     state = MixedState(rule, lambda part, book: LoggedWatcher(part, book, trajectories))
     rounds = trajectories.depth.copy()
     reasons = np.full(trajectories.n_debates, str(StopReason.EXHAUSTED), dtype=object)

@@ -22,7 +22,7 @@ from d3stats.stopping.batch import (
 )
 from d3stats.stopping.rule import Decision, Rule, StopReason
 from d3stats.stopping.unanimity import Unanimity
-from d3stats.trajectories import Missing, Trajectories
+from d3stats.trajectories import LogSource, Missing, as_trajectories
 
 __all__ = ["KSStability", "stop_round_of_series"]
 
@@ -129,11 +129,12 @@ class KSStability(BatchRule):
         """Open a batch."""
         return _KSState(self, CountWindow(self.window, self.missing, self.carry, watch, self.camp))
 
-    def distances(self, trajectories: Trajectories) -> tuple[float | None, ...]:
+    def distances(self, trajectories: LogSource) -> tuple[float | None, ...]:
         """Return D(t, t - window) of every round of a log, None where it is not defined.
 
         The series that :func:`stop_round_of_series` takes.
         """
+        trajectories = as_trajectories(trajectories)
         counts = CountWindow(
             self.window,
             self.missing,

@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from d3stats._check import meant
 from d3stats.stopping.rule import StoppingRule
 
 __all__ = ["from_text", "rule_names"]
@@ -110,7 +111,9 @@ class _Reader:
         name, colon, first = word.partition(":")
         known = rule_names()
         if name not in known:
-            raise ValueError(f"rule must be one of {', '.join(sorted(known))}; got {name!r} in {self.text!r}")
+            near = meant(name, known)
+            listed = "those that `d3stats rules` lists" if near else ", ".join(sorted(known))
+            raise ValueError(f"rule must be one of {listed}; got {name!r} in {self.text!r}{near}")
         make = known[name]
         parameters = list(inspect.signature(make).parameters)
         arguments: dict[str, Any] = {}
@@ -135,7 +138,7 @@ class _Reader:
                 if key not in parameters:
                     raise ValueError(
                         f"argument of {name} must be one of {', '.join(parameters)}; "
-                        f"got {key!r} in {self.text!r}"
+                        f"got {key!r} in {self.text!r}{meant(key, parameters)}"
                     )
             elif position is not None and position < len(parameters):
                 self.at, key, position = start, parameters[position], position + 1

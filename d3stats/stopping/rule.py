@@ -25,7 +25,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import integer
-from d3stats.trajectories import MISSING, Trajectories
+from d3stats.trajectories import MISSING, LogSource, Trajectories, as_trajectories
 
 __all__ = [
     "CONTINUE",
@@ -214,7 +214,7 @@ class StoppingRule(ABC):
         return found | {"labels"} if any(part.needs_labels for part in self.parts()) else found
 
     @abstractmethod
-    def stop_rounds(self, trajectories: Trajectories) -> Stops:
+    def stop_rounds(self, trajectories: LogSource) -> Stops:
         """Say after how many rounds each logged debate would have stopped, and why."""
 
     def remarks(self, trajectories: Trajectories) -> tuple[str, ...]:
@@ -292,8 +292,10 @@ class Rule(StoppingRule):
         fired = self.fires(trajectories) & trajectories.reached()
         return Firings(fired.astype(np.int16), (str(self.reason),))
 
-    def stop_rounds(self, trajectories: Trajectories) -> Stops:
+    def stop_rounds(self, trajectories: LogSource) -> Stops:
         """Say after how many rounds each logged debate would have stopped, and why.
+
+        Takes whatever :func:`d3stats.as_trajectories` takes.
 
         Examples
         --------
@@ -302,6 +304,7 @@ class Rule(StoppingRule):
         >>> Unanimity().stop_rounds(t).rounds.tolist(), Unanimity().stop_rounds(t).reasons.tolist()
         ([2, 2], ['unanimity', 'exhausted'])
         """
+        trajectories = as_trajectories(trajectories)
         firings = self.firings(trajectories)
         code, at = first_firing(firings.codes)
         names = np.array([str(StopReason.EXHAUSTED), *firings.reasons])
@@ -358,14 +361,16 @@ def first_firing(codes: Codes) -> tuple[Codes, NDArray[np.int64]]:
     return np.take_along_axis(codes, at[:, None], axis=1)[:, 0], at
 
 
-def rounds_of(trajectories: Trajectories, debate: int) -> Iterator[Round]:
+def rounds_of(trajectories: LogSource, debate: int) -> Iterator[Round]:
     """Yield the rounds of one logged debate as an online rule would have seen them.
 
     Parameters
     ----------
+    trajectories : Trajectories, or what :func:`d3stats.as_trajectories` takes
     debate : int
         Row of the debate in `trajectories`.
     """
+    trajectories = as_trajectories(trajectories)
     row = integer("debate", debate, minimum=0)
     if row >= trajectories.n_debates:
         raise ValueError(f"debate must be below {trajectories.n_debates}; got debate={row}")

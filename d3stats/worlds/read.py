@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any
 
-from d3stats._check import choice
+from d3stats._check import choice, meant
 from d3stats.worlds.base import World
 
-__all__ = ["from_table"]
+__all__ = ["from_table", "world_types"]
 
 
 def from_table(table: Mapping[str, Any]) -> World:
@@ -36,13 +36,24 @@ def from_table(table: Mapping[str, Any]) -> World:
     """
     if not isinstance(table, Mapping):
         raise TypeError(f"world must be a table of its name and parameters; got {table!r}")
-    kinds = {kind.name: kind for kind in _below(World) if kind.name}
+    kinds = world_types()
     if "name" not in table:
         raise ValueError(f"world must have a name, one of {', '.join(map(repr, kinds))}; got none")
     kind = kinds[choice("world", table["name"], tuple(kinds))]
     given = {key: value for key, value in table.items() if key != "name"}
     world: World = _build(kind, given, f"world {kind.name!r}")
     return world
+
+
+def world_types() -> dict[str, type[World]]:
+    """Return every world that a table can name, by its name.
+
+    Examples
+    --------
+    >>> "voter" in world_types()
+    True
+    """
+    return {kind.name: kind for kind in _below(World) if kind.name}
 
 
 def _below(kind: type[World]) -> Iterator[type[World]]:
@@ -56,7 +67,7 @@ def _build(kind: type[Any], given: Mapping[str, Any], what: str) -> Any:
     for key in given:
         if key not in allowed:
             listed = ", ".join(map(repr, allowed))
-            raise ValueError(f"{what} must have keys among {listed}; got {key!r}")
+            raise ValueError(f"{what} must have keys among {listed}; got {key!r}{meant(key, allowed)}")
     for key, parameter in allowed.items():
         if key not in given and parameter.default is MISSING and parameter.default_factory is MISSING:
             raise ValueError(f"{what} must have {key!r}; got none")

@@ -164,6 +164,21 @@ def changes(config: Config, workers: int = 1) -> pd.DataFrame:
     return pd.DataFrame(Parallel(n_jobs=workers)(cells))
 
 
+def again(config: Config, workers: int = 1) -> pd.DataFrame:
+    """Return cells in which nothing is true once more, with another seed and more data sets.
+
+    Data sets of a cell have their own seeds, so that a row of more of them holds those of a row of fewer.
+    """
+    from joblib import Parallel, delayed
+
+    fresh = dict(config) | {"seed": config["again"]["seed"]}
+    cells = [
+        delayed(change_cell)(fresh, sizes, n_clusters, changed, 0.5, replicates)
+        for sizes, n_clusters, changed, replicates in config["again"]["cells"]
+    ]
+    return pd.DataFrame(Parallel(n_jobs=workers)(cells))
+
+
 def shares(config: Config, workers: int = 1) -> pd.DataFrame:
     """Return one row per world of a share near 1."""
     from joblib import Parallel, delayed
@@ -194,6 +209,19 @@ def shown_changes(table: pd.DataFrame) -> pd.DataFrame:
     for name, column in percent.items():
         head[name] = [("-" if np.isnan(v) else f"{100 * v:.1f}") for v in table[column]]
     return head.assign(width=table["width"].round(3))
+
+
+def shown_again(table: pd.DataFrame, first: pd.DataFrame) -> pd.DataFrame:
+    """Return in percent how often the test rejects in few and in many data sets, with Monte Carlo errors."""
+    cell = ["sizes", "clusters", "changed"]
+    both = table.merge(first[first["gains"] == 0.5], on=cell, suffixes=("", "_first"), how="left")
+    shown = both[cell].copy()
+    for end, about in (("_first", "first"), ("", "again")):
+        shown[f"data sets, {about}"] = both[f"replicates{end}"]
+        shown[f"rejects, {about}"] = [f"{100 * v:.2f}" for v in both[f"rejected{end}"]]
+        error = np.sqrt(both[f"rejected{end}"] * (1 - both[f"rejected{end}"]) / both[f"replicates{end}"])
+        shown[f"error, {about}"] = [f"{100 * v:.2f}" for v in error]
+    return shown.assign(covers=[f"{100 * v:.2f}" for v in both["coverage"]])
 
 
 def shown_shares(table: pd.DataFrame) -> pd.DataFrame:

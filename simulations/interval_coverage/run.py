@@ -5,8 +5,8 @@ Run: python simulations/interval_coverage/run.py [-o FOLDER] [-j WORKERS]
 Two judges answer the same items, several items a question. Each judge's chance to be right varies over questions
 with a given intraclass correlation; a skewed score comes along. Every method is put to the same data, and every
 bootstrap interval is read from the same resamples. ``few.py`` has the worlds in which few clusters changed, or few
-hold a wrong answer. Writes coverage.csv, sizes.csv, changes.csv and shares.csv and, into this folder only, the tables
-of ``findings.md``.
+hold a wrong answer. Writes coverage.csv, sizes.csv, changes.csv, again.csv and shares.csv and, into this folder
+only, the tables of ``findings.md``.
 """
 
 from __future__ import annotations
@@ -207,7 +207,11 @@ def study(config: Config, workers: int = 1) -> dict[str, pd.DataFrame]:
     parts = run(jobs)
     half = len(grid)
     found = {"coverage": pd.concat(parts[:half]), "sizes": pd.concat(parts[half:])}
-    return found | {"changes": few.changes(config, workers), "shares": few.shares(config, workers)}
+    return found | {
+        "changes": few.changes(config, workers),
+        "again": few.again(config, workers),
+        "shares": few.shares(config, workers),
+    }
 
 
 def shown(found: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
@@ -228,6 +232,7 @@ def shown(found: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     ]
     tables["widths"] = wide.round(3).reset_index()
     tables["changes"] = few.shown_changes(found["changes"])
+    tables["again"] = few.shown_again(found["again"], found["changes"])
     tables["shares"] = few.shown_shares(found["shares"])
     return tables
 

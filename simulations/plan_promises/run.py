@@ -76,6 +76,12 @@ def played(log: Trajectories, rule: Any, target: str) -> tuple[np.ndarray, np.nd
     return rounds, spent, verdict == (log.label if target == "accuracy" else log.verdicts()[:, -1])
 
 
+def covers(promise: pd.Series, measure: str, truth: float) -> bool:
+    """Whether the interval holds the truth; a promise without an interval has to be it."""
+    low, high = promise[f"{measure}_low"], promise[f"{measure}_high"]
+    return bool(promise[measure] == truth if np.isnan(low) else low <= truth <= high)
+
+
 def ladders(panel: int, rounds: int) -> list[tuple[int, ...]]:
     """Return every falling ladder, its last step 1."""
     found: list[tuple[int, ...]] = []
@@ -144,7 +150,7 @@ def one_world(config: dict[str, Any], family: str, number: int) -> list[dict[str
         row |= {"parameters": str(world), "probability": made.probability}
         for m in MEASURES:
             row |= {m: truth[m], f"{m}_promised": promise[m]}
-            row[f"{m}_covered"] = int(promise[f"{m}_low"] <= truth[m] <= promise[f"{m}_high"])
+            row[f"{m}_covered"] = int(covers(promise, m, truth[m]))
         row["loss_se"] = difference.std() / np.sqrt(len(difference))
         row["saved_best_ladder"] = 1 - best_spent.mean() / base_spent.mean()
         row["loss_best_ladder"] = base_kept.mean() - best_kept.mean()

@@ -106,7 +106,7 @@ def test_gwets_note_counts_the_categories_that_the_raters_used(votes: pd.DataFra
     assert plain == "chance agreement is over the 2 categories that occur"
     label = votes["label"].astype(object).where(votes.index > 0, "tie")
     doubt, known = agreement(votes.assign(label=label), measures=["ac1"]).notes
-    assert doubt.startswith("WARNING: 1 item of 60 have a label that nobody ever votes ('tie'")
+    assert doubt.startswith("WARNING: 1 item of 60 has a label that nobody ever votes ('tie'")
     assert (
         known
         == "chance agreement is over the 3 categories that are known; 2 of them occur among these ratings"

@@ -329,3 +329,34 @@ def test_intervals_of_a_jurys_worth_and_limit_cover() -> None:
         hits += [one is not None and not one.excludes(x) for one, x in zip(shown, truth, strict=True)]
     print(hits / replicates)
     assert (np.abs(hits / replicates - 0.95) <= 0.01 + 2 * np.sqrt(0.95 * 0.05 / replicates)).all()
+
+
+@pytest.mark.parametrize("full", [0, 2, 20, 40])
+def test_items_with_fewer_votes_than_the_largest_panel_are_counted_in_a_note(full: int) -> None:
+    table = binary(np.full(40, 0.7), 5, np.random.default_rng(full))
+    table.loc[full:, ["j3", "j4"]] = None
+    if full == 0:
+        table.loc[0, "j3"] = "A"
+    found = jury_curve(table, n_boot=20, n_refits=2, rng=1)
+    said = [note for note in found.notes if "n_short" in note]
+    last = found.curve.iloc[-1]
+    assert len(said) == (last["n_short"] > 0) == (full < 40)
+    for note in said:
+        have = int(table.drop(columns="label").notna().sum(axis=1).eq(last["k"]).sum())
+        assert note.startswith(
+            f"only {have} of 40 items {'has' if have == 1 else 'have'} {last['k']} votes: "
+        )
+        assert note.endswith("at k above 3 that is most items") == (2 * have < 40)
+
+
+def test_every_limit_of_a_curve_names_its_kind_in_the_table_and_below_the_figure() -> None:
+    votes = pd.DataFrame({name: list("AAAAABBBBB") for name in "xyz"})
+    votes.loc[0, "x"] = "B"
+    found = jury_curve(votes.assign(label=list("AAAAABBBBB")), n_boot=20, n_refits=2, rng=1)
+    assert found.curve["kind"].tolist() == [
+        "cluster Wilson",
+        "cluster Wilson",
+        "Clopper-Pearson over clusters",
+    ]
+    assert found.accuracy.kind == found.curve["kind"].iloc[-1]
+    assert "95 % cluster Wilson or Clopper-Pearson over clusters" in found.plot().get_xlabel()

@@ -124,6 +124,25 @@ def test_items_that_one_of_two_did_not_judge_are_left_out_and_counted() -> None:
         cohen_kappa(["A", None], [None, "B"])
 
 
+def test_a_word_that_means_missing_is_an_answer_where_the_words_are_listed_as_the_note_advises() -> None:
+    a, b = ["None", "x", "y", "None", "x", "y"], ["None", "x", "x", "y", "x", "y"]
+    read = cohen_kappa(a, b)
+    assert any("list the words that mean missing in missing_values" in note for note in read.notes)
+    kept = cohen_kappa(a, b, missing_values=["n/a"])
+    renamed = cohen_kappa([v.replace("None", "z") for v in a], [v.replace("None", "z") for v in b])
+    assert kept.categories == ("None", "x", "y")
+    assert kept.estimate.n == 6
+    assert (kept.estimate.value, kept.estimate.low, kept.estimate.high) == pytest.approx(
+        (renamed.estimate.value, renamed.estimate.low, renamed.estimate.high)
+    )
+    wide = pd.DataFrame({"a": a, "b": b})
+    assert cohen_kappa(wide, missing_values=["n/a"]).estimate.value == kept.estimate.value
+    with pytest.raises(ValueError, match="missing_values must be left out with ConfusionCounts"):
+        cohen_kappa(
+            ConfusionCounts(("A", "B"), np.array([[20.0, 5.0], [10.0, 15.0]])), missing_values=["n/a"]
+        )
+
+
 def test_a_tie_is_a_category_among_others() -> None:
     with_ties = cohen_kappa(["A", "tie", "B", "tie"], ["A", "tie", "B", "A"])
     assert with_ties.categories == ("A", "B", "tie")

@@ -310,6 +310,30 @@ def test_what_could_have_been_found_follows_from_the_spread_and_not_from_the_dif
     assert paired_difference([1, 1], [1, 1]).detectable() is None
 
 
+@pytest.mark.parametrize("changed", [3, 5, 10, 20])
+def test_what_could_have_been_found_is_found_so_often_by_the_test_of_the_pair(changed: int) -> None:
+    first = np.zeros(100)
+    second = np.where(np.arange(100) < changed, np.where(np.arange(100) % 3 < 2, 1.0, -1.0), 0.0)
+    found = paired_difference(first, second)
+    df, se, effect = found.data.df, found.difference.se, found.detectable(power=0.8)
+    assert df == changed
+    assert se is not None
+    assert effect is not None
+    rng = np.random.default_rng(changed)
+    t = (effect / se + rng.normal(size=200_000)) / np.sqrt(rng.chisquare(df, 200_000) / df)
+    p = 2 * stats.t.sf(np.abs(t), df)
+    assert np.mean(p <= 0.05) == pytest.approx(0.8, abs=0.005)
+    assert effect > 2.83 * se
+
+
+def test_what_no_difference_of_right_and_wrong_could_show_is_not_called_detectable() -> None:
+    found = paired_difference([0, 0, 0, 1], [0, 1, 0, 0])
+    assert found.difference.se is not None
+    assert found.detectable() is None
+    with pytest.raises(ValueError, match="power must be > alpha"):
+        found.detectable(0.04)
+
+
 def test_results_are_shown_effect_first() -> None:
     found = paired_difference(DRUG, OTHER, names=("old", "new"), rng=1)
     lines = str(found).splitlines()

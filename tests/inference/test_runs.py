@@ -275,7 +275,7 @@ def test_repeats_of_an_item_count_with_their_mean() -> None:
             "an item must be in one cluster; got 'q' in 'a' and 'b'",
         ),
         (pd.DataFrame({"item": ["q"], "vote": ["A"], "label": [None]}), ValueError, "needs labels"),
-        (3, TypeError, "a run must be a Run, Trajectories, DataFrame, Series or a path; got int"),
+        (3, TypeError, "a run must be a Run, Trajectories, DebateLog, DataFrame, Series, array or a path; got int"),
     ],
 )  # fmt: skip
 def test_a_source_that_holds_no_run_says_why(source: object, error: type[Exception], line: str) -> None:

@@ -6,6 +6,7 @@ as many as the study.
 
 from __future__ import annotations
 
+import runpy
 import sys
 import tomllib
 from pathlib import Path
@@ -14,6 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import stdtr
+
+from d3stats.inference import noninferiority, paired_difference
 
 FOLDER = Path(__file__).resolve().parents[2] / "simulations" / "interval_coverage"
 sys.path.insert(0, str(FOLDER))
@@ -53,6 +57,53 @@ def test_the_study_covers_and_keeps_its_size_with_three_to_twenty_changed_cluste
     assert found["rejected_usual"].max() > 0.07
 
 
+def test_the_cells_with_the_largest_sizes_keep_their_size_in_many_more_data_sets() -> None:
+    cell = ["sizes", "clusters", "changed"]
+    first, again = table("changes"), table("again")
+    null = first[first["gains"] == 0.5].nlargest(6, "rejected")
+    assert set(map(tuple, again[cell].to_numpy())) == set(map(tuple, null[cell].to_numpy()))
+    assert again["replicates"].min() == 40_000
+    most = again.loc[again.groupby(cell)["replicates"].idxmax()]
+    error = np.sqrt(most["rejected"] * (1 - most["rejected"]) / most["replicates"])
+    assert (most["rejected"] + 2 * error <= 0.055).all(), most
+    assert (again["coverage"] >= 0.94).all()
+
+
+def test_the_findings_hold_the_tables_of_few_changes() -> None:
+    text = (FOLDER / "findings.md").read_text(encoding="utf-8")
+    fill = runpy.run_path(str(FOLDER.parent / "findings_tables.py"))["filled"]
+    again = few.shown_again(table("again"), table("changes"))
+    assert fill(text, {"changes": few.shown_changes(table("changes")), "again": again}) == text
+
+
+def rejected_by_hand(change: Any, size: Any) -> Any:
+    """The default test of a comparison written once more, for many data sets (rows) of 0/1 values by cluster."""
+    items, g = size.sum(axis=1), size.shape[1]
+    mean = change.sum(axis=1) / items
+    error = np.sqrt(g / (g - 1) * ((change - mean[:, None] * size) ** 2).sum(axis=1)) / items
+    moved = size * (change != 0)
+    worth = moved.sum(axis=1) ** 2 / (moved**2).sum(axis=1)
+    df = np.where((change != 0).all(axis=1), g - 1, np.clip(worth, 2, g - 1))
+    return 2 * stdtr(df, -np.abs(mean / error)) <= 0.05
+
+
+def test_the_cell_with_the_largest_size_keeps_it_by_a_second_implementation_of_the_rule() -> None:
+    world, rng, rejected = CONFIG["few_changes"], np.random.default_rng(FRESH), []
+    for i in range(300):
+        data = few.draw_changes(world, "geometric", 40, 20, 0.5, rng)
+        sums = data.totals[:, 2:].T[:, None]
+        assert rejected_by_hand(*sums) == (data.change_t(0.95)[2] <= 0.05), i
+    touch = 20 / (40 * few.mean_over_sizes("geometric", lambda n: n))
+    for _ in range(20):
+        size = few.sizes_of("geometric", (10_000, 40), rng)
+        flips = (rng.random(size.shape) < np.minimum(1, touch * size)) * (
+            1 + rng.binomial(size - 1, world["hit"])
+        )
+        up = np.where(rng.random(size.shape) < 0.5, world["aligned"], 1 - world["aligned"])
+        rejected.append(rejected_by_hand(2 * rng.binomial(flips, up) - flips, size).mean())
+    assert 0.05 < np.mean(rejected) <= 0.055, np.mean(rejected)
+
+
 def test_the_study_covers_shares_near_one_in_ten_twenty_and_forty_clusters() -> None:
     found = table("shares")
     assert sorted(found["clusters"].unique()) == [10, 20, 40]
@@ -80,6 +131,25 @@ def test_a_small_run_covers_and_keeps_its_size(changed: int) -> None:
         row = few.change_cell(CONFIG | {"seed": FRESH}, "1 to 12", 40, changed, gains, 200)
         assert row["coverage"] >= 0.94 - 4 * np.sqrt(0.94 * 0.06 / 200)
         assert not row["rejected"] > 0.055 + 4 * np.sqrt(0.055 * 0.945 / 200)
+
+
+@pytest.mark.parametrize(("changed", "least", "claims"), [(3, 0.06, 0.0), (20, 0.0, 0.075)])
+def test_one_limit_misses_more_often_than_both_with_few_changes_on_one_side_and_claims_nothing(
+    changed: int, least: float, claims: float
+) -> None:
+    """All clusters that changed got worse (costs rose) by exactly the margin; "not worse" is wrong every time."""
+    world, rng, runs = CONFIG["few_changes"], np.random.default_rng([FRESH, changed]), 1_500
+    true = few.true_difference(world, "geometric", 100, changed, 1.0)
+    near = claimed = 0
+    for _ in range(runs):
+        data = few.draw_changes(world, "geometric", 100, changed, 1.0, rng)
+        if data.why_no_spread() or data.change_t(0.9)[1] >= true:
+            continue
+        near += 1
+        pair = paired_difference(data.first, data.second, data.cluster)
+        claimed += bool(noninferiority(pair, true, better="lower").holds)
+    assert least < near / runs <= 0.095 + 2 * np.sqrt(0.09 * 0.91 / runs)
+    assert claimed / runs <= claims
 
 
 @pytest.mark.parametrize("clusters", [10, 20, 40])

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from hypothesis import strategies as st
 
 from d3stats.log.schema import Item, Turn, Verdict
@@ -75,6 +76,38 @@ def clean_logs(
                     stop_reason=draw(st.none() | names),
                 )
             )
+    return records
+
+
+@st.composite
+def spoiled_lines(draw: st.DrawFn) -> list[bytes]:
+    """Draw a clean log with a few of its lines cut, doubled, dropped, swapped or edited."""
+    records = [msgspec.json.encode(r) for r in draw(clean_logs(plain=True))]
+    for _ in range(draw(st.integers(0, 3))):
+        at = draw(st.integers(0, len(records) - 1))
+        line = records[at]
+        edit = draw(st.sampled_from(["cut", "double", "drop", "byte", "swap", "move", "null"]))
+        if edit == "cut":
+            records[at] = line[: draw(st.integers(0, len(line)))]
+        elif edit == "double":
+            records.insert(draw(st.integers(0, len(records))), line)
+        elif edit == "drop" and len(records) > 1:
+            del records[at]
+        elif edit == "byte" and line:
+            spot = draw(st.integers(0, len(line) - 1))
+            new = draw(
+                st.sampled_from([b'"', b"1", b"0", b"-", b"{", b"}", b" ", b",", b"A", b"\xc3", b".", b"e"])
+            )
+            records[at] = line[:spot] + new + line[spot + 1 :]
+        elif edit == "swap":
+            old, new = draw(
+                st.sampled_from([(b'"A"', b'"B"'), (b":1", b":2"), (b":2", b":4"), (b"vote", b"role")])
+            )
+            records[at] = line.replace(old, new)
+        elif edit == "move":
+            records.append(records.pop(at))
+        elif edit == "null":
+            records[at] = line.replace(b'"A"', b"null")
     return records
 
 

@@ -6,11 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from log_worlds import clean_logs, item, panel, turn, write_lines, write_log
+from log_worlds import clean_logs, item, panel, spoiled_lines, turn, write_lines, write_log
 
 from d3stats.log import KINDS, LogError, count_log, read_log, write_csv, write_parquet
 from d3stats.log.counting import _count_in_pieces
@@ -331,38 +330,6 @@ def test_a_column_that_nobody_knows_is_named_and_not_read(tmp_path: Path) -> Non
 
 
 # ---------------------------------------------------------------- nothing is lost
-
-
-@st.composite
-def spoiled_lines(draw: st.DrawFn) -> list[bytes]:
-    """Draw a clean log with a few of its lines cut, doubled, dropped, swapped or edited."""
-    records = [msgspec.json.encode(r) for r in draw(clean_logs(plain=True))]
-    for _ in range(draw(st.integers(0, 3))):
-        at = draw(st.integers(0, len(records) - 1))
-        line = records[at]
-        edit = draw(st.sampled_from(["cut", "double", "drop", "byte", "swap", "move", "null"]))
-        if edit == "cut":
-            records[at] = line[: draw(st.integers(0, len(line)))]
-        elif edit == "double":
-            records.insert(draw(st.integers(0, len(records))), line)
-        elif edit == "drop" and len(records) > 1:
-            del records[at]
-        elif edit == "byte" and line:
-            spot = draw(st.integers(0, len(line) - 1))
-            new = draw(
-                st.sampled_from([b'"', b"1", b"0", b"-", b"{", b"}", b" ", b",", b"A", b"\xc3", b".", b"e"])
-            )
-            records[at] = line[:spot] + new + line[spot + 1 :]
-        elif edit == "swap":
-            old, new = draw(
-                st.sampled_from([(b'"A"', b'"B"'), (b":1", b":2"), (b":2", b":4"), (b"vote", b"role")])
-            )
-            records[at] = line.replace(old, new)
-        elif edit == "move":
-            records.append(records.pop(at))
-        elif edit == "null":
-            records[at] = line.replace(b'"A"', b"null")
-    return records
 
 
 @given(spoiled_lines(), st.booleans())

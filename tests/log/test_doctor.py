@@ -9,7 +9,7 @@ import pytest
 from log_worlds import item, panel, turn, write_lines
 
 from d3stats.log import KINDS, examine
-from d3stats.log.read import BY_A_RULE
+from d3stats.log.arrays import BY_A_RULE
 from d3stats.trajectories import Trajectories
 
 
@@ -46,13 +46,13 @@ def test_a_defective_log_exits_with_2_and_says_what_to_do(tmp_path: Path) -> Non
     report = examine(path)
     assert report.exit_code == 2
     text = report.to_text()
-    assert "7 problems:" in text
-    assert "duplicate turn (6)" in text
+    assert "2 problems:" in text
+    assert "duplicate turn (6): 6 records left out" in text
     for kind in ("duplicate turn", "malformed line"):
         assert KINDS[kind].meaning in text
         assert KINDS[kind].advice in text
-    assert f"  - {path}, line 8: " in text
-    assert "  - and 3 more" in text
+    assert f"   - {path}, line 8: got " in text
+    assert "  - and 3 more, up to line 13" in text
     assert f"{path}, line 12" not in text
 
 
@@ -142,7 +142,7 @@ def test_a_log_that_a_rule_ended_everywhere_in_one_round_says_what_it_cannot_tel
     assert said.startswith(
         "a stopping rule (fixed_rounds) ended 2 of 2 debates in round 2, the last of this log"
     )
-    assert said in Trajectories.from_log(log("fixed_rounds", alike)).remarks()
+    assert Trajectories.from_log(log("fixed_rounds", alike)).ended_early().all()
     assert examine(log("exhausted", alike)).notes == ()
     assert examine(log("fixed_rounds", apart)).notes == ()  # replay, scan and plan see this by themselves
 

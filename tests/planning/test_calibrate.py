@@ -16,6 +16,7 @@ from d3stats.planning.calibration.observed import observe
 from d3stats.planning.calibration.parameters import default_free, groups_of
 from d3stats.planning.calibration.path_likelihood import Paths
 from d3stats.planning.calibration.predictive import two_sided
+from d3stats.planning.calibration.simulated import fit_moments
 from d3stats.planning.calibration.space import Space
 from d3stats.simulate import count_process, simulate
 from d3stats.trajectories import MISSING, Trajectories
@@ -459,10 +460,51 @@ def test_a_pilot_without_a_single_vote_is_refused_in_one_line() -> None:
         calibrate(Voter(panel=4), silent, rng=1)
 
 
-def test_a_fit_by_moments_says_how_often_its_intervals_hold() -> None:
-    pilot = simulate(DirichletCompound(panel=3), n_debates=60, n_rounds=3, rng=1)
-    fit = calibrate(DirichletCompound, pilot, free=["accuracy"], n_sim=600, n_rep=20, rng=1)
-    assert fit.method == "simulated_moments"
-    assert any("95 % intervals held the truth in 90 to 93 %" in note for note in fit.untold)
-    exact = calibrate(Voter, simulate(Voter(panel=3), 60, 3, 1), free=["accuracy"], n_rep=20, rng=1)
-    assert not any("90 to 93 %" in note for note in exact.untold)
+DIRICHLET = DirichletCompound(panel=5)
+
+
+def test_standard_errors_of_moments_are_the_spread_of_the_estimates() -> None:
+    """Few simulated debates on purpose: then the noise of slopes and weights would show most."""
+    space = Space(DIRICHLET, ["accuracy"])
+    runs, off = 40, []
+    for run in range(runs):
+        log = simulate(DIRICHLET, 40, 2, 7, first=40 * run)
+        found = fit_moments(space, log, observe(DIRICHLET, log), 400, np.random.default_rng(run))
+        off.append((found.x[0] - space.start()[0]) / np.sqrt(found.covariance[0, 0]))
+    # Three standard errors of a mean and of a standard deviation of 40 standard normal numbers.
+    assert abs(np.mean(off)) < 3 / np.sqrt(runs)
+    assert abs(np.std(off, ddof=1) - 1) < 3 / np.sqrt(2 * runs)
+
+
+def test_copied_debates_of_one_question_add_no_precision_to_moments() -> None:
+    log = simulate(DIRICHLET, 100, 3, 3)
+    twice = replace(
+        log.select(np.repeat(np.arange(100), 2)),
+        debates=tuple(map(str, range(200))),
+        cluster=np.repeat(np.arange(100), 2),
+        cluster_names=log.cluster_names,
+    )
+    once, copied = (
+        calibrate(DIRICHLET, x, free=["accuracy", "precision"], n_sim=2000, n_rep=20, rng=1)
+        for x in (log, twice)
+    )
+    assert ((copied.params - once.params).abs() < 0.5 * once.bse).all()
+    assert (copied.bse / once.bse).between(0.75, 1.33).all()
+    assert once.j_test is not None
+    assert copied.j_test is not None
+    assert min(once.j_test.p_value, copied.j_test.p_value) > 0.01
+
+
+@pytest.mark.slow
+def test_intervals_of_moments_hold_the_truth_as_often_as_they_say() -> None:
+    free = default_free(DIRICHLET)
+    runs, hits = 200, np.zeros(len(free))
+    truth = Space(DIRICHLET, free).given()
+    for run in range(runs):
+        log = simulate(DIRICHLET, 100, 4, 7, first=100 * run)
+        limits = calibrate(DIRICHLET, log, free=free, n_rep=20, rng=run).conf_int()
+        hits += (limits["low"].to_numpy() <= truth) & (truth <= limits["high"].to_numpy())
+    # Three standard errors of a share of 200.
+    assert (np.abs(hits / runs - 0.95) < 3 * np.sqrt(0.95 * 0.05 / runs)).all(), dict(
+        zip(free, hits / runs, strict=True)
+    )

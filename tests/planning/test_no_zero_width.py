@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from d3stats import Trajectories, replay
+from d3stats import Trajectories, plan, replay
+from d3stats.simulate import simulate
+from d3stats.worlds import Voter
 
 
 def test_no_interval_of_a_replay_has_no_width() -> None:
@@ -20,3 +22,16 @@ def test_no_interval_of_a_replay_has_no_width() -> None:
         rounds = table.set_index("rule")["rounds"]
         assert rounds["fixed:1"] == 1
         assert rounds["fixed:2"] == 2
+
+
+def test_no_interval_of_a_plan_has_no_width() -> None:
+    for panel, rounds, seed in ((3, 3, 1), (5, 4, 2)):
+        pilot = simulate(Voter(panel=panel, accuracy=0.7), n_debates=30, n_rounds=rounds, rng=seed)
+        table = plan(pilot, limit=False, n_draws=40, rng=1).to_frame().set_index("rule")
+        for column in [c for c in table if c.endswith("_low")]:
+            low, high = table[column], table[column.replace("_low", "_high")]
+            assert (low.isna() == high.isna()).all(), column
+            assert (low.dropna() < high.dropna()).all(), column
+        assert table.loc["unanimity", "saved"] == 0
+        assert np.isnan(table.loc["unanimity", "saved_low"])
+        assert table.loc["fixed:1", "rounds"] == 1

@@ -146,7 +146,7 @@ def test_debates_without_their_kinds_are_left_out_of_dollars_and_said() -> None:
     whole = log.select(~np.isnan(paid).any(axis=1))
     row = made.to_frame().set_index("rule").loc["full"]
     assert row["dollars"] == pytest.approx(np.nansum(dollars_by_round(whole, (1.0, 10.0))) / len(whole))
-    assert any("1 debates have a round without tokens" in note for note in made.notes)
+    assert any("1 debate has a round without tokens" in note for note in made.notes)
 
 
 def test_prices_of_nothing_leave_tokens_to_choose_by() -> None:

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from d3stats.cli import app
+from d3stats.log import read_log
+from d3stats.log.convert import write_csv, write_parquet
 from d3stats.models.rounds import fit_rounds
 from d3stats.planning import describe_rounds, replay, scan
 from d3stats.planning.plan import plan
@@ -31,14 +33,21 @@ TEXTS = (
 )  # fmt: skip
 
 
-def cut(full: Trajectories, depth: np.ndarray) -> Trajectories:
-    """Return the log of the same debates, each ended after so many rounds."""
-    votes = full.votes.copy()
-    votes[np.arange(full.n_rounds) >= depth[:, None]] = MISSING
+def cut(full: Trajectories, depth: np.ndarray, by_rule: np.ndarray | None = None) -> Trajectories:
+    """Return the log of the same debates, each ended after so many rounds; its rounds are those that were played."""
+    last = int(depth.max())
+    votes = full.votes[:, :last].copy()
+    votes[np.arange(last) >= depth[:, None]] = MISSING
     assert full.tokens is not None
-    tokens = np.where(np.arange(full.n_rounds) < depth[:, None], full.tokens, np.nan)
+    tokens = np.where(np.arange(last) < depth[:, None], full.tokens[:, :last], np.nan)
     return Trajectories.from_arrays(
-        votes, full.label, answers=full.answers, tokens=tokens, depth=depth, cluster=full.cluster.tolist()
+        votes,
+        full.label,
+        answers=full.answers,
+        tokens=tokens,
+        depth=depth,
+        cluster=full.cluster.tolist(),
+        stopped_by_rule=by_rule,
     )
 
 
@@ -58,11 +67,22 @@ def pairs(draw: st.DrawFn, least: int = 2) -> tuple[Trajectories, Trajectories]:
         tokens=rng.integers(1, 99, (n, n_rounds)),
         cluster=rng.integers(0, n, n).tolist(),
     )
-    by_rule = Unanimity().stop_rounds(full).rounds.copy()
-    depth = by_rule if draw(st.booleans()) else rng.integers(0, n_rounds + 1, n)
+    how = draw(st.sampled_from(["same round", "rule", "random"]))
+    if how == "random":
+        depth = rng.integers(0, n_rounds + 1, n)
+        depth[rng.random(n) < draw(st.sampled_from([0.0, 0.2]))] = 0
+        depth[rng.integers(n)] = n_rounds  # the log's last round is one that somebody played
+        return full, cut(full, depth)
+    chosen = (
+        f"fixed:{draw(st.integers(1, n_rounds))}" if how == "same round" else draw(st.sampled_from(TEXTS))
+    )
+    stops = from_text(chosen).stop_rounds(full)
+    depth, by_rule = stops.rounds.copy(), stops.reasons != "exhausted"
     depth[rng.random(n) < draw(st.sampled_from([0.0, 0.2]))] = 0
-    depth[rng.integers(n)] = n_rounds  # the log's last round is one that somebody played
-    return full, cut(full, depth)
+    if not depth.any():
+        depth[0] = stops.rounds[0]
+    # A rule that fires in the last round that is allowed cuts nothing off.
+    return full, cut(full, depth, by_rule & (depth < n_rounds))
 
 
 def plain_stops(full: Trajectories, rule: Rule) -> list[tuple[int, str]]:
@@ -249,6 +269,174 @@ def test_a_rule_without_numbers_is_nothing_to_compare_with(stopped: Trajectories
     with pytest.raises(ValueError, match=r"against must stop every debate.*got 'full'"):
         result.paired("full")
     assert "full" in result.plot().get_yticklabels()[-1].get_text()
+
+
+def records(
+    log: Trajectories, reason: str | None, name: str = "run", protocol: str = "stability"
+) -> list[dict]:  # type: ignore[type-arg]
+    """Return the records of a log; every debate ended for one reason, None for a log without verdicts."""
+    found: list[dict] = []  # type: ignore[type-arg]
+    for i, debate in enumerate(log.debates):
+        label = log.answers[log.label[i]]
+        item = {
+            "type": "item",
+            "debate": debate,
+            "question": f"q{log.cluster[i]}",
+            "label": label,
+            "log": name,
+        }
+        found.append(item | {"protocol": protocol})
+        for r in range(int(log.depth[i])):
+            for s, vote in enumerate(log.votes[i, r]):
+                turn = {"type": "turn", "debate": debate, "round": r + 1, "agent": f"agent {s + 1}"}
+                found.append(turn | {"vote": log.answers[vote]})
+        if reason is not None:
+            verdict = {"type": "verdict", "debate": debate, "decision": label, "round": int(log.depth[i])}
+            found.append(verdict | {"stop_reason": reason})
+    return found
+
+
+def written(path: Path, found: list[dict]) -> Path:  # type: ignore[type-arg]
+    header = {"type": "log", "schema_version": 1}
+    path.write_text("".join(json.dumps(record) + "\n" for record in (header, *found)))
+    return path
+
+
+@pytest.fixture(scope="module")
+def together() -> tuple[Trajectories, Trajectories]:
+    """Return a log of five rounds and the same debates cut by a rule in round 2, all of them."""
+    full = simulate(Voter(panel=3, accuracy=0.65), n_debates=30, n_rounds=5, rng=3)
+    return full, cut(full, np.full(30, 2), np.full(30, True))
+
+
+def test_every_door_keeps_which_debates_a_rule_ended(
+    together: tuple[Trajectories, Trajectories], tmp_path: Path
+) -> None:
+    log = together[1]
+    path = written(tmp_path / "run.jsonl", records(log, "fixed_rounds"))
+    write_csv(path, tmp_path / "run.csv")
+    write_parquet(path, tmp_path / "run.parquet")
+    read = read_log(path)
+    reasons = read.items.merge(read.verdicts[["debate", "stop_reason"]], on="debate")
+    wide = read.turns.merge(reasons, on="debate")
+    doors = {
+        "jsonl": Trajectories.from_log(path),
+        "csv": Trajectories.from_log(tmp_path / "run.csv"),
+        "parquet": Trajectories.from_log(tmp_path / "run.parquet"),
+        "tables": Trajectories.from_frame(read.turns, reasons),
+        "one table": Trajectories.from_frame(wide),
+        "arrays": log,
+    }
+    for name, t in doors.items():
+        assert t.stopped_by_rule is not None, name
+        assert t.ended_early().tolist() == [True] * 30, name
+        assert t.select([3, 1, 1]).ended_early().tolist() == [True] * 3, name
+        halves = Trajectories.concat(t.select(np.arange(30) < 9), t.select(np.arange(30) >= 9))
+        assert halves.ended_early().all(), name
+    for reason in (None, "exhausted", "moderator-preference"):
+        whole = Trajectories.from_log(written(tmp_path / f"{reason}.jsonl", records(log, reason)))
+        assert (whole.stopped_by_rule is None) == (reason is None)
+        assert not whole.ended_early().any()
+    with pytest.raises(ValueError, match="stopped_by_rule must have shape"):
+        Trajectories.from_arrays(log.votes, answers=log.answers, stopped_by_rule=[True])
+    with pytest.raises(ValueError, match="stopped_by_rule must be True or False"):
+        Trajectories.from_arrays(log.votes, answers=log.answers, stopped_by_rule=[2] * 30)
+    twice = wide.assign(stop_reason=np.where(wide["round"] == 1, "exhausted", wide["stop_reason"]))
+    with pytest.raises(ValueError, match="stop_reason must be one per debate"):
+        Trajectories.from_frame(twice)
+
+
+def test_a_rule_that_fires_in_the_last_round_of_its_run_cuts_nothing_off(
+    together: tuple[Trajectories, Trajectories], tmp_path: Path
+) -> None:
+    log = together[1]
+
+    def ended(name: str, first: str, others: str, run: str = "run") -> list[bool]:
+        found = records(log, others)
+        mine = {log.debates[0]}
+        for record in found:
+            if record["type"] == "verdict" and record["debate"] in mine:
+                record["stop_reason"] = first
+            if record["type"] == "item" and record["debate"] in mine:
+                record["log"] = run
+        return Trajectories.from_log(written(tmp_path / f"{name}.jsonl", found)).ended_early().tolist()  # type: ignore[no-any-return]
+
+    assert not any(ended("one run", "unanimity", "exhausted"))
+    assert sum(ended("two runs", "unanimity", "exhausted", run="other")) == 1
+    assert sum(ended("nobody exhausted", "moderator-preference", "unanimity")) == 29
+
+
+@pytest.mark.parametrize(
+    ("reason", "protocol", "ends"),
+    [
+        ("declaration", "multi_persona", False),
+        ("declaration", "stability", True),
+        ("chateval_turns", "chateval", False),
+        ("chateval_turns", "stability", True),
+        ("consensus", "eot", True),
+        ("budget", "stability", True),
+    ],
+)
+def test_the_end_of_a_protocol_is_no_stopping_rule(
+    together: tuple[Trajectories, Trajectories], tmp_path: Path, reason: str, protocol: str, ends: bool
+) -> None:
+    path = written(tmp_path / "log.jsonl", records(together[1], reason, protocol=protocol))
+    assert (Trajectories.from_log(path).ended_early() == ends).all()
+
+
+def test_a_log_cut_in_one_round_has_the_numbers_of_the_whole_log_or_none(
+    together: tuple[Trajectories, Trajectories],
+) -> None:
+    full, log = together
+    other = simulate(Voter(panel=3, accuracy=0.65), n_debates=10, n_rounds=2, rng=5)
+    other = Trajectories.from_arrays(
+        other.votes,
+        other.label,
+        answers=other.answers,
+        tokens=other.tokens,
+        debates=[f"o{i}" for i in range(10)],
+    )
+    both = Trajectories.concat(log, other)
+    assert both.ended_early().tolist() == [True] * 30 + [False] * 10
+    rules = ["fixed:1", "fixed:2", "fixed:5", "unanimity", "ks:0.05", "unanimity | fixed:2"]
+    truth = replay(full, rules, n_boot=20, rng=1).to_frame().set_index("rule")
+    for t in (log, both):
+        made = replay(t, rules, n_boot=20, rng=1)
+        found = made.to_frame().set_index("rule")
+        assert (found["undecided"] > 0).to_dict() == {
+            "fixed:1": False,
+            "fixed:2": False,
+            "fixed:5": True,
+            "unanimity": True,
+            "ks:0.05": True,
+            "unanimity | fixed:2": False,
+            "full": True,
+        }
+        assert found[[c for c in found if c.startswith("saved_")]].isna().all(axis=None)
+        assert found[["agreement", "flips", "gained", "lost"]].isna().all(axis=None)
+        assert any("A stopping rule ended 30 of" in note for note in made.notes)
+    alone = replay(log, rules, n_boot=20, rng=1).to_frame().set_index("rule")
+    for rule in ("fixed:1", "fixed:2", "unanimity | fixed:2"):
+        for measure in ("rounds", "tokens", "accuracy"):
+            assert alone.loc[rule, measure] == pytest.approx(truth.loc[rule, measure])
+    with pytest.raises(
+        ValueError, match="30 of 30 that a stopping rule ended in round 2, the last of the log"
+    ):
+        risk_controlled(log, ["fixed:1"], max_loss=0.3)
+
+
+def test_a_plan_from_a_log_cut_in_one_round_says_what_its_losses_are_against(
+    together: tuple[Trajectories, Trajectories],
+) -> None:
+    made = plan(together[1], n_draws=50, rng=1)
+    table = made.to_frame().set_index("rule")
+    assert "in debates of at most 2 rounds" in made.reason
+    assert any(
+        note.startswith("losses from the chain are against unanimity in debates") for note in made.notes
+    )
+    assert table["saved"].isna().all()
+    assert table.loc[["unanimity", "full"], ["loss", "p_within", "rounds", "total"]].isna().all(axis=None)
+    assert "debates of at most" not in plan(together[0], limit=False, n_draws=50, rng=1).reason
 
 
 # ------------------------------------------------------------------ the commands

@@ -386,9 +386,34 @@ def test_a_pdf_embeds_its_fonts_as_outlines(tmp_path: Path) -> None:
     assert b"/Type3" not in text
 
 
-def test_a_path_with_a_suffix_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="path must be given without a suffix"):
-        save(plt.figure(), tmp_path / "figure.pdf")
+@pytest.mark.parametrize("name", ["figure", "figure.pdf", "figure.PNG"])
+def test_a_path_is_taken_with_and_without_a_suffix(name: str, tmp_path: Path) -> None:
+    assert [made.name for made in save(plt.figure(), tmp_path / name)] == ["figure.pdf", "figure.png"]
+
+
+def test_a_place_where_no_figure_can_be_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"must end in .pdf, .png or nothing; got '.*figure.svg'"):
+        save(plt.figure(), tmp_path / "figure.svg")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="must lie in a folder that can be written"):
+        save(plt.figure(), tmp_path / "file" / "figure")
+
+
+def test_a_figure_in_larger_letters_has_room_for_them() -> None:
+    frame = pd.DataFrame(
+        {
+            "rule": ["ks:0.05,patience=1"] * 2,
+            "round": [1, 3],
+            "share": [0.7, 0.3],
+            "reason": ["ks stable", "exhausted"],
+        }
+    )
+    with plt.rc_context(mpl.rcParamsDefault | {"backend": "agg"}):
+        ax = plot_stop_rounds(frame)
+        ax.figure.draw_without_rendering()
+        width, height = ax.get_window_extent().size / ax.figure.bbox.size
+    assert width > 0.4
+    assert height > 0.3
 
 
 def test_a_dot_in_the_name_is_kept(tmp_path: Path) -> None:

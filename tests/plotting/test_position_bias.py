@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from d3stats.inference.bias import position_bias
+from d3stats.inference.bias.position import CONSISTENCY, EXCESS
 from d3stats.plotting import ONE_COLUMN, plot_position_bias, use_style
 
 
@@ -54,7 +55,11 @@ def test_a_share_without_an_interval_is_a_point() -> None:
 def test_an_audit_draws_itself_on_given_axes() -> None:
     table = pd.DataFrame({"item": [1, 1, 2, 2, 3, 3], "order": ["AB", "BA"] * 3, "vote": list("AAABBB")})
     _, ax = plt.subplots()
-    assert position_bias(table).plot(ax) is ax
+    found = position_bias(table)
+    assert found.plot(ax) is ax
+    kinds = {estimate.kind for estimate in (found[CONSISTENCY], found[EXCESS]) if estimate.low is not None}
+    assert kinds
+    assert ax.get_xlabel().endswith(f"bars: 95 % {' and '.join(sorted(kinds))}")
 
 
 @pytest.mark.parametrize(

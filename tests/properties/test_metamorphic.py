@@ -582,6 +582,7 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
     "d3stats.inference.share": ("runs", _share),
     "d3stats.position_bias": ("verdicts", _position),
     "d3stats.inference.bias.by_judge": ("verdicts", _position),
+    "d3stats.inference.bias.each_judge": ("verdicts", _position),
     "d3stats.inference.bias.as_judgments": ("verdicts", _judgments),
     "d3stats.inference.length_bias": (
         "verdicts",
@@ -611,6 +612,7 @@ NO_CASE = {
     "d3stats.log.iter_records": "records as they stand in the file",
     "d3stats.datasets.load_round_counts": "a bundled table",
     "d3stats.datasets.load_slm7": "a bundled table",
+    "d3stats.as_trajectories": "one door to the others; each form is tried in tests/test_one_door.py",
     "d3stats.datasets.path": "a bundled table",
     "d3stats.agents.synthetic_agent": "a synthetic world",
     "d3stats.agents.synthetic_items": "a synthetic world",

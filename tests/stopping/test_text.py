@@ -58,7 +58,11 @@ def test_texts_mean_what_they_say(text: str, rule: StoppingRule) -> None:
     ("text", "message"),
     [
         ("", r"name of a rule at position 0 of ''; got the end"),
-        ("sprout", r"rule must be one of adaptive_consistency, .*unanimity; got 'sprout'"),
+        ("court", r"rule must be one of adaptive_consistency, .*unanimity; got 'court'"),
+        (
+            "sprout",
+            r"rule must be one of those that `d3stats rules` lists; got 'sprout'.*did you mean 'sprt'\?",
+        ),
         ("fixed", r"fixed must be given n; got 'fixed'"),
         ("fixed:", r"an argument of fixed at position 6"),
         ("fixed:0", r"n must be >= 1; got n=0 \(in the rule 'fixed:0'\)"),

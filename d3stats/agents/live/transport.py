@@ -157,7 +157,10 @@ class Transport:
             import httpx2
             import openai
         except ImportError:
-            raise Refused("a live agent needs openai >= 3; got none (pip install 'd3stats[live]')") from None
+            raise Refused(
+                "a live agent needs openai >= 3; got none (pip install 'd3stats[live]', "
+                "in a checkout '.[live]')"
+            ) from None
         limits = httpx2.Timeout(self.timeout, connect=min(self.timeout, 10.0), pool=None)
         self._http = openai.DefaultAsyncHttpxClient(timeout=limits)
         # The environment may change during a run; what was sent stays secret.

@@ -9,9 +9,20 @@ from functools import singledispatch
 from typing import Any, ClassVar, Generic, TypeVar
 
 from d3stats._check import integer
-from d3stats.agents.request import Agent, Case, Message, More, Refused, Reply, Request, Size, always
+from d3stats.agents.request import (
+    BYTES_PER_WORD,
+    Agent,
+    Case,
+    Message,
+    More,
+    Refused,
+    Reply,
+    Request,
+    Size,
+    always,
+)
 from d3stats.agents.synthetic.streams import LARGEST_NORMAL, Stream, Streams
-from d3stats.agents.synthetic.texts import Told, tell, told
+from d3stats.agents.synthetic.texts import LONGEST_TEXT, Told, tell, told
 from d3stats.worlds import World
 
 __all__ = [
@@ -201,7 +212,19 @@ class SyntheticAgent(ABC, Generic[W]):
         return self.reply(request)
 
     def call(self, request: Request, purpose: str, *, agent: str | None = None) -> Stream:
-        """Open the stream of this one call, or of another agent's in this round; each run of a world has others."""
+        """Open the stream of this one call, or of another agent's in this round; each run of a world has others.
+
+        Raises
+        ------
+        Refused
+            When messages may be so short that the numbers in them would be cut off before others read them.
+        """
+        if request.slot.longest < LONGEST_TEXT:
+            raise Refused(
+                f"words must be at least {-(-LONGEST_TEXT // BYTES_PER_WORD)} for a message of a synthetic agent, "
+                f"which carries numbers that others read; got {request.slot.words} for {request.agent!r}: let the "
+                f"protocol allow more words, and set in the world how long messages are"
+            )
         run, name = getattr(self.world, "run", 0), request.agent if agent is None else agent
         return self.streams.of("call", run, request.case.debate, purpose, name, request.round)
 

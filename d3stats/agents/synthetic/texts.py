@@ -11,6 +11,10 @@ from typing import NamedTuple
 __all__ = ["Told", "tell", "told"]
 
 
+LONGEST_TEXT = 80
+"""Bytes of the longest message that agents write, with two numbers beside its words."""
+
+
 class Told(NamedTuple):
     """What an agent reads out of a message: numbers by name, and how many words others have to read."""
 

@@ -200,7 +200,7 @@ def _inspect_log() -> Any:
         import inspect_ai.log
     except ImportError as error:
         raise ImportError(
-            "inspect_ai must be installed to read its logs: pip install 'd3stats[inspect]'"
+            "inspect_ai must be installed to read its logs: pip install 'd3stats[inspect]' (in a checkout '.[inspect]')"
         ) from error
     return inspect_ai.log
 

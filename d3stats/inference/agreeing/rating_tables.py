@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats.estimate import counted
+from d3stats._sources import as_frame, as_path, is_frame, with_columns
+from d3stats._words import counted
 from d3stats.inference._table_files import (
     blank_clusters,
     is_table,
@@ -20,7 +21,7 @@ from d3stats.inference._table_files import (
 )
 from d3stats.log.column_names import renamed
 from d3stats.plausibility import judged, warnings_of
-from d3stats.trajectories import MISSING, Trajectories
+from d3stats.trajectories import MISSING, Trajectories, as_trajectories
 from d3stats.values import canonical
 
 Repeats = Literal["refuse", "separate"]
@@ -36,11 +37,20 @@ def long_table(
     repeats: Repeats,
     by: str,
     missing_values: Iterable[str] | None = None,
+    columns: Mapping[str, str] | None = None,
+    encoding: str | None = None,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return texts in the columns item, rater, vote, cluster (and label), one row per item and rater."""
     notes: list[str] = []
     if isinstance(source, (str, Path)):
-        source = _read(source, notes, missing_values)
+        source = _read(as_path(source), notes, missing_values, columns, encoding)
+    elif is_frame(source):
+        source = with_columns(as_frame(source), columns)
+        if set(source.columns) >= _LOG and "item" not in source:
+            source = as_trajectories(source, missing_values=missing_values)
+    elif hasattr(source, "verdicts") and hasattr(source, "turns"):
+        notes.extend(source.notes)
+        source = _Log(source.turns, source.items, source.coding)
     if not isinstance(source, pd.DataFrame):
         missing_values = ()  # words that are left in a log are answers
     if isinstance(source, Trajectories):
@@ -51,7 +61,7 @@ def long_table(
     elif isinstance(source, _Log):
         table = _of_log(source, round_number, by, notes)
     else:
-        kinds = "Ratings, Trajectories, a DataFrame or a path"
+        kinds = "Ratings, Trajectories, a DebateLog, a DataFrame or a path"
         raise TypeError(f"ratings must be {kinds}; got {type(source).__name__}")
     if table.empty:
         raise ValueError("ratings must have at least one item and one rater; got none")
@@ -97,11 +107,17 @@ class _Log:
         self.turns, self.items, self.coding = turns, items, coding
 
 
-def _read(path: str | Path, notes: list[str], missing_values: Iterable[str] | None) -> Any:
+def _read(
+    path: str,
+    notes: list[str],
+    missing_values: Iterable[str] | None,
+    columns: Mapping[str, str] | None,
+    encoding: str | None,
+) -> Any:
     from d3stats.log.read import read_log
 
     if is_table(path):
-        read = read_table(path)
+        read = read_table(path, columns=columns, encoding=encoding)
         if not set(read.frame.columns) >= _LOG:
             if "item" not in renamed(read.frame, _LONG, needed=_LONG)[0].columns:
                 # Else a column of names would be taken for a rater.
@@ -111,7 +127,7 @@ def _read(path: str | Path, notes: list[str], missing_values: Iterable[str] | No
                 )
             notes.extend(read.notes.values())
             return read.frame
-    log = read_log(path, missing_values=missing_values)
+    log = read_log(path, missing_values=missing_values, columns=columns, encoding=encoding)
     notes.extend(log.notes)
     return _Log(log.turns, log.items, log.coding)
 
@@ -129,8 +145,9 @@ def _of_log(log: _Log, round_number: int | None, by: str, notes: list[str]) -> p
         notes.append(f"in {counted(silent, 'debate')} no rater had a turn: left out")
     turns = turns[["debate", "round", "agent", vote]].rename(columns={vote: "vote", "agent": "rater"})
     items = log.items.set_index("debate")
-    notes += _which_round(round_number, turns["round"].nunique())
-    turns = _in_round(turns, "debate", round_number)
+    taken = _in_round(turns, "debate", round_number)
+    notes += _which_round(round_number, turns["round"].nunique(), taken["round"])
+    turns = taken
     about = items.loc[turns["debate"]]
     question, run = (about[column].to_numpy(dtype=object) for column in ("question", "log"))
     turns["cluster"] = about["cluster"].where(about["cluster"].notna(), about["question"]).to_numpy()
@@ -158,7 +175,7 @@ def _of_trajectories(t: Trajectories, round_number: int | None, by: str, notes: 
     if silent:
         notes.append(f"in {counted(silent, 'debate')} no rater had a turn: left out")
     played = np.flatnonzero(someone[np.arange(t.n_debates), at])
-    notes += _which_round(round_number, int(someone.any(axis=0).sum()))
+    notes += _which_round(round_number, int(someone.any(axis=0).sum()), at[played] + 1)
     cube = t.votes[played, at[played]]
     debate, seat = np.nonzero(spoke[played, at[played]])
     row = played[debate]
@@ -192,8 +209,9 @@ def _of_frame(frame: pd.DataFrame, round_number: int | None, notes: list[str]) -
         notes += unread_note(frame, {*kept, "question"})
         long = frame[kept].copy()
         if "round" in kept:
-            notes += _which_round(round_number, long["round"].nunique())
+            n_rounds = long["round"].nunique()
             long = _in_round(long.assign(round=pd.to_numeric(long["round"])), "item", round_number)
+            notes += _which_round(round_number, n_rounds, long["round"])
         elif round_number is not None:
             raise ValueError(f"round_number needs a column 'round'; got {list(frame.columns)}")
         return long.drop(columns="round", errors="ignore")
@@ -213,12 +231,15 @@ def _of_frame(frame: pd.DataFrame, round_number: int | None, notes: list[str]) -
     return wide.astype(object).melt(id_vars=keys, value_vars=raters, var_name="rater", value_name="vote")
 
 
-def _which_round(round_number: int | None, n_rounds: int) -> list[str]:
-    """Say that the last round was taken, where there are several and nobody chose."""
+def _which_round(round_number: int | None, n_rounds: int, taken: Any) -> list[str]:
+    """Say that the last round was taken, where there are several and nobody chose, and which that is."""
     if round_number is not None or n_rounds < 2:
         return []
+    rounds = sorted({int(one) for one in taken})
+    which = f"round {rounds[0]}" if len(rounds) == 1 else f"rounds {rounds[0]} to {rounds[-1]}, by item"
     return [
-        "votes are those of the last round in which raters had a turn; for another, ask with round_number=..."
+        "votes are those of the last round in which raters had a turn "
+        f"({which}); for another, ask with round_number=..."
     ]
 
 

@@ -5,7 +5,7 @@ Who may live here: one module per question, each giving an effect with its inter
 
 from __future__ import annotations
 
-from d3stats.inference.bias._audit import Audit, audits_frame, by_judge
+from d3stats.inference.bias._audit import Audit, Audits, audits_frame, by_judge, each_judge
 from d3stats.inference.bias.persona import Heterogeneity, PersonaEffect, persona_effect
 from d3stats.inference.bias.position import PositionBias, position_bias, position_frame, position_table
 from d3stats.inference.bias.reading import Judgments, as_judgments
@@ -15,6 +15,7 @@ from d3stats.inference.bias.verbosity import LengthBias, length_bias
 
 __all__ = [
     "Audit",
+    "Audits",
     "Heterogeneity",
     "Judgments",
     "LengthBias",
@@ -26,6 +27,7 @@ __all__ = [
     "as_judgments",
     "audits_frame",
     "by_judge",
+    "each_judge",
     "length_bias",
     "persona_effect",
     "position_bias",

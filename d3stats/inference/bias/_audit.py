@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar
 
 import pandas as pd
 
@@ -12,7 +12,7 @@ from d3stats.estimate import Estimate, estimates_frame, estimates_latex
 from d3stats.inference.bias._rates import FEW_CLUSTERS
 from d3stats.inference.shares.clusters import EXACT
 
-__all__ = ["Audit", "audits_frame", "by_judge"]
+__all__ = ["Audit", "Audits", "audits_frame", "by_judge", "each_judge"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +97,83 @@ def _few_clusters(estimates: tuple[Estimate, ...]) -> list[str]:
 
 
 A = TypeVar("A", bound=Audit)
+
+
+@dataclass(frozen=True, eq=False)
+class Audits(Mapping[str, A], Generic[A]):
+    """The audits of several judges, by judge.
+
+    Attributes
+    ----------
+    audits : dict of str to Audit
+    not_audited : dict of str to str
+        Judges whose rows do not carry the audit, with the reason.
+    """
+
+    audits: dict[str, A]
+    not_audited: dict[str, str] = field(default_factory=dict)
+
+    def __getitem__(self, judge: str) -> A:
+        return self.audits[judge]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.audits)
+
+    def __len__(self) -> int:
+        return len(self.audits)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per judge and estimate."""
+        return audits_frame(self.audits)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all audits as JSON can hold them."""
+        return {"judges": [audit.to_dict() for audit in self.values()], "not_audited": self.not_audited}
+
+    def to_latex(self) -> str:
+        """Return a booktabs tabular of all estimates, named by their judges."""
+        return estimates_latex(
+            [replace(e, name=f"{a.judge}: {e.name}") for a in self.values() for e in a.estimates]
+        )
+
+    def __str__(self) -> str:
+        refused = [f"{judge} was not audited: {why}" for judge, why in self.not_audited.items()]
+        return "\n".join([*map(str, self.values()), *refused])
+
+
+def each_judge(
+    audit: Callable[..., Any], data: Any, judges: Sequence[str] | None = None, **options: Any
+) -> Audits[Any]:
+    """Run an audit for every judge, or for some, and name those whose rows do not carry it.
+
+    Parameters
+    ----------
+    audit : callable
+        :func:`position_bias`, :func:`length_bias`, :func:`self_preference` or :func:`persona_effect`.
+    data : Judgments
+    judges : sequence of str, optional
+        These alone; by default all.
+    **options
+        Passed on to the audit.
+
+    Raises
+    ------
+    ValueError
+        When none does.
+    """
+    wanted = list(data.judges) if not judges else list(judges)
+    found: dict[str, Any] = {}
+    refused: dict[str, str] = {}
+    for judge in wanted:
+        try:
+            found[judge] = audit(data, judge=judge, **options)
+        except ValueError as error:
+            if len(wanted) == 1:
+                raise
+            refused[judge] = str(error)
+    if not found:
+        raise ValueError(f"no judge could be audited; {next(iter(refused.values()))}")
+    return Audits(found, refused)
 
 
 def by_judge(audit: Callable[..., A], source: Any, *, votes: Any = "answer", **options: Any) -> dict[str, A]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from d3stats.trajectories import Trajectories
+
+if TYPE_CHECKING:
+    from d3stats.log.read import DebateLog
 
 __all__ = ["DECISION", "from_log", "from_trajectories"]
 
@@ -22,11 +25,10 @@ _ORDER_IN_NAME = re.compile(r"^(?P<judge>.*?)\s*\(?(?:order )?(?P<order>1-2|2-1)
 
 
 def from_log(
-    path: Path,
+    log: DebateLog,
     answers: Iterable[str],
     *,
     decisions: bool = False,
-    missing_values: Iterable[str] | None = None,
 ) -> pd.DataFrame:
     """Return a row per debate and voting agent; with `decisions` also one for what each debate decided.
 
@@ -34,9 +36,7 @@ def from_log(
     item is the question, so that its debates in either order meet; else it is the debate.
     """
     from d3stats.log.frames import seated
-    from d3stats.log.read import read_log
 
-    log = read_log(path, missing_values=missing_values)
     voted = (
         {str(vote) for vote in log.turns["vote"].dropna()} if log.coding == "answers" else {"right or wrong"}
     )

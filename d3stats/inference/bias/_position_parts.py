@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats.estimate import Estimate, counted
-from d3stats.inference.bias._rates import clustered_rate, gap_of_rates
+from d3stats._words import counted
+from d3stats.estimate import Estimate
+from d3stats.inference.bias._rates import clustered_rate, gap_of_rates, unlabelled_note
 from d3stats.inference.bias.reading import TIE, Judgments
 
 Ints = NDArray[np.int64]
@@ -113,9 +114,7 @@ def accuracy_by_place(data: Judgments, level: float, notes: list[str]) -> list[E
     if not decided.any():
         return []
     if not decided.all():
-        notes.append(
-            f"accuracy: {int((~decided).sum())} verdicts whose label is a tie or missing were left out"
-        )
+        notes.append(f"accuracy: {unlabelled_note(int((~decided).sum()))}")
     tied = int((data.vote[decided] == TIE).sum())
     if tied:
         share = tied / int(decided.sum())

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats._words import counted, verb
 from d3stats.estimate import Estimate
 from d3stats.inference.shares.clusters import ONE_CLUSTER, share_limits
 from d3stats.resampling import cluster_t, cluster_totals, jackknife, student_limits
 
-__all__ = ["clustered_rate", "effect", "gap_of_rates", "ratio"]
+__all__ = ["clustered_rate", "effect", "gap_of_rates", "ratio", "unlabelled_note"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -126,3 +127,10 @@ def gap_of_rates(
 
 def _joined(*notes: str) -> str:
     return "; ".join(note for note in notes if note)
+
+
+def unlabelled_note(count: int) -> str:
+    """Say how many verdicts have no label that could be right or wrong."""
+    return (
+        f"{counted(count, 'verdict')} whose label is a tie or missing {verb(count, 'was', 'were')} left out"
+    )

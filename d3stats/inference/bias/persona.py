@@ -28,7 +28,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice, probability
-from d3stats.estimate import Estimate, counted
+from d3stats._words import counted
+from d3stats.estimate import Estimate
 from d3stats.inference.bias._audit import Audit
 from d3stats.inference.bias._rates import clustered_rate, effect, ratio
 from d3stats.inference.bias.reading import ONE_JUDGE, Judgments, Votes, as_judgments, one_judge

@@ -36,7 +36,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import RngLike, probability
-from d3stats.inference.bias._audit import Audit, audits_frame
+from d3stats._words import counted, verb
+from d3stats.inference.bias._audit import Audit, Audits, audits_frame, each_judge
 from d3stats.inference.bias._position_parts import (
     AGAINST_LABEL,
     COIN,
@@ -55,7 +56,7 @@ from d3stats.inference.bias._position_parts import (
     pairs_of,
     toward_first,
 )
-from d3stats.inference.bias._rates import clustered_rate, effect, gap_of_rates, ratio
+from d3stats.inference.bias._rates import clustered_rate, effect, gap_of_rates, ratio, unlabelled_note
 from d3stats.inference.bias.reading import TIE, Judgments, Votes, as_judgments, one_judge
 from d3stats.resampling import cluster_totals
 from d3stats.resampling.sign_flip import sign_flip_p
@@ -128,7 +129,7 @@ def position_bias(
     votes: Votes = "answer",
     level: float = 0.95,
     rng: RngLike = None,
-) -> PositionBias:
+) -> PositionBias | Audits[PositionBias]:
     """Measure how much a judge prefers the answer shown first (or second).
 
     Parameters
@@ -138,7 +139,7 @@ def position_bias(
         with those of the other order one by one. A debate log that has decisions and says which candidate was shown
         first also has the judge "decision": the protocol itself.
     judge : str, optional
-        Which judge; has to be named where there are several.
+        Which judge; by default each of them.
     votes : {"answer", "slot"}
         Whether a vote names the answer or the place.
     level : float
@@ -148,6 +149,7 @@ def position_bias(
     Returns
     -------
     PositionBias
+        Of several judges an :class:`Audits`, which holds one for each.
 
     Raises
     ------
@@ -167,7 +169,10 @@ def position_bias(
       note: every inconsistent pair favours the first slot: the log-odds have no bound, and are at least 2.34
     """  # noqa: E501  # what is printed
     level = probability("level", level, open_interval=True)
-    name, data = one_judge(as_judgments(source, votes=votes, decisions=True), judge)
+    data = as_judgments(source, votes=votes, decisions=True)
+    if judge is None and len(data.judges) > 1:
+        return each_judge(position_bias, data, level=level, rng=rng)
+    name, data = one_judge(data, judge)
     cast = (data.vote != MISSING) & (data.order != MISSING)
     notes = [*data.doubts(), *data.notes]
     if (data.vote[cast] == TIE).all() and cast.any():
@@ -185,9 +190,10 @@ def position_bias(
     one, other = pairs_of(data)
     if len(one) == 0:
         return _against_label(name, data, level, notes)
-    if 2 * len(one) < len(data):
+    alone = len(data) - 2 * len(one)
+    if alone:
         notes.append(
-            f"{len(data) - 2 * len(one)} verdicts without a partner in the other order were left out"
+            f"{counted(alone, 'verdict')} without a partner in the other order {verb(alone, 'was', 'were')} left out"
         )
     kept = data.rows(_mask(len(data), one, other))
     return _from_pairs(name, data, one, other, kept, level, rng, notes)
@@ -204,7 +210,8 @@ def position_frame(audits: Any) -> pd.DataFrame:
     -------
     DataFrame
         One row per judge with both orders: ``judge, consistency, consistency_lower, consistency_upper, first,
-        first_lower, first_upper, coin``; `first` is the share of verdicts for the first slot, ties as half.
+        first_lower, first_upper, coin, level, kind``; `first` is the share of verdicts for the first slot, ties as
+        half.
 
     Raises
     ------
@@ -220,7 +227,7 @@ def position_table(estimates: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     estimates : DataFrame
-        Columns ``judge, name, value, low, high``.
+        Columns ``judge, name, value, low, high`` and, where there are some, ``level, kind`` of the limits.
     """
     rows = []
     for judge, part in estimates.groupby("judge", sort=False):
@@ -242,11 +249,23 @@ def position_table(estimates: pd.DataFrame) -> pd.DataFrame:
                 "judge": judge,
                 **dict(zip(keys, [*same, *first], strict=True)),
                 "coin": by_name.loc[COIN, "value"],
+                **_limits_of(part),
             }
         )
     if not rows:
         raise ValueError("a judge must be seen in both orders to be drawn; got none")
     return pd.DataFrame(rows)
+
+
+def _limits_of(part: pd.DataFrame) -> dict[str, Any]:
+    """Return the level of the limits that are drawn of a judge, and their kinds in one text."""
+    drawn = part[part["name"].isin([CONSISTENCY, EXCESS]) & part["low"].notna()]
+    found: dict[str, Any] = {}
+    if "level" in drawn and len(drawn):
+        found["level"] = drawn["level"].iloc[0]
+    if "kind" in drawn and len(drawn):
+        found["kind"] = " and ".join(sorted(set(drawn["kind"].astype(str))))
+    return found
 
 
 def _mask(n: int, *rows: Ints) -> NDArray[np.bool_]:
@@ -331,7 +350,7 @@ def _against_label(name: str, data: Judgments, level: float, notes: list[str]) -
     flipped = (1 - sides[0][0], sides[0][1])
     pull = gap_of_rates(AGAINST_LABEL, sides[1], flipped, level, half=True)
     if not decided.all():
-        notes.append(f"{int((~decided).sum())} verdicts whose label is a tie or missing were left out")
+        notes.append(unlabelled_note(int((~decided).sum())))
     notes.append("each item was shown in one order only: swap consistency cannot be known")
     notes.append("the effect takes an unbiased judge's errors as equally likely towards either place")
     estimates = (pull, *accuracy_by_place(data.rows(decided), level, notes))

@@ -6,7 +6,7 @@ one won. A vote names the *answer* by default; with ``votes="slot"`` it names th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -15,12 +15,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._check import choice
-from d3stats.inference._table_files import read_table, unread_note
+from d3stats._check import choice, meant
+from d3stats._sources import as_frame, as_path, is_frame, with_columns
+from d3stats.inference._table_files import is_table, read_table, unread_note
 from d3stats.inference.bias._from_log import from_log, from_trajectories
 from d3stats.log.column_names import renamed
 from d3stats.plausibility import judged, warnings_of
-from d3stats.trajectories import MISSING, Trajectories
+from d3stats.trajectories import MISSING, Trajectories, as_trajectories
 from d3stats.values import canonical
 
 __all__ = ["ONE_JUDGE", "TIE", "Judgments", "Votes", "as_judgments", "one_judge"]
@@ -90,7 +91,9 @@ class Judgments:
     def of(self, judge: str) -> Judgments:
         """Return the rows of one judge."""
         if judge not in self.judges:
-            raise ValueError(f"judge must be one of {list(self.judges)}; got {judge!r}")
+            raise ValueError(
+                f"judge must be one of {list(self.judges)}; got {judge!r}{meant(judge, self.judges)}"
+            )
         return self.rows(self.judge == self.judges.index(judge))
 
     def toward(self, answer: Ints) -> Floats:
@@ -159,12 +162,14 @@ def as_judgments(
     votes: Votes = "answer",
     decisions: bool = False,
     missing_values: Iterable[str] | None = None,
+    columns: Mapping[str, str] | None = None,
+    encoding: str | None = None,
 ) -> Judgments:
     """Read verdicts on pairs.
 
     Parameters
     ----------
-    source : Judgments, DataFrame, Trajectories, str or Path
+    source : Judgments, DataFrame, Trajectories, DebateLog, str or Path
         A table (or a CSV or Parquet file of one) has ``item`` and ``vote`` (A, B, tie, or missing; 1 and 2 are
         read as A and B) and, as an audit needs them, ``judge``, ``order`` (AB or BA: which was shown first),
         ``label`` (A, B or tie), ``cluster`` (the question; by default each item is its own), ``length_a,
@@ -178,6 +183,10 @@ def as_judgments(
         says what was shown first.
     missing_values : iterable of str, optional
         The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
+    columns : mapping of str to str, optional
+        Own names of a table's columns by their standard names: ``{"item": "qid"}``.
+    encoding : str, optional
+        Of a text file; UTF-8 by default.
 
     Raises
     ------
@@ -195,7 +204,13 @@ def as_judgments(
     if isinstance(source, Judgments):
         return source
     if isinstance(source, (str, Path)):
-        source = _file(Path(source), decisions, missing_values)
+        source = _file(as_path(source), decisions, missing_values, columns, encoding)
+    elif is_frame(source):
+        source = with_columns(as_frame(source), columns)
+        if "debate" in source and not {"item", "vote"} <= set(source.columns):
+            source = as_trajectories(source, missing_values=missing_values)
+    elif hasattr(source, "verdicts") and hasattr(source, "turns"):
+        source = from_log(source, _ANSWERS, decisions=decisions)
     if isinstance(source, Trajectories):
         source = from_trajectories(source, _ANSWERS)
     if not isinstance(source, pd.DataFrame):
@@ -213,14 +228,26 @@ def one_judge(data: Judgments, judge: str | None) -> tuple[str, Judgments]:
     return judge, data.of(judge)
 
 
-def _file(path: Path, decisions: bool, missing_values: Iterable[str] | None) -> pd.DataFrame:
-    if not path.is_file():
-        raise FileNotFoundError(f"no file {path}")
-    if path.name.endswith((".csv", ".csv.gz", ".parquet")):
-        table = read_table(path).frame
+def _file(
+    path: str,
+    decisions: bool,
+    missing_values: Iterable[str] | None,
+    columns: Mapping[str, str] | None,
+    encoding: str | None,
+) -> pd.DataFrame:
+    from d3stats.log.read import read_log
+
+    if is_table(path):
+        table = read_table(path, columns=columns, encoding=encoding).frame
+        if not {"item", "vote", "debate"} & set(table.columns):
+            raise ValueError(
+                f"{path} must have the columns item and vote, or those of a log; "
+                f"got {', '.join(map(str, table.columns[:20]))}"
+            )
         if {"item", "vote"} <= set(table.columns) or "debate" not in table:
             return table
-    return from_log(path, _ANSWERS, decisions=decisions, missing_values=missing_values)
+    log = read_log(path, missing_values=missing_values, columns=columns, encoding=encoding)
+    return from_log(log, _ANSWERS, decisions=decisions)
 
 
 def _coded(table: pd.DataFrame, votes: Votes, missing_values: Iterable[str] | None) -> Judgments:

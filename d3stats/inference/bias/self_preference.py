@@ -24,10 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import choice, probability
+from d3stats._words import counted, verb
 from d3stats.estimate import Estimate
-from d3stats.inference.bias._audit import Audit
-from d3stats.inference.bias._rates import clustered_rate, effect, gap_of_rates
-from d3stats.inference.bias.reading import TIE, Judgments, Votes, as_judgments
+from d3stats.inference.bias._audit import Audit, Audits, each_judge
+from d3stats.inference.bias._rates import clustered_rate, effect, gap_of_rates, unlabelled_note
+from d3stats.inference.bias.reading import TIE, Judgments, Votes, as_judgments, one_judge
 from d3stats.resampling import cluster_totals
 from d3stats.trajectories import MISSING
 
@@ -71,18 +72,19 @@ class SelfPreference(Audit):
 def self_preference(
     source: Any,
     *,
-    judge: str,
+    judge: str | None = None,
     votes: Votes = "answer",
     against: Literal["disinterested", "all"] = "disinterested",
     level: float = 0.95,
-) -> SelfPreference:
+) -> SelfPreference | Audits[SelfPreference]:
     """Measure how much a judge prefers answers of its own family.
 
     Parameters
     ----------
     source : Judgments, DataFrame, str or Path
         Verdicts with ``judge``, ``label``, ``family_a``, ``family_b`` and ``judge_family``.
-    judge : str
+    judge : str, optional
+        Which judge; by default each of them.
     votes : {"answer", "slot"}
     against : {"disinterested", "all"}
         Which other judges are the baseline: those whose family is neither of the pair's, or all.
@@ -91,6 +93,7 @@ def self_preference(
     Returns
     -------
     SelfPreference
+        Of several judges an :class:`Audits`, which holds one for each.
 
     Raises
     ------
@@ -111,7 +114,9 @@ def self_preference(
     choice("against", against, ("disinterested", "all"))
     data = as_judgments(source, votes=votes)
     data.need("family_a", "family_b", "judge_family")
-    mine = data.of(judge)
+    if judge is None and len(data.judges) > 1:
+        return each_judge(self_preference, data, against=against, level=level)
+    judge, mine = one_judge(data, judge)
     families = sorted(set(mine.texts("judge_family")) - {""})
     if len(families) != 1:
         raise ValueError(f"judge_family must be one name for a judge; got {families} for {judge!r}")
@@ -127,10 +132,10 @@ def self_preference(
         )
     notes = [*mine.doubts(), *mine.notes, RAW_ALONE]
     if (held & ~usable).any():
-        notes.append(f"{int((held & ~usable).sum())} verdicts whose label is a tie or missing were left out")
+        notes.append(unlabelled_note(int((held & ~usable).sum())))
     missing = int(((own != MISSING) & ~voted).sum())
     if missing:
-        notes.append(f"{missing} missing votes were left out")
+        notes.append(f"{counted(missing, 'missing vote')} {verb(missing, 'was', 'were')} left out")
     ties = int((usable & (mine.vote == TIE)).sum())
     if ties:
         notes.append(f"{ties} of {int(usable.sum())} verdicts are ties: wrong, but for neither side")

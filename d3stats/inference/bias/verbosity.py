@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from d3stats._check import probability
 from d3stats.estimate import Estimate
-from d3stats.inference.bias._audit import Audit
+from d3stats.inference.bias._audit import Audit, Audits, each_judge
 from d3stats.inference.bias._logit import LogitFit, fit_logit, separated
 from d3stats.inference.bias._rates import clustered_rate, gap_of_rates
 from d3stats.inference.bias.reading import TIE, Judgments, Votes, as_judgments, one_judge
@@ -83,7 +83,7 @@ def length_bias(
     votes: Votes = "answer",
     use_label: bool = True,
     level: float = 0.95,
-) -> LengthBias:
+) -> LengthBias | Audits[LengthBias]:
     """Measure how much length alone moves a judge.
 
     Parameters
@@ -92,7 +92,7 @@ def length_bias(
         Verdicts with ``length_a`` and ``length_b`` (tokens, words or characters, above 0), ``label`` where it is
         known, ``order`` where it varies (:func:`as_judgments`).
     judge : str, optional
-        Which judge; has to be named where there are several.
+        Which judge; by default each of them.
     votes : {"answer", "slot"}
     use_label : bool
         Hold quality fixed by the label. Without it the effect is that of length and of whatever goes with length.
@@ -101,7 +101,7 @@ def length_bias(
     Returns
     -------
     LengthBias
-        Where a combination of terms predicts votes without error the model has no maximum: then
+        Of several judges an :class:`Audits`, which holds one for each. Where a combination of terms predicts votes without error the model has no maximum: then
         there is no log-odds, `separation` says so, and the model-free estimates remain.
 
     Raises
@@ -122,7 +122,10 @@ def length_bias(
     log-odds per doubling of the length ratio: 0.924 [0.626, 1.222] (95 % jackknife over clusters, t, n = 300 in 300 clusters)
     """  # noqa: E501  # what is printed
     level = probability("level", level, open_interval=True)
-    name, data = one_judge(as_judgments(source, votes=votes), judge)
+    data = as_judgments(source, votes=votes)
+    if judge is None and len(data.judges) > 1:
+        return each_judge(length_bias, data, use_label=use_label, level=level)
+    name, data = one_judge(data, judge)
     data.need("length_a", "length_b")
     lengths = [data.numbers("length_a"), data.numbers("length_b")]
     usable = (data.vote != MISSING) & ~np.isnan(lengths[0]) & ~np.isnan(lengths[1])

@@ -10,7 +10,8 @@ import pandas as pd
 
 from d3stats._check import choice
 from d3stats._latex import booktabs
-from d3stats.estimate import Estimate, counted, estimates_frame, interval_kind
+from d3stats._words import counted
+from d3stats.estimate import Estimate, estimates_frame, interval_kind
 from d3stats.inference.comparing.pair_tests import said_p
 from d3stats.inference.comparing.paired_result import PairedDifference
 from d3stats.inference.margins import Better, MarginTests, equivalence, noninferiority

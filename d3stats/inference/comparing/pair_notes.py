@@ -28,11 +28,12 @@ def disagreements(difference: Estimate, tests: Sequence[PairTest], chosen: str) 
     ]
     if not apart:
         return []
-    named = ", ".join(f"{test.name} {said_p(test.p_value)}" for test in apart)
+    *most, last = (f"{test.name} {said_p(test.p_value)}" for test in apart)
+    named = f"{', '.join(most)} and {last} say" if most else f"{last} says"
     said = "leaves out 0" if difference.excludes(0.0) else "holds 0"
     percent = f"{100 * difference.level:.6g} %"
     return [
-        f"the {percent} {difference.kind} interval {said}, and {named} says otherwise: these are different methods; "
+        f"the {percent} {difference.kind} interval {said}, and {named} otherwise: these are different methods; "
         "the cluster t is the test that always agrees with its own interval"
     ]
 

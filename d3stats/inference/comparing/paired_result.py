@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from d3stats._check import RngLike, as_rng, choice, probability
-from d3stats.estimate import Estimate, counted, estimates_frame, estimates_latex
+from d3stats._words import counted
+from d3stats.estimate import Estimate, estimates_frame, estimates_latex
 from d3stats.inference.comparing.pair_intervals import KINDS, PairData
 from d3stats.inference.comparing.pair_tests import PairTest, said_p
 
@@ -112,17 +113,38 @@ class PairedDifference:
         return equivalence(self, margin, alpha=alpha)
 
     def detectable(self, power: float = 0.8, *, alpha: float = 0.05) -> float | None:
-        """Return the smallest true difference that so many clusters, as noisy as these, find with a given power.
+        """Return the smallest true difference that a t test with this error finds with a given power.
 
-        It asks what the data could have found, not what they did; None where nothing says how clusters vary.
+        It asks what the data could have found, not what they did: the noncentral t law with the error and the degrees
+        of freedom that were observed, those of :meth:`interval`. So it is optimistic where values are 0 or 1: a
+        difference larger than the one seen changes more items, and then the error is larger too. To plan a
+        comparison give :func:`~d3stats.inference.power.sample_size` the discordance that you expect.
+
+        Parameters
+        ----------
+        power : float
+            Above `alpha`.
+        alpha : float
+            Of the two-sided test.
+
+        Returns
+        -------
+        float or None
+            None where nothing says how clusters vary, and where values are 0 or 1 and not even a difference of 1
+            would be found so often.
         """
-        from d3stats.inference.power import minimum_detectable_effect
+        from d3stats.inference.design.laws import rising_root, t_power
 
+        alpha = probability("alpha", alpha, open_interval=True)
+        if probability("power", power, open_interval=True) <= alpha:
+            raise ValueError(f"power must be > alpha; got power={power}, alpha={alpha}")
         spread = self.data.interval("cluster t", 0.95).se
         if not spread:
             return None
-        n = self.data.n_clusters
-        return minimum_detectable_effect(n, sd=spread * n**0.5, power=power, alpha=alpha).effect
+        errors = rising_root(lambda shift: t_power(shift, self.data.df, alpha, 2), power, 0.0, None)
+        if errors is None or (self.binary and errors * spread > 1):
+            return None
+        return errors * spread
 
     def bayes(self, *, rng: RngLike = None, **settings: Any) -> PairedFit:
         """Fit the Bayesian twin, :func:`d3stats.models.bayes.paired.fit_paired`; its `difference` is an Estimate.
@@ -151,7 +173,7 @@ class PairedDifference:
             )
         except ImportError as error:
             raise ImportError(
-                f"bayes() needs PyMC and ArviZ: pip install 'd3stats[bayes]'; got {error}"
+                f"bayes() needs PyMC and ArviZ: pip install 'd3stats[bayes]' (in a checkout '.[bayes]'); got {error}"
             ) from error
 
     def to_frame(self) -> pd.DataFrame:

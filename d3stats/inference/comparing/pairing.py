@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice
-from d3stats.estimate import counted
+from d3stats._words import counted
 from d3stats.inference.comparing.run_types import ItemMismatch, PairedRuns, Run
 
 __all__ = ["Items", "pair"]

@@ -6,7 +6,7 @@ added up over two calls, a judge's points break a jury's tie. The verdict record
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from d3stats.log.problems import Problem
+    from d3stats.log.read import DebateLog
 
-__all__ = ["RecordedLog", "read_recorded"]
+__all__ = ["RecordedLog", "read_recorded", "recorded_of"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,11 +95,18 @@ def read_recorded(
     strict: bool = True,
     roles: Iterable[str] | None = None,
     missing_values: Iterable[str] | None = None,
+    columns: Mapping[str, str] | None = None,
+    encoding: str | None = None,
 ) -> RecordedLog:
     """Read log files with their decisions; the parameters are those of :meth:`Trajectories.from_log`."""
     from d3stats.log.read import read_log
 
-    log = read_log(*paths, strict=strict, missing_values=missing_values)
+    log = read_log(*paths, strict=strict, missing_values=missing_values, columns=columns, encoding=encoding)
+    return recorded_of(log, roles)
+
+
+def recorded_of(log: DebateLog, roles: Iterable[str] | None = None) -> RecordedLog:
+    """Return a log that was read as arrays, with its decisions."""
     t = Trajectories._from_read(log, roles)
     return RecordedLog(t, _decisions(log.verdicts, t.debates), _voting(log.turns), log.problems)
 

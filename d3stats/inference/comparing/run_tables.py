@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from d3stats._check import meant
+from d3stats._sources import as_path
 from d3stats.inference._table_files import TableFile, is_table, question_clusters, read_table, unread_note
 from d3stats.inference.comparing.recorded import RecordedLog, read_recorded
 from d3stats.log.column_names import renamed
@@ -19,7 +21,6 @@ from d3stats.values import canonical
 
 __all__ = ["RunTable", "from_frame", "from_path", "from_trajectories"]
 
-_TABLES = (".csv", ".csv.gz", ".parquet", ".pq")
 _TEXTS = ("item", "cluster", "question", "vote", "label")
 _COLUMNS = "a column 'item' and 'correct', 'score', or 'vote' and 'label' (or be a debate log)"
 _OF_A_LOG = "'verdict', 'plurality', 'votes', 'tokens' or 'score:SIDE'"
@@ -37,18 +38,22 @@ class RunTable:
     notes: list[str] = field(default_factory=list)
 
 
-def from_path(path: str | Path, missing_values: Iterable[str] | None = None) -> TableFile | RecordedLog:
+def from_path(
+    path: str | Path,
+    missing_values: Iterable[str] | None = None,
+    columns: Mapping[str, str] | None = None,
+    encoding: str | None = None,
+) -> TableFile | RecordedLog:
     """Read a tidy table where the file has a column ``item``, a debate log where it has columns of one."""
-    text = str(path)
-    if not is_table(path):
-        if text.lower().endswith(_TABLES) and not any(sign in text for sign in "*?["):
-            raise FileNotFoundError(f"a run must be a file that exists; got {text!r}")
-        return read_recorded(path, missing_values=missing_values)
-    read = read_table(path, texts=_TEXTS)
+    text = as_path(path)
+    reading: dict[str, Any] = {"columns": columns, "encoding": encoding}
+    if not is_table(text):
+        return read_recorded(text, missing_values=missing_values, **reading)
+    read = read_table(text, texts=_TEXTS, **reading)
     if "item" in read.frame.columns:
         return read
     if "debate" in read.frame.columns:
-        return read_recorded(path, missing_values=missing_values)
+        return read_recorded(text, missing_values=missing_values, **reading)
     raise ValueError(f"{text} must have {_COLUMNS}; got {list(read.frame.columns)}")
 
 
@@ -267,7 +272,9 @@ def _points(t: Trajectories, at: NDArray[np.int64], side: str) -> NDArray[np.flo
     if t.scores is None:
         raise ValueError(f"scores must be logged to be compared; got none in {t!r}")
     if side not in t.sides:
-        raise ValueError(f"the side of a score must be one of {list(t.sides)}; got {side!r}")
+        raise ValueError(
+            f"the side of a score must be one of {list(t.sides)}; got {side!r}{meant(side, t.sides)}"
+        )
     points: NDArray[np.float64] = t.scores[np.arange(len(t)), at, t.sides.index(side)]
     return points
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats.estimate import counted
+from d3stats._words import counted
 
 __all__ = ["ItemMismatch", "PairedRuns", "Run"]
 

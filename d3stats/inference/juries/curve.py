@@ -101,6 +101,7 @@ def curve_table(
             "se": se[seen],
             "low": np.array([found.low for found in own_limits], dtype=float),
             "high": np.array([found.high for found in own_limits], dtype=float),
+            "kind": [found.kind for found in own_limits],
             "decided": (whole[columns["decided"]] / whole[0])[at],
             "gain": later(values),
             "gain_low": later(low),

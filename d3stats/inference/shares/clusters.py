@@ -104,6 +104,9 @@ def share_limits(above: Floats, below: Floats, level: float) -> ShareLimits:
     clusters that hold an outcome of the rarer kind make up the whole error; at least 2. Where all or none succeed no
     error can be measured: then the limits are Clopper and Pearson's, each cluster counted once.
 
+    Where a trial is a mean of several votes (one juror of a panel, repeated items), it still counts as one trial at
+    most, although it varies less than one vote does: the limits are then somewhat wide.
+
     Parameters
     ----------
     above, below : ndarray of float, shape (clusters,)

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from d3stats._check import choice
+from d3stats._words import counted
 from d3stats.inference.table_audit.finding import Finding, Verdict, findings_frame, findings_latex
 from d3stats.inference.table_audit.user_checks import CHECKS
 from d3stats.inference.table_audit.user_table import Reading, UserTable, read_table, readings, said_of
@@ -70,8 +71,8 @@ class TableAudit:
             return "Nothing was checked: no check has all of its columns."
         wrong, depends, right = (len(self.of(v)) for v in ("inconsistent", "conditional", "consistent"))
         return (
-            f"{len(self.findings)} findings: {wrong} inconsistent, {depends} possible only if something else holds, "
-            f"{right} consistent."
+            f"{counted(len(self.findings), 'finding')}: {wrong} inconsistent, {depends} possible only if something "
+            f"else holds, {right} consistent."
         )
 
     def __str__(self) -> str:

@@ -24,6 +24,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from d3stats._check import meant
 from d3stats.log.schema import Item, Turn, Verdict
 
 __all__ = ["ImportSummary", "Importer", "available", "import_log", "load"]
@@ -102,7 +103,7 @@ def load(name: str) -> Importer:
     known = available()
     if name not in known:
         listed = ", ".join(repr(other) for other in known)
-        raise ValueError(f"name must be a known format ({listed}); got name={name!r}")
+        raise ValueError(f"name must be a known format ({listed}); got name={name!r}{meant(name, known)}")
     return known[name]
 
 
@@ -158,7 +159,10 @@ def import_log(
     for option in options:
         if option not in importer.options:
             listed = ", ".join(importer.options) or "none"
-            raise ValueError(f"options of {name} must be among: {listed}; got {option}={options[option]!r}")
+            raise ValueError(
+                f"options of {name} must be among: {listed}; got {option}={options[option]!r}"
+                f"{meant(option, importer.options)}"
+            )
     origin, target = Path(source), Path(destination)
     if not origin.exists():
         raise FileNotFoundError(f"source must exist; got source={str(origin)!r}")

@@ -416,7 +416,8 @@ def _load(name: str) -> Any:
             return importlib.import_module(name)
     except ImportError as error:
         raise ImportError(
-            "Bayesian fits need PyMC and ArviZ; install them with: pip install 'd3stats[bayes]'"
+            "Bayesian fits need PyMC and ArviZ; install them with: pip install 'd3stats[bayes]' "
+            "(in a checkout '.[bayes]')"
         ) from error
 
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats.models.gaps.arrays import refuse_any
-
-if TYPE_CHECKING:
-    from d3stats.trajectories import Trajectories
+from d3stats.trajectories import LogSource, log_or_array
 
 
-def signed_gaps(scores: Trajectories | ArrayLike) -> NDArray[np.float64]:
+def signed_gaps(scores: LogSource | ArrayLike) -> NDArray[np.float64]:
     """Return side 0 less side 1 in raw points, shape (debates, rounds); NaN where a score is missing.
 
-    Takes trajectories with scores of two sides, an array (debates, rounds, 2) of scores, or the gaps themselves,
-    (debates, rounds). Rounds beyond a debate's depth have no gap.
+    Takes a log with scores of two sides (whatever :func:`d3stats.as_trajectories` takes), an array
+    (debates, rounds, 2) of scores, or the gaps themselves, (debates, rounds). Rounds beyond a debate's
+    depth have no gap.
 
     Raises
     ------
@@ -25,7 +24,7 @@ def signed_gaps(scores: Trajectories | ArrayLike) -> NDArray[np.float64]:
         When there are no scores, not two sides, or a score is infinite.
     """
     reached: NDArray[np.bool_] | None = None
-    given: Any = scores
+    given: Any = log_or_array(scores)
     if hasattr(given, "scores") and hasattr(given, "depth"):
         if given.scores is None:
             raise ValueError("scores must be given for two sides; got a log without scores")

@@ -1,18 +1,21 @@
 """Simulated moments: the world whose debates have the pilot's moments.
 
 The estimate minimises d' W d, d the pilot's moments less those of `n_sim` debates drawn with the same seed at
-every parameter, W the inverse of the covariance of the pilot's moments, clustered by question and shrunk
-towards the covariance in the world itself, which a pilot of some dozen questions needs. With D the derivative
-of the simulated moments and H simulated debates per pilot debate, the covariance is
-(1 + 1/H) (D' W D)^-1, and the minimum over 1 + 1/H is chi-squared with moments - parameters degrees of freedom
-when the world is right. Source: McFadden (1989), Econometrica 57; Pakes and Pollard (1989), Econometrica 57.
+every parameter. W is the inverse of the covariance of the moments in the world itself, with a small share of the
+pilot's own covariance. Weights taken from the pilot depend on the moments that they weigh: they bias the estimate and
+make its standard errors too small. With D the derivative of the simulated moments and B = (D' W D)^-1 D' W, the
+covariance is B S B', S that of the moments in the world, or clustered by question where questions repeat, plus the
+simulation error. D is a regression, and its noise is taken off D' W D. The minimum over its mean per degree of
+freedom is chi-squared with moments - parameters degrees of freedom when the world is right.
+Source: McFadden (1989), Econometrica 57; Pakes and Pollard (1989), Econometrica 57.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +37,13 @@ _MOST_STEPS = 10
 _MOST_REGRESSIONS = 4
 _POINTS_PER_PARAMETER = 4
 """Pairs of points of a regression."""
+_MOST_PAIRS = 32
+_NOISE_OF_SLOPE = 0.05
+"""The last regression has so many pairs that noise is at most this share of the information, or the most pairs."""
+_PILOT_IN_SEARCH = 0.5
+"""The pilot's share of the weights while the world is still far from it."""
+_PILOT_IN_WEIGHTS = 0.05
+"""The pilot's share of the last weights: more biases the estimate, none hides what the world never does."""
 _SETTLED = 0.5
 """How far, in standard errors, the last step of a search that has settled may have gone."""
 
@@ -110,16 +120,18 @@ def fit_moments(
 
     seed = int(rng.integers(2**62))
     x = _screened(space, lambda z: means(simulated(z, seed)), target, of_pilot, rng)
-    for stage in range(2):
-        # The first climb finds where the world's own covariance is to be taken.
-        cov = _shrunk(of_pilot, _covariance_of_one(simulated(x, seed)), len(table), groups)
-        kept = independent(cov)
+    repeated = groups < len(table)
+    for share in (_PILOT_IN_SEARCH, _PILOT_IN_WEIGHTS):
+        # The search finds where the world's own covariance is to be taken.
+        law = _covariance_of_one(simulated(x, seed)) / len(table)
+        weighing = _mixed(of_pilot, law, share, repeated)
+        kept = independent(weighing)
         if len(kept) < len(space):
             raise ValueError(
                 f"free must name at most {len(kept)} parameters for this pilot, as many as it has moments; "
                 f"got {len(space)}"
             )
-        root = np.linalg.cholesky(cov[np.ix_(kept, kept)]).astype(np.float64)
+        root = np.linalg.cholesky(weighing[np.ix_(kept, kept)]).astype(np.float64)
 
         def residual(
             z: Floats, seed: int = seed, root: Floats = root, kept: NDArray[np.int64] = kept
@@ -127,26 +139,39 @@ def fit_moments(
             off = (means(simulated(z, seed)) - target)[kept]
             return np.asarray(np.linalg.solve(root, off), dtype=np.float64)
 
-        if stage == 0:
+        if share == _PILOT_IN_SEARCH:
             x = _descend(space, residual, x)
-    x, rest, covariance, blind, settled, noise = _refined(space, residual, x, rng)
-    inflation = 1 + noise / ratio
-    held = space.on_bound(x)
-    statistic = float(rest @ rest) / inflation
-    covariance = covariance * inflation
-    df = len(kept) - int((~held).sum())
+    found = _refined(space, residual, x, rng)
+    own = of_pilot if repeated else law
+    whole = (own + found.noise / ratio * law)[np.ix_(kept, kept)]
+    errors = np.asarray(np.linalg.solve(root, np.linalg.solve(root, whole).T), dtype=np.float64)
+    covariance, df, scale = _law_of_fit(found.slope, found.inverse, errors)
+    statistic = float(found.rest @ found.rest) / scale
     return MomentFit(
-        x,
+        found.x,
         covariance,
-        blind,
+        found.blind,
         statistic,
         df,
         float(special.chdtrc(df, statistic)) if df > 0 else 1.0,
-        settled,
+        found.settled,
         tuple(keys[i] for i in kept),
         n_sim,
-        groups < len(table),
+        repeated,
     )
+
+
+def _law_of_fit(slope: Floats, inverse: Floats, errors: Floats) -> tuple[Floats, int, float]:
+    """Return the covariance of the parameters, the degrees of freedom, and the mean of the minimum per degree.
+
+    `slope` and `errors`, the derivative and the covariance of the moments, are in units of the weights' root;
+    `inverse` is that of ``slope' slope``.
+    """
+    influence = inverse @ slope.T
+    rest = np.eye(len(slope)) - slope @ influence
+    df = round(float(np.trace(rest)))
+    scale = float(np.trace(rest @ errors)) / df if df > 0 else 1.0
+    return influence @ errors @ influence.T, df, scale
 
 
 def _descend(space: Space, residual: Callable[[Floats], Floats], x: Floats) -> Floats:
@@ -183,47 +208,95 @@ def _slope(residual: Callable[[Floats], Floats], x: Floats, space: Space) -> Flo
     return np.stack(columns, axis=1)
 
 
-def _refined(
-    space: Space, residual: Callable[..., Floats], x: Floats, rng: np.random.Generator
-) -> tuple[Floats, Floats, Floats, NDArray[np.bool_], bool, float]:
+class _Found(NamedTuple):
+    """Where the regressions ended.
+
+    Attributes
+    ----------
+    x : ndarray, shape (parameters,)
+    rest : ndarray, shape (moments,)
+        What stays of the moments at `x`.
+    slope : ndarray, shape (moments, parameters)
+    inverse : ndarray, shape (parameters, parameters)
+        Of ``slope' slope``.
+    blind : ndarray of bool, shape (parameters,)
+    settled : bool
+    noise : float
+        Variance of the simulation error of `rest`, in units of that of one point.
+    """
+
+    x: Floats
+    rest: Floats
+    slope: Floats
+    inverse: Floats
+    blind: NDArray[np.bool_]
+    settled: bool
+    noise: float
+
+
+def _refined(space: Space, residual: Callable[..., Floats], x: Floats, rng: np.random.Generator) -> _Found:
     """Regress moments on parameters about one standard error around, each point with its own seed; step; repeat.
 
     A difference of two simulations shows single votes; the regression shows the slope, and its noise is that of
     all its points together, also in a world whose random numbers do not stay put when a parameter moves.
-
-    Returns
-    -------
-    x, rest, covariance, blind, settled, noise
-        `rest` is what stays of the moments at `x`; `noise` the variance of its simulation error, in units of
-        that of one point.
     """
     slope = _slope(residual, x, space)
-    covariance, blind = inverted(slope.T @ slope, space.on_bound(x))
+    covariance, _ = inverted(slope.T @ slope, space.on_bound(x))
+    pairs = _POINTS_PER_PARAMETER * len(space)
     for _ in range(_MOST_REGRESSIONS):
-        sd = np.sqrt(np.diag(covariance))
-        shrink = np.minimum(1.0, 0.5 * _reach(space) / np.maximum(sd, 1e-12))
-        values, vectors = np.linalg.eigh(covariance * np.outer(shrink, shrink))
-        good = values > 1e-10 * max(float(values.max()), 1e-12)
-        root = vectors[:, good] * np.sqrt(values[good])
-        back = np.linalg.pinv(root)
-        half = rng.standard_normal((_POINTS_PER_PARAMETER * root.shape[1], root.shape[1]))
-        points = np.clip(x + np.concatenate([half, -half]) @ root.T, space.box_low, space.box_high)
-        z = (points - x) @ back.T
-        found = np.stack([residual(at, seed=int(rng.integers(2**62))) for at in points])
-        design = np.column_stack([np.ones(len(z)), z, z**2])
-        fitted = np.linalg.lstsq(design, found, rcond=None)[0]
-        noise = float(np.linalg.pinv(design.T @ design)[0, 0])
-        slope, start = fitted[1 : 1 + z.shape[1]].T @ back, fitted[0]
-        covariance, blind = inverted(slope.T @ slope, space.on_bound(x))
-        move = -covariance @ (slope.T @ start)
-        move = np.clip(move, -1.5 * _reach(space), 1.5 * _reach(space))
-        move = np.clip(x + move, space.box_low, space.box_high) - x
-        error = np.sqrt(np.maximum(np.diag(covariance), 1e-30))
-        x = x + move
-        settled = bool((np.abs(move[~blind]) < _SETTLED * error[~blind]).all())
-        if settled:
+        found, share = _regressed(space, residual, x, covariance, pairs, rng)
+        x, covariance = found.x, found.inverse
+        if found.settled:
             break
-    return x, start + slope @ move, covariance, blind, settled, noise
+    # The slopes of the last regression make the errors: it has points enough for them.
+    wanted = math.ceil(pairs * share / _NOISE_OF_SLOPE)
+    pairs = max(pairs, min(wanted, _MOST_PAIRS))
+    last, _ = _regressed(space, residual, x, covariance, pairs, rng, exact=True)
+    return last._replace(settled=last.settled or found.settled)
+
+
+def _regressed(
+    space: Space,
+    residual: Callable[..., Floats],
+    x: Floats,
+    covariance: Floats,
+    pairs: int,
+    rng: np.random.Generator,
+    *,
+    exact: bool = False,
+) -> tuple[_Found, float]:
+    """Regress once at that many pairs of points, and step; say what share of the information is noise.
+
+    With `exact` that share is taken off the information, for which there have to be points enough.
+    """
+    sd = np.sqrt(np.diag(covariance))
+    shrink = np.minimum(1.0, 0.5 * _reach(space) / np.maximum(sd, 1e-12))
+    values, vectors = np.linalg.eigh(covariance * np.outer(shrink, shrink))
+    good = values > 1e-10 * max(float(values.max()), 1e-12)
+    root = vectors[:, good] * np.sqrt(values[good])
+    back = np.linalg.pinv(root)
+    half = rng.standard_normal((pairs, root.shape[1]))
+    points = np.clip(x + np.concatenate([half, -half]) @ root.T, space.box_low, space.box_high)
+    z = (points - x) @ back.T
+    found = np.stack([residual(at, seed=int(rng.integers(2**62))) for at in points])
+    design = np.column_stack([np.ones(len(z)), z, z**2])
+    fitted = np.linalg.lstsq(design, found, rcond=None)[0]
+    scatter = np.linalg.pinv(design.T @ design)
+    slopes = slice(1, 1 + z.shape[1])
+    slope, start = fitted[slopes].T @ back, fitted[0]
+    information = slope.T @ slope
+    # Squares of noisy slopes are too large by their variance.
+    off = found - design @ fitted
+    variance = float((off**2).sum()) / (len(z) - design.shape[1])
+    excess = variance * back.T @ scatter[slopes, slopes] @ back
+    inverse, blind = inverted(information - excess if exact else information, space.on_bound(x))
+    move = -inverse @ (slope.T @ start)
+    move = np.clip(move, -1.5 * _reach(space), 1.5 * _reach(space))
+    move = np.clip(x + move, space.box_low, space.box_high) - x
+    error = np.sqrt(np.maximum(np.diag(inverse), 1e-30))
+    settled = bool((np.abs(move[~blind]) < _SETTLED * error[~blind]).all())
+    share = float(np.diag(inverse @ excess).max())
+    return _Found(x + move, start + slope @ move, slope, inverse, blind, settled, float(scatter[0, 0])), share
 
 
 def _covariance_of_one(table: Floats) -> Floats:
@@ -251,14 +324,13 @@ def _screened(
     return best
 
 
-def _shrunk(of_pilot: Floats, of_world: Floats, n_debates: int, groups: int) -> Floats:
-    """Mix the pilot's covariance with the world's; half, and more with few questions per moment."""
-    share = max(0.5, len(of_pilot) / (len(of_pilot) + groups))
+def _mixed(of_pilot: Floats, law: Floats, share: float, repeated: bool) -> Floats:
+    """Mix the covariance of the pilot's means with the world's own, `share` of the pilot's."""
     # Clustering makes the pilot's means vary more than debates that are all questions of their own.
-    known = np.diag(of_world) > 0
-    ratio = np.diag(of_pilot)[known] * n_debates / np.diag(of_world)[known]
-    design = max(1.0, float(np.median(ratio))) if groups < n_debates else 1.0
-    mixed: Floats = (1 - share) * of_pilot + share * design * of_world / n_debates
+    known = np.diag(law) > 0
+    ratio = np.diag(of_pilot)[known] / np.diag(law)[known]
+    design = max(1.0, float(np.median(ratio))) if repeated else 1.0
+    mixed: Floats = share * of_pilot + (1 - share) * design * law
     return mixed
 
 

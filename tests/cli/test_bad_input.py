@@ -1,0 +1,162 @@
+"""What is no log of debates, or hardly one, is refused by every command in one clear line, and soon."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from d3stats import count_log, replay
+from d3stats.cli import app
+from d3stats.log import examine, read_log
+from d3stats.trajectories import Trajectories
+
+HEAD = "debate,round,agent,vote,label\n"
+BODY = "".join(f"d{d},{r},{a},{'AB'[(d + r) % 2]},A\n" for d in range(12) for r in (1, 2) for a in "xyz")
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x08\6\0\0\0" + bytes(range(256)) * 4
+LINE = '{"type":"item","debate":"d","question":"q","label":"A"}\n'
+TURN = '{"type":"turn","debate":"d","round":1,"agent":"x","vote":"A"}\n'
+
+NOT_LOGS: dict[str, tuple[str, bytes]] = {
+    "an empty CSV": ("log.csv", b""),
+    "an empty JSONL": ("log.jsonl", b""),
+    "an empty Parquet": ("log.parquet", b""),
+    "a header only": ("log.csv", HEAD.encode()),
+    "line ends only": ("log.jsonl", b"\n\n\n"),
+    "unreadable bytes": ("log.jsonl", bytes(range(1, 256)) * 20),
+    "a picture as CSV": ("log.csv", PNG),
+    "a picture as JSONL": ("log.jsonl", PNG),
+    "a picture as Parquet": ("log.parquet", PNG),
+    "a picture as gzip": ("log.jsonl.gz", PNG),
+    "Latin-1": ("log.csv", (HEAD + BODY).replace("x,", "Zoë,").encode("latin-1")),
+    "UTF-16": ("log.csv", (HEAD + BODY).encode("utf-16")),
+    "a truncated last row": ("log.csv", (HEAD + BODY)[:-6].encode()),
+    "a truncated last line": ("log.jsonl", (LINE + TURN + TURN[:25]).encode()),
+    "10^9 as a round of a table": ("log.csv", (HEAD + BODY + "d0,1000000000,x,A,A\n").encode()),
+    "10^9 - 1 as a round of a table": ("log.csv", (HEAD + BODY + "d0,999999999,x,A,A\n").encode()),
+    "10^9 as a round": ("log.jsonl", (LINE + TURN + TURN.replace(":1,", ":1000000000,")).encode()),
+    "an answer of 1 MB outside the answers": (
+        "log.csv", ("debate,round,agent,vote,answers\n" + f'd,1,x,{"long " * 200_000},"[""A""]"\n').encode(),
+    ),
+    "a line of 1 MB that is no JSON": ("log.jsonl", ("x" * 1_000_000 + "\n").encode()),
+    "other columns": ("log.csv", b"alpha,beta,gamma\n1,2,3\n4,5,6\n"),
+}  # fmt: skip
+SMALL_LOGS: dict[str, tuple[str, bytes]] = {
+    "one row": ("log.csv", (HEAD + "d,1,x,A,A\n").encode()),
+    "one turn": ("log.jsonl", (LINE + TURN).encode()),
+    "an answer of 1 MB": ("log.csv", (HEAD + BODY + f"d99,1,x,{'long ' * 200_000},A\n").encode()),
+}
+COMMANDS: dict[str, list[str]] = {
+    "doctor": ["doctor", "LOG"],
+    "fix": ["doctor", "LOG", "--fix", "clean.csv"],
+    "fit": ["fit", "LOG", "--n-boot", "10"],
+    "replay": ["replay", "LOG", "--n-boot", "10"],
+    "plan": ["plan", "LOG", "--no-limit"],
+    "compare": ["compare", "good.csv", "LOG", "--seed", "1"],
+    "agreement": ["agreement", "LOG"],
+    "bias": ["bias", "LOG"],
+    "show": ["show", "LOG"],
+    "power": ["power", "--pilot", "good.csv", "LOG"],
+}
+SECONDS, MEBIBYTES = 20, 600
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("good.csv").write_text(HEAD + BODY)
+    return tmp_path
+
+
+def run(command: str, log: str) -> Result:
+    started, before = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    done = CliRunner().invoke(app, [log if word == "LOG" else word for word in COMMANDS[command]])
+    assert time.monotonic() - started < SECONDS
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MEBIBYTES * 1024
+    return done
+
+
+def assert_clear(done: Result, codes: tuple[int, ...]) -> None:
+    """No crash, one line of an error, and no wall of text."""
+    assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
+    assert done.exit_code in codes, done.output
+    said = done.stdout + done.stderr
+    assert said.strip()
+    assert "Traceback" not in said
+    assert len(said) < 8000, said[:500]
+    if done.exit_code == 1:
+        (line,) = done.stderr.splitlines()
+        assert line.startswith("d3stats: ") or "could not be read" in line
+        assert len(line) < 1500, line
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("what", NOT_LOGS)
+def test_what_is_no_log_is_refused_in_one_line(command: str, what: str, folder: Path) -> None:
+    name, content = NOT_LOGS[what]
+    Path(name).write_bytes(content)
+    done = run(command, name)
+    assert_clear(done, (0, 1, 2) if command in ("fix", "show") else (2,) if command == "doctor" else (1,))
+    if done.exit_code == 1:
+        assert name in done.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("what", SMALL_LOGS)
+def test_a_small_log_gets_an_answer_or_one_line(command: str, what: str, folder: Path) -> None:
+    name, content = SMALL_LOGS[what]
+    Path(name).write_bytes(content)
+    assert_clear(run(command, name), (0, 1, 2))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("name", ["folder", "folder.csv", "nothing.jsonl", "nothing*.csv", "log.docx"])
+def test_what_is_no_file_of_a_log_is_refused_in_one_line(command: str, name: str, folder: Path) -> None:
+    if name.startswith("folder"):
+        Path(name).mkdir()
+    elif name == "log.docx":
+        Path(name).write_text("x")
+    done = run(command, name)
+    assert done.exit_code == 1
+    said = (done.stdout + done.stderr).strip()
+    assert len(said.splitlines()) <= (3 if command == "doctor" else 1)
+    assert name in said
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    "read_log": read_log,
+    "lenient": lambda path: read_log(path, strict=False),
+    "examine": examine,
+    "from_log": Trajectories.from_log,
+    "count_log": count_log,
+    "replay": lambda path: replay(Trajectories.from_log(path, strict=False), ["fixed:1"], n_boot=10, rng=1),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("what", NOT_LOGS | SMALL_LOGS)
+def test_from_python_every_reader_answers_or_says_what_is_wrong(reader: str, what: str, folder: Path) -> None:
+    name, content = (NOT_LOGS | SMALL_LOGS)[what]
+    Path(name).write_bytes(content)
+    why = said(READERS[reader], name)
+    assert why is None or 10 < len(why) < 1500
+
+
+def said(read: Callable[[str], object], path: str) -> str | None:
+    """Return why a reader refuses a file, None when it does not; any other error than a ValueError is a crash."""
+    try:
+        read(path)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.slow
+def test_a_million_agents_in_one_debate_are_examined(folder: Path) -> None:
+    Path("log.csv").write_text(HEAD + "".join(f"d,1,agent{a},{'AB'[a % 2]},A\n" for a in range(1_000_000)))
+    assert_clear(CliRunner().invoke(app, ["doctor", "log.csv"]), (0, 2))

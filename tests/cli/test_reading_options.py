@@ -1,0 +1,91 @@
+"""How tables are read can be said in every command that reads logs, and in all of them alike."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from d3stats.cli import app
+from d3stats.cli.options import reading
+
+READS = ("fit", "replay", "plan", "compare", "agreement", "bias", "power", "doctor", "show")
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(app, list(words))
+
+
+def test_every_command_that_reads_logs_has_the_options() -> None:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    for name in READS:
+        options = {option for parameter in commands[name].params for option in parameter.opts}
+        wanted = {"--columns", "--encoding"} | ({"--missing-values"} if name != "show" else set())
+        assert wanted <= options, name
+    takes_logs = {
+        name
+        for name, command in commands.items()
+        if any(p.name in ("logs", "pilot", "runs", "log") for p in command.params)
+    }
+    assert takes_logs <= set(READS)
+
+
+def test_columns_are_written_with_commas_or_given_again() -> None:
+    wanted = {"debate": "qid", "round": "turn"}
+    for given in (["debate=qid,round=turn"], ["debate=qid", "round = turn"]):
+        assert reading(None, given)["columns"] == wanted
+    for wrong in ("qid", "debate=", "debate=qid,debate=other"):
+        with pytest.raises(ValueError, match="--columns must"):
+            reading(None, [wrong])
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> list[str]:
+    rng = np.random.default_rng(2)
+    paths = []
+    for name, share in (("a", 0.5), ("b", 0.8)):
+        right = (rng.random(40) < share).astype(int)
+        table = pd.DataFrame({"qid": [f"é{k}" for k in range(40)], "correct": right})
+        table.to_csv(tmp_path / f"{name}.csv", index=False, encoding="latin-1")
+        table.rename(columns={"qid": "item"}).to_csv(tmp_path / f"{name} standard.csv", index=False)
+        paths.append(str(tmp_path / f"{name}.csv"))
+    return paths
+
+
+def test_tables_with_own_names_in_another_encoding_give_the_same_comparison(runs: list[str]) -> None:
+    how = ("--columns", "item=qid", "--encoding", "latin-1", "--json")
+    standard = [path.replace(".csv", " standard.csv") for path in runs]
+    named = ("--name", "a", "--name", "b")
+    own = run("compare", *runs, *named, *how)
+    assert own.exit_code == 0, own.output
+    assert json.loads(own.stdout) == json.loads(run("compare", *standard, *named, "--json").stdout)
+    refused = run("compare", *runs, "--columns", "item=qid")
+    assert refused.exit_code == 1
+    assert "encoding" in refused.output
+    missing = run("compare", *runs, "--columns", "item=qidd", "--encoding", "latin-1")
+    assert "did you mean 'qid'?" in " ".join(missing.output.split())
+
+
+def test_a_pilot_is_two_files_with_a_space_or_a_comma(runs: list[str]) -> None:
+    how = ("--effect", "0.1", "--columns", "item=qid", "--encoding", "latin-1", "--json")
+    apart, joined = run("power", "--pilot", *runs, *how), run("power", "--pilot", ",".join(runs), *how)
+    assert apart.exit_code == 0, apart.output
+    assert json.loads(apart.stdout) == json.loads(joined.stdout)
+
+
+def test_ratings_and_verdicts_are_read_by_own_names(tmp_path: Path) -> None:
+    votes = pd.DataFrame(
+        {"q": [f"q{k}" for k in range(30)] * 2, "who": ["x"] * 30 + ["y"] * 30, "said": list("ABABB") * 12}
+    )
+    votes.to_csv(tmp_path / "own.csv", index=False)
+    votes.set_axis(["item", "rater", "vote"], axis=1).to_csv(tmp_path / "standard.csv", index=False)
+    own = run("agreement", str(tmp_path / "own.csv"), "--columns", "item=q,rater=who,vote=said", "--json")
+    assert own.exit_code == 0, own.output
+    assert json.loads(own.stdout) == json.loads(
+        run("agreement", str(tmp_path / "standard.csv"), "--json").stdout
+    )

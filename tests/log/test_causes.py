@@ -1,0 +1,176 @@
+"""The doctor lists causes, not symptoms: what follows from one thing is said once, with what would mend it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from log_worlds import item, panel, spoiled_lines, turn, write_lines
+from typer.testing import CliRunner
+
+from d3stats.cli import app
+from d3stats.log import KINDS, causes_of, examine, read_log
+
+HEAD = "debate,round,agent,vote,label\n"
+
+
+def table(path: Path, head: str, round_of: str = "{r}") -> Path:
+    body = "".join(
+        f"d{d},{round_of.format(r=r)},m{m},A,A\n" for d in range(40) for r in (1, 2, 3) for m in range(10)
+    )
+    path.write_text(head + "\n" + body)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("head", "missing", "advice"),
+    [
+        ("qid,turn,speaker,choice,gold", "debate, round, agent and vote",
+         ["qid", "debate", "turn", "round", "speaker", "agent", "choice", "vote", "gold", "label"]),
+        ("debate,round,agent,votes,label", "vote", ["votes", "vote"]),
+        ("debate,rond,agent,vote,label", "round", ["rond", "round"]),
+        ("x1,x2,x3,x4,x5", "debate, round, agent and vote", ["debate", "vote"]),
+    ],
+)  # fmt: skip
+def test_missing_columns_are_one_problem(tmp_path: Path, head: str, missing: str, advice: list[str]) -> None:
+    report = examine(table(tmp_path / "own.csv", head))
+    assert len(report.problems) > 1200
+    (cause,) = report.causes
+    one = "column" if missing.count(" ") == 0 else "columns"
+    assert cause.message.startswith(f"the table has no {one} {missing}; its columns are ")
+    assert (cause.count, cause.left_out) == (1, 1200)
+    assert all(word in cause.advice for word in advice)
+    assert "1 problem:" in report.to_text()
+    assert report.exit_code == 2
+
+
+def test_columns_that_are_not_known_are_one_problem_of_their_table(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("debate,round,agent,vote,lable,colour,size\nd,1,a,A,A,red,3\n")
+    (cause,) = examine(path).causes
+    assert cause.kind == "unknown column"
+    assert cause.message == "the table's columns lable, colour and size are unknown"
+    assert "lable" in cause.advice
+    assert "label" in cause.advice
+
+
+def test_one_wrong_field_in_many_rows_is_one_problem(tmp_path: Path) -> None:
+    path = table(tmp_path / "log.csv", HEAD.strip(), "{r}st")
+    (cause,) = examine(path).causes
+    assert (cause.kind, cause.count, cause.left_out) == ("wrong field", 1200, 1200)
+    assert cause.message == "round must be a whole number >= 0"
+    assert cause.places == tuple(f"{path}, line {n}: got round='1st'" for n in (2, 3, 4))
+    assert cause.span == "and 1,197 more, up to line 1201"
+    assert cause.follows == {"no turns": 1}
+
+
+@pytest.mark.parametrize(
+    "lost", ['{"type":"item","debate":"d1","quest', {"type": "item", "debate": "d1", "label": 3}]
+)
+def test_an_item_that_is_lost_explains_the_turns_of_its_debate(tmp_path: Path, lost: object) -> None:
+    path = write_lines(tmp_path / "log.jsonl", [lost, *panel("d1"), item("d2"), *panel("d2")])
+    report = examine(path)
+    (cause,) = report.causes
+    assert cause.places[0].startswith(f"{path}, line 1: got ")
+    assert cause.follows == {"unknown debate": 6}
+    assert cause.left_out == 7
+    assert "What follows from it: unknown debate (6)." in report.to_text()
+
+
+def test_two_unknown_debates_are_not_explained_by_one_lost_line(tmp_path: Path) -> None:
+    lines = ['{"type":"turn","deb', *panel("d1"), *panel("d2"), item("d3"), *panel("d3")]
+    causes = examine(write_lines(tmp_path / "log.jsonl", lines)).causes
+    assert [cause.kind for cause in causes] == ["malformed line", "unknown debate"]
+
+
+def test_a_log_without_turns_says_why_and_not_that_it_has_none(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").touch()
+    assert [cause.kind for cause in examine(tmp_path / "a.csv").causes] == ["empty file"]
+    (tmp_path / "b.csv").write_text(HEAD)
+    assert [cause.kind for cause in examine(tmp_path / "b.csv").causes] == ["no turns"]
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG picture"),
+        (b"\xff\xd8\xff\xe0\0\x10JFIF", "a JPEG picture"),
+        (b"%PDF-1.7\n\0", "a PDF"),
+        ("debate,round".encode("utf-16"), "text in UTF-16"),
+    ],
+)
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
+def test_what_is_no_log_is_called_by_its_name(tmp_path: Path, head: bytes, said: str, ending: str) -> None:
+    path = tmp_path / f"log{ending}"
+    path.write_bytes(head + bytes(100))
+    (cause,) = examine(path).causes
+    assert cause.kind == "not a log"
+    assert said in cause.advice
+
+
+def test_what_a_file_says_in_another_encoding_is_one_problem_with_advice(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_bytes((HEAD + "é,1,a,A,A\n" * 3).encode("latin-1"))
+    (cause,) = examine(path).causes
+    assert "latin" in cause.advice
+
+
+@settings(max_examples=40)
+@given(spoiled_lines())
+def test_every_problem_of_single_records_is_counted_once(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]
+) -> None:
+    path = tmp_path_factory.mktemp("causes") / "log.jsonl"
+    path.write_bytes(b"\n".join(lines))
+    problems = read_log(path, strict=False).problems
+    counted: Counter[str] = Counter()
+    causes = causes_of(problems)
+    for cause in causes:
+        counted[cause.kind] += cause.count
+        counted.update(cause.follows)
+        assert cause.advice
+        assert len(cause.places) == min(cause.count, 3)
+        assert bool(cause.span) == (cause.count > 3)
+    assert counted == Counter(problem.kind for problem in problems)
+    assert sum(cause.left_out for cause in causes) == sum(p.left_out == "record" for p in problems)
+    order = [list(KINDS).index(cause.kind) for cause in causes]
+    assert order == sorted(order)
+
+
+@pytest.mark.parametrize("columns", ["80", "40"])
+def test_the_report_fits_the_terminal_and_loses_no_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", columns)
+    Path("own.csv").write_text(
+        "case number,speaker name,what was said," + ",".join(f"c{i}" for i in range(60)) + "\n"
+    )
+    lines = [
+        item(answers=["A", "B"]),
+        *panel(rounds=1),
+        *panel(rounds=1),
+        turn(agent="d", vote="C" * 3000),
+        "x",
+    ]
+    write_lines(Path("log.jsonl"), [*lines, item("d2"), *panel("d2", rounds=1, agents="ab")])
+    done = CliRunner().invoke(app, ["doctor", "own.csv", "log.jsonl"])
+    assert done.exit_code == 2
+    long = [line for line in done.stdout.splitlines() if len(line) > int(columns)]
+    assert [line for line in long if len(line.split()) > 2] == []
+    whole = examine("own.csv", "log.jsonl").to_text()
+    assert done.stdout.split() == whole.split()
+    assert len(whole) < 6000
+
+
+def test_the_json_report_groups_as_the_text_does(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "log.jsonl", [item(), *panel(), *panel()])
+    report = json.loads(examine(path).to_json())
+    (cause,) = report["causes"]
+    assert cause["kind"] == "duplicate turn"
+    assert cause["count"] == len(report["problems"]) == 6
+    assert len(cause["places"]) == 3
+    assert cause["advice"] == KINDS["duplicate turn"].advice

@@ -1,0 +1,263 @@
+"""Whatever holds debates is taken by every function that reads a log, and the result does not depend on the form."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import d3stats
+from d3stats import Trajectories, as_trajectories, inference, read_log
+from d3stats.inference import bias
+from d3stats.models.gaps.ascents import signed_gaps
+from d3stats.models.wins import vote_wins
+from d3stats.planning.prices import dollars_by_round
+from d3stats.stopping import from_text
+from d3stats.worlds import Voter
+
+
+def debates_table() -> pd.DataFrame:
+    """Three judges named for the order in which they saw A and B, three rounds, two debates a question."""
+    rng = np.random.default_rng(4)
+    rows = []
+    for d in range(24):
+        truth = "AB"[d // 2 % 2]
+        for r in (1, 2, 3):
+            for agent, order in (("x (1-2)", 0), ("x (2-1)", 1), ("y (1-2)", 0)):
+                right = rng.random() < 0.5 + 0.1 * r
+                vote = truth if right else "AB"[order]
+                points = {
+                    "A": {"merit": float(rng.integers(1, 11))},
+                    "B": {"merit": float(rng.integers(1, 11))},
+                }
+                rows.append(
+                    (f"d{d:02d}", f"q{d // 2:02d}", r, agent, vote, truth, points, 40 + 10 * r, 5 * r)
+                )
+    names = ["debate", "question", "round", "agent", "vote", "label", "scores", "tokens_in", "tokens_out"]
+    return pd.DataFrame(rows, columns=names)
+
+
+RULES = ["fixed:1", "unanimity", "ks:0.3,patience=1"]
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "d3stats.replay": lambda log: d3stats.replay(log, RULES, n_boot=50, rng=1).to_frame(),
+    "d3stats.scan": lambda log: d3stats.scan(log, RULES),
+    "d3stats.plan": lambda log: d3stats.plan(log, max_loss=0.2, confidence=0.5, limit=False, n_draws=20, rng=1)
+    .to_frame(),
+    "d3stats.risk_controlled": lambda log: d3stats.risk_controlled(log, RULES[:2], max_loss=0.45, delta=0.2).to_frame(),
+    "d3stats.describe_rounds": lambda log: d3stats.describe_rounds(log, n_components=1, n_boot=5, rng=1).to_frame(),
+    "d3stats.calibrate": lambda log: d3stats.calibrate(Voter, log, n_rep=20, rng=1).to_frame(),
+    "d3stats.fit_rounds": lambda log: d3stats.fit_rounds(log, n_components=1).to_frame(),
+    "d3stats.martingale_test": lambda log: d3stats.martingale_test(log).drift,
+    "d3stats.gap_posterior": lambda log: d3stats.gap_posterior(log).mean,
+    "d3stats.signed_gap_posterior": lambda log: d3stats.signed_gap_posterior(log, scale=10).mean_points,
+    "d3stats.agreement": lambda log: d3stats.agreement(log, n_boot=20, rng=1).to_frame(),
+    "d3stats.cohen_kappa": lambda log: [
+        d3stats.cohen_kappa(inference.as_ratings(log, raters=["x (1-2)", "y (1-2)"])).estimate.value
+    ],
+    "d3stats.jury_curve": lambda log: d3stats.jury_curve(log, n_boot=20, n_refits=2, rng=1).to_frame(),
+    "d3stats.compare": lambda log: d3stats.compare(log, log, names=["one", "two"], n_boot=50, rng=1).to_frame(),
+    "d3stats.position_bias": lambda log: d3stats.position_bias(log, rng=1).to_frame(),
+    "d3stats.inference.persona_effect": lambda log: inference.persona_effect(log, baseline="x").to_frame(),
+    "d3stats.inference.as_run": lambda log: inference.as_run(log).value,
+    "d3stats.inference.as_ratings": lambda log: inference.as_ratings(log).codes,
+    "d3stats.inference.fleiss_kappa": lambda log: [inference.fleiss_kappa(log, n_boot=20, rng=1).estimate.value],
+    "d3stats.inference.gwet_ac": lambda log: [inference.gwet_ac(log, n_boot=20, rng=1).estimate.value],
+    "d3stats.inference.krippendorff_alpha": lambda log: [inference.krippendorff_alpha(log, n_boot=20).estimate.value],
+    "d3stats.inference.percent_agreement": lambda log: [inference.percent_agreement(log, n_boot=20).estimate.value],
+    "d3stats.inference.bias.as_judgments": lambda log: bias.as_judgments(log).vote,
+    "d3stats.inference.bias.by_judge": lambda log: bias.audits_frame(bias.by_judge(bias.position_bias, log, rng=1)),
+    "d3stats.stopping.rounds_of": lambda log: [r.number for r in d3stats.stopping.rounds_of(log, 3)],
+    "d3stats.stopping.batch_rounds": lambda log: np.stack([b.votes for b in d3stats.stopping.batch_rounds(log)]),
+    "a rule's stop_rounds": lambda log: d3stats.Unanimity().stop_rounds(log).rounds,
+    "a combined rule's stop_rounds": lambda log: from_text("ks:0.3,patience=1 | unanimity").stop_rounds(log).rounds,
+    "a batch rule's stop_rounds": lambda log: from_text("ks:0.3,patience=1").stop_rounds(log).rounds,
+    "KSStability.distances": lambda log: list(d3stats.KSStability(0.1).distances(log)[1:]),
+    "signed_gaps": lambda log: signed_gaps(log),
+    "vote_wins": lambda log: np.stack(vote_wins(log, ("A", "B"))),
+    "dollars_by_round": lambda log: dollars_by_round(log, (1.0, 4.0)),
+}  # fmt: skip
+"""Each public function that reads a log, and what is compared of its result."""
+
+NO_LOG = {
+    "d3stats.count_log": "counts files in chunks",
+    "d3stats.read_log": "reads files; what it returns is taken by all others",
+    "d3stats.inference.length_bias": "needs lengths, which no log of votes has",
+    "d3stats.inference.self_preference": "needs families of models, which no log of votes has",
+    "d3stats.plan_comparison": "takes a pair of runs",
+    "d3stats.import_log": "reads foreign formats",
+}
+
+TAKES_A_LOG = ("trajectories", "pilot", "log", "ratings", "source")
+"""What an argument that holds debates is called."""
+
+
+def functions_of_logs() -> set[str]:
+    rooms = ("d3stats", "d3stats.inference", "d3stats.inference.bias", "d3stats.planning", "d3stats.stopping")
+    found: dict[Any, str] = {}
+    for room in rooms:
+        module = importlib.import_module(room)
+        for name in module.__all__:
+            value = getattr(module, name)
+            if inspect.isfunction(value) and set(TAKES_A_LOG) & set(inspect.signature(value).parameters):
+                found.setdefault(value, f"{room}.{name}")
+    return set(found.values())
+
+
+def test_every_public_function_that_reads_a_log_is_tried() -> None:
+    assert functions_of_logs() - set(FUNCTIONS) - set(NO_LOG) - {"d3stats.as_trajectories"} == set()
+
+
+@pytest.fixture(scope="module")
+def forms(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    table = debates_table()
+    folder = tmp_path_factory.mktemp("logs")
+    path = folder / "debates.csv"
+    table.assign(scores=[pd.Series([s]).to_json(orient="values")[1:-1] for s in table["scores"]]).to_csv(
+        path, index=False
+    )
+    return {
+        "Trajectories": Trajectories.from_frame(table),
+        "pandas": table,
+        "polars": pl.DataFrame(table.to_dict("list")),
+        "lazy polars": pl.DataFrame(table.to_dict("list")).lazy(),
+        "text path": str(path),
+        "path": path,
+        "glob": str(folder / "deb*.csv"),
+        "DebateLog": read_log(path),
+    }  # fmt: skip
+
+
+def _as_values(result: Any) -> Any:
+    if isinstance(result, pd.DataFrame):
+        return {str(name): _as_values(column) for name, column in result.items()}
+    values = np.asarray(result).ravel().tolist()
+    return pytest.approx(values, rel=1e-9, nan_ok=True) if np.asarray(result).dtype.kind in "fiu" else values
+
+
+_expected: dict[str, Any] = {}
+
+
+@pytest.mark.parametrize("form", ["pandas", "polars", "path", "glob", "DebateLog"])
+@pytest.mark.parametrize("name", list(FUNCTIONS))
+def test_a_result_does_not_depend_on_what_holds_the_debates(
+    name: str, form: str, forms: dict[str, Any]
+) -> None:
+    if name not in _expected:
+        _expected[name] = _as_values(FUNCTIONS[name](forms["Trajectories"]))
+    assert _plain(FUNCTIONS[name](forms[form])) == _expected[name]
+
+
+def _plain(result: Any) -> Any:
+    if isinstance(result, pd.DataFrame):
+        return {str(name): _plain(column) for name, column in result.items()}
+    return np.asarray(result).ravel().tolist()
+
+
+def test_all_forms_give_the_same_trajectories(forms: dict[str, Any]) -> None:
+    first = forms["Trajectories"]
+    for form in forms.values():
+        t = as_trajectories(form)
+        assert (t.answers, t.debates, t.seats) == (first.answers, first.debates, first.seats)
+        for name in ("votes", "label", "depth", "panel", "cluster", "scores", "tokens", "tokens_in"):
+            assert np.array_equal(getattr(t, name), getattr(first, name)), name
+
+
+def test_arrays_and_a_mapping_of_arrays_are_debates() -> None:
+    votes = [[["A", "B"], ["A", "A"]], [["B", "B"], ["B", None]]]
+    bare = as_trajectories(np.array(votes, dtype=object))
+    named = as_trajectories({"votes": votes, "label": ["A", "A"]})
+    assert bare.votes.tolist() == named.votes.tolist()
+    assert bare.unanimous().tolist() == [[False, True], [True, True]]
+    assert named.successes_trials()[0].tolist() == [[1, 2], [0, 0]]
+
+
+def test_own_names_of_columns_are_given_as_a_mapping() -> None:
+    table = debates_table()
+    own = table.rename(columns={"debate": "qid", "round": "turn"}).assign(debate="another thing")
+    columns = {"debate": "qid", "round": "turn"}
+    for frame in (own, pl.DataFrame(own.to_dict("list"))):
+        assert as_trajectories(frame, columns=columns).votes.tolist() == as_trajectories(table).votes.tolist()
+    with pytest.raises(ValueError, match=r"got 'qidd' for 'debate'; did you mean 'qid'\?"):
+        as_trajectories(own, columns={"debate": "qidd"})
+    with pytest.raises(ValueError, match="one name"):
+        as_trajectories(own, columns={"debate": "qid", "question": "qid"})
+
+
+def test_an_argument_that_would_do_nothing_is_refused(forms: dict[str, Any]) -> None:
+    for form, argument in (
+        ("Trajectories", {"roles": ["x"]}),
+        ("Trajectories", {"columns": {"debate": "qid"}}),
+        ("DebateLog", {"missing_values": ["none"]}),
+        ("pandas", {"encoding": "latin-1"}),
+        ("pandas", {"strict": False}),
+    ):
+        with pytest.raises(ValueError, match="must be left out"):
+            as_trajectories(forms[form], **argument)
+
+
+def test_a_name_that_is_no_file_names_the_nearest(tmp_path: Path) -> None:
+    (tmp_path / "pilot.csv").write_text("debate,round,agent,vote\nd,1,a,A\n")
+    with pytest.raises(FileNotFoundError, match=r"did you mean '.*pilot.csv'\?"):
+        as_trajectories(tmp_path / "pilto.csv")
+    for function in (
+        d3stats.read_log,
+        d3stats.agreement,
+        lambda p: d3stats.compare(p, p),
+        d3stats.position_bias,
+    ):
+        with pytest.raises(FileNotFoundError, match=r"did you mean 'slm7'\?"):
+            function("slm8")
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        as_trajectories(tmp_path / "nowhere" / "pilot.csv")
+    for other in (None, 5, {"qid": [1]}):
+        with pytest.raises(TypeError, match="a log must be"):
+            as_trajectories(other)
+
+
+def test_a_bundled_log_is_known_by_its_name() -> None:
+    from d3stats import datasets
+
+    assert as_trajectories("slm7").votes.tolist() == as_trajectories(datasets.path("slm7")).votes.tolist()
+
+
+def test_runs_are_compared_as_arrays_too() -> None:
+    rng = np.random.default_rng(1)
+    first, second = rng.integers(0, 2, (2, 40))
+    tables = [pd.DataFrame({"item": range(40), "correct": values}) for values in (first, second)]
+    by_arrays = d3stats.compare(first, second).difference
+    by_tables = d3stats.compare(*tables).difference
+    assert (by_arrays.value, by_arrays.low) == (by_tables.value, by_tables.low)
+    assert [run.name for run in d3stats.compare(first, second.tolist()).runs] == ["A", "B"]
+
+
+def test_a_file_called_run_keeps_its_name(tmp_path: Path) -> None:
+    paths = [tmp_path / "maj.csv", tmp_path / "run.csv"]
+    for path in paths:
+        pd.DataFrame({"item": range(6), "correct": [1, 0, 1, 1, 0, 0]}).to_csv(path, index=False)
+    assert [run.name for run in d3stats.compare(*paths).runs] == ["maj", "run"]
+
+
+def test_agreement_says_which_round_it_took(forms: dict[str, Any]) -> None:
+    for form in ("Trajectories", "path"):
+        assert any("(round 3)" in note for note in d3stats.agreement(forms[form], n_boot=10, rng=1).notes)
+
+
+def test_a_table_in_another_encoding_is_read_or_says_what_to_say(tmp_path: Path) -> None:
+    path = tmp_path / "latin.csv"
+    pd.DataFrame({"item": ["é1", "é2"], "correct": [1, 0]}).to_csv(path, index=False, encoding="latin-1")
+    assert inference.as_run(path, encoding="latin-1").items == ("é1", "é2")
+    with pytest.raises(ValueError, match=r'say how it is encoded, for example encoding="latin-1"'):
+        inference.as_run(path)
+
+
+def test_the_room_of_simulations_is_called_as_its_function() -> None:
+    drawn = d3stats.simulate(Voter(panel=5), 10, 3, rng=1)
+    assert drawn.votes.tolist() == d3stats.simulate.simulate(Voter(panel=5), 10, 3, rng=1).votes.tolist()
