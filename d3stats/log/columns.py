@@ -104,14 +104,19 @@ class Coded:
 
 def unified(*columns: Coded) -> tuple[list[NDArray[np.int32]], list[Any]]:
     """Return the columns' codes over one list of values; free where they share their list already."""
-    if all(column.values is columns[0].values for column in columns):
-        return [column.codes for column in columns], columns[0].values
+    largest = max(columns, key=lambda column: len(column.values)).values
+    if all(column.values is largest for column in columns):
+        return [column.codes for column in columns], largest
     coder = Coder()
+    coder.update(zip(largest, range(len(largest)), strict=True))
     codes = []
     for column in columns:
-        lookup = np.array([*map(coder.__getitem__, column.values), -1], dtype=np.int32)
-        codes.append(lookup[column.codes])
-    return codes, coder.values_list()
+        if column.values is largest:
+            codes.append(column.codes)
+        else:
+            lookup = np.array([*map(coder.__getitem__, column.values), -1], dtype=np.int32)
+            codes.append(lookup[column.codes])
+    return codes, largest if len(coder) == len(largest) + 1 else coder.values_list()
 
 
 @dataclass

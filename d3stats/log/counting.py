@@ -37,6 +37,9 @@ Missing = Literal["exclude", "wrong"]
 SIZE = 1 << 25
 """Bytes of a piece; a log that is no larger is read as a whole."""
 
+ROWS = 1 << 20
+"""Rows of a Parquet file in a piece."""
+
 
 @dataclass(frozen=True)
 class LogCounts:
@@ -395,7 +398,7 @@ def _pieces(
     if file.format == "jsonl":
         return line_blocks(file, start, stop, size, columns=columns, without=_UNCOUNTED)
     if file.format == "parquet":
-        return parquet_blocks(file, columns=columns)
+        return parquet_blocks(file, ROWS, columns=columns, without=_UNCOUNTED)
     return iter([read_file(file, columns, encoding)])
 
 
@@ -442,17 +445,21 @@ def _sorted_out(records: Records) -> tuple[Records | None, list[Records], list[R
 
 
 def _rows(records: Records, keep: NDArray[np.bool_]) -> Records:
-    """Keep some rows."""
-    place = np.cumsum(keep) - 1
+    """Keep some rows; those in one piece are not copied."""
+    at = np.flatnonzero(keep)
+    low, high = (int(at[0]), int(at[-1]) + 1) if len(at) else (0, 0)
+    in_one = high - low == len(at)
+    place = np.zeros(0, dtype=np.int64) if in_one else np.cumsum(keep) - 1
     parts = []
     for part in (records.items, records.turns, records.verdicts):
-        chosen = keep[part.row]
-        kept = part if chosen.all() else part[chosen]
-        parts.append(Part(place[kept.row], kept.columns))
+        chosen: Any = slice(*np.searchsorted(part.row, [low, high])) if in_one else keep[part.row]
+        kept = part[chosen]
+        parts.append(Part(kept.row - low if in_one else place[kept.row], kept.columns))
+    rows: Any = slice(low, high) if in_one else keep
     return replace(
         records,
-        file=records.file[keep],
-        line=records.line[keep],
+        file=records.file[rows],
+        line=records.line[rows],
         items=parts[0],
         turns=parts[1],
         verdicts=parts[2],

@@ -14,7 +14,7 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -412,8 +412,13 @@ _INTEGERS = (
 )
 
 
-def _parquet_sheet(file: LogFile, first: int = 0, stop: int | None = None) -> _Sheet | Problem:
-    """Read rows `first` to `stop` of a Parquet file; columns without values, or with one value, are not read."""
+def _parquet_sheet(
+    file: LogFile, first: int = 0, stop: int | None = None, without: Collection[str] = ()
+) -> _Sheet | Problem:
+    """Read rows `first` to `stop` of a Parquet file; columns without values, or with one value, are not read.
+
+    Nor are those `without` which the caller gets along, where the file's own statistics say that they are sound.
+    """
     import duckdb
 
     from d3stats.log.engine import connect, text_list
@@ -432,18 +437,17 @@ def _parquet_sheet(file: LogFile, first: int = 0, stop: int | None = None) -> _S
                 str(c): str(k) for c, k, *_ in con.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
             }
             del kinds["file_row_number"]
-            columns: dict[str, Coded] = _settled(con, paths, kinds, stop - first)
+            columns: dict[str, Coded] = _settled(con, paths, kinds, stop - first, without)
             asked = {name: k for k, name in enumerate(kinds) if name not in columns}
-            values, chosen = {}, []
+            texts, chosen = {}, []
             for name, k in asked.items():
                 text = _as_text(name, kinds[name])
                 if kinds[name] not in _INTEGERS:
-                    distinct = f"SELECT DISTINCT {text} AS v FROM {source} WHERE v IS NOT NULL"
-                    values[name] = con.execute(
-                        f"CREATE OR REPLACE TEMP TABLE texts AS {distinct}; FROM texts"
-                    ).fetchnumpy()["v"]
-                    con.execute(f"CREATE OR REPLACE TEMP TYPE texts_{k} AS ENUM (FROM texts)")
-                    text = f"coalesce(enum_code(({text})::texts_{k})::INTEGER, -1)"
+                    different = f"SELECT DISTINCT {text} AS v FROM {source}"
+                    said = con.execute(f"SELECT hash(v) AS h, v FROM ({different})").fetchall()
+                    texts[name] = dict(said)
+                    # Two texts of one hash are hardly ever met; then the texts themselves are handed over.
+                    text = f"hash({text})" if len(texts[name]) == len(said) else text
                 chosen.append(f"{text} AS c{k}")
             found = con.execute(f"SELECT {', '.join(chosen)} FROM {source}").fetchnumpy() if chosen else {}
     except duckdb.Error as error:
@@ -451,8 +455,8 @@ def _parquet_sheet(file: LogFile, first: int = 0, stop: int | None = None) -> _S
         return Problem(file.name, None, None, message, "not a log", (), "nothing")
     for name, k in asked.items():
         cells: Any = found[f"c{k}"]
-        if name in values:
-            columns[name] = _texts(cells, [str(value) for value in values[name]])
+        if name in texts:
+            columns[name] = _hashed(cells, texts[name])
             continue
         given = ~np.ma.getmaskarray(cells)
         codes, different = pd.factorize(np.ma.getdata(cells)[given])
@@ -468,19 +472,41 @@ def _parquet_sheet(file: LogFile, first: int = 0, stop: int | None = None) -> _S
     return _Sheet(file.name, list(kinds), [columns[c] for c in kinds], line, notes=notes, n_records=len(line))
 
 
-def _settled(con: Any, paths: str, kinds: Mapping[str, str], n: int) -> dict[str, Coded]:
+def _hashed(cells: Any, texts: Mapping[int, Any]) -> Coded:
+    """Return texts as codes by their hashes, which are many times faster to hand over than texts."""
+    if cells.dtype == object:
+        return _of_values(np.ma.filled(cells, None).tolist())
+    hashes = np.asarray(cells)
+    opens = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1])[: len(hashes)])
+    codes, seen = pd.factorize(hashes[opens])
+    size = np.diff(opens, append=len(hashes))
+    return _texts(np.repeat(codes, size), [texts[each] for each in seen.tolist()])
+
+
+_DROPPABLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}
+
+
+def _settled(
+    con: Any, paths: str, kinds: Mapping[str, str], n: int, without: Collection[str]
+) -> dict[str, Coded]:
     """Return the columns that have no value, or one on every row, as the file's own statistics say."""
     found = con.execute(
-        f"""SELECT path_in_schema, bool_and(stats_null_count = num_values), min(stats_min_value)
-        FROM parquet_metadata({paths}) GROUP BY path_in_schema HAVING bool_and(stats_null_count = num_values)
-            OR (bool_and(stats_null_count = 0 AND stats_min_value = stats_max_value)
-                AND min(stats_min_value) = max(stats_max_value))"""
+        f"""SELECT path_in_schema, bool_and(stats_null_count = num_values),
+            CASE WHEN bool_and(stats_null_count = 0 AND stats_min_value = stats_max_value)
+                AND min(stats_min_value) = max(stats_max_value) THEN min(stats_min_value) END,
+            min(TRY_CAST(stats_min_value AS BIGINT)), max(TRY_CAST(stats_max_value AS BIGINT)),
+            bool_and(TRY_CAST(stats_min_value AS BIGINT) IS NOT NULL OR stats_null_count = num_values)
+        FROM parquet_metadata({paths}) GROUP BY path_in_schema"""
     ).fetchall()
     settled = {}
-    for name, empty, text in found:
-        if empty and name in kinds:
+    for name, empty, text, low, high, known in found:
+        kind = kinds.get(name)
+        sound = kind == "VARCHAR" or (
+            kind in _DROPPABLE and known and low is not None and 0 <= low <= high < 10**15
+        )
+        if (empty and kind is not None) or (name in without and sound):
             settled[name] = Coded.missing(n)
-        elif kinds.get(name) == "VARCHAR" and 0 < len(text) < 32:  # longer ones may be cut
+        elif kind == "VARCHAR" and text and len(text) < 32:  # longer ones may be cut
             settled[name] = Coded(np.zeros(n, dtype=np.int32), [text])
     return settled
 
@@ -500,10 +526,13 @@ def _as_text(name: str, kind: str) -> str:
     )
 
 
-def parquet_blocks(file: LogFile, rows: int = 1_000_000, *, columns: Columns = None) -> Iterator[Records]:
+def parquet_blocks(
+    file: LogFile, rows: int = 1_000_000, *, columns: Columns = None, without: Collection[str] = ()
+) -> Iterator[Records]:
     """Read a Parquet file in blocks of rows, each with codes of its own, so that memory stays flat.
 
-    All blocks count rounds alike, from 0 or from 1, as the whole file does.
+    All blocks count rounds alike, from 0 or from 1, as the whole file does. Fields `without` which the caller gets
+    along may be missing in the result.
     """
     import duckdb
 
@@ -511,6 +540,7 @@ def parquet_blocks(file: LogFile, rows: int = 1_000_000, *, columns: Columns = N
 
     problem = unusable(file)
     first, n, zero = 0, 1, False
+    unread: set[str] = set()
     if problem is None:
         try:
             with connect() as con:
@@ -521,7 +551,9 @@ def parquet_blocks(file: LogFile, rows: int = 1_000_000, *, columns: Columns = N
                 empty = _Sheet(
                     file.name, names, [Coded.missing(0) for _ in names], np.zeros(0, dtype=np.int64)
                 )
-                taken = _log_columns(empty, columns).columns.get("round", ())
+                resolved = _log_columns(empty, columns).columns
+                unread = {name for each in without for name in resolved.get(each, ())}
+                taken = resolved.get("round", ())
                 for name in taken[:1] if n > rows else ():
                     text = _as_text(name, "VARCHAR")
                     zero = any(
@@ -531,7 +563,7 @@ def parquet_blocks(file: LogFile, rows: int = 1_000_000, *, columns: Columns = N
         except (duckdb.Error, ColumnError):
             pass  # the first block says what is wrong
     for first in range(0, max(n, 1), rows):
-        sheet = problem or _parquet_sheet(file, first, first + rows)
+        sheet = problem or _parquet_sheet(file, first, first + rows, unread)
         if isinstance(sheet, Problem):
             yield _nothing(file.name, [sheet])
             return
