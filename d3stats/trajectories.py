@@ -250,12 +250,10 @@ class Trajectories:
             round is skipped. Read files with :func:`d3stats.log.read_log` to get such rows listed instead.
         """
         from d3stats.log.consistency import check
-        from d3stats.log.problems import raise_first
         from d3stats.log.tables import read_table
 
         checked = check(read_table(turns, items, columns=columns), missing_words(missing_values))
-        raise_first(checked.problems)
-        return cls._from_checked(checked, roles, by_name=False)
+        return cls._from_checked(checked.strictly(), roles)
 
     @classmethod
     def from_log(

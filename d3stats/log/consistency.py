@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from d3stats.log.columns import Coded, Coder, Coding, Ints, Part, Records, unified
 from d3stats.log.missing import journal_path
-from d3stats.log.problems import LeftOut, Problem, in_reading_order
+from d3stats.log.problems import LeftOut, Problem, in_reading_order, raise_first
 from d3stats.values import Canonical, canonical_texts, missing_words
 
 __all__ = ["Checked", "check", "firsts"]
@@ -63,6 +63,21 @@ class Checked:
     totals: bool = False
     as_written: bool = True
     panels: dict[tuple[str | None, str | None], int] = field(default_factory=dict)
+
+    def strictly(self) -> Checked:
+        """Raise the first problem; where agents are absent, which only makes trials vary, say so in the notes instead.
+
+        Raises
+        ------
+        LogError
+            See :func:`d3stats.log.problems.raise_first`.
+        """
+        raise_first(self.problems)
+        absent = [problem.message for problem in self.problems if len(problem.record_key) == 3]
+        if not absent:
+            return self
+        more = f" (and {len(absent) - 1:,} more like it)" if len(absent) > 1 else ""
+        return replace(self, notes=(*self.notes, f"WARNING: {absent[0]}{more}"))
 
 
 def check(records: Records, missing_values: Iterable[str] | None = None) -> Checked:

@@ -99,12 +99,12 @@ KINDS: dict[str, Kind] = {
     "mixed panel": Kind(
         "The number of agents changes within one run: an agent is absent from a round in which its role "
         "speaks, or debates of one run (one value of log) have panels of different sizes.",
-        "Nothing is left out; trials vary.",
+        "Nothing is left out, and a strict reader reads it with a warning; trials vary.",
         "Give runs with different panels different values of log, or write a null vote for a silent agent.",
     ),
     "interrupted round": Kind(
         "A debate without a verdict breaks off in the middle of its last round: the run was stopped.",
-        "Nothing is left out; trials vary.",
+        "Nothing is left out, and a strict reader reads it with a warning; trials vary.",
         "Give the command that ran it again: it goes on where it stopped.",
     ),
     "open debate": Kind(
@@ -200,7 +200,7 @@ class LogError(ValueError):
     ----------
     problem : Problem
         The first problem in reading order; one that a lost line can bring about elsewhere (an unknown debate, a
-        round gap, a mixed panel) only when there is no other.
+        round gap, no turns) only when there is no other.
     n_problems : int
         How many problems there are in all.
     """
@@ -231,8 +231,13 @@ CONSEQUENCES = frozenset({"unknown debate", "round gap", "mixed panel", "interru
 """Kinds that a lost line brings about elsewhere, perhaps further up."""
 
 
+TOLERATED = frozenset({"mixed panel", "interrupted round"})
+"""Kinds for which nothing is left out: a strict reader reads such a log, and what is odd is said above the results."""
+
+
 def raise_first(problems: Sequence[Problem]) -> None:
-    """Raise the first problem, if there is any; a cause goes before what it may have brought about."""
-    if problems:
+    """Raise the first problem that is not tolerated; a cause goes before what it may have brought about."""
+    if not all(problem.kind in TOLERATED for problem in problems):
         causes = [problem for problem in problems if problem.kind not in CONSEQUENCES]
-        raise LogError((causes or problems)[0], len(problems))
+        worst = causes or [problem for problem in problems if problem.kind not in TOLERATED]
+        raise LogError(worst[0], len(problems))

@@ -15,7 +15,7 @@ from d3stats.log.columns import Coding, Part, Records, joined
 from d3stats.log.consistency import Checked, check
 from d3stats.log.files import LogFile, find_files
 from d3stats.log.frames import checked_of, tables_of
-from d3stats.log.problems import KINDS, LogError, Problem, raise_first
+from d3stats.log.problems import KINDS, LogError, Problem
 from d3stats.log.reader import read_lines
 from d3stats.log.tables import read_table
 from d3stats.values import missing_words
@@ -163,9 +163,7 @@ def read_checked(
     """Read a log into columns, see :func:`read_log`."""
     words = missing_words(missing_values)
     checked = check(gather(find_files(paths), columns, encoding), words)
-    if strict:
-        raise_first(checked.problems)
-    return checked
+    return checked.strictly() if strict else checked
 
 
 def gather(files: Sequence[LogFile], columns: Columns = None, encoding: str | None = None) -> Records:
