@@ -87,7 +87,7 @@ def arrays_of(
     """
     items, turns = checked.items, checked.turns
     debates: list[str] = items.coded("debate").values
-    row = turns.coded("debate").codes
+    row: Ints = turns.coded("debate").codes.astype(np.int64)
     by_rule = stopped_by_rule(checked)
     if by_name:
         order = np.array(sorted(range(len(debates)), key=debates.__getitem__), dtype=np.int64)
@@ -96,7 +96,6 @@ def arrays_of(
             place[order] = np.arange(len(order))
             debates, row = [debates[i] for i in order], place[row]
             by_rule = None if by_rule is None else by_rule[order]
-    row = row.astype(np.int64)
     n = len(debates)
     if roles is not None:
         # A round in which only others spoke is a round without votes.
@@ -313,11 +312,9 @@ def _tokens(
     for kind in ("tokens",) if checked.totals else ("tokens_in", "tokens_out"):
         given = turns.numbers(kind)
         if kind in turns.columns and not np.isnan(given).all():
-            total = np.bincount(by_round, given, minlength=len(depth) * n_rounds).reshape(
-                len(depth), n_rounds
-            )
-            total[np.arange(n_rounds) >= depth[:, None]] = np.nan
-            found[kind] = total
+            total = np.bincount(by_round, given, minlength=len(depth) * n_rounds).astype(np.float64)
+            total[(np.arange(n_rounds) >= depth[:, None]).ravel()] = np.nan
+            found[kind] = total.reshape(len(depth), n_rounds)
     sent, written = found["tokens_in"], found["tokens_out"]
     if sent is not None and written is not None:
         found["tokens"] = sent + written

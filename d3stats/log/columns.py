@@ -205,7 +205,7 @@ def joined(parts: Sequence[Records]) -> Records:
         files=names,
         file=np.concatenate([own[part.file] for own, part in zip(files, parts, strict=True)]),
         line=np.concatenate([part.line for part in parts]),
-        **{  # type: ignore[arg-type]
+        **{
             name: _stacked([getattr(part, name) for part in parts], starts)
             for name in ("items", "turns", "verdicts")
         },

@@ -149,7 +149,7 @@ def _settled(records: Records, words: Iterable[str]) -> tuple[Records, list[str]
                 told = _counted(Coded(codes[0], values), columns[where[0][0]]["debate"].codes)
             notes.extend(canonical_texts(told, missing_values=meaning, names=True).notes(said))
         # A name of spaces alone stays as it is written: a record needs one.
-        forms = {text: form or text for text, form in read.forms.items()} if needed else read.forms
+        forms = dict(read.forms) if not needed else {text: form or text for text, form in read.forms.items()}
         write(where, forms, codes, values)
 
     for name in ("debate", "agent"):
@@ -189,7 +189,7 @@ def _settled(records: Records, words: Iterable[str]) -> tuple[Records, list[str]
             for each in sets
         }
         columns["items"]["answers"] = answers.mapped(forms)
-    result = {name: Part(part.row, columns[name]) for name, part in parts.items()}
+    result: dict[str, Any] = {name: Part(part.row, columns[name]) for name, part in parts.items()}
     return replace(records, **result), notes, as_written
 
 
@@ -279,7 +279,7 @@ class _Rules:
         first = firsts(debate.codes, len(debate.values))
         fields = [name for name in items.columns if name != "debate"]
         unlike = _unlike(debate.codes, first, [items.columns[name].codes for name in fields])
-        for at in np.flatnonzero(unlike):
+        for at in np.flatnonzero(unlike).tolist():
             known = first[debate.codes[at]]
             name = next(f for f in _ITEM_FIELDS if _value(items, f, at) != _value(items, f, known))
             file, line = self._place(items.row[known])
@@ -311,7 +311,7 @@ class _Rules:
     def _collect_labels(self) -> None:
         label, answers = self.items.coded("label"), self.items.coded("answers")
         outside = _outside(answers, answers.codes, label)
-        for at in np.flatnonzero(outside):
+        for at in np.flatnonzero(outside).tolist():
             debate = self.names[at]
             allowed = answers.values[answers.codes[at]]
             message = (
@@ -331,7 +331,7 @@ class _Rules:
         says.append(np.nan_to_num(verdicts.numbers("round"), nan=-1.0))
         wrong = _unlike(at, first, says)
         wrong[at < 0] = True
-        for i in np.flatnonzero(wrong):
+        for i in np.flatnonzero(wrong).tolist():
             debate, row = _value(verdicts, "debate", i), verdicts.row[i]
             if at[i] < 0:
                 lost: LeftOut = "record" if not self.opens_too[row] else "field"
@@ -364,7 +364,7 @@ class _Rules:
             concerned = np.isin(at, at[repeated])
             for i in np.flatnonzero(concerned)[::-1]:
                 first_of[int(at[i]), int(played[i]), int(agent.codes[i])] = i
-        for i in np.flatnonzero(unknown | repeated | outside):
+        for i in np.flatnonzero(unknown | repeated | outside).tolist():
             key = self._key(turns, i)
             row = turns.row[i]
             if unknown[i]:
@@ -422,7 +422,7 @@ class _Rules:
         limit[of[at]] = expected[at] - 1
         debate, played = self.turns.coded("debate").codes, self.turns.numbers("round")
         gone = played > limit[debate]
-        for i in np.flatnonzero(gone):
+        for i in np.flatnonzero(gone).tolist():
             key = self._key(self.turns, i)
             message = (
                 f"rounds must follow one another from 1; got round={key[1]} "
@@ -471,7 +471,7 @@ class _Rules:
             self._name_panels(cell, uneven)
             return
         logs, roles = [*self.items.coded("log").values, None], [*role.values, None]
-        for at in np.flatnonzero(usual):
+        for at in np.flatnonzero(usual).tolist():
             run, spoke = (at, int(role.codes[0])) if alike else (at // n_roles, at % n_roles - 1)
             self.panels[logs[run - 1], roles[spoke]] = int(usual[at])
 
@@ -490,7 +490,7 @@ class _Rules:
         speakers: dict[tuple[int, int], set[int]] = {}
         rows: dict[tuple[int, int], int] = {}
         everyone: dict[int, set[int]] = {}
-        for i in np.flatnonzero(np.isin(cell, uneven)):
+        for i in np.flatnonzero(np.isin(cell, uneven)).tolist():
             where = int(cell[i]), int(played[i])
             speakers.setdefault(where, set()).add(int(agent.codes[i]))
             rows.setdefault(where, i)

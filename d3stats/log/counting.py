@@ -347,10 +347,10 @@ def _count_in_pieces(
         total.add(facts)
         rest += left
     if rest:
-        facts = _facts(joined(rest), words, missing)
-        if facts is None:
+        last = _facts(joined(rest), words, missing)
+        if last is None:
             return None
-        total.add(facts)
+        total.add(last)
         total.kinds |= {(part.coding, part.totals) for part in rest}
     return total.counts if total.agree() else None
 

@@ -459,10 +459,10 @@ def _parquet_sheet(
             columns[name] = _hashed(cells, texts[name])
             continue
         given = ~np.ma.getmaskarray(cells)
-        codes, different = pd.factorize(np.ma.getdata(cells)[given])
+        codes, numbers = pd.factorize(np.ma.getdata(cells)[given])
         whole = np.full(len(cells), -1)
         whole[given] = codes
-        columns[name] = _merged(whole, list(different))
+        columns[name] = _merged(whole, list(numbers))
     notes = [
         _held_dates(name, columns[name].values[0])
         for name, kind in kinds.items()
