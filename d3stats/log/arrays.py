@@ -1,17 +1,19 @@
-"""From the columns of a log to the arrays of :class:`d3stats.trajectories.Trajectories`."""
+"""The arrays of :class:`d3stats.trajectories.Trajectories`, from the columns of a log or from a user's own arrays."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from d3stats._check import whole_numbers
 from d3stats.log.columns import Coded, Ints, unified
 from d3stats.log.consistency import Checked
+from d3stats.values import canonical
 
 __all__ = [
     "BY_A_RULE",
@@ -20,8 +22,11 @@ __all__ = [
     "WRONG",
     "arrays_of",
     "distinct",
+    "fields_from_arrays",
+    "refuse_repeats",
     "seat_names",
     "stopped_by_rule",
+    "tally_rounds",
     "voting_roles",
 ]
 
@@ -193,7 +198,8 @@ def stopped_by_rule(checked: Checked) -> NDArray[np.bool_] | None:
     deepest = depth == last[group]
     seen = np.zeros(len(items), dtype=np.bool_)
     seen[group[ended(["exhausted"]) & deepest]] = True
-    return stopped & ~((run.codes >= 0) & seen[group] & deepest)
+    cut: NDArray[np.bool_] = stopped & ~((run.codes >= 0) & seen[group] & deepest)
+    return cut
 
 
 def seat_names(n: int) -> tuple[str, ...]:
@@ -367,3 +373,179 @@ def _refuse_sparse(shape: tuple[int, int, int], names: list[str], panel: Ints, n
             f"{shape[1]:,} rounds and {shape[2]:,} agents (in debate {names[int(panel.argmax())]!r}) "
             f"from {n_turns:,} turns: check the columns round and agent"
         )
+
+
+# -------------------------------------------------------------------- arrays of one's own
+
+_LEAST = np.iinfo(np.int32).min
+
+
+def _encode(
+    votes: Any, label: Any, missing_values: Iterable[str] | None
+) -> tuple[NDArray[np.int32], NDArray[np.int32], tuple[str, ...], list[str]]:
+    """Give each distinct answer a code, in sorted order of its canonical text; what is missing becomes MISSING.
+
+    Returns the codes of votes and labels, what they stand for, and what there is to say of it.
+    """
+    read = canonical(votes, label, missing_values=missing_values)
+    factorized, names = pd.factorize(np.concatenate(read.columns), sort=True)
+    codes: NDArray[np.int32] = factorized.astype(np.int32)
+    n = len(read.columns[0])
+    return codes[:n], codes[n:], tuple(map(str, names)), read.notes("votes", "labels")
+
+
+def refuse_repeats(name: str, names: Sequence[str]) -> None:
+    """Raise when a name occurs twice."""
+    if len(set(names)) < len(names):
+        index = pd.Index(names)
+        raise ValueError(f"{name} must have different names; got {index[index.duplicated()][0]!r} twice")
+
+
+_LEAST = np.iinfo(np.int32).min
+
+
+def _refuse_codes(name: str, values: NDArray[Any]) -> None:
+    """Refuse arrays of whole numbers from -1 on: -1 is the code of a missing vote, and would be taken for an answer."""
+    if values.dtype.kind == "i" and values.size and values.min() == MISSING and (values >= 0).any():
+        raise ValueError(
+            f"{name} must be answers where answers= is not given; got -1 in an array of integers, the code of a "
+            "missing vote: give answers= for codes, None for a missing vote, or the text '-1' for that answer"
+        )
+
+
+def fields_from_arrays(
+    votes: ArrayLike,
+    label: ArrayLike | None,
+    cluster: Sequence[Any] | None,
+    answers: Sequence[str] | None,
+    tokens: tuple[ArrayLike | None, ArrayLike | None, ArrayLike | None],
+    debates: Sequence[str] | None,
+    groups: Sequence[str],
+    missing_values: Iterable[str] | None,
+) -> dict[str, Any]:
+    """Return codes and names in canonical form; `tokens` are all, prompt and completion."""
+    # A list of values of several types would become text; the type of an array says more than its values.
+    typed = answers is not None or hasattr(votes, "dtype")
+    array = np.asarray(votes, dtype=None if typed else object)
+    if array.ndim != 3:
+        raise ValueError(f"votes must have shape (debates, rounds, seats); got shape {array.shape}")
+    n = len(array)
+    truth: Any = label
+    if not hasattr(label, "dtype"):
+        truth = np.full(n, None, dtype=object) if label is None else np.asarray(label, dtype=object)
+    if truth.shape != (n,):
+        raise ValueError(f"label must have one value per debate ({n}); got shape {truth.shape}")
+    notes: list[str] = []
+    if answers is None:
+        _refuse_codes("votes", array)
+        _refuse_codes("label", truth)
+        codes, label_codes, names, notes = _encode(array.ravel(), truth, missing_values)
+    else:
+        names = _named("answers", list(answers))
+        codes = whole_numbers("votes", array.ravel(), minimum=_LEAST).astype(np.int32)
+        known = [MISSING if pd.isna(x) else x for x in truth]
+        label_codes = whole_numbers("label", np.array(known), minimum=_LEAST).astype(np.int32)
+    of_debates = _named("debates", range(1, n + 1) if debates is None else debates, names=True)
+    refuse_repeats("debates", of_debates)
+    clusters: NDArray[np.object_] = np.full(n, None, dtype=object)
+    if cluster is not None:
+        grouped = canonical(cluster, missing_values=missing_values, names=True)
+        (clusters,) = grouped.columns
+        notes += grouped.notes("clusters")
+    if len(clusters) != n:
+        raise ValueError(f"cluster must have one value per debate ({n}); got {len(clusters)}")
+    # A debate whose cluster is unknown is alone in its own.
+    alone = [f"debate {d}" if c is None else c for c, d in zip(clusters, of_debates, strict=False)]
+    cluster_codes, cluster_names = pd.factorize(np.array(alone, dtype=object))
+    (runs,) = canonical(groups, missing_values=missing_values, names=True).columns
+    total, sent, written = (None if x is None else np.array(x, dtype=np.float64) for x in tokens)
+    if total is None and sent is not None and written is not None and sent.shape == written.shape:
+        total = sent + written
+    return {
+        "votes": codes.reshape(array.shape).astype(np.int32, copy=False),
+        "label": label_codes,
+        "cluster": cluster_codes.astype(np.int64),
+        "answers": names,
+        "debates": of_debates,
+        "cluster_names": tuple(map(str, cluster_names)),
+        "tokens": total,
+        "tokens_in": sent,
+        "tokens_out": written,
+        "groups": tuple("" if run is None else run for run in runs),
+        "notes": tuple(notes),
+    }
+
+
+def _named(what: str, given: Any, *, names: bool = False) -> tuple[str, ...]:
+    (named,) = canonical(given, missing_values=(), names=names).columns
+    if any(name is None for name in named):
+        raise ValueError(f"{what} must have a name each; got {list(given)[:8]}")
+    return tuple(named)
+
+
+# -------------------------------------------------------------------- camps
+
+_FEW = 4
+"""Up to so many answers are counted one by one; more are compared seat with seat."""
+
+
+def tally_rounds(votes: NDArray[np.int32], n_answers: int) -> tuple[NDArray[Any], ...]:
+    """Count camps in every round.
+
+    Parameters
+    ----------
+    votes : ndarray of int32, shape (debates, rounds, seats)
+    n_answers : int
+
+    Returns
+    -------
+    winner : ndarray of int32, shape (debates, rounds)
+        Answer of the largest camp, ``MISSING`` without a vote; on a tie the one in the lowest seat.
+    tied : ndarray of bool
+    lead, second, cast : ndarray of int32
+        The largest camp, the second largest, and all votes.
+    """
+    n_debates, n_rounds, n_seats = votes.shape
+    shape = (n_debates, n_rounds)
+    # Seat by seat on contiguous arrays: a short last axis is several times slower.
+    seats = [np.ascontiguousarray(votes[:, :, s]) for s in range(n_seats)]
+    cast = np.zeros(shape, dtype=np.int32)
+    for seat in seats:
+        cast += seat != MISSING
+    sizes = _by_answer(seats, n_answers, shape) if n_answers <= _FEW else _by_seat(seats, shape)
+    lead = np.zeros(shape, dtype=np.int32)
+    for size in sizes:
+        np.maximum(lead, size, out=lead)
+    winner = np.full(shape, MISSING, dtype=np.int32)
+    for seat, size in zip(reversed(seats), reversed(sizes), strict=True):
+        np.copyto(winner, seat, where=(size == lead) & (seat != MISSING))
+    second = np.zeros(shape, dtype=np.int32)
+    for seat, size in zip(seats, sizes, strict=True):
+        np.maximum(second, size * (seat != winner), out=second)
+    return winner, (second == lead) & (lead > 0), lead, second, cast
+
+
+def _by_answer(
+    seats: list[NDArray[np.int32]], n_answers: int, shape: tuple[int, int]
+) -> list[NDArray[np.int32]]:
+    """Return the size of each seat's camp, answers counted one by one."""
+    sizes = [np.zeros(shape, dtype=np.int32) for _ in seats]
+    for answer in range(n_answers):
+        mine = [seat == answer for seat in seats]
+        total = np.zeros(shape, dtype=np.int32)
+        for one in mine:
+            total += one
+        for one, size in zip(mine, sizes, strict=True):
+            np.copyto(size, total, where=one)
+    return sizes
+
+
+def _by_seat(seats: list[NDArray[np.int32]], shape: tuple[int, int]) -> list[NDArray[np.int32]]:
+    """Return the size of each seat's camp, seats compared two by two."""
+    sizes = [(seat != MISSING).astype(np.int32) for seat in seats]
+    for i, seat in enumerate(seats):
+        for j in range(i + 1, len(seats)):
+            same = (seat == seats[j]) & (seat != MISSING)
+            sizes[i] += same
+            sizes[j] += same
+    return sizes

@@ -149,7 +149,9 @@ def _settled(records: Records, words: Iterable[str]) -> tuple[Records, list[str]
                 told = _counted(Coded(codes[0], values), columns[where[0][0]]["debate"].codes)
             notes.extend(canonical_texts(told, missing_values=meaning, names=True).notes(said))
         # A name of spaces alone stays as it is written: a record needs one.
-        forms = dict(read.forms) if not needed else {text: form or text for text, form in read.forms.items()}
+        forms = dict(read.forms)
+        if needed:
+            forms = {text: form or text for text, form in forms.items()}
         write(where, forms, codes, values)
 
     for name in ("debate", "agent"):

@@ -14,7 +14,7 @@ import msgspec
 import pandas as pd
 
 from d3stats._words import counted
-from d3stats.log.convert import records_of, write_csv, write_parquet
+from d3stats.log.convert import write_csv, write_parquet
 from d3stats.log.doctor import DoctorReport, examine, wrapped
 from d3stats.log.files import LogFile, find_files
 from d3stats.log.problems import Problem
@@ -336,7 +336,7 @@ def _write(log: DebateLog, path: Path, texts: _Texts | None) -> None:
     elif path.name.endswith((".csv", ".csv.gz")):
         write_csv(log, path)
     else:
-        from d3stats.log.writer import LogWriter
+        from d3stats.log.writer import LogWriter, records_of
 
         try:
             records = records_of(log)

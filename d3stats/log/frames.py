@@ -109,7 +109,7 @@ def checked_of(
     """Return tables in canonical form, one row per turn, debate and verdict, as columns; scores may be dicts."""
     debates = items["debate"].to_numpy(dtype=object)
     by_correctness = "vote" not in turns.columns
-    parts = []
+    parts: list[Part] = []
     for table, names in (
         (items, ITEM),
         (turns, (*TURN["coded"], *TURN["numbers"])),
@@ -134,4 +134,5 @@ def checked_of(
                 columns[name] = coded(column)
         parts.append(Part(np.arange(len(table)), columns))
     coding: Coding = "correctness" if by_correctness else "answers"
-    return Checked(*parts, notes=notes, coding=coding, totals="tokens" in turns.columns)
+    opened, said, closed = parts
+    return Checked(opened, said, closed, notes=notes, coding=coding, totals="tokens" in turns.columns)

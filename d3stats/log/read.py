@@ -212,5 +212,15 @@ def _passed_over(part: Records, coding: Coding, totals: bool) -> Records:
         *(Problem(file, line, None, message, "mixed coding") for line in part.line.tolist()),
     ]
     none = np.zeros(0, dtype=np.int64)
-    empty = (Part(none, {}) for _ in range(3))
-    return Records(part.files, none, none, *empty, [*part.problems, *problems], part.notes, part.n_records)
+    items, turns, verdicts = (Part(none, {}) for _ in range(3))
+    return Records(
+        part.files,
+        none,
+        none,
+        items,
+        turns,
+        verdicts,
+        [*part.problems, *problems],
+        part.notes,
+        part.n_records,
+    )
