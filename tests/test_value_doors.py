@@ -324,7 +324,7 @@ def test_the_fast_reader_is_not_sure_of_a_value_in_another_form(
 
 def test_a_huge_round_number_and_a_huge_panel_are_refused_without_a_huge_table() -> None:
     row = {"debate": "d", "round": 999_999_999, "agent": "a", "vote": "A", "label": "A"}
-    with pytest.raises(ValueError, match="got no round 1 in debate 'd'"):
+    with pytest.raises(ValueError, match="no round 1 in debate 'd'"):
         Trajectories.from_frame(pd.DataFrame([row]))
     many = 30_000
     wide = pd.DataFrame({"debate": "wide", "round": 1, "agent": np.arange(many), "vote": "A", "label": "A"})

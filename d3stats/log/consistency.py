@@ -571,7 +571,7 @@ def _unlike(of: NDArray[Any], first: Ints, columns: Sequence[NDArray[Any]]) -> M
     """Which entries differ from the first entry of the same debate."""
     unlike = np.zeros(len(of), dtype=np.bool_)
     n_debates = int((first >= 0).sum())
-    if n_debates == len(of):
+    if n_debates in (0, len(of)):
         return unlike
     same = of[1:] == of[:-1]
     runs = len(of) - int(same.sum())

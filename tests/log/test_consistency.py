@@ -89,6 +89,8 @@ def logs(draw: st.DrawFn) -> list[Row]:
                 rows.append(Row(file, 0, dict(own), turn, end and dict(end)))
     if draw(odd):
         rows = draw(st.permutations(rows))
+    if draw(st.integers(0, 15)) == 0:
+        rows = [row for row in rows if row.item is None]
     rows.sort(key=lambda row: FILES.index(row.file))
     for number, row in enumerate(rows):
         row.line = number + 2

@@ -15,6 +15,7 @@ from log_worlds import clean_logs, item, panel, turn, write_lines, write_log
 from d3stats.log import LogError, count_log, counting, reduce_logs
 from d3stats.log.counting import LogCounts, _count_in_pieces
 from d3stats.log.files import find_files
+from d3stats.log.problems import TOLERATED
 from d3stats.trajectories import Trajectories
 from d3stats.values import MISSING_WORDS
 
@@ -154,9 +155,12 @@ def test_a_defect_that_lies_pieces_away_is_found(
     path = write_lines(tmp_path / "log.jsonl", [*many(), defect, item("last"), *panel("last", role="juror")])
     assert in_pieces([path], 500) is None
     monkeypatch.setattr(counting, "SIZE", 500)
-    with pytest.raises(LogError) as caught:
-        count_log(path)
-    assert caught.value.problem.kind == kind
+    if kind in TOLERATED:
+        assert count_log(path).problems[0].kind == kind
+    else:
+        with pytest.raises(LogError) as caught:
+            count_log(path)
+        assert caught.value.problem.kind == kind
     left = count_log(path, strict=False)
     assert left.problems
     assert left.rounds == Trajectories.from_log(path, strict=False).counts()

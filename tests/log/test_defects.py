@@ -14,6 +14,8 @@ from log_worlds import clean_logs, item, panel, spoiled_lines, turn, write_lines
 from d3stats.log import KINDS, LogError, count_log, read_log, write_csv, write_parquet
 from d3stats.log.counting import _count_in_pieces
 from d3stats.log.files import find_files
+from d3stats.log.problems import TOLERATED
+from d3stats.trajectories import Trajectories
 from d3stats.values import MISSING_WORDS
 
 GOOD = [item(), *panel()]
@@ -89,6 +91,10 @@ def test_each_defect_is_raised_with_file_line_and_field_and_left_out_leniently(
 ) -> None:
     path = write_lines(tmp_path / "log.jsonl", lines, end="" if "truncated" in kind else "\n")
     for read in (read_log, count_log):
+        if kind in TOLERATED:
+            (problem, *_) = read(path).problems
+            assert (problem.kind, problem.line, problem.field) == (kind, line, field)
+            continue
         with pytest.raises(LogError) as caught:
             read(path)
         problem = caught.value.problem
@@ -102,6 +108,16 @@ def test_each_defect_is_raised_with_file_line_and_field_and_left_out_leniently(
     assert count_log(path, strict=False).n_turns == len(log.turns)
     # Counting in pieces must not mistake it for a clean log.
     assert _count_in_pieces(find_files([path]), "exclude", MISSING_WORDS) is None
+
+
+def test_a_panel_that_varies_is_read_with_a_warning(tmp_path: Path) -> None:
+    lines = [*GOOD, turn(round=3, agent="a"), turn(round=3, agent="b")]
+    path = write_lines(tmp_path / "log.jsonl", lines)
+    log = read_log(path)
+    assert [problem.kind for problem in log.problems] == ["mixed panel"]
+    assert len(log.turns) == 8
+    assert any(note.startswith("WARNING: all 3 agents must speak") for note in log.notes)
+    assert count_log(path).rounds == Trajectories.from_log(path).counts()
 
 
 def test_every_kind_of_problem_is_explained() -> None:
@@ -292,7 +308,6 @@ def test_answers_and_correctness_do_not_mix(tmp_path: Path) -> None:
         "SELECT * FROM log UNION ALL SELECT * FROM log WHERE round = 2",
         "SELECT * REPLACE (if(round = 2, 3, round) AS round) FROM log",
         "SELECT * REPLACE (if(agent = 'c', 'C', vote) AS vote) FROM log",
-        "SELECT * FROM log WHERE NOT (agent = 'c' AND round = 2)",
         "SELECT * REPLACE (if(agent = 'c', 'B', label) AS label) FROM log",
         "SELECT * REPLACE (if(agent = 'c', 'other', question) AS question) FROM log",
         "SELECT * REPLACE (if(agent = 'c', -1, tokens_in) AS tokens_in) FROM log",
