@@ -1,0 +1,487 @@
+"""Tables as they were written: CSV, TSV, Excel, Parquet, flat JSON lines and data frames, cells as codes of texts."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import gzip
+import io
+import json
+import re
+import zlib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from d3stats.log._visible import storable
+from d3stats.log.column_names import (
+    plain,
+)
+from d3stats.log.columns import Coded, Coder, Ints
+from d3stats.log.files import LogFile, open_bytes
+from d3stats.log.problems import Problem
+
+__all__ = ["Sheet", "as_text", "excel_sheet", "frame_sheet", "mapping_sheet", "parquet_sheet", "text_sheet"]
+
+
+@dataclass
+class Sheet:
+    """A table as it was written: names, and cells as codes of texts (-1 where empty)."""
+
+    name: str
+    names: list[str]
+    columns: list[Coded]
+    line: Ints
+    problems: list[Problem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    n_records: int = 0
+
+    def get(self, name: str) -> Coded:
+        return self.columns[self.names.index(name)]
+
+
+# ------------------------------------------------------------------------------------------------ cells
+
+
+_DATES = (datetime.date, datetime.time, np.datetime64)
+
+
+def _cell(value: Any) -> str | None:
+    """Write a cell as text, None where it is empty; a float that is an integer is one."""
+    if isinstance(value, str):
+        return value if value.isascii() else storable(value)
+    if value is None or value is pd.NA or value is pd.NaT:
+        return None
+    if isinstance(value, (bool, np.bool_, int, np.integer)):
+        return str(value)
+    if isinstance(value, (float, np.floating)):
+        return None if value != value else _shorter(str(value))
+    if isinstance(value, np.datetime64):
+        return None if np.isnat(value) else _cell(pd.Timestamp(value))
+    if isinstance(value, datetime.datetime):
+        return str(value.date() if value.time() == datetime.time() else value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, (Mapping, list, tuple, set, frozenset, np.ndarray)):
+        return json.dumps(_jsonable(value), ensure_ascii=False)
+    return None if value != value else str(value)
+
+
+def _shorter(text: str) -> str:
+    return text.removesuffix(".0")
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _jsonable(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
+        return [_jsonable(each) for each in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _of_values(values: Iterable[Any]) -> Coded:
+    """Code Python values by their texts."""
+    listed = values if isinstance(values, list) else list(values)
+    if not set(map(type, listed)) <= {str, type(None)}:
+        # Text first: True and 1 would be one key.
+        listed = [value if type(value) is str else _cell(value) for value in listed]
+    coder = Coder()
+    codes = coder.codes(listed)
+    return _texts(codes, coder.values_list())
+
+
+def _texts(codes: NDArray[Any], values: list[Any]) -> Coded:
+    """Put texts in place of values; an empty text is an empty cell."""
+    return Coded(codes.astype(np.int32, copy=False), values).mapped({v: _cell(v) or None for v in values})
+
+
+def _of_series(series: pd.Series) -> Coded:
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        codes: Any = series.cat.codes.to_numpy()
+        return _merged(codes, list(series.cat.categories))
+    if series.dtype == object:
+        return _of_values(series.tolist())
+    codes, found = pd.factorize(series)
+    return _merged(codes, list(np.asarray(found)) if series.dtype.kind == "f" else list(found))
+
+
+def _merged(codes: NDArray[Any], values: list[Any]) -> Coded:
+    """Code by the texts of values, of which two may have one text (6 and 6.0)."""
+    coder = Coder()
+    lookup = np.array([*(coder[_cell(value) or None] for value in values), -1], dtype=np.int32)
+    return Coded(lookup[codes], coder.values_list())
+
+
+def _date_note(name: str, values: Iterable[Any]) -> list[str]:
+    dates = (value for value in values if isinstance(value, _DATES) and _cell(value) is not None)
+    return [_held_dates(name, _cell(date)) for date in islice(dates, 1)]
+
+
+def _held_dates(name: str, text: str | None) -> str:
+    return (
+        f"column {name!r} holds dates, read as text such as {text!r}; a spreadsheet may have made them of "
+        "answers such as 1/2"
+    )
+
+
+# ------------------------------------------------------------------------------------------------ text files
+
+
+_MARKS = (
+    (b"\xef\xbb\xbf", "utf-8-sig"),
+    (b"\xff\xfe\x00\x00", "utf-32"),
+    (b"\x00\x00\xfe\xff", "utf-32"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
+
+
+def _decoded(file: LogFile, encoding: str | None) -> tuple[str, str | None] | Problem:
+    """Return the text of a file, and what cut it short, if anything did."""
+    blocks, torn = [], None
+    try:
+        with open_bytes(file) as handle:
+            while block := handle.read(1 << 20):
+                blocks.append(block)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        torn = str(error)
+    data = b"".join(blocks)
+    name = encoding or next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
+    if encoding is not None and plain(encoding) in ("utf8", "u8"):
+        name = "utf-8-sig"
+    try:
+        return data.decode(name), torn
+    except UnicodeDecodeError as error:
+        if torn is not None and error.end == len(data):
+            return data[: error.start].decode(name), torn
+        return _undecodable(file, data, name, error)
+    except LookupError:
+        raise ValueError(
+            f"encoding must be known, such as utf-8, cp1252 or latin-1; got {encoding!r}"
+        ) from None
+
+
+def _undecodable(file: LogFile, data: bytes, name: str, error: UnicodeDecodeError) -> Problem:
+    line = data.count(b"\n", 0, error.start) + 1
+    around = data[max(error.start - 12, data.rfind(b"\n", 0, error.start) + 1) : error.start + 12].split(
+        b"\n"
+    )[0]
+    other = "cp1252" if name != "cp1252" else "latin-1"
+    try:
+        around.decode(other)
+    except UnicodeDecodeError:
+        other = "latin-1"
+    message = (
+        f"the text must be {name.removesuffix('-sig').upper()}; got the byte 0x{data[error.start]:02x} in line "
+        f"{line}, which reads {around.decode(other)!r} as {other}: if that is right, say --encoding {other} "
+        f'(encoding="{other}")'
+    )
+    return Problem(file.name, line, None, message, "not a log", (), "nothing")
+
+
+def _header(text: str) -> tuple[str, int]:
+    """Return the delimiter of a table and where its header starts."""
+    start = len(text) - len(text.lstrip("\r\n"))
+    line = text[start : re.compile(r"[\r\n]|$").search(text, start).start()]  # type: ignore[union-attr]
+    told = re.fullmatch(r"sep=(.)", line)
+    if told:
+        return told[1], start + len(line)
+    bare = re.sub(r'"[^"]*"', "", line)
+    return max(",\t;|", key=bare.count), start
+
+
+def text_sheet(file: LogFile, encoding: str | None) -> Sheet | Problem:
+    decoded = _decoded(file, encoding)
+    if isinstance(decoded, Problem):
+        return decoded
+    text, torn = decoded
+    delimiter, start = _header(text)
+    handle = io.StringIO(text, newline="")
+    handle.seek(start)
+    # A cell may be longer than the reader's own limit, which is one for all threads.
+    limit = csv.field_size_limit(2**31 - 1)
+    try:
+        return _csv_sheet(file, handle, delimiter, text.count("\n", 0, start), torn, text)
+    finally:
+        csv.field_size_limit(limit)
+
+
+CHUNK = 1 << 9
+"""Rows of text that are held at once: few enough for the processor's cache."""
+
+
+def _csv_sheet(
+    file: LogFile, handle: io.StringIO, delimiter: str, skipped: int, torn: str | None, text: str
+) -> Sheet:
+    reader = csv.reader(handle, strict=True, delimiter=delimiter)
+    names: list[str] | None = None
+    sheet = Sheet(file.name, [], [], np.zeros(0, dtype=np.int64))
+    rows: list[list[str]] = []
+    starts: list[int] = []
+    coders: list[Coder] = []
+    parts: list[list[NDArray[np.int32]]] = []
+
+    def flush() -> None:
+        if rows:
+            for coder, part, cells in zip(coders, parts, zip(*rows, strict=True), strict=True):
+                part.append(coder.codes(cells))
+            rows.clear()
+
+    width, last = -1, skipped
+    short: Problem | None = None  # of the row just read
+    while True:
+        start = last + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            break
+        except csv.Error as error:
+            # After a quoting error the reader cannot find the next row.
+            sheet.n_records += names is not None
+            message = f"a row must be readable; got {error}; nothing after it was read"
+            kind = "truncated last line" if "unexpected end" in str(error) else "malformed line"
+            sheet.problems.append(
+                Problem(file.name, start, None, message, kind, (), "record" if names else "nothing")
+            )
+            short, torn = None, None
+            break
+        last = skipped + reader.line_num
+        if len(cells) == width:
+            rows.append(cells)
+            starts.append(start)
+            short = None
+            if len(rows) == CHUNK:
+                flush()
+        elif names is None:
+            if any(cells):
+                names, width = [name.strip() for name in cells], len(cells)
+                coders, parts = [Coder() for _ in names], [[] for _ in names]
+        elif any(cells):
+            message = f"a row must have {width} cells; got {len(cells)}"
+            short = Problem(file.name, start, None, message, "malformed line")
+            sheet.problems.append(short)
+            sheet.n_records += 1
+            short = short if len(cells) < width else None
+    if torn is not None:
+        if short is None and starts:  # the last row broke off, however many cells it has
+            starts.pop()
+            (rows if rows else [[]]).pop()
+        message = f"the compressed file must be complete; got {torn}; nothing after it was read"
+        cut = Problem(file.name, last, None, message, "truncated last line")
+        sheet.problems = [p for p in sheet.problems if p is not short] + [cut]
+        sheet.n_records += short is None
+    elif short is not None and not text.endswith(("\n", "\r")):
+        sheet.problems[-1] = replace(short, kind="truncated last line")
+    flush()
+    sheet.names = names or []
+    sheet.columns = [
+        _texts(np.concatenate([np.zeros(0, dtype=np.int32), *part])[: len(starts)], coder.values_list())
+        for coder, part in zip(coders, parts, strict=True)
+    ]
+    sheet.line = np.array(starts, dtype=np.int64)
+    sheet.n_records += len(starts)
+    return sheet
+
+
+# ------------------------------------------------------------------------------------------------ other sources
+
+
+def excel_sheet(file: LogFile) -> Sheet | Problem:
+    import openpyxl
+
+    try:
+        book = openpyxl.load_workbook(file.path, read_only=True, data_only=True)
+        page = book.worksheets[0]
+        lines = [(i, row) for i, row in enumerate(page.iter_rows(values_only=True), start=1)]
+    except Exception as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        message = f"file must be a readable Excel workbook; got {reason}"
+        return Problem(file.name, None, None, message, "not a log", (), "nothing")
+    lines = [(i, row) for i, row in lines if any(_cell(value) for value in row)]
+    if not lines:
+        message = "file must hold records; got no filled cell in the first sheet"
+        return Problem(file.name, None, None, message, "empty file", (), "nothing")
+    header = [(_cell(name) or "").strip() for name in lines[0][1]]
+    width = max(k for k, name in enumerate(header) if name) + 1
+    rows = [(i, (*row, *[None] * width)) for i, row in lines[1:]]
+    cells = [[row[k] for _, row in rows] for k in range(width)]
+    notes = []
+    if len(book.worksheets) > 1:
+        others = ", ".join(repr(sheet.title) for sheet in book.worksheets[1:5])
+        notes.append(f"the first sheet, {page.title!r}, was read; not read: {others}")
+    dates = [note for name, each in zip(header, cells, strict=False) for note in _date_note(name, each)]
+    columns = [_of_values(each) for each in cells]
+    line = np.array([i for i, _ in rows], dtype=np.int64)
+    return Sheet(file.name, header[:width], columns, line, notes=notes + dates, n_records=len(rows))
+
+
+_INTEGERS = (
+    "TINYINT",
+    "SMALLINT",
+    "INTEGER",
+    "BIGINT",
+    "UTINYINT",
+    "USMALLINT",
+    "UINTEGER",
+    "FLOAT",
+    "DOUBLE",
+)
+
+
+def parquet_sheet(
+    file: LogFile, first: int = 0, stop: int | None = None, without: Collection[str] = ()
+) -> Sheet | Problem:
+    """Read rows `first` to `stop` of a Parquet file; columns without values, or with one value, are not read.
+
+    Nor are those `without` which the caller gets along, where the file's own statistics say that they are sound.
+    """
+    import duckdb
+
+    from d3stats.log.engine import connect, text_list
+
+    try:
+        with connect(ordered=True) as con:
+            paths = text_list([file.path])
+            n = int(con.execute(f"SELECT num_rows FROM parquet_file_metadata({paths})").fetchall()[0][0])
+            stop = n if stop is None else min(stop, n)
+            source = f"read_parquet({paths}, file_row_number=true)"
+            if (first, stop) != (0, n):
+                source = (
+                    f"(SELECT * FROM {source} WHERE file_row_number >= {first} AND file_row_number < {stop})"
+                )
+            kinds = {
+                str(c): str(k) for c, k, *_ in con.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+            }
+            del kinds["file_row_number"]
+            columns: dict[str, Coded] = _settled(con, paths, kinds, stop - first, without)
+            asked = {name: k for k, name in enumerate(kinds) if name not in columns}
+            texts, chosen = {}, []
+            for name, k in asked.items():
+                text = as_text(name, kinds[name])
+                if kinds[name] not in _INTEGERS:
+                    different = f"SELECT DISTINCT {text} AS v FROM {source}"
+                    said = con.execute(f"SELECT hash(v) AS h, v FROM ({different})").fetchall()
+                    texts[name] = dict(said)
+                    # Two texts of one hash are hardly ever met; then the texts themselves are handed over.
+                    text = f"hash({text})" if len(texts[name]) == len(said) else text
+                chosen.append(f"{text} AS c{k}")
+            found = con.execute(f"SELECT {', '.join(chosen)} FROM {source}").fetchnumpy() if chosen else {}
+    except duckdb.Error as error:
+        message = f"file must be readable Parquet; got {str(error).splitlines()[0]}"
+        return Problem(file.name, None, None, message, "not a log", (), "nothing")
+    for name, k in asked.items():
+        cells: Any = found[f"c{k}"]
+        if name in texts:
+            columns[name] = _hashed(cells, texts[name])
+            continue
+        given = ~np.ma.getmaskarray(cells)
+        codes, numbers = pd.factorize(np.ma.getdata(cells)[given])
+        whole = np.full(len(cells), -1)
+        whole[given] = codes
+        columns[name] = _merged(whole, list(numbers))
+    notes = [
+        _held_dates(name, columns[name].values[0])
+        for name, kind in kinds.items()
+        if kind.startswith(("DATE", "TIME")) and columns[name].values
+    ]
+    line = np.arange(first + 1, stop + 1, dtype=np.int64)
+    return Sheet(file.name, list(kinds), [columns[c] for c in kinds], line, notes=notes, n_records=len(line))
+
+
+def _hashed(cells: Any, texts: Mapping[int, Any]) -> Coded:
+    """Return texts as codes by their hashes, which are many times faster to hand over than texts."""
+    if cells.dtype == object:
+        return _of_values(np.ma.filled(cells, None).tolist())
+    hashes = np.asarray(cells)
+    opens = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1])[: len(hashes)])
+    codes, seen = pd.factorize(hashes[opens])
+    size = np.diff(opens, append=len(hashes))
+    return _texts(np.repeat(codes, size), [texts[each] for each in seen.tolist()])
+
+
+_DROPPABLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}
+
+
+def _settled(
+    con: Any, paths: str, kinds: Mapping[str, str], n: int, without: Collection[str]
+) -> dict[str, Coded]:
+    """Return the columns that have no value, or one on every row, as the file's own statistics say."""
+    found = con.execute(
+        f"""SELECT path_in_schema, bool_and(stats_null_count = num_values),
+            CASE WHEN bool_and(stats_null_count = 0 AND stats_min_value = stats_max_value)
+                AND min(stats_min_value) = max(stats_max_value) THEN min(stats_min_value) END,
+            min(TRY_CAST(stats_min_value AS BIGINT)), max(TRY_CAST(stats_max_value AS BIGINT)),
+            bool_and(TRY_CAST(stats_min_value AS BIGINT) IS NOT NULL OR stats_null_count = num_values)
+        FROM parquet_metadata({paths}) GROUP BY path_in_schema"""
+    ).fetchall()
+    settled = {}
+    for name, empty, text, low, high, known in found:
+        kind = kinds.get(name)
+        sound = kind == "VARCHAR" or (
+            kind in _DROPPABLE and known and low is not None and 0 <= low <= high < 10**15
+        )
+        if (empty and kind is not None) or (name in without and sound):
+            settled[name] = Coded.missing(n)
+        elif kind == "VARCHAR" and text and len(text) < 32:  # longer ones may be cut
+            settled[name] = Coded(np.zeros(n, dtype=np.int32), [text])
+    return settled
+
+
+def as_text(name: str, kind: str) -> str:
+    column = '"' + name.replace('"', '""') + '"'
+    if kind in _INTEGERS:
+        return column
+    if kind == "BOOLEAN":
+        return f"CASE WHEN {column} THEN 'True' WHEN NOT {column} THEN 'False' END"
+    if kind.startswith("TIMESTAMP"):
+        return f"regexp_replace({column}::VARCHAR, ' 00:00:00$', '')"
+    return (
+        f"(to_json({column}))::VARCHAR"
+        if kind.endswith("]") or kind.startswith(("STRUCT", "MAP"))
+        else f"{column}::VARCHAR"
+    )
+
+
+def mapping_sheet(name: str, rows: list[tuple[int, Mapping[str, Any]]]) -> Sheet:
+    names = list(dict.fromkeys(key for _, row in rows for key in row))
+    columns = [_of_values([row.get(key) for _, row in rows]) for key in names]
+    line = np.array([number for number, _ in rows], dtype=np.int64)
+    return Sheet(name, names, columns, line, n_records=len(rows))
+
+
+def frame_sheet(frame: Any, name: str) -> Sheet:
+    if isinstance(frame, pd.DataFrame):
+        if any(level is not None for level in frame.index.names):
+            known = [level for level in frame.index.names if level not in frame.columns]
+            frame = frame.reset_index(level=[level for level in known if level is not None])
+        names = [str(column).strip() for column in frame.columns]
+        columns = [_of_series(frame.iloc[:, k]) for k in range(len(names))]
+        firsts = [frame.iloc[:, k] for k in range(len(names))]
+        dates = [
+            note
+            for label, series in zip(names, firsts, strict=True)
+            if series.dtype.kind == "M" or series.dtype == object
+            for note in _date_note(label, series.dropna().head(1000))
+        ]
+    else:
+        import narwhals as nw
+
+        try:
+            native = nw.from_native(frame)
+        except TypeError:
+            raise TypeError(
+                f"a table must be a pandas, polars or Arrow data frame; got {type(frame).__name__}"
+            ) from None
+        table: Any = native.collect() if isinstance(native, nw.LazyFrame) else native
+        names = [str(column).strip() for column in table.columns]
+        lists = [table[column].to_list() for column in table.columns]
+        columns = [_of_values(values) for values in lists]
+        dates = [note for label, each in zip(names, lists, strict=True) for note in _date_note(label, each)]
+    n = len(columns[0]) if columns else 0
+    line = np.arange(1, n + 1, dtype=np.int64)
+    return Sheet(name, names, columns, line, notes=dates, n_records=n)
