@@ -1,4 +1,4 @@
-"""Spoilt tables and logs are read right or refused in one line: no traceback, no NaN, no accuracy of 0 or 1 out of nothing."""
+"""Spoilt tables are read right or refused in one line: no traceback, no NaN, no accuracy of 0 or 1 out of nothing."""
 
 from __future__ import annotations
 
