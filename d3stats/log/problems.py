@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from d3stats.log._visible import visible
+
 __all__ = ["KINDS", "Kind", "LogError", "Problem"]
 
 LeftOut = Literal["record", "field", "nothing"]
@@ -177,9 +179,10 @@ class Problem:
     left_out: LeftOut = "record"
 
     def __post_init__(self) -> None:
-        """Shorten a message that quotes a long value: an answer may be a whole book."""
-        if len(self.message) > LONGEST:
-            object.__setattr__(self, "message", shortened(self.message))
+        """Write a message in one line, and shorten one that quotes a long value: an answer may be a whole book."""
+        message = visible(shortened(self.message), one_line=True)
+        if message != self.message:
+            object.__setattr__(self, "message", message)
 
     @property
     def place(self) -> str:
