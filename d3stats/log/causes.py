@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
-import inspect
 import re
-import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from d3stats.log.frames import TABLE_COLUMNS
 from d3stats.log.problems import CONSEQUENCES, KINDS, Problem, shortened
 
 __all__ = ["Cause", "causes_of"]
@@ -33,6 +28,8 @@ class Cause:
         A key of :data:`d3stats.log.problems.KINDS`.
     message : str
         What is required, or what was found.
+    meaning : str
+        What such a problem is, and what a lenient reader does about it.
     count : int
         In how many places it shows.
     left_out : int
@@ -49,6 +46,7 @@ class Cause:
 
     kind: str
     message: str
+    meaning: str
     count: int
     left_out: int
     places: tuple[str, ...]
@@ -60,7 +58,7 @@ class Cause:
 def causes_of(problems: Sequence[Problem]) -> tuple[Cause, ...]:
     """Put problems of one cause together: whole files first, then single records, then what concerns several.
 
-    A wrong header explains all rows of its table; a lost file or line explains the unknown debates, gaps and panels
+    A lost file or line explains the unknown debates, gaps and panels
     that it leaves behind; the same message about other values is the same problem.
 
     Examples
@@ -70,42 +68,22 @@ def causes_of(problems: Sequence[Problem]) -> tuple[Cause, ...]:
     >>> cause.count, cause.message, cause.places
     (2, 'round must be whole', ("a.csv, line 2: got round='2x'", "a.csv, line 3: got round='3x'"))
     """
-    groups, headers = _grouped(problems)
+    groups: dict[_Key, list[Problem]] = defaultdict(list)
+    for problem in problems:
+        detail = (
+            (problem.file,)
+            if problem.kind == "mixed coding"
+            else (problem.field or "", _pattern(problem.message))
+        )
+        groups[problem.kind, *detail].append(problem)
     follows = _following(groups)
-    found = []
-    for key, group in groups.items():
-        if key in follows.absorbed:
-            continue
-        more = follows.by_cause.get(key, [])
-        found.append(headers[key].cause(group, more) if key in headers else _cause(group, more))
     order = {kind: place for place, kind in enumerate(KINDS)}
-    first = {"empty file", "not a log", "mixed coding"}
-    found.sort(key=lambda c: (c.kind not in first and not c.message.startswith("the table"), order[c.kind]))
-    return tuple(found)
+    kept = [key for key in groups if key not in follows.absorbed]
+    kept.sort(key=lambda key: (not _whole_file(groups[key][0]) or key[0] in _EFFECTS, order[key[0]]))
+    return tuple(_cause(groups[key], follows.by_cause.get(key, [])) for key in kept)
 
 
 _Key = tuple[str, ...]
-
-
-def _grouped(problems: Sequence[Problem]) -> tuple[dict[_Key, list[Problem]], dict[_Key, _Header]]:
-    groups: dict[_Key, list[Problem]] = defaultdict(list)
-    at_top: dict[str, list[Problem]] = defaultdict(list)
-    for problem in problems:
-        if problem.line == 1 and problem.left_out == "nothing":
-            at_top[problem.file].append(problem)
-    headers = {file: header for file, own in at_top.items() if (header := _header(file, own)) is not None}
-    by_key: dict[_Key, _Header] = {}
-    for problem in problems:
-        header = headers.get(problem.file)
-        if header is not None and header.explains(problem):
-            key: _Key = ("the table's header", problem.file)
-            by_key[key] = header
-        elif problem.kind == "mixed coding":
-            key = (problem.kind, problem.file)
-        else:
-            key = (problem.kind, problem.field or "", _pattern(problem.message))
-        groups[key].append(problem)
-    return groups, by_key
 
 
 def _pattern(message: str) -> str:
@@ -172,42 +150,44 @@ _LOST = frozenset({"malformed line", "truncated last line", "wrong field"})
 
 def _whole_file(problem: Problem) -> bool:
     """Whether a file, or the rest of one, could not be read."""
-    whole = problem.left_out == "nothing" and problem.kind != "unknown column"
-    return whole or "nothing after it was read" in problem.message
+    misspelled = problem.kind == "unknown column" and "did you mean" in problem.message
+    return (
+        problem.left_out == "nothing" and not misspelled
+    ) or "nothing after it was read" in problem.message
 
 
 # ---------------------------------------------------------------- one cause
 
 
+_TO_DO = re.compile(r"[;:] ((?:say which|if that is right|columns=).*)", re.DOTALL)
+"""What a message itself says is to be done."""
+
+
 def _cause(group: list[Problem], more: list[Problem]) -> Cause:
     first = group[0]
-    requirement = first.message.partition("; got ")[0]
-    if any(p.message.partition("; got ")[0] != requirement for p in group):
+    known = KINDS[first.kind]
+    said = [_TO_DO.sub("", p.message).partition("; got ") for p in group]
+    requirement = said[0][0]
+    if any(each[0] != requirement for each in said):
         # The requirement names its debate or its numbers, so it stands with each place.
-        requirement, places = (
-            KINDS[first.kind].meaning.rstrip("."),
-            [f"{p.place}: {p.message}" for p in group[:PLACES]],
-        )
+        requirement = known.meaning.rstrip(".")
+        places = [f"{p.place}: {p.message}" for p in group[:PLACES]]
     else:
-        places = [f"{p.place}{got and f': got {got}'}" for p in group[:PLACES] for got in [_got(p)]]
+        places = [
+            f"{p.place}{got and f': got {got}'}" for p, (_, _, got) in zip(group[:PLACES], said, strict=False)
+        ]
+    refused = _whole_file(first) and first.kind in ("unknown column", "wrong field")
     return Cause(
         kind=first.kind,
         message=shortened(requirement, _LONGEST),
+        meaning="The table is passed over." if refused else f"{known.meaning} {known.leniently}",
         count=len(group),
-        left_out=_n_left_out([*group, *more]),
+        left_out=sum(p.left_out == "record" for p in [*group, *more]),
         places=tuple(shortened(place, _LONGEST) for place in places),
         span=_span(group),
         follows=dict(Counter(p.kind for p in more)),
         advice=_advice(first),
     )
-
-
-def _got(problem: Problem) -> str:
-    return problem.message.partition("; got ")[2]
-
-
-def _n_left_out(problems: Iterable[Problem]) -> int:
-    return sum(p.left_out == "record" for p in problems)
 
 
 def _span(group: list[Problem]) -> str:
@@ -223,164 +203,16 @@ def _span(group: list[Problem]) -> str:
 
 def _advice(problem: Problem) -> str:
     """Say what would mend it, with the command where there is one."""
-    if problem.kind == "not a log" and (what := _nature(Path(problem.file))):
-        return f"The file is {what}, whatever its name says: give the log itself."
-    if "not UTF-8" in problem.message or "encoding=" in problem.message:
-        if _reader_takes("encoding"):
-            named = re.search(r"encoding=[\"']([\w-]+)", problem.message)
-            return f"Name the file's encoding: --encoding {named[1] if named else 'latin-1'}"
-        return f"Save the file as UTF-8: iconv -f latin1 -t utf-8 {problem.file} > utf8-{Path(problem.file).name}"
-    if chosen := re.search(r"--columns [^)]*", problem.message):
-        return f"Say which column is which: {chosen[0]}"
-    if problem.kind == "wrong field" and problem.field == "answers":
-        return 'Write the answer set as a JSON list, ["A", "B"], in the cell.'
-    if problem.kind == "wrong field" and problem.field in ("round", "stop_round"):
-        return "Write rounds as whole numbers: 1, 2, 3."
-    if problem.kind == "wrong field" and problem.field == "correct":
-        return "Write 1 for right, 0 for wrong, and nothing where there is no vote."
+    if told := _TO_DO.search(problem.message):
+        return f"{told[1][0].upper() if told[1][0] in 'si' else told[1][0]}{told[1][1:]}"
+    if problem.kind == "wrong field":
+        return _ADVICE.get(problem.field or "", KINDS[problem.kind].advice)
     return KINDS[problem.kind].advice
 
 
-_NATURES = {
-    b"\x89PNG": "a PNG picture",
-    b"\xff\xd8\xff": "a JPEG picture",
-    b"GIF8": "a GIF picture",
-    b"%PDF": "a PDF",
-    b"PK\x03\x04": "a ZIP archive or a workbook (XLSX)",
-    b"PAR1": "Parquet",
-    b"\x1f\x8b": "compressed (gzip)",
-    b"\xff\xfe": "text in UTF-16, not UTF-8",
-    b"\xfe\xff": "text in UTF-16, not UTF-8",
-    b"SQLite format": "an SQLite data base",
+_ADVICE = {
+    "answers": 'Write the answer set as a JSON list, ["A", "B"], in the cell.',
+    "round": "Write rounds as whole numbers: 1, 2, 3.",
+    "stop_round": "Write rounds as whole numbers: 1, 2, 3.",
+    "correct": "Write 1 for right, 0 for wrong, and nothing where there is no vote.",
 }
-
-
-def _nature(path: Path) -> str | None:
-    """Say what a file is by its first bytes."""
-    try:
-        with path.open("rb") as handle:
-            head = handle.read(16)
-    except OSError:
-        return None
-    return next((what for start, what in _NATURES.items() if head.startswith(start)), None)
-
-
-def _reader_takes(option: str) -> bool:
-    from d3stats.log.read import read_log
-
-    return option in inspect.signature(read_log).parameters
-
-
-# ---------------------------------------------------------------- the header of a table
-
-_REQUIRED = ("debate", "round", "agent")
-_MEANT = {
-    "debate": "debate_id debateid id item item_id task task_id qid question_id sample sample_id example case",
-    "round": "turn step iteration epoch round_number",
-    "agent": "model speaker judge rater participant juror annotator agent_id name",
-    "vote": "answer prediction choice response verdict decision pred output",
-    "label": "gold target reference ground_truth correct_answer truth expected",
-    "correct": "is_correct right score",
-}
-
-
-@dataclass(frozen=True)
-class _Header:
-    """The columns of a table that cannot be read as they are, or not all of them."""
-
-    file: str
-    columns: tuple[str, ...]
-    unknown: tuple[str, ...]
-    refused: Problem | None
-
-    def explains(self, problem: Problem) -> bool:
-        if problem is self.refused or problem.kind == "unknown column":
-            return True
-        return self.refused is not None and problem.kind == "not a log" and problem.left_out == "record"
-
-    def cause(self, group: list[Problem], more: list[Problem]) -> Cause:
-        missing = self._missing()
-        if self.refused is None:
-            one = len(self.unknown) == 1
-            message = f"the table's column{'' if one else 's'} {_listed(self.unknown)} {'is' if one else 'are'} unknown"
-        elif missing:
-            one = len(missing) == 1
-            message = (
-                f"the table has no column{'' if one else 's'} {_listed(missing)}; its columns are "
-                f"{_listed(self.columns)}"
-            )
-        else:
-            message = f"the table's header is refused: {self.refused.message}"
-        return Cause(
-            kind="unknown column" if self.refused is None or missing else "wrong field",
-            message=shortened(message, 2 * _LONGEST),
-            count=1,
-            left_out=_n_left_out([*group, *more]),
-            places=(group[0].place,),
-            span="",
-            follows={kind: n for kind, n in Counter(p.kind for p in more).items() if kind != "no turns"},
-            advice=self._advice(missing),
-        )
-
-    def _missing(self) -> list[str]:
-        if self.refused is None:
-            return []
-        missing = [name for name in _REQUIRED if name not in self.columns]
-        return missing if {"vote", "correct"} & set(self.columns) else [*missing, "vote"]
-
-    def _advice(self, missing: Sequence[str]) -> str:
-        others = [
-            n for n in TABLE_COLUMNS if n not in (*missing, *self.columns, *_REQUIRED, "vote", "correct")
-        ]
-        pairs: dict[str, str] = {}
-        for name in (*missing, *others):
-            # A column of its own meaning, such as model, may be the only one that can say who the agents are.
-            among = self.columns if name in missing else self.unknown
-            free = [
-                column for column in among if column not in (*pairs.values(), *_REQUIRED, "vote", "correct")
-            ]
-            if meant := _meant(name, free):
-                pairs[name] = meant
-        unknown = [name for name in missing if name not in pairs]
-        if self.refused is not None and not missing:
-            return "Keep one of the columns that say the same."
-        if not pairs and not unknown:
-            them = "it" if len(self.unknown) == 1 else "them"
-            return (
-                f"Remove {them}, or rename {them} to what the package knows (see the log format in the docs)."
-            )
-        if _reader_takes("columns"):
-            given = [f"{name}={column}" for name, column in pairs.items()] + [
-                f"{name}=..." for name in unknown
-            ]
-            return f"Say which column is which: --columns {shlex.quote(','.join(given))}"
-        said = [f"{column} to {name}" for name, column in pairs.items()]
-        advice = f"Rename columns: {', '.join(said)}." if said else ""
-        if unknown:
-            advice += f" Add, or rename to, {_listed(unknown)}."
-        return advice.strip()
-
-
-def _meant(name: str, columns: Sequence[str]) -> str | None:
-    """Return the column that most likely says what the standard column `name` says."""
-    plain = {re.sub(r"[\W_]+", "_", column.strip().lower()): column for column in reversed(columns)}
-    known = next((plain[word] for word in (name, *_MEANT.get(name, "").split()) if word in plain), None)
-    near = difflib.get_close_matches(name, plain, 1, 0.75)
-    return known or (plain[near[0]] if near else None)
-
-
-def _listed(names: Sequence[str], most: int = 12) -> str:
-    shown = [shortened(name, 60) for name in names[:most]]
-    if len(names) > most:
-        return f"{', '.join(shown)} and {len(names) - most} more"
-    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
-
-
-def _header(file: str, own: Sequence[Problem]) -> _Header | None:
-    """Find what is wrong with the header among the problems of line 1."""
-    unknown = tuple(p.field for p in own if p.kind == "unknown column" and p.field is not None)
-    refused = next((p for p in own if p.kind == "wrong field"), None)
-    if not unknown and refused is None:
-        return None
-    listed = _got(refused).split(", ") if refused is not None and "have" in refused.message else []
-    return _Header(file, tuple(listed), unknown, refused)

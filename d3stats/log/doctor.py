@@ -6,7 +6,7 @@ import json
 import shlex
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -18,10 +18,11 @@ from d3stats._words import counted
 from d3stats.log._visible import visible
 from d3stats.log.arrays import stopped_by_rule
 from d3stats.log.causes import Cause, causes_of
+from d3stats.log.column_names import Columns
 from d3stats.log.files import find_files
 from d3stats.log.frames import seated
 from d3stats.log.missing import JournalWords, MissingVotes, count_missing, read_journals
-from d3stats.log.problems import KINDS, Problem
+from d3stats.log.problems import Problem
 from d3stats.log.read import DebateLog, read_log
 from d3stats.plausibility import Finding, VoteTable, findings
 
@@ -166,7 +167,7 @@ class DoctorReport:
 def examine(
     *paths: str | Path,
     missing_values: Iterable[str] | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Columns = None,
     encoding: str | None = None,
 ) -> DoctorReport:
     r"""Read files and globs leniently and report on them; never raises for what is in the files.
@@ -312,21 +313,15 @@ def _findings(log: DebateLog) -> tuple[Finding, ...]:
 
 def _told(number: int, cause: Cause) -> list[str]:
     """Say one cause: what, where, and what to do."""
-    explained = KINDS[cause.kind]
     lost = f": {counted(cause.left_out, 'record')} left out" if cause.left_out else ""
-    shown = [visible(place, one_line=True) for place in cause.places]
-    lines = [f"{number}. {cause.kind} ({cause.count:,}){lost}"]
-    of_header = cause.message.startswith("the table")
-    if not of_header:
-        lines.append(f"   {explained.meaning} {explained.leniently}")
-    if cause.message != explained.meaning.rstrip("."):
-        said = visible(cause.message, one_line=True).rstrip(".")
-        lines.append(f"   {said[:1].upper() + said[1:] if of_header else f'Requirement: {said}'}.")
-    lines.extend(f"   - {place}" for place in [*shown, *([cause.span] if cause.span else [])])
+    lines = [f"{number}. {cause.kind} ({cause.count:,}){lost}", f"   {cause.meaning}"]
+    if cause.message not in cause.meaning:
+        lines.append(f"   Requirement: {visible(cause.message, one_line=True).rstrip('.')}.")
+    lines += [f"   - {visible(place, one_line=True)}" for place in (*cause.places, cause.span) if place]
     if cause.follows:
         followed = ", ".join(f"{kind} ({n:,})" for kind, n in cause.follows.items())
         lines.append(f"   What follows from it: {followed}.")
-    return [*lines, f"   What to do: {cause.advice}"]
+    return [*lines, f"   What to do: {visible(cause.advice, one_line=True)}"]
 
 
 def wrapped(lines: Iterable[str], width: int | None) -> Iterator[str]:

@@ -7,14 +7,12 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from d3stats.log.files import LogFile
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["connect", "parquet_cells", "quoted", "text_list"]
+__all__ = ["connect", "quoted", "text_list"]
 
 MEMORY_LIMIT = "2GB"
 """What one scan may hold before it spills to the folder for temporary files."""
@@ -64,35 +62,3 @@ def quoted(text: str) -> str:
 def text_list(texts: Iterable[str | Path]) -> str:
     """Write a SQL list of string literals."""
     return f"[{', '.join(quoted(str(text)) for text in texts)}]"
-
-
-def parquet_cells(
-    con: duckdb.DuckDBPyConnection, file: LogFile
-) -> tuple[list[str], list[tuple[int, dict[str, Any]]]]:
-    """Read a Parquet file as text: its column names, and each row's number (from 1) and cells.
-
-    Raises
-    ------
-    ValueError
-        When duckdb cannot read the file.
-    """
-    import duckdb
-
-    source = f"read_parquet({text_list([file.path])}, file_row_number=true)"
-    try:
-        described = con.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
-        columns = [(str(name), str(kind)) for name, kind, *_ in described if name != "file_row_number"]
-        cells = ", ".join(_as_text(name, kind) for name, kind in columns)
-        found = con.execute(f"SELECT file_row_number + 1, {cells} FROM {source} ORDER BY 1").fetchall()
-    except duckdb.Error as error:
-        raise ValueError(str(error).splitlines()[0]) from None
-    names = [name for name, _ in columns]
-    return names, [(number, dict(zip(names, values, strict=True))) for number, *values in found]
-
-
-def _as_text(name: str, kind: str) -> str:
-    column = '"' + name.replace('"', '""') + '"'
-    nested = kind.endswith("]") or kind.startswith(("STRUCT", "MAP"))
-    if kind in ("FLOAT", "DOUBLE"):
-        column = f"CASE WHEN isnan({column}) THEN NULL ELSE {column} END"
-    return f"CAST({f'to_json({column})' if nested else column} AS VARCHAR)"

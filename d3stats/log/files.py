@@ -44,6 +44,8 @@ _STARTS = {
     b"GIF8": "a GIF picture",
     b"%PDF": "a PDF document",
     b"SQLite": "an SQLite database",
+    b"\xff\xfe": "text in UTF-16",
+    b"\xfe\xff": "text in UTF-16",
 }
 """What else a file may be, by its first bytes."""
 
@@ -154,7 +156,7 @@ def unusable(file: LogFile) -> Problem | None:
             None if head.startswith(start) else _not_a_log(file, f"file must be {known}; got {_seems(head)}")
         )
     wide = file.format in ("csv", "tsv") and head.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff"))
-    if (b"\0" in head and not wide) or head.startswith(tuple(_STARTS)):
+    if not wide and (b"\0" in head or head.startswith(tuple(_STARTS))):
         return _not_a_log(file, f"file must be text; got {_seems(head)}")
     return None
 

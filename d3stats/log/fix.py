@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,11 +14,14 @@ import msgspec
 import pandas as pd
 
 from d3stats._words import counted
+from d3stats.log.column_names import Columns
 from d3stats.log.convert import write_csv, write_parquet
 from d3stats.log.doctor import DoctorReport, examine, wrapped
 from d3stats.log.files import LogFile, find_files
 from d3stats.log.problems import Problem
 from d3stats.log.read import DebateLog, read_log
+from d3stats.log.reader import iter_records
+from d3stats.log.writer import LogWriter, records_of
 from d3stats.values import canonical
 
 if TYPE_CHECKING:
@@ -104,7 +107,7 @@ def fix_log(
     *,
     overwrite: bool = False,
     missing_values: Iterable[str] | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Columns = None,
     encoding: str | None = None,
 ) -> FixReport:
     r"""Read a log leniently and write a copy without its defects.
@@ -290,8 +293,6 @@ class _Texts:
     """Texts and candidates of logs of JSON lines, which the tables leave out, by the names in their written form."""
 
     def __init__(self, files: Iterable[LogFile]) -> None:
-        from d3stats.log.reader import iter_records
-
         self.items: dict[str, dict[str, Any]] = {}
         self.turns: dict[tuple[str, int, str], str] = {}
         records: list[tuple[tuple[str | int, ...], dict[str, Any]]] = []
@@ -323,11 +324,7 @@ class _Texts:
             fields = {"text": self.turns[record.debate, record.round, record.agent]}
         else:
             return record
-        return _with(record, fields)
-
-
-def _with(record: AnyRecord, fields: dict[str, Any]) -> AnyRecord:
-    return msgspec.structs.replace(record, **fields)
+        return msgspec.structs.replace(record, **fields)
 
 
 def _write(log: DebateLog, path: Path, texts: _Texts | None) -> None:
@@ -336,8 +333,6 @@ def _write(log: DebateLog, path: Path, texts: _Texts | None) -> None:
     elif path.name.endswith((".csv", ".csv.gz")):
         write_csv(log, path)
     else:
-        from d3stats.log.writer import LogWriter, records_of
-
         try:
             records = records_of(log)
         except ValueError as error:

@@ -36,7 +36,7 @@ KINDS: dict[str, Kind] = {
     "not a log": Kind(
         "The file cannot be read in the format that its name promises.",
         "The file is passed over.",
-        "Check that the path is right; names end in .jsonl, .ndjson, .csv (or these with .gz) or .parquet.",
+        "Check that the path is right; names end in .jsonl, .csv, .tsv (or these with .gz), .xlsx or .parquet.",
     ),
     "unknown column": Kind(
         "A table has a column that this package does not know, perhaps a misspelled one.",
