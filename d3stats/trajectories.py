@@ -779,15 +779,17 @@ def as_trajectories(
     Parameters
     ----------
     source : Trajectories, DebateLog, DataFrame, path, list of paths, array or mapping of arrays
-        A DataFrame of pandas or polars has one row per turn, see :meth:`Trajectories.from_frame`; a path or glob is
-        read by :func:`d3stats.read_log`, or is the name of a bundled log ("slm7"). An array holds votes, shape
+        A DataFrame of pandas, polars or Arrow has one row per turn, see :meth:`Trajectories.from_frame`, or is wide,
+        with a column of votes per agent or round. A path or glob is read by :func:`d3stats.read_log` (JSON lines, CSV,
+        TSV, XLSX, Parquet), or is the name of a bundled log ("slm7"). An array holds votes, shape
         (debates, rounds, seats); a mapping holds the arguments of :meth:`Trajectories.from_arrays`.
-    columns : mapping of str to str, optional
-        Own names of a table's columns by their standard names: ``{"debate": "qid", "round": "turn"}``.
+    columns : mapping, optional
+        Own names of a table's columns by their standard names, ``{"debate": "qid", "round": "turn"}``, where the
+        names do not say it themselves; see :func:`d3stats.read_log`.
     missing_values : iterable of str, optional
         The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
     encoding : str, optional
-        Of text files; UTF-8 by default.
+        Of tables as text; UTF-8, and UTF-16 with its mark, need none.
     roles : iterable of str, optional
         Only the turns of these roles.
     strict : bool

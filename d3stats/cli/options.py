@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from d3stats.log.column_names import parse_columns
+
 if TYPE_CHECKING:
     from d3stats.trajectories import Trajectories
 
 Logs = Annotated[
-    list[str], typer.Argument(help="Log files (JSONL, Parquet or tidy CSV; globs in quotes), or 'slm7'.")
+    list[str],
+    typer.Argument(help="Logs and tables (JSONL, CSV, TSV, XLSX, Parquet; globs in quotes), or 'slm7'."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.")]
@@ -51,7 +54,7 @@ Columns = Annotated[
     typer.Option(
         "--columns",
         metavar="NAME=OWN,...",
-        help="Own names of a table's columns, as debate=qid,round=turn; repeatable.",
+        help="Own names of a table's columns, as debate=qid,round=turn or votes=gpt+claude; repeatable.",
     ),
 ]
 Encoding = Annotated[
@@ -71,23 +74,7 @@ def reading(
 ) -> dict[str, Any]:
     """Return the options that say how tables are read, as the library takes them."""
     words = None if missing_values is None else [word for word in missing_values.split(",") if word.strip()]
-    return {"missing_values": words, "columns": _own_names(columns), "encoding": encoding}
-
-
-def _own_names(given: list[str] | None) -> dict[str, str] | None:
-    if not given:
-        return None
-    found: dict[str, str] = {}
-    for part in (part for text in given for part in text.split(",")):
-        name, equals, own = (piece.strip() for piece in part.partition("="))
-        if not (name and equals and own):
-            raise ValueError(
-                f"--columns must be written NAME=OWN,..., as debate=qid,round=turn; got {part!r}"
-            )
-        if name in found:
-            raise ValueError(f"--columns must give each name once; got {name!r} twice")
-        found[name] = own
-    return found
+    return {"missing_values": words, "columns": parse_columns(",".join(columns or [])), "encoding": encoding}
 
 
 def read_trajectories(

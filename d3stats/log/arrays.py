@@ -158,7 +158,7 @@ def arrays_of(
         **_tokens(checked, turns, by_round, depth, n_rounds),
         "speakers": speakers,
         "groups": tuple(np.array([*log.values, ""], dtype=object)[log.codes])
-        if "log" in items.columns
+        if (log.codes >= 0).any()
         else (),
         "coding": checked.coding,
         "notes": (*checked.notes, *notes),

@@ -72,7 +72,7 @@ def causes_of(problems: Sequence[Problem]) -> tuple[Cause, ...]:
     for problem in problems:
         detail = (
             (problem.file,)
-            if problem.kind == "mixed coding"
+            if problem.kind in ("mixed coding", "unknown column")
             else (problem.field or "", _pattern(problem.message))
         )
         groups[problem.kind, *detail].append(problem)

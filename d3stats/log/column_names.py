@@ -183,6 +183,8 @@ def parse_columns(text: str | None) -> dict[str, str | list[str]] | None:
         name, equals, column = (piece.strip() for piece in part.partition("="))
         if not (name and equals and column):
             raise ValueError(f"columns must be written field=column,field=column; got {part.strip()!r}")
+        if name in found:
+            raise ValueError(f"columns must choose for each field once; got {name!r} twice")
         several = [piece.strip() for piece in column.split("+")]
         found[name] = several if len(several) > 1 else column
     return found

@@ -95,14 +95,17 @@ def read_log(
 ) -> DebateLog:
     r"""Read files and globs into one log.
 
-    The format is known by the name: ``.jsonl`` and ``.ndjson`` (also with ``.gz``) hold records as
-    :class:`d3stats.log.writer.LogWriter` writes them; ``.csv`` (also with ``.gz``) and ``.parquet`` hold one row
-    per turn with the columns ``debate, round, agent`` and ``vote, label`` or ``correct``, and optionally
-    ``question, cluster, log, protocol, answers`` (JSON), ``first``, ``role, scores`` (JSON), ``tokens`` or
-    ``tokens_in, tokens_out``, ``tokens_source, model, error``, and ``closed, decision, stop_round,
-    stop_reason``. A row without round and agent is a debate without turns. A debate's
-    question is the debate itself when it is not given. Rounds of a table in which a round 0 occurs are shifted
-    by one, all rows of that file; this is noted, not a problem.
+    The format is known by the name. ``.jsonl`` and ``.ndjson`` hold records as
+    :class:`d3stats.log.writer.LogWriter` writes them, or rows of a table, one object a line without ``type``.
+    ``.csv``, ``.tsv`` (all these also with ``.gz``), ``.xlsx`` and ``.parquet`` hold a table. Its cells are separated
+    by commas, semicolons, tabs or bars, and a row is a turn: ``debate, round, agent`` and ``vote, label`` or
+    ``correct``, and optionally ``question, cluster, log, protocol, answers`` (JSON), ``first``, ``role, scores``
+    (JSON), ``tokens`` or ``tokens_in, tokens_out``, ``tokens_source, model, error``, and ``closed, decision,
+    stop_round, stop_reason``. A wide table has a column of votes per agent, per round, or per both. The field's other
+    names for these columns are known (:data:`d3stats.log.column_names.ALIASES`), in any case; `columns` names others.
+    A row without round and agent is a debate without turns. A debate's question is the debate itself when it is not
+    given. Rounds of a table in which a round 0 occurs are shifted by one, all rows of that file. What was taken for
+    what, and which columns were not read, is in ``notes``.
 
     Votes, labels, declared answers, decisions and names are brought to one written form, see :mod:`d3stats.values`:
     an answer ``6.0`` is ``6``; an empty cell and words such as ``NA`` are missing, unless the debates' declared
@@ -122,9 +125,11 @@ def read_log(
         The words that mean missing, in any case, in place of :data:`d3stats.values.MISSING_WORDS`; ``()`` keeps
         every word as an answer.
     columns : mapping, optional
-        Which column of a table says what, where the names do not say it: ``{"debate": "qid"}``.
+        Which column of a table says what, where the names do not say it: ``{"debate": "qid"}``; several columns that
+        make a name together, ``{"debate": ["run", "qid"]}``, or hold one agent's votes each,
+        ``{"votes": ["gpt", "claude"]}``.
     encoding : str, optional
-        Of tables as text; by default UTF-8.
+        Of tables as text; UTF-8, and UTF-16 with its mark, need none.
 
     Raises
     ------

@@ -192,6 +192,11 @@ def describe_rounds(
     choice("missing", missing, ("exclude", "wrong"))
     generator = as_rng(rng)
     trajectories, absent = with_turns(as_trajectories(trajectories))
+    if len(np.unique(trajectories.cluster)) < 2:
+        raise ValueError(
+            "trajectories must hold at least 2 questions, because intervals resample questions; got "
+            f"{len(np.unique(trajectories.cluster))}"
+        )
     counts = trajectories.counts(missing)
     if not len(counts):
         raise ValueError(

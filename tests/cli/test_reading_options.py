@@ -39,8 +39,9 @@ def test_columns_are_written_with_commas_or_given_again() -> None:
     wanted = {"debate": "qid", "round": "turn"}
     for given in (["debate=qid,round=turn"], ["debate=qid", "round = turn"]):
         assert reading(None, given)["columns"] == wanted
+    assert reading(None, ["votes=gpt+claude"])["columns"] == {"votes": ["gpt", "claude"]}
     for wrong in ("qid", "debate=", "debate=qid,debate=other"):
-        with pytest.raises(ValueError, match="--columns must"):
+        with pytest.raises(ValueError, match="columns must"):
             reading(None, [wrong])
 
 

@@ -26,35 +26,49 @@ def table(path: Path, head: str, round_of: str = "{r}") -> Path:
 
 
 @pytest.mark.parametrize(
-    ("head", "missing", "advice"),
+    ("head", "required", "typed"),
     [
-        ("qid,turn,speaker,choice,gold", "debate, round, agent and vote",
-         ["qid", "debate", "turn", "round", "speaker", "agent", "choice", "vote", "gold", "label"]),
-        ("debate,round,agent,votes,label", "vote", ["votes", "vote"]),
-        ("debate,rond,agent,vote,label", "round", ["rond", "round"]),
-        ("x1,x2,x3,x4,x5", "debate, round, agent and vote", ["debate", "vote"]),
+        ("debate,round,agent,votes,label", "a column for vote (or correct)", "--columns vote=votes"),
+        ("debate,rond,agent,vote,label", "a column round", "--columns round=rond"),
+        ("x1,x2,x3,x4,x5", "a column for debate and agent and vote (or correct)", "--columns debate=COLUMN,"),
+        ("debate,round,agent,answer,response", "vote must be one column", "--columns vote=response"),
     ],
-)  # fmt: skip
-def test_missing_columns_are_one_problem(tmp_path: Path, head: str, missing: str, advice: list[str]) -> None:
+)
+def test_columns_that_cannot_be_told_are_one_problem_that_says_what_to_type(
+    tmp_path: Path, head: str, required: str, typed: str
+) -> None:
     report = examine(table(tmp_path / "own.csv", head))
-    assert len(report.problems) > 1200
     (cause,) = report.causes
-    one = "column" if missing.count(" ") == 0 else "columns"
-    assert cause.message.startswith(f"the table has no {one} {missing}; its columns are ")
-    assert (cause.count, cause.left_out) == (1, 1200)
-    assert all(word in cause.advice for word in advice)
-    assert "1 problem:" in report.to_text()
+    assert required in cause.message
+    assert (cause.count, cause.left_out, cause.follows) == (1, 0, {"no turns": 1})
+    assert "got " in cause.places[0]
+    assert "columns=" not in cause.places[0]
+    assert typed in cause.advice
+    text = report.to_text()
+    assert "1 problem:" in text
+    assert "The table is passed over." in text
+    assert text.count(typed) == 1
     assert report.exit_code == 2
 
 
-def test_columns_that_are_not_known_are_one_problem_of_their_table(tmp_path: Path) -> None:
+def test_the_fields_own_names_are_no_problem(tmp_path: Path) -> None:
+    report = examine(table(tmp_path / "own.csv", "qid,turn,speaker,choice,gold"))
+    assert report.causes == ()
+    assert "debate is 'qid'" in report.notes[0]
+    assert report.n_turns == 1200
+
+
+def test_misspelled_columns_are_one_problem_and_others_are_a_note(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
-    path.write_text("debate,round,agent,vote,lable,colour,size\nd,1,a,A,A,red,3\n")
-    (cause,) = examine(path).causes
-    assert cause.kind == "unknown column"
-    assert cause.message == "the table's columns lable, colour and size are unknown"
-    assert "lable" in cause.advice
-    assert "label" in cause.advice
+    path.write_text("debate,round,agent,vote,lable,colour,tokens_inn\nd,1,a,A,A,red,3\n")
+    report = examine(path)
+    (cause,) = report.causes
+    assert (cause.kind, cause.count, report.n_turns) == ("unknown column", 2, 1)
+    assert [place.partition("got ")[2] for place in cause.places] == [
+        "'lable': did you mean label?",
+        "'tokens_inn': did you mean tokens_in?",
+    ]
+    assert any("colour" in note for note in report.notes)
 
 
 def test_one_wrong_field_in_many_rows_is_one_problem(tmp_path: Path) -> None:
@@ -99,7 +113,6 @@ def test_a_log_without_turns_says_why_and_not_that_it_has_none(tmp_path: Path) -
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG picture"),
         (b"\xff\xd8\xff\xe0\0\x10JFIF", "a JPEG picture"),
         (b"%PDF-1.7\n\0", "a PDF"),
-        ("debate,round".encode("utf-16"), "text in UTF-16"),
     ],
 )
 @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
@@ -108,14 +121,21 @@ def test_what_is_no_log_is_called_by_its_name(tmp_path: Path, head: bytes, said:
     path.write_bytes(head + bytes(100))
     (cause,) = examine(path).causes
     assert cause.kind == "not a log"
-    assert said in cause.advice
+    assert said in cause.places[0]
 
 
 def test_what_a_file_says_in_another_encoding_is_one_problem_with_advice(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_bytes((HEAD + "é,1,a,A,A\n" * 3).encode("latin-1"))
     (cause,) = examine(path).causes
-    assert "latin" in cause.advice
+    assert "'é,1,a,A,A' as cp1252" in cause.places[0]
+    assert "--encoding cp1252" in cause.advice
+    path.write_bytes((HEAD + "é,1,a,A,A\n").encode("utf-16"))
+    assert examine(path).exit_code == 0
+    lines = tmp_path / "log.jsonl"
+    lines.write_bytes('{"type": "log"}'.encode("utf-16"))
+    (cause,) = examine(lines).causes
+    assert "text in UTF-16" in cause.places[0]
 
 
 @settings(max_examples=40)

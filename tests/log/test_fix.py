@@ -112,7 +112,12 @@ def test_a_copy_says_each_change(tmp_path: Path) -> None:
     assert (report.n_records, report.n_kept) == (6, 4)
     assert report.left_out == {"wrong field": 1, "duplicate turn": 1}
     said = "\n".join(report.changes)
-    for words in ("column colour", "rounds count from 0 and were shifted", "missing", "one"):
+    for words in (
+        "columns that were not read: colour",
+        "rounds count from 0 and were shifted",
+        "missing",
+        "one",
+    ):
         assert words in said, said
     text = report.to_text(80)
     assert "Read 6 records: 4 kept, 2 left out." in text
