@@ -73,6 +73,15 @@ BY_A_RULE = frozenset(
 _OWN_ENDS = {"declaration": ("multi_persona",), "chateval_turns": ("chateval", "chateval_open")}
 """Reasons that are not a rule's in these protocols, which end by themselves for them."""
 
+_ROUNDS_SPENT = (
+    "exhausted",
+    "round_cap",
+    "negative_stands",
+    "affirmative_stands",
+    "no_conclusion",
+)
+"""Reasons of debates that played all rounds that their run allowed."""
+
 _LARGEST = 200_000_000
 """Cells (debates x rounds x seats) up to which any table is unfolded; larger ones only where it is full."""
 
@@ -197,7 +206,7 @@ def stopped_by_rule(checked: Checked) -> NDArray[np.bool_] | None:
     np.maximum.at(last, group, depth)
     deepest = depth == last[group]
     seen = np.zeros(len(items), dtype=np.bool_)
-    seen[group[ended(["exhausted"]) & deepest]] = True
+    seen[group[ended(_ROUNDS_SPENT) & deepest]] = True
     cut: NDArray[np.bool_] = stopped & ~((run.codes >= 0) & seen[group] & deepest)
     return cut
 

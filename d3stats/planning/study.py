@@ -151,7 +151,7 @@ class Study:
 
 _DECIDES = (
     *("worlds", "simulate", "stopping", "models", "resampling"),
-    *("trajectories.py", "counts.py", "_tally.py", "_codes.py", "_check.py"),
+    *("trajectories.py", "counts.py", "values.py", "_check.py", "log/arrays.py", "log/columns.py"),
     *("planning/_work.py", "planning/_measures.py"),
 )
 """Folders and files of the package that samplers, rules and sums are made of."""

@@ -73,6 +73,7 @@ class KSStability(BatchRule):
     Examples
     --------
     >>> import numpy as np
+    >>> from d3stats import Trajectories
     >>> rng = np.random.default_rng(1)
     >>> votes = rng.integers(0, 2, size=(4000, 6, 5))
     >>> t = Trajectories.from_arrays(votes, label=[1] * 4000, answers=["wrong", "right"])

@@ -99,11 +99,10 @@ def test_replay_of_the_role_that_decides_has_nothing_to_say(logs: dict[str, str]
     document = found("replay", logs["eot"], "--role", "synthesizer", "--n-boot", "50")
     full = next(row for row in document["rules"] if row["rule"] == "full")
     alone = Trajectories.from_log(logs["eot"], roles=["synthesizer"])
-    if (alone.depth < alone.n_rounds).any():
-        assert full["accuracy"] is None
-        assert full["undecided"] == (alone.depth < alone.n_rounds).sum()
-    else:
-        assert full["accuracy"] == pytest.approx(right(logs["eot"]))
+    # Consensus ended each debate before the protocol's last round, also those of the log's last.
+    assert set(read_log(logs["eot"]).verdicts["stop_reason"]) == {"consensus"}
+    assert full["accuracy"] is None
+    assert full["undecided"] == alone.ended_early().sum() == len(alone)
     last = alone.verdicts()[np.arange(len(alone)), alone.depth - 1]
     assert (last == alone.label).mean() == pytest.approx(right(logs["eot"]))
 
@@ -129,6 +128,30 @@ def test_rules_on_scores_and_on_batches_replay_a_log_of_debates(logs: dict[str, 
     assert document["rules"][1]["rounds"] is None
     document = found("replay", logs["samre"], "-r", "fixed:1", "--n-boot", "50")
     assert any("Debates without any vote at their stop" in note for note in document["notes"])
+
+
+@pytest.mark.parametrize(
+    ("reason", "cut"),
+    [
+        *((name, 1) for name in ("exhausted", "round_cap", "negative_stands", "no_conclusion")),
+        *((name, 2) for name in ("agents_left", "moderator-preference", "")),
+    ],
+)
+def test_a_rule_that_fires_in_the_last_round_that_a_run_allows_cuts_nothing_off(
+    tmp_path: Path, reason: str, cut: int
+) -> None:
+    """The last round is known where another debate of the run ended there for want of rounds."""
+    rows = [
+        f"{q},{r},x,A,A,{why},A,run,p"
+        for q, depth, why in (("early", 1, "unanimity"), ("late", 2, "unanimity"), ("full", 2, reason))
+        for r in range(1, depth + 1)
+    ]
+    log = tmp_path / "log.csv"
+    head = "debate,round,agent,vote,label,stop_reason,decision,log,protocol"
+    log.write_text("\n".join([head, *rows, ""]))
+    t = Trajectories.from_log(log)
+    assert t.ended_early().sum() == cut
+    assert found("replay", str(log), "--n-boot", "50")["rules"][-1]["undecided"] == cut
 
 
 def test_position_consistency_of_a_protocol_in_one_command(logs: dict[str, str]) -> None:

@@ -229,9 +229,8 @@ class Played:
     asked: set[str] = field(default_factory=set)
     """Roles that were asked for a vote."""
 
-    def log(self, setting: Setting, order: Sequence[int] | None = None) -> Trajectories:
-        """Return the arrays of the log that this run writes, its debates in this order."""
-        rows = range(len(setting.planned)) if order is None else order
+    def log(self, setting: Setting) -> Trajectories:
+        """Return the arrays of the log that this run writes."""
         items = pd.DataFrame(
             [
                 {
@@ -240,7 +239,7 @@ class Played:
                     "cluster": one.item.cluster,
                     "label": one.item.label,
                 }
-                for one in map(setting.planned.__getitem__, rows)
+                for one in setting.planned
             ]
         )
         return Trajectories.from_frame(pd.DataFrame(self.turns), items)

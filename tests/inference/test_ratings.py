@@ -195,7 +195,7 @@ def test_other_bad_questions_are_refused(long: pd.DataFrame) -> None:
     with pytest.raises(ValueError, match="a wide table must have one row per item; got 'a' twice"):
         as_ratings(pd.DataFrame({"x": [1, 2]}, index=["a", "a"]))
     with pytest.raises(
-        TypeError, match="ratings must be Ratings, Trajectories, a DataFrame or a path; got int"
+        TypeError, match="ratings must be Ratings, Trajectories, a DebateLog, a DataFrame or a path; got int"
     ):
         as_ratings(3)
     with pytest.raises(ValueError, match="round_number needs"):

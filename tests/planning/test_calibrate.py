@@ -372,8 +372,8 @@ def test_bad_input_gets_one_clear_line(pilot: Trajectories) -> None:
 def test_what_is_no_world_or_no_pilot_is_refused(pilot: Trajectories) -> None:
     with pytest.raises(TypeError, match="world must be a World"):
         calibrate("voter", pilot)  # type: ignore[arg-type]  # that is what is refused
-    with pytest.raises(TypeError, match="pilot must be a Trajectories"):
-        calibrate(Voter, np.zeros((2, 2, 2)))  # type: ignore[arg-type]  # that is what is refused
+    with pytest.raises(TypeError, match=r"a log must be Trajectories, .*; got int"):
+        calibrate(Voter, 3)  # type: ignore[arg-type]  # that is what is refused
 
 
 def test_scores_on_another_scale_are_refused() -> None:
