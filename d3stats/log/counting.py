@@ -307,6 +307,8 @@ def _facts(records: Records, words: Iterable[str], missing: Missing) -> _Facts |
     checked = check(records, words)
     if not checked.as_written or any(problem.kind != "no turns" for problem in checked.problems):
         return None
+    if len(checked.turns) and not checked.panels:
+        return None  # panels that vary, though nothing is wrong with that in these debates alone
     role = checked.turns.coded("role")
     vote = (
         checked.turns.coded("vote").codes if checked.coding == "answers" else checked.turns.numbers("correct")

@@ -190,6 +190,18 @@ def test_a_role_that_votes_in_another_piece_has_seats_everywhere(tmp_path: Path)
     assert in_pieces([path], 300, "wrong") in (None, whole)
 
 
+def test_a_panel_that_was_cut_short_in_one_piece_is_held_to_the_panels_of_the_others(tmp_path: Path) -> None:
+    """Alone, a debate under way whose role has just begun says nothing of its panel."""
+    begun = [item("a"), turn("a", 1, "a", vote="A", role="juror")]
+    closed = [item("b"), turn("b", 1, "x", vote="A", role="juror"), turn("b", 1, "y", vote="A", role="juror")]
+    verdict = {"type": "verdict", "debate": "b", "decision": "A"}
+    other = [item("c"), *(turn("c", 1, agent, vote="A", role="juror") for agent in "pqr")]
+    path = write_lines(tmp_path / "log.jsonl", [*begun, *closed, verdict, *other, item("d"), *panel("d")])
+    for size in (100, 300, 500, 10_000):
+        assert in_pieces([path], size) is None
+    assert count_log(path).problems
+
+
 def test_memory_does_not_hold_the_log(tmp_path: Path) -> None:
     import tracemalloc
 
