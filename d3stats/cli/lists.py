@@ -21,9 +21,13 @@ WIDTH = 100
 """Columns where there is no terminal."""
 
 _READ = {
-    "jsonl": "the log that d3stats writes: a header, then items, turns and verdicts, one JSON object a line",
-    "csv": "one row per turn: debate, round, agent, vote, label, and more if known; also .csv.gz",
-    "parquet": "the same table as Parquet",
+    "jsonl": "the log that d3stats writes: a header, then items, turns and verdicts, one JSON object a line; or flat "
+    "lines, one object per turn; also .ndjson, .jsonl.gz",
+    "csv": "one row per turn: debate, round, agent, vote, label, and more if known; or a wide table, one column per "
+    "agent or per round; with commas, semicolons, tabs or |; also .csv.gz",
+    "tsv": "the same tables with tabs; also .tsv.gz",
+    "xlsx": "the same tables, on the first sheet of a workbook",
+    "parquet": "the same tables as Parquet",
 }
 """Forms of logs that every command reads without an import."""
 

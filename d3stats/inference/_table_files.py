@@ -12,6 +12,9 @@ import pandas as pd
 
 from d3stats._sources import with_columns
 from d3stats._words import counted
+from d3stats.log.files import find_files
+from d3stats.log.problems import Problem
+from d3stats.log.sheets import open_sheet
 from d3stats.values import is_missing_word
 
 __all__ = [
@@ -23,7 +26,7 @@ __all__ = [
     "unread_note",
 ]
 
-_CSV = (".csv", ".csv.gz")
+_TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".xlsx")
 _PARQUET = (".parquet", ".pq")
 _BOOLEANS = {"true": "1", "false": "0"}
 
@@ -37,8 +40,8 @@ class TableFile:
 
 
 def is_table(path: str | Path) -> bool:
-    """Say whether this is a CSV or Parquet file that exists; a name in brackets may be one."""
-    return str(path).lower().endswith((*_CSV, *_PARQUET)) and Path(path).is_file()
+    """Say whether this is a CSV, TSV, Excel or Parquet file that exists; a name in brackets may be one."""
+    return str(path).lower().endswith((*_TEXT, *_PARQUET)) and Path(path).is_file()
 
 
 def read_table(
@@ -48,39 +51,40 @@ def read_table(
     columns: Mapping[str, str] | None = None,
     encoding: str | None = None,
 ) -> TableFile:
-    """Read a CSV or Parquet table.
+    """Read a CSV, TSV, Excel or Parquet table.
 
     Parameters
     ----------
     path : str or Path
     texts : collection of str, optional
-        Columns of a CSV that stay text as it was written, for whoever reads them by :mod:`d3stats.values`; by default
+        Columns that stay text as it was written, for whoever reads them by :mod:`d3stats.values`; by default
         all. Others become numbers where all their cells are, and words for missing are missing.
     columns : mapping of str to str, optional
         Own names of columns by their standard names.
     encoding : str, optional
-        Of a CSV; UTF-8 by default, with or without a byte order mark.
+        Of a text file; UTF-8, and UTF-16 with its mark, need none.
 
     Raises
     ------
     ValueError
-        When a CSV is empty or none.
+        When the file is empty or no table.
     """
-    if not str(path).lower().endswith(_CSV):
+    if str(path).lower().endswith(_PARQUET):
         return TableFile(with_columns(_parquet(str(path)), columns))
-    try:
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding=encoding or "utf-8-sig")
-    except UnicodeDecodeError as error:
+    (file,) = find_files([path])
+    sheet = open_sheet(file, encoding)
+    problems = [sheet] if isinstance(sheet, Problem) else sheet.problems
+    if isinstance(sheet, Problem) or problems:
         raise ValueError(
-            f"{path} must be text in {error.encoding}; got byte {error.object[error.start]:#04x} at position "
-            f'{error.start}: say how it is encoded, for example encoding="latin-1"'
-        ) from None
-    except (pd.errors.EmptyDataError, pd.errors.ParserError) as error:
-        raise ValueError(f"{path} must be a table with a line of column names; got: {error}") from None
-    frame, notes = with_columns(frame, columns), {}
+            f"{problems[0].place} must be a table with a line of column names: {problems[0].message}"
+        )
+    cells_of = {
+        name: pd.Series(column.to_array(), dtype=object)
+        for name, column in zip(sheet.names, sheet.columns, strict=True)
+    }
+    frame, notes = with_columns(pd.DataFrame(cells_of, columns=list(cells_of)), columns), {}
     for column in frame.columns:
         cells = frame[column].astype(object)
-        cells = cells.mask(cells == "", None)
         if texts is not None and column not in texts:
             words = cells.notna() & cells.map(lambda cell: cell is not None and is_missing_word(cell))
             if words.any():

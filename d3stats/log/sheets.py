@@ -23,10 +23,10 @@ from d3stats.log.column_names import (
     plain,
 )
 from d3stats.log.columns import Coded, Coder, Ints
-from d3stats.log.files import LogFile, open_bytes
+from d3stats.log.files import LogFile, open_bytes, unusable
 from d3stats.log.problems import Problem
 
-__all__ = ["Sheet", "as_text", "excel_sheet", "frame_sheet", "mapping_sheet", "parquet_sheet", "text_sheet"]
+__all__ = ["Sheet", "as_text", "frame_sheet", "mapping_sheet", "open_sheet", "parquet_sheet"]
 
 
 @dataclass
@@ -286,6 +286,16 @@ def _csv_sheet(
     sheet.line = np.array(starts, dtype=np.int64)
     sheet.n_records += len(starts)
     return sheet
+
+
+def open_sheet(file: LogFile, encoding: str | None = None) -> Sheet | Problem:
+    """Read a file's cells, or say why it is no table: CSV, TSV, Excel or Parquet, as its name says."""
+    problem = unusable(file)
+    if problem is not None:
+        return problem
+    if file.format == "xlsx":
+        return excel_sheet(file)
+    return parquet_sheet(file) if file.format == "parquet" else text_sheet(file, encoding)
 
 
 # ------------------------------------------------------------------------------------------------ other sources

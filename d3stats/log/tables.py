@@ -30,15 +30,7 @@ from d3stats.log.columns import Coded, Coder, Ints, Part, Records, joined, unifi
 from d3stats.log.files import LogFile, unusable
 from d3stats.log.problems import Problem
 from d3stats.log.schema import Item, Record, Turn, first_defect, parse_json
-from d3stats.log.sheets import (
-    Sheet,
-    as_text,
-    excel_sheet,
-    frame_sheet,
-    mapping_sheet,
-    parquet_sheet,
-    text_sheet,
-)
+from d3stats.log.sheets import Sheet, as_text, frame_sheet, mapping_sheet, open_sheet, parquet_sheet
 from d3stats.values import is_missing_word, name_text
 
 __all__ = ["parquet_blocks", "read_rows", "read_table"]
@@ -78,16 +70,7 @@ def read_table(
         from d3stats.log.reader import read_lines
 
         return read_lines(source, columns=columns)
-    problem = unusable(source)
-    sheet: Sheet | Problem
-    if problem is not None:
-        sheet = problem
-    elif source.format == "xlsx":
-        sheet = excel_sheet(source)
-    elif source.format == "parquet":
-        sheet = parquet_sheet(source)
-    else:
-        sheet = text_sheet(source, encoding)
+    sheet = open_sheet(source, encoding)
     return _nothing(source.name, [sheet]) if isinstance(sheet, Problem) else _records(sheet, columns)
 
 
