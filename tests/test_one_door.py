@@ -185,10 +185,13 @@ def test_own_names_of_columns_are_given_as_a_mapping() -> None:
     columns = {"debate": "qid", "round": "turn"}
     for frame in (own, pl.DataFrame(own.to_dict("list"))):
         assert as_trajectories(frame, columns=columns).votes.tolist() == as_trajectories(table).votes.tolist()
-    with pytest.raises(ValueError, match=r"got 'qidd' for 'debate'; did you mean 'qid'\?"):
+    with pytest.raises(
+        ValueError, match=r"debate must be a column of the table; got 'qidd'; did you mean 'qid'\?"
+    ):
         as_trajectories(own, columns={"debate": "qidd"})
-    with pytest.raises(ValueError, match="one name"):
-        as_trajectories(own, columns={"debate": "qid", "question": "qid"})
+    both = as_trajectories(own, columns=columns | {"question": "qid"})
+    assert both.votes.tolist() == as_trajectories(table).votes.tolist()
+    assert both.cluster_names == both.debates
 
 
 def test_an_argument_that_would_do_nothing_is_refused(forms: dict[str, Any]) -> None:

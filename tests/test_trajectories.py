@@ -336,18 +336,31 @@ def test_whole_number_votes_meet_their_label_though_a_vote_is_missing() -> None:
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
-        (one_debate().drop(columns="agent"), "a table must have a column for agent"),
+        (one_debate().drop(columns="agent"), "a table must have a column for agent; got debate, round, vote"),
         (one_debate().drop(columns="vote"), r"a table must have a column for vote \(or correct\)"),
         (
             one_debate(agent=["x", "x", "x", "y"]),
             "an agent must speak once per round; got debate='d', round=1",
         ),
-        (one_debate(round=[1, 1, 3, 3]), "got round=3 but no round 2 in debate 'd'"),
-        (one_debate(agent=["x", None, "x", "y"]), "agent must be given with the other of round and agent"),
-        (one_debate(label=["A", "A", "A", "B"]), "got label='B' for debate 'd', but 'A'"),
+        (
+            one_debate(round=[1, 1, 3, 3]),
+            "rounds must follow one another from 1; got round=3 but no round 2 in debate 'd'",
+        ),
+        (
+            one_debate(round=[-1, -1, 1, 1]),
+            "line 1: wrong field: round must be a whole number >= 0; got round='-1'",
+        ),
+        (
+            one_debate(agent=["x", None, "x", "y"]),
+            "line 2: wrong field: agent must be given with the other of round and agent",
+        ),
+        (
+            one_debate(label=["A", "A", "A", "B"]),
+            "label must be one per debate; got label='B' for debate 'd', but 'A' at the table:1",
+        ),
         (
             one_debate(correct=[1, 0, 2, 0]).drop(columns="vote"),
-            "correct must be 0, 1 or empty; got correct='2'",
+            "line 3: wrong field: correct must be 0, 1 or empty; got correct='2'",
         ),
     ],
 )
@@ -356,23 +369,28 @@ def test_a_table_that_contradicts_itself_is_refused(frame: pd.DataFrame, message
         Trajectories.from_frame(frame)
 
 
+def test_rounds_that_count_from_0_are_shifted_and_that_is_said() -> None:
+    t = Trajectories.from_frame(one_debate(round=[0, 0, 1, 1]))
+    assert t.votes.tolist() == Trajectories.from_frame(one_debate()).votes.tolist()
+    assert "the table: rounds count from 0 and were shifted to count from 1" in t.remarks()
+
+
 def test_a_turn_of_an_unlisted_debate_is_refused_by_its_name() -> None:
-    with pytest.raises(ValueError, match="debate must be opened by an item; got debate='d'"):
+    with pytest.raises(
+        ValueError, match="line 1: unknown debate: debate must be opened by an item; got debate='d'"
+    ):
         Trajectories.from_frame(one_debate(), pd.DataFrame({"debate": ["other"]}))
 
 
-def test_a_debate_listed_twice_unlike_is_refused_by_its_name() -> None:
-    frame = one_debate().drop(columns="label", errors="ignore")
+def test_a_debate_listed_twice_is_one_where_both_say_the_same_and_refused_by_its_name_where_not() -> None:
+    items = pd.DataFrame({"debate": ["d", "d"], "label": ["A", "A"]})
+    once, twice = (Trajectories.from_frame(one_debate(), items[:n]) for n in (1, 2))
+    assert once.counts() == twice.counts()
+    assert len(twice) == 1
     with pytest.raises(
-        ValueError, match="a debate must be opened once, or alike; got label='B' for debate 'd'"
+        ValueError, match=r"the items, line 2: .*label must be one per debate; got label='B' for debate 'd'"
     ):
-        Trajectories.from_frame(frame, pd.DataFrame({"debate": ["d", "d"], "label": ["A", "B"]}))
-
-
-def test_rounds_of_a_frame_that_count_from_zero_are_shifted_and_noted() -> None:
-    t = Trajectories.from_frame(one_debate(round=[0, 0, 1, 1]))
-    assert t.depth.tolist() == [2]
-    assert any("rounds count from 0" in note for note in t.notes)
+        Trajectories.from_frame(one_debate(), items.assign(label=["A", "B"]))
 
 
 def test_a_round_that_is_no_whole_number_is_refused() -> None:

@@ -286,7 +286,7 @@ class _Rules:
             name = next(f for f in _ITEM_FIELDS if _value(items, f, at) != _value(items, f, known))
             file, line = self._place(items.row[known])
             message = (
-                f"a debate must be opened once, or alike; got {name}={_value(items, name, at)!r} for debate "
+                f"{name} must be one per debate; got {name}={_value(items, name, at)!r} for debate "
                 f"{_value(items, 'debate', at)!r}, but {_value(items, name, known)!r} at {file}:{line}"
             )
             self._note(items.row[at], "conflicting item", name, message, (_value(items, "debate", at),))
@@ -329,7 +329,7 @@ class _Rules:
         at = self._at(verdicts)
         known = np.flatnonzero(at >= 0)
         first = firsts(at, len(self.names)) if len(known) == len(at) else _of_some(at, known, len(self.names))
-        says = [verdicts.coded(name).codes for name in ("decision", "stop_reason")]
+        says = [verdicts.coded(name).codes for name in _VERDICT_FIELDS[:2]]
         says.append(np.nan_to_num(verdicts.numbers("round"), nan=-1.0))
         wrong = _unlike(at, first, says)
         wrong[at < 0] = True
@@ -341,8 +341,11 @@ class _Rules:
                 continue
             # A table row says more than its verdict; only a line of its own is left out for it.
             lost = "field" if self.opens_too[row] else "record"
-            message = f"a debate must be closed once, or alike; got another verdict for {debate!r}"
-            self._note(row, "conflicting verdict", "decision", message, (debate,), lost)
+            name = next(
+                f for f, codes in zip(_VERDICT_FIELDS, says, strict=True) if codes[i] != codes[first[at[i]]]
+            )
+            message = f"{name} must be one per debate; got another verdict for {debate!r}"
+            self._note(row, "conflicting verdict", name, message, (debate,), lost)
         kept = np.sort(first[first >= 0])
         self.verdicts = verdicts if len(kept) == len(verdicts) else verdicts[kept]
         self.verdicts.columns["debate"] = Coded(at if len(kept) == len(at) else at[kept], self.names)
@@ -558,6 +561,7 @@ class _Rules:
         return under_way & ~closed
 
 
+_VERDICT_FIELDS = ("decision", "stop_reason", "round")
 _ITEM_FIELDS = ("question", "cluster", "label", "answers", "log", "protocol", "first")
 
 

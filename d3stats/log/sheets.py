@@ -54,7 +54,8 @@ _DATES = (datetime.date, datetime.time, np.datetime64)
 def _cell(value: Any) -> str | None:
     """Write a cell as text, None where it is empty; a float that is an integer is one."""
     if isinstance(value, str):
-        return value if value.isascii() else storable(value)
+        # A text of an array is of its own type, which shows in messages.
+        return str(value) if value.isascii() else storable(str(value))
     if value is None or value is pd.NA or value is pd.NaT:
         return None
     if isinstance(value, (bool, np.bool_, int, np.integer)):

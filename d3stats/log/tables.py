@@ -542,7 +542,7 @@ def _item_records(sheet: Sheet, turns: Resolved) -> Records:
     sheet = _filled_rows(sheet)
     for name in _ITEM:
         turns.unread += turns.columns.pop(name, ())
-    found = resolve(sheet.names, ["debate", *_ITEM], what=sheet.name)
+    found = resolve(sheet.names, ["debate", *_ITEM, "closed", "decision", "stop_reason"], what=sheet.name)
     if "debate" not in found.columns and "question" in found.columns:
         found.columns["debate"] = found.columns.pop("question")
     if "debate" not in found.columns:

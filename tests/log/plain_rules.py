@@ -161,7 +161,7 @@ class Checked:
                 field = next(name for name in known if known[name] != row.item[name])
                 first = self._item_rows[debate]
                 message = (
-                    f"a debate must be opened once, or alike; got {field}={row.item[field]!r} for debate "
+                    f"{field} must be one per debate; got {field}={row.item[field]!r} for debate "
                     f"{debate!r}, but {known[field]!r} at {first.file}:{first.line}"
                 )
                 self._note(row, "conflicting item", field, message, (debate,))
@@ -185,8 +185,10 @@ class Checked:
             if debate not in self.items:
                 self._note(row, "unknown debate", "debate", _unknown(debate), (debate,))
             elif self.verdicts.setdefault(debate, row.verdict) != row.verdict:
-                message = f"a debate must be closed once, or alike; got another verdict for {debate!r}"
-                self._note(row, "conflicting verdict", "decision", message, (debate,), lost)
+                known = self.verdicts[debate]
+                field = next(f for f in ("decision", "stop_reason", "round") if known[f] != row.verdict[f])
+                message = f"{field} must be one per debate; got another verdict for {debate!r}"
+                self._note(row, "conflicting verdict", field, message, (debate,), lost)
 
     def _collect_turns(self) -> None:
         seen: dict[tuple[str, int, str], Row] = {}

@@ -144,7 +144,6 @@ def test_files_are_counted_apart_and_together(tmp_path: Path) -> None:
         (turn("d1", 1, "a", vote="A", role="juror"), "duplicate turn"),
         (turn("d99", 1, "a", vote="A", role="juror"), "unknown debate"),
         (item("d1", label="C"), "conflicting item"),
-        (turn("d39", 3, "a", vote="A", role="juror"), "mixed panel"),
         (turn("d39", 4, "a", vote="A", role="juror"), "round gap"),
         ("{", "malformed line"),
     ],
@@ -164,6 +163,19 @@ def test_a_defect_that_lies_pieces_away_is_found(
     left = count_log(path, strict=False)
     assert left.problems
     assert left.rounds == Trajectories.from_log(path, strict=False).counts()
+
+
+def test_a_panel_that_varies_pieces_away_is_counted_as_a_whole_log_is(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    lines = [*many(), turn("d39", 3, "a", vote="A", role="juror"), item("last"), *panel("last", role="juror")]
+    path = write_lines(tmp_path / "log.jsonl", lines)
+    assert in_pieces([path], 500) is None
+    monkeypatch.setattr(counting, "SIZE", 500)
+    counts = count_log(path)
+    assert counts.rounds == Trajectories.from_log(path).counts()
+    assert count_log(path, strict=False).rounds == counts.rounds
+    assert {p.kind for p in count_log(path, strict=False).problems} == {"mixed panel"}
 
 
 def test_a_spelling_that_only_another_piece_explains_is_read_with_it(tmp_path: Path) -> None:

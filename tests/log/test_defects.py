@@ -90,6 +90,7 @@ def test_each_defect_is_raised_with_file_line_and_field_and_left_out_leniently(
     tmp_path: Path, name: str, lines: list[Any], kind: str, line: int, field: str | None, left_out: str
 ) -> None:
     path = write_lines(tmp_path / "log.jsonl", lines, end="" if "truncated" in kind else "\n")
+    log = read_log(path, strict=False)
     for read in (read_log, count_log):
         if kind in TOLERATED:
             (problem, *_) = read(path).problems
@@ -101,7 +102,8 @@ def test_each_defect_is_raised_with_file_line_and_field_and_left_out_leniently(
         assert (problem.kind, problem.line, problem.field) == (kind, line, field)
         assert str(caught.value).startswith(f"{path}, line {line}: {kind}: ")
         assert "; got " in str(caught.value)
-    log = read_log(path, strict=False)
+    if kind in TOLERATED:
+        assert read_log(path) == log
     assert {p.kind for p in log.problems} >= {kind}
     assert log.problems[0].left_out == left_out
     assert log.n_records == len(lines)
@@ -334,6 +336,21 @@ def test_a_spoiled_parquet_is_refused(tmp_path: Path, spoil: str) -> None:
     assert _count_in_pieces(find_files([bad]), "exclude", MISSING_WORDS) is None
     log = read_log(bad, strict=False)
     assert log.n_records - log.n_left_out == len(log.turns)
+
+
+def test_a_parquet_in_which_an_agent_is_absent_from_a_round_is_read_with_a_warning(tmp_path: Path) -> None:
+    from d3stats.log.engine import connect
+
+    good = write_parquet(write_lines(tmp_path / "log.jsonl", [item(), *panel()]), tmp_path / "a.parquet")
+    odd = tmp_path / "b.parquet"
+    with connect() as con:
+        con.execute(f"COPY (FROM '{good}' WHERE NOT (agent = 'c' AND round = 2)) TO '{odd}'")
+    log = read_log(odd)
+    assert len(log.turns) == len(panel()) - 1
+    t = Trajectories.from_log(odd)
+    assert count_log(odd).rounds == t.counts()
+    assert t.successes_trials()[1].tolist() == [[3, 2]]
+    assert any("WARNING: all 3 agents must speak" in remark for remark in t.remarks())
 
 
 def test_a_column_that_nobody_knows_is_named_and_not_read(tmp_path: Path) -> None:
