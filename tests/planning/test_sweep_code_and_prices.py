@@ -19,7 +19,7 @@ from d3stats.worlds.tokens import Lengths
 PACKAGE = Path(d3stats.__file__).parent
 SAMPLERS_AND_RULES = [
     *("simulate/voter.py", "simulate/draw.py", "simulate/tokens.py", "worlds/voter.py", "stopping/ks.py"),
-    *("models/process.py", "trajectories.py", "_tally.py", "planning/_work.py", "planning/_measures.py"),
+    *("models/process.py", "trajectories.py", "log/arrays.py", "planning/_work.py", "planning/_measures.py"),
 ]
 
 
