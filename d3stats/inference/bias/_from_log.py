@@ -124,4 +124,5 @@ def _refuse(voted: set[str], answers: Iterable[str]) -> None:
     known = set(answers)
     strange = sorted(vote for vote in voted if vote.upper() not in known)
     if strange:
-        raise ValueError(f"a log must hold votes for A, B or tie (or 1, 2, tie); got votes for {strange[:5]}")
+        shown = [vote[:60] for vote in strange[:5]]
+        raise ValueError(f"a log must hold votes for A, B or tie (or 1, 2, tie); got votes for {shown}")
