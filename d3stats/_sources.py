@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from glob import has_magic
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from d3stats._check import meant, nearest
+from d3stats._check import nearest
 
-__all__ = ["BUNDLED", "as_frame", "as_path", "is_frame", "with_columns"]
+__all__ = ["BUNDLED", "as_frame", "as_path", "is_frame"]
 
 BUNDLED = ("slm7",)
 """Logs that come with the package and are known by name."""
@@ -52,26 +51,3 @@ def as_frame(source: Any) -> pd.DataFrame:
     eager = source.collect() if hasattr(source, "collect") else source
     # Without pyarrow, which polars' own conversion needs.
     return pd.DataFrame(eager.to_dict(as_series=False))
-
-
-def with_columns(frame: pd.DataFrame, columns: Mapping[str, str] | None) -> pd.DataFrame:
-    """Give columns their standard names: ``{"debate": "qid"}`` calls the column "qid" "debate".
-
-    Raises
-    ------
-    ValueError
-        When there is no such column, or one column is given two names.
-    """
-    if not columns:
-        return frame
-    names = list(map(str, frame.columns))
-    for standard, own in columns.items():
-        if own not in names:
-            raise ValueError(
-                f"columns must name columns of the table; got {own!r} for {standard!r}{meant(own, names)} "
-                f"(the table has {', '.join(names)})"
-            )
-    if len(set(columns.values())) < len(columns):
-        raise ValueError(f"columns must give each column one name; got {dict(columns)}")
-    hidden = [name for name in columns if name in names and name not in columns.values()]
-    return frame.drop(columns=hidden).rename(columns={own: standard for standard, own in columns.items()})

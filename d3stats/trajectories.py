@@ -223,6 +223,7 @@ class Trajectories:
         roles: Iterable[str] | None = None,
         missing_values: Iterable[str] | None = None,
         columns: Columns = None,
+        strict: bool = True,
     ) -> Trajectories:
         """Build from a table: one row per turn, or a wide one, of pandas, polars or Arrow.
 
@@ -249,6 +250,8 @@ class Trajectories:
             ``answers`` of `items` is an answer.
         columns : mapping, optional
             Which column of the table says what, where the names do not say it: ``{"debate": "qid"}``.
+        strict : bool
+            Raise on the first defect, or leave out what is defective (see :func:`d3stats.log.read_log`).
 
         Raises
         ------
@@ -260,7 +263,7 @@ class Trajectories:
         from d3stats.log.tables import read_table
 
         checked = check(read_table(turns, items, columns=columns), missing_words(missing_values))
-        return cls._from_checked(checked.strictly(), roles)
+        return cls._from_checked(checked.strictly() if strict else checked, roles)
 
     @classmethod
     def from_log(
@@ -793,7 +796,8 @@ def as_trajectories(
     roles : iterable of str, optional
         Only the turns of these roles.
     strict : bool
-        Of files: raise on the first defect, or leave out what is defective (see :func:`d3stats.read_log`).
+        Of files and tables: raise on the first defect, or leave out what is defective (see
+        :func:`d3stats.read_log`).
 
     Raises
     ------
@@ -812,30 +816,31 @@ def as_trajectories(
     >>> as_trajectories("slm7")
     Trajectories(160 debates x 3 rounds x 7 seats, 40 questions, coding='answers')
     """
-    of_text: dict[str, Any] = {"encoding": encoding, "strict": None if strict else strict}
+    of_text: dict[str, Any] = {"encoding": encoding}
+    of_records: dict[str, Any] = of_text | {"strict": None if strict else strict}
     of_tables: dict[str, Any] = {"columns": columns, "missing_values": missing_values}
     if isinstance(source, Trajectories):
-        _leave_out("Trajectories", of_tables | of_text | {"roles": roles})
+        _leave_out("Trajectories", of_tables | of_records | {"roles": roles})
         return source
     if isinstance(source, (str, Path)):
         source = [source]
     if is_frame(source):
         _leave_out("a DataFrame", of_text)
-        return Trajectories.from_frame(source, roles=roles, **of_tables)
+        return Trajectories.from_frame(source, roles=roles, strict=strict, **of_tables)
     if isinstance(source, (list, tuple)) and source and all(isinstance(one, (str, Path)) for one in source):
         return Trajectories.from_log(
             *map(as_path, source), strict=strict, roles=roles, **of_tables, encoding=encoding
         )
     if isinstance(source, Mapping) and "votes" in source:
-        _leave_out("arrays", of_text | {"columns": columns, "roles": roles})
+        _leave_out("arrays", of_records | {"columns": columns, "roles": roles})
         return Trajectories.from_arrays(**{"missing_values": missing_values, **source})
     if isinstance(source, (list, tuple, np.ndarray)):
-        _leave_out("an array", of_text | {"columns": columns, "roles": roles})
+        _leave_out("an array", of_records | {"columns": columns, "roles": roles})
         return Trajectories.from_arrays(source, missing_values=missing_values)
     from d3stats.log.read import DebateLog
 
     if isinstance(source, DebateLog):
-        _leave_out("a DebateLog", of_tables | of_text)
+        _leave_out("a DebateLog", of_tables | of_records)
         return Trajectories._from_read(source, roles)
     raise TypeError(
         "a log must be Trajectories, a DebateLog, a DataFrame, a path, a list of paths, a bundled name or an array of "

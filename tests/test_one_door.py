@@ -200,10 +200,20 @@ def test_an_argument_that_would_do_nothing_is_refused(forms: dict[str, Any]) -> 
         ("Trajectories", {"columns": {"debate": "qid"}}),
         ("DebateLog", {"missing_values": ["none"]}),
         ("pandas", {"encoding": "latin-1"}),
-        ("pandas", {"strict": False}),
+        ("DebateLog", {"strict": False}),
     ):
         with pytest.raises(ValueError, match="must be left out"):
             as_trajectories(forms[form], **argument)
+
+
+def test_a_table_is_read_leniently_in_memory_as_in_a_file(tmp_path: Path) -> None:
+    table = debates_table().drop(columns="scores")
+    spoiled = pd.concat([table, table.head(1).assign(vote="B")], ignore_index=True)
+    spoiled.to_csv(tmp_path / "spoiled.csv", index=False)
+    for source in (spoiled, pl.DataFrame(spoiled.to_dict("list")), tmp_path / "spoiled.csv"):
+        with pytest.raises(ValueError, match="an agent must speak once per round"):
+            as_trajectories(source)
+        assert as_trajectories(source, strict=False).votes.tolist() == as_trajectories(table).votes.tolist()
 
 
 def test_a_name_that_is_no_file_names_the_nearest(tmp_path: Path) -> None:
@@ -257,7 +267,7 @@ def test_a_table_in_another_encoding_is_read_or_says_what_to_say(tmp_path: Path)
     path = tmp_path / "latin.csv"
     pd.DataFrame({"item": ["é1", "é2"], "correct": [1, 0]}).to_csv(path, index=False, encoding="latin-1")
     assert inference.as_run(path, encoding="latin-1").items == ("é1", "é2")
-    with pytest.raises(ValueError, match=r'say how it is encoded, for example encoding="latin-1"'):
+    with pytest.raises(ValueError, match=r'if that is right, say --encoding cp1252 \(encoding="cp1252"\)'):
         inference.as_run(path)
 
 

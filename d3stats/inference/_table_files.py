@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from d3stats._sources import with_columns
 from d3stats._words import counted
+from d3stats.log.column_names import ColumnError, Columns, other_names, plain, renamed, resolve
 from d3stats.log.files import find_files
 from d3stats.log.problems import Problem
 from d3stats.log.sheets import open_sheet
 from d3stats.values import is_missing_word
 
 __all__ = [
+    "Fields",
     "TableFile",
     "blank_clusters",
     "is_table",
@@ -32,11 +33,56 @@ _BOOLEANS = {"true": "1", "false": "0"}
 
 
 @dataclass(frozen=True)
+class Fields:
+    """The columns of a table of items, which is told from a log of debates by them.
+
+    Attributes
+    ----------
+    wanted : tuple of str
+        Columns that may have the field's other names.
+    needed : tuple of str
+        Those without which no other name is looked for.
+    choosable : tuple of str
+        Columns that may be chosen besides.
+    one_round : bool
+        Whether the table of items has no rounds, so that rounds and agents beside a question say that it is a log.
+    """
+
+    wanted: tuple[str, ...]
+    needed: tuple[str, ...]
+    choosable: tuple[str, ...] = ()
+    one_round: bool = False
+
+    def is_log(self, names: Collection[Any], columns: Columns = None) -> bool:
+        """Whether these are the columns of a log of debates rather than of a table of items."""
+        chosen = columns or {}
+        if "item" in chosen:
+            return False
+        if {"debate", "votes"} & set(chosen):
+            return True
+        if "item" in map(plain, names):
+            return False
+        try:
+            (debate,) = resolve(names, ["debate"]).columns.get("debate", ("",))
+            if debate and plain(debate) not in other_names("item"):
+                return True
+            of_turns = resolve(names, ["debate", "round", "agent", *chosen], columns=columns).columns
+        except ColumnError:
+            return False
+        return self.one_round and {"debate", "round", "agent"} <= set(of_turns)
+
+    def named(self, frame: pd.DataFrame, columns: Columns = None) -> tuple[pd.DataFrame, list[str]]:
+        """Give the columns their standard names and say which had others."""
+        return renamed(frame, self.wanted, self.needed, columns=columns, choosable=self.choosable)
+
+
+@dataclass(frozen=True)
 class TableFile:
-    """A table that was read, and by column what was done to its cells."""
+    """A table that was read, which columns had other names, and by column what was done to its cells."""
 
     frame: pd.DataFrame
-    notes: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    cells: dict[str, str] = field(default_factory=dict)
 
 
 def is_table(path: str | Path) -> bool:
@@ -46,20 +92,22 @@ def is_table(path: str | Path) -> bool:
 
 def read_table(
     path: str | Path,
+    fields: Fields,
     *,
     texts: Collection[str] | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Columns = None,
     encoding: str | None = None,
-) -> TableFile:
-    """Read a CSV, TSV, Excel or Parquet table.
+) -> TableFile | None:
+    """Read a CSV, TSV, Excel or Parquet table; None where it is a log of debates.
 
     Parameters
     ----------
     path : str or Path
+    fields : Fields
     texts : collection of str, optional
         Columns that stay text as it was written, for whoever reads them by :mod:`d3stats.values`; by default
         all. Others become numbers where all their cells are, and words for missing are missing.
-    columns : mapping of str to str, optional
+    columns : mapping, optional
         Own names of columns by their standard names.
     encoding : str, optional
         Of a text file; UTF-8, and UTF-16 with its mark, need none.
@@ -70,9 +118,12 @@ def read_table(
         When the file is empty or no table.
     """
     if str(path).lower().endswith(_PARQUET):
-        return TableFile(with_columns(_parquet(str(path)), columns))
+        frame = _parquet(str(path))
+        return None if fields.is_log(frame.columns, columns) else TableFile(*fields.named(frame, columns))
     (file,) = find_files([path])
     sheet = open_sheet(file, encoding)
+    if not isinstance(sheet, Problem) and fields.is_log(sheet.names, columns):
+        return None
     problems = [sheet] if isinstance(sheet, Problem) else sheet.problems
     if isinstance(sheet, Problem) or problems:
         raise ValueError(
@@ -82,19 +133,20 @@ def read_table(
         name: pd.Series(column.to_array(), dtype=object)
         for name, column in zip(sheet.names, sheet.columns, strict=True)
     }
-    frame, notes = with_columns(pd.DataFrame(cells_of, columns=list(cells_of)), columns), {}
+    frame, taken = fields.named(pd.DataFrame(cells_of, columns=list(cells_of)), columns)
+    said = {}
     for column in frame.columns:
         cells = frame[column].astype(object)
         if texts is not None and column not in texts:
             words = cells.notna() & cells.map(lambda cell: cell is not None and is_missing_word(cell))
             if words.any():
                 named = ", ".join(map(repr, sorted(set(cells[words]))))
-                notes[column] = (
+                said[column] = (
                     f"read as missing in column {column!r}: {counted(int(words.sum()), 'cell')} ({named})"
                 )
             cells = _numbers(cells.mask(words, None))
         frame[column] = cells
-    return TableFile(frame, notes)
+    return TableFile(frame, taken, said)
 
 
 def _parquet(path: str) -> pd.DataFrame:

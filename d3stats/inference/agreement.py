@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,6 +21,7 @@ from d3stats.inference.gwet import gwet_ac
 from d3stats.inference.kappa import cohen_kappa
 from d3stats.inference.krippendorff import Metric, krippendorff_alpha
 from d3stats.inference.ratings import Ratings, as_ratings
+from d3stats.log.column_names import Columns
 from d3stats.trajectories import MISSING
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def agreement(
     repeats: Repeats = "refuse",
     by: Literal["debate", "question"] = "debate",
     missing_values: Iterable[str] | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Columns = None,
     encoding: str | None = None,
     kind: Kind = "cluster t",
     level: float = 0.95,

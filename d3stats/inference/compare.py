@@ -7,7 +7,7 @@ question), and p-values of several pairs are adjusted together.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -25,6 +25,7 @@ from d3stats.inference.margins import checked_margin
 from d3stats.inference.multiplicity import FAMILIES, Family, adjust
 from d3stats.inference.paired import difference_of
 from d3stats.inference.runs import UNNAMED, Items, PairedRuns, Run, as_run, pair
+from d3stats.log.column_names import Columns
 from d3stats.trajectories import Missing
 
 __all__ = ["Comparison", "Weights", "compare"]
@@ -44,7 +45,7 @@ def compare(
     round_number: int | Sequence[int | None] | None = None,
     missing: Missing = "exclude",
     missing_values: Iterable[str] | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Columns = None,
     encoding: str | None = None,
     weights: Weights = "item",
     margin: float | None = None,

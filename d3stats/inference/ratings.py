@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from d3stats._check import choice, meant
 from d3stats.inference.agreeing.rating_tables import Repeats, long_table
+from d3stats.log.column_names import Columns
 from d3stats.trajectories import MISSING
 from d3stats.values import canonical, shared_spelling
 
@@ -175,7 +176,7 @@ def as_ratings(
     repeats: Repeats = "refuse",
     by: Literal["debate", "question"] = "debate",
     missing_values: Iterable[str] | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Columns = None,
     encoding: str | None = None,
 ) -> Ratings:
     """Read ratings from whatever holds some.

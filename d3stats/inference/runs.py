@@ -16,12 +16,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice
-from d3stats._sources import as_frame, is_frame, with_columns
+from d3stats._sources import as_frame, is_frame
 from d3stats.inference._table_files import TableFile, blank_clusters
 from d3stats.inference.comparing.pairing import Items, pair
 from d3stats.inference.comparing.recorded import RecordedLog, recorded_of
 from d3stats.inference.comparing.run_tables import (
     RunTable,
+    fields_of,
     from_frame,
     from_path,
     from_trajectories,
@@ -29,6 +30,7 @@ from d3stats.inference.comparing.run_tables import (
     missing_as_wrong,
 )
 from d3stats.inference.comparing.run_types import ItemMismatch, PairedRuns, Run
+from d3stats.log.column_names import Columns
 from d3stats.plausibility import MUCH_MISSING, warnings_of
 from d3stats.trajectories import Missing, Trajectories, as_trajectories
 from d3stats.values import canonical
@@ -49,7 +51,7 @@ def as_run(
     round_number: int | None = None,
     missing: Missing = "exclude",
     missing_values: Iterable[str] | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Columns = None,
     encoding: str | None = None,
 ) -> Run:
     """Read a run from whatever holds one.
@@ -57,13 +59,13 @@ def as_run(
     Parameters
     ----------
     source : Run, Trajectories, DebateLog, DataFrame, Series, array, str or Path
-        A path is a tidy table when it is a CSV or Parquet file with a column ``item``, else a debate log. A log
+        A path is read as a DataFrame is, or as a debate log. A log
         or ``Trajectories`` gives 1 where the verdict is the label. A DataFrame has a column ``item``
         and one of ``correct`` (0/1), ``score``, or the column that `value` names, or ``vote`` and ``label``
         (in one written form, see :mod:`d3stats.values`); optionally ``cluster``, or else a ``question`` that
         several items share. In a CSV empty cells and words such as NA are missing. A DataFrame with a column
-        ``debate`` and no ``item`` is a log. A Series has items as its index, an array of shape (items,) numbers
-        them; an array of shape (debates, rounds, seats) holds votes.
+        ``debate`` and no ``item`` is a log; columns may have the field's other names. A Series has items as its
+        index, an array of shape (items,) numbers them; an array of shape (debates, rounds, seats) holds votes.
     name : str, optional
         What to call the run; by default the file's, the Series' or the column's name.
     value : str, optional
@@ -108,16 +110,17 @@ def as_run(
     choice("by", by, ("question", "debate"))
     default: str | None = None
     cells: dict[str, str] = {}
+    taken: list[str] = []
     recorded: RecordedLog | None = None
     if isinstance(source, (str, Path)):
         default = Path(source).name.removesuffix(".gz").rsplit(".", 1)[0]
-        source = from_path(source, missing_values, columns, encoding)
+        source = from_path(source, value, missing_values, columns, encoding)
         if isinstance(source, TableFile):
-            source, cells = source.frame, source.notes
+            source, cells, taken = source.frame, source.cells, source.notes
         elif isinstance(source, RecordedLog):
             source, recorded = source.trajectories, source
     elif not isinstance(source, (Run, Trajectories, pd.Series)):
-        source, recorded = _in_memory(source, columns, missing_values)
+        source, recorded, taken = _in_memory(source, value, columns, missing_values)
     if round_number is not None and isinstance(source, (Run, pd.Series, pd.DataFrame)):
         raise ValueError(
             f"round_number must be left out where a run has no rounds; got {round_number} for a table"
@@ -138,6 +141,7 @@ def as_run(
         table = RunTable(rows, None if source.name is None else str(source.name))
     elif isinstance(source, pd.DataFrame):
         table = from_frame(source, value, name or default or UNNAMED, missing_values)
+        table.notes[:0] = taken
         table.notes.extend(cells[c] for c in ("correct", "score", value) if c in cells)
     else:
         kinds = "a Run, Trajectories, DebateLog, DataFrame, Series, array or a path"
@@ -148,20 +152,22 @@ def as_run(
 
 
 def _in_memory(
-    source: Any, columns: Mapping[str, str] | None, missing_values: Iterable[str] | None
-) -> tuple[Any, RecordedLog | None]:
-    """Return a table, a Series or Trajectories of what was handed over, with the decisions that a log records."""
+    source: Any, value: str | None, columns: Columns, missing_values: Iterable[str] | None
+) -> tuple[Any, RecordedLog | None, list[str]]:
+    """Return a table, a Series or Trajectories of what was handed over, the decisions of a log, and other names."""
     if hasattr(source, "verdicts") and hasattr(source, "turns"):
         recorded = recorded_of(source)
-        return recorded.trajectories, recorded
+        return recorded.trajectories, recorded, []
     if isinstance(source, (list, tuple, np.ndarray)) and np.ndim(source) == 1:
-        return pd.Series(source), None
+        return pd.Series(source), None, []
     if is_frame(source):
-        table = with_columns(as_frame(source), columns)
-        is_log = "debate" in table.columns and "item" not in table.columns
-        return (as_trajectories(table, missing_values=missing_values) if is_log else table), None
+        table, fields = as_frame(source), fields_of(value)
+        if fields.is_log(table.columns, columns):
+            return as_trajectories(table, missing_values=missing_values, columns=columns), None, []
+        named, taken = fields.named(table, columns)
+        return named, None, taken
     known = isinstance(source, (np.ndarray, Mapping))
-    return (as_trajectories(source, missing_values=missing_values) if known else source), None
+    return (as_trajectories(source, missing_values=missing_values) if known else source), None, []
 
 
 def _doubts(rows: pd.DataFrame, missing: Missing) -> list[str]:

@@ -10,7 +10,12 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from d3stats.values import name_text
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "ALIASES",
@@ -321,10 +326,28 @@ def resolve(
     return Resolved(ordered, chosen, [name for name in listed if name not in claimed])
 
 
-def renamed(frame: Any, wanted: Sequence[str], needed: Sequence[str]) -> tuple[Any, list[str]]:
-    """Give the columns of a pandas frame their standard names, where all `needed` ones are found, and say so.
+def renamed(
+    frame: pd.DataFrame,
+    wanted: Sequence[str],
+    needed: Sequence[str],
+    *,
+    columns: Columns = None,
+    choosable: Sequence[str] = (),
+) -> tuple[pd.DataFrame, list[str]]:
+    """Give the columns of a frame their standard names, where all `needed` ones are found, and say so.
 
-    Where two columns could be meant, the frame stays as it is.
+    What the user chose gets its name in any case; a column that it hides is dropped. Where two columns could be meant
+    and nobody chose, the frame stays as it is.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    wanted, needed : sequence of str
+        Fields, and those without which other names than the standard ones mean nothing.
+    columns : mapping, optional
+        The user's choice, field to column or columns.
+    choosable : sequence of str
+        Fields that have no other names, but may be chosen.
 
     Examples
     --------
@@ -332,15 +355,46 @@ def renamed(frame: Any, wanted: Sequence[str], needed: Sequence[str]) -> tuple[A
     >>> table, notes = renamed(pd.DataFrame({"qid": [1], "answer": ["A"]}), ["item", "vote"], ["item", "vote"])
     >>> list(table), notes
     (['item', 'vote'], ["columns: item is 'qid', vote is 'answer'"])
+    >>> list(renamed(pd.DataFrame({"qid": [1], "x": [2]}), ["item"], ["item"], columns={"item": "x"})[0])
+    ['qid', 'item']
     """
+    fields = [*wanted, *(name for name in choosable if name not in wanted and name in (columns or {}))]
+    found = None
     try:
-        found = resolve(frame.columns, wanted)
+        found = resolve(frame.columns, fields, columns=columns)
     except ColumnError:
-        return frame, []
-    if not set(needed) <= set(found.columns):
-        return frame, []
-    names = {column: field for field, (column,) in found.columns.items()}
-    return frame.rename(columns=lambda name: names.get(str(name), name)), found.taken_note()
+        if not columns:
+            return frame, []
+    if found is None or not set(needed) <= set(found.columns):
+        if not columns:
+            return frame, []
+        found = resolve(frame.columns, list(columns), columns=columns, aliases=False)
+    names: dict[str, str] = {}
+    more: dict[str, tuple[str, ...]] = {}
+    for name, several in found.columns.items():
+        if len(several) == 1 and several[0] not in names:
+            names[several[0]] = name
+        else:
+            more[name] = several
+    parts = {column for several in more.values() if len(several) > 1 for column in several}
+    hidden = [
+        column
+        for column in frame.columns
+        if str(column) not in names and (str(column) in found.columns or str(column) in parts)
+    ]
+    table = frame.drop(columns=hidden).rename(columns=lambda name: names.get(str(name), name))
+    for name, several in more.items():
+        table[name] = _joined([frame[column].tolist() for column in several])
+    guessed = {name: several for name, several in found.columns.items() if name not in found.chosen}
+    return table, Resolved(guessed, set(), []).taken_note()
+
+
+def _joined(cells: Sequence[Sequence[Any]]) -> list[Any]:
+    """Make one name of several cells of a row, missing where one of them is."""
+    if len(cells) == 1:
+        return list(cells[0])
+    rows = ([name_text(cell) for cell in row] for row in zip(*cells, strict=True))
+    return [None if None in row else " / ".join(map(str, row)) for row in rows]
 
 
 def other_names(field: str) -> tuple[str, ...]:

@@ -151,9 +151,9 @@ def test_files_that_hold_no_run_are_named_with_what_is_wanted(tmp_path: Path) ->
     with pytest.raises(ValueError, match=r"empty\.csv must be a table with a line of column names"):
         as_run(empty)
     other = tmp_path / "other.csv"
-    other.write_text("id,correct\nq1,1\n")
+    other.write_text("key,correct\nq1,1\n")
     with pytest.raises(
-        ValueError, match=r"must have a column 'item' and 'correct', 'score'.*got \['id', 'correct'\]"
+        ValueError, match=r"must have a column 'item' and 'correct', 'score'.*got \['key', 'correct'\]"
     ):
         as_run(other)
     words = tmp_path / "words.csv"

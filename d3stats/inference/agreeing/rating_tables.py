@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,16 +10,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._sources import as_frame, as_path, is_frame, with_columns
+from d3stats._sources import as_frame, as_path, is_frame
 from d3stats._words import counted
 from d3stats.inference._table_files import (
+    Fields,
     blank_clusters,
     is_table,
     question_clusters,
     read_table,
     unread_note,
 )
-from d3stats.log.column_names import renamed
+from d3stats.log.column_names import Columns
 from d3stats.plausibility import judged, warnings_of
 from d3stats.trajectories import MISSING, Trajectories, as_trajectories
 from d3stats.values import canonical
@@ -27,7 +28,7 @@ from d3stats.values import canonical
 Repeats = Literal["refuse", "separate"]
 
 _LONG = ("item", "rater", "vote")
-_LOG = {"debate", "agent"}
+_FIELDS = Fields((*_LONG, "label", "cluster", "round"), _LONG, ("question",))
 CORRECTNESS = "votes are only right or wrong here: two wrong ones count as agreement, which is an assumption"
 
 
@@ -37,7 +38,7 @@ def long_table(
     repeats: Repeats,
     by: str,
     missing_values: Iterable[str] | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Columns = None,
     encoding: str | None = None,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return texts in the columns item, rater, vote, cluster (and label), one row per item and rater."""
@@ -45,9 +46,12 @@ def long_table(
     if isinstance(source, (str, Path)):
         source = _read(as_path(source), notes, missing_values, columns, encoding)
     elif is_frame(source):
-        source = with_columns(as_frame(source), columns)
-        if set(source.columns) >= _LOG and "item" not in source:
-            source = as_trajectories(source, missing_values=missing_values)
+        source = as_frame(source)
+        if _FIELDS.is_log(source.columns, columns):
+            source = as_trajectories(source, missing_values=missing_values, columns=columns)
+        else:
+            source, taken = _FIELDS.named(source, columns)
+            notes.extend(taken)
     elif hasattr(source, "verdicts") and hasattr(source, "turns"):
         notes.extend(source.notes)
         source = _Log(source.turns, source.items, source.coding)
@@ -111,21 +115,21 @@ def _read(
     path: str,
     notes: list[str],
     missing_values: Iterable[str] | None,
-    columns: Mapping[str, str] | None,
+    columns: Columns,
     encoding: str | None,
 ) -> Any:
     from d3stats.log.read import read_log
 
     if is_table(path):
-        read = read_table(path, columns=columns, encoding=encoding)
-        if not set(read.frame.columns) >= _LOG:
-            if "item" not in renamed(read.frame, _LONG, needed=_LONG)[0].columns:
+        read = read_table(path, _FIELDS, columns=columns, encoding=encoding)
+        if read is not None:
+            if "item" not in read.frame.columns:
                 # Else a column of names would be taken for a rater.
                 raise ValueError(
                     f"{path} must have a column 'item' (and 'rater' and 'vote', or a column per rater), or be a "
                     f"debate log; got {list(read.frame.columns)}"
                 )
-            notes.extend(read.notes.values())
+            notes.extend(read.notes)
             return read.frame
     log = read_log(path, missing_values=missing_values, columns=columns, encoding=encoding)
     notes.extend(log.notes)
@@ -197,8 +201,6 @@ def _of_trajectories(t: Trajectories, round_number: int | None, by: str, notes: 
 
 
 def _of_frame(frame: pd.DataFrame, round_number: int | None, notes: list[str]) -> pd.DataFrame:
-    frame, taken = renamed(frame, [*_LONG, "label", "cluster", "round"], needed=_LONG)
-    notes += taken
     given = set(map(str, frame.columns))
     if question_clusters(frame) == "question":
         notes.append("clusters are those of the column 'question'")

@@ -6,7 +6,7 @@ one won. A vote names the *answer* by default; with ``votes="slot"`` it names th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -16,10 +16,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice, meant
-from d3stats._sources import as_frame, as_path, is_frame, with_columns
-from d3stats.inference._table_files import is_table, read_table, unread_note
+from d3stats._sources import as_frame, as_path, is_frame
+from d3stats.inference._table_files import Fields, is_table, read_table, unread_note
 from d3stats.inference.bias._from_log import from_log, from_trajectories
-from d3stats.log.column_names import renamed
+from d3stats.log.column_names import Columns
 from d3stats.plausibility import judged, warnings_of
 from d3stats.trajectories import MISSING, Trajectories, as_trajectories
 from d3stats.values import canonical
@@ -162,7 +162,7 @@ def as_judgments(
     votes: Votes = "answer",
     decisions: bool = False,
     missing_values: Iterable[str] | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Columns = None,
     encoding: str | None = None,
 ) -> Judgments:
     """Read verdicts on pairs.
@@ -203,12 +203,15 @@ def as_judgments(
     choice("votes", votes, ("answer", "slot"))
     if isinstance(source, Judgments):
         return source
+    taken: list[str] = []
     if isinstance(source, (str, Path)):
-        source = _file(as_path(source), decisions, missing_values, columns, encoding)
+        source, taken = _file(as_path(source), decisions, missing_values, columns, encoding)
     elif is_frame(source):
-        source = with_columns(as_frame(source), columns)
-        if "debate" in source and not {"item", "vote"} <= set(source.columns):
-            source = as_trajectories(source, missing_values=missing_values)
+        source = as_frame(source)
+        if _FIELDS.is_log(source.columns, columns):
+            source = as_trajectories(source, missing_values=missing_values, columns=columns)
+        else:
+            source, taken = _FIELDS.named(source, columns)
     elif hasattr(source, "verdicts") and hasattr(source, "turns"):
         source = from_log(source, _ANSWERS, decisions=decisions)
     if isinstance(source, Trajectories):
@@ -216,7 +219,7 @@ def as_judgments(
     if not isinstance(source, pd.DataFrame):
         kinds = "a DataFrame, Trajectories or a path"
         raise TypeError(f"source must be {kinds}; got {type(source).__name__}")
-    return _coded(source.reset_index(drop=True), votes, missing_values)
+    return _coded(source.reset_index(drop=True), votes, missing_values, taken)
 
 
 def one_judge(data: Judgments, judge: str | None) -> tuple[str, Judgments]:
@@ -232,26 +235,27 @@ def _file(
     path: str,
     decisions: bool,
     missing_values: Iterable[str] | None,
-    columns: Mapping[str, str] | None,
+    columns: Columns,
     encoding: str | None,
-) -> pd.DataFrame:
+) -> tuple[pd.DataFrame, list[str]]:
     from d3stats.log.read import read_log
 
     if is_table(path):
-        table = read_table(path, columns=columns, encoding=encoding).frame
-        if not {"item", "vote", "debate"} & set(table.columns):
-            raise ValueError(
-                f"{path} must have the columns item and vote, or those of a log; "
-                f"got {', '.join(map(str, table.columns[:20]))}"
-            )
-        if {"item", "vote"} <= set(table.columns) or "debate" not in table:
-            return table
+        read = read_table(path, _FIELDS, columns=columns, encoding=encoding)
+        if read is not None:
+            if not {"item", "vote"} & set(read.frame.columns):
+                raise ValueError(
+                    f"{path} must have the columns item and vote, or those of a log; "
+                    f"got {', '.join(map(str, read.frame.columns[:20]))}"
+                )
+            return read.frame, read.notes
     log = read_log(path, missing_values=missing_values, columns=columns, encoding=encoding)
-    return from_log(log, _ANSWERS, decisions=decisions)
+    return from_log(log, _ANSWERS, decisions=decisions), []
 
 
-def _coded(table: pd.DataFrame, votes: Votes, missing_values: Iterable[str] | None) -> Judgments:
-    table, taken = renamed(table, ["item", "vote", "label", "cluster"], needed=["item", "vote"])
+def _coded(
+    table: pd.DataFrame, votes: Votes, missing_values: Iterable[str] | None, taken: Sequence[str] = ()
+) -> Judgments:
     absent = [name for name in ("item", "vote") if name not in table.columns]
     if absent:
         raise ValueError(f"a table of verdicts must have the columns item and vote; it lacks {absent}")
@@ -289,6 +293,11 @@ def _coded(table: pd.DataFrame, votes: Votes, missing_values: Iterable[str] | No
 
 _TEXTS = ("family_a", "family_b", "judge_family", "persona")
 _COLUMNS = ("item", "judge", "cluster", "debate", "vote", "label", "order", "length_a", "length_b", *_TEXTS)
+_FIELDS = Fields(
+    ("item", "vote", "label", "cluster"),
+    ("item", "vote"),
+    tuple(name for name in _COLUMNS if name != "debate"),
+)
 
 
 def _canonical(

@@ -6,7 +6,7 @@ added up over two calls, a judge's points break a jury's tie. The verdict record
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from d3stats.log.column_names import Columns
 from d3stats.trajectories import MISSING, Trajectories
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def read_recorded(
     strict: bool = True,
     roles: Iterable[str] | None = None,
     missing_values: Iterable[str] | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Columns = None,
     encoding: str | None = None,
 ) -> RecordedLog:
     """Read log files with their decisions; the parameters are those of :meth:`Trajectories.from_log`."""

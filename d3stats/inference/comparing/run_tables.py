@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,20 @@ from numpy.typing import NDArray
 
 from d3stats._check import meant
 from d3stats._sources import as_path
-from d3stats.inference._table_files import TableFile, is_table, question_clusters, read_table, unread_note
+from d3stats.inference._table_files import (
+    Fields,
+    TableFile,
+    is_table,
+    question_clusters,
+    read_table,
+    unread_note,
+)
 from d3stats.inference.comparing.recorded import RecordedLog, read_recorded
-from d3stats.log.column_names import renamed
+from d3stats.log.column_names import Columns
 from d3stats.trajectories import MISSING, Missing, Trajectories
 from d3stats.values import canonical
 
-__all__ = ["RunTable", "from_frame", "from_path", "from_trajectories"]
+__all__ = ["RunTable", "fields_of", "from_frame", "from_path", "from_trajectories"]
 
 _TEXTS = ("item", "cluster", "question", "vote", "label")
 _COLUMNS = "a column 'item' and 'correct', 'score', or 'vote' and 'label' (or be a debate log)"
@@ -38,23 +45,31 @@ class RunTable:
     notes: list[str] = field(default_factory=list)
 
 
+def fields_of(value: str | None) -> Fields:
+    """Return the columns of a table of a run; `value` names the column of values."""
+    wanted = ("item", "cluster", *(("vote", "label", "correct") if value is None else ()))
+    values = ("correct", "score") if value is None else (value,)
+    return Fields(wanted, ("item",), ("question", *values), one_round=True)
+
+
 def from_path(
     path: str | Path,
+    value: str | None = None,
     missing_values: Iterable[str] | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Columns = None,
     encoding: str | None = None,
 ) -> TableFile | RecordedLog:
-    """Read a tidy table where the file has a column ``item``, a debate log where it has columns of one."""
+    """Read a debate log where the file has columns of one, else a tidy table."""
     text = as_path(path)
     reading: dict[str, Any] = {"columns": columns, "encoding": encoding}
     if not is_table(text):
         return read_recorded(text, missing_values=missing_values, **reading)
-    read = read_table(text, texts=_TEXTS, **reading)
-    if "item" in read.frame.columns:
-        return read
-    if "debate" in read.frame.columns:
+    read = read_table(text, fields_of(value), texts=_TEXTS, **reading)
+    if read is None:
         return read_recorded(text, missing_values=missing_values, **reading)
-    raise ValueError(f"{text} must have {_COLUMNS}; got {list(read.frame.columns)}")
+    if "item" not in read.frame.columns:
+        raise ValueError(f"{text} must have {_COLUMNS}; got {list(read.frame.columns)}")
+    return read
 
 
 def from_trajectories(
@@ -114,21 +129,22 @@ def from_trajectories(
 
 
 def from_frame(
-    source: pd.DataFrame, value: str | None, called: str, missing_values: Iterable[str] | None = None
+    source: pd.DataFrame,
+    value: str | None,
+    called: str,
+    missing_values: Iterable[str] | None = None,
 ) -> RunTable:
     """Return a row per row, and what the column of values is called where that says something.
 
     Messages name the run as `called`.
     """
-    fields = ["item", "cluster", *(["vote", "label", "correct"] if value is None else [])]
-    source, taken = renamed(source, fields, needed=["item"])
     if "item" not in source.columns:
         raise ValueError(f"a run must have {_COLUMNS}; got {list(source.columns)}")
     usual = (c for c in ("correct", "score") if c in source.columns)
     named = next(usual, None) if value is None else value
     items = canonical(source["item"], missing_values=(), names=True)
     table = pd.DataFrame({"item": items.columns[0], "labelled": True})
-    notes = [*taken, *items.notes("items")]
+    notes = items.notes("items")
     read = {"item", named}
     if named is None and {"vote", "label"} <= set(source.columns):
         notes += _votes_right(table, source, called, missing_values)
