@@ -6,16 +6,20 @@ import importlib
 import inspect
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import d3stats
 from d3stats import Trajectories, as_trajectories, inference, read_log
 from d3stats.inference import bias
+from d3stats.log import write_jsonl, write_parquet
 from d3stats.models.gaps.ascents import signed_gaps
 from d3stats.models.wins import vote_wins
 from d3stats.planning.prices import dollars_by_round
@@ -274,3 +278,40 @@ def test_a_table_in_another_encoding_is_read_or_says_what_to_say(tmp_path: Path)
 def test_the_room_of_simulations_is_called_as_its_function() -> None:
     drawn = d3stats.simulate(Voter(panel=5), 10, 3, rng=1)
     assert drawn.votes.tolist() == d3stats.simulate.simulate(Voter(panel=5), 10, 3, rng=1).votes.tolist()
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.data())
+def test_a_panel_that_varies_is_read_through_every_door_with_a_warning(data: Any) -> None:
+    """Agents absent from rounds, and panels of different sizes: nothing is left out, and remarks say it everywhere."""
+    rows = []
+    for debate in range(data.draw(st.integers(1, 3))):
+        for number in (1, 2):
+            there = data.draw(st.sets(st.sampled_from("xyz"), min_size=1))
+            rows += [
+                (f"d{debate}", number, agent, data.draw(st.sampled_from("AB")), "A")
+                for agent in sorted(there)
+            ]
+    table = pd.DataFrame(rows, columns=["debate", "round", "agent", "vote", "label"])
+    of_round = {key: set(agents) for key, agents in table.groupby(["debate", "round"])["agent"]}
+    absent = any(agents != of_round[debate, 1] for (debate, _), agents in of_round.items())
+    sizes = len({len(set(agents)) for _, agents in table.groupby("debate")["agent"]}) > 1
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        table.to_csv(folder / "log.csv", index=False)
+        table.to_csv(folder / "log.tsv", index=False, sep="\t")
+        write_parquet(folder / "log.csv", folder / "log.parquet")
+        write_jsonl(folder / "log.csv", folder / "log.jsonl")
+        files = [folder / f"log.{end}" for end in ("csv", "tsv", "parquet", "jsonl")]
+        sources = [table, pl.DataFrame(table.to_dict("list")), *files, read_log(files[0])]
+        first = as_trajectories(table)
+        for source in sources:
+            t = as_trajectories(source)
+            assert t.votes.tolist() == first.votes.tolist()
+            assert t.remarks() == first.remarks()
+            assert t.had_turns().sum() == len(table)
+        for file in files:
+            assert d3stats.count_log(file).rounds == first.counts()
+    warned = [remark for remark in first.remarks() if remark.startswith("WARNING")]
+    assert any("must speak in a round in which one does" in remark for remark in warned) == absent
+    assert any("panels of different sizes" in remark for remark in warned) == sizes
