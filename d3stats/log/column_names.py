@@ -358,7 +358,11 @@ def renamed(
     >>> list(renamed(pd.DataFrame({"qid": [1], "x": [2]}), ["item"], ["item"], columns={"item": "x"})[0])
     ['qid', 'item']
     """
-    fields = [*wanted, *(name for name in choosable if name not in wanted and name in (columns or {}))]
+    more_fields = [name for name in choosable if name not in wanted]
+    unknown = {name: c for name, c in (columns or {}).items() if name not in (*wanted, *more_fields)}
+    if unknown:  # refused with the names of all fields
+        resolve(frame.columns, [*wanted, *more_fields], columns=unknown)
+    fields = [*wanted, *(name for name in more_fields if name in (columns or {}))]
     found = None
     try:
         found = resolve(frame.columns, fields, columns=columns)
