@@ -13,12 +13,14 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from d3stats._words import counted
 from d3stats.log._visible import visible
 from d3stats.log.arrays import stopped_by_rule
 from d3stats.log.causes import Cause, causes_of
 from d3stats.log.column_names import Columns
+from d3stats.log.columns import unified
 from d3stats.log.files import find_files
 from d3stats.log.frames import seated
 from d3stats.log.missing import JournalWords, MissingVotes, count_missing, read_journals
@@ -209,16 +211,9 @@ def _open(log: DebateLog, name: str, journaled: bool) -> list[Problem]:
     missing = log.items["debate"][
         ~closed & (run.isin(run[closed]) | journaled) & ~log.items["debate"].isin(told)
     ]
+    requirement = "a debate must end in a verdict; got none for"
     return [
-        Problem(
-            name,
-            None,
-            None,
-            f"a debate must end in a verdict; got none for {debate!r}",
-            "open debate",
-            (debate,),
-            "nothing",
-        )
+        Problem(name, None, None, f"{requirement} {debate!r}", "open debate", (debate,), "nothing")
         for debate in missing
     ]
 
@@ -249,7 +244,7 @@ def _report(log: DebateLog, n_files: int, name: str, journals: JournalWords | No
         coding=log.coding,
         problems=(*log.problems, *_open(log, name, journals is not None)),
         notes=(*log.notes, *_stopped_together(log, depth)),
-        findings=_findings(log),
+        findings=_findings(log, has_seat),
     )
 
 
@@ -269,43 +264,40 @@ def _stopped_together(log: DebateLog, depth: pd.Series) -> list[str]:
     ]
 
 
-def _findings(log: DebateLog) -> tuple[Finding, ...]:
+def _findings(log: DebateLog, has_seat: NDArray[np.bool_]) -> tuple[Finding, ...]:
     """Return the signs that the votes were not read as they were meant."""
-    turns, items = log.turns[seated(log.turns)], log.items
+    checked = log.to_checked()
+    items, turns = checked.items, checked.turns[has_seat]
     by_answers = log.coding == "answers"
-    said = turns["vote"] if by_answers else turns["correct"].astype(object)
-    right = items["label"] if by_answers else pd.Series([1] * len(items), dtype=object)
-    together = pd.concat([said, right], ignore_index=True)
-    known = together.notna().to_numpy()
-    codes = np.full(len(together), -1, dtype=np.int64)
-    found, answers = pd.factorize(together[known].astype(str))
-    codes[known] = found
-    agent, agents = pd.factorize(turns["agent"], sort=True)
-    group, groups = pd.factorize(items["log"].fillna("").astype(str))
-    cluster = pd.factorize(items["cluster"].where(items["cluster"].notna(), items["question"]))[0]
-    index = pd.Index(items["debate"])
-    depth = log.turns.groupby("debate")["round"].max().reindex(index).fillna(0).to_numpy(dtype=np.int64)
+    if by_answers:
+        (vote, label), answers = unified(turns.coded("vote"), items.coded("label"))
+    else:
+        vote = np.nan_to_num(turns.numbers("correct"), nan=-1).astype(np.int32)
+        label, answers = np.ones(len(items), dtype=np.int32), ["0", "1"]
+    run, agent, error = items.coded("log"), turns.coded("agent"), turns.coded("error")
+    (cluster, question), _ = unified(items.coded("cluster"), items.coded("question"))
+    depth = np.zeros(len(items), dtype=np.int64)
+    np.maximum.at(depth, checked.turns.coded("debate").codes, checked.turns.numbers("round"))
     kinds = [c for c in ("tokens", "tokens_in", "tokens_out") if c in log.turns.columns]
-    errors = turns["error"][said.isna().to_numpy()].value_counts()
     table = VoteTable(
-        debate=index.get_indexer(pd.Index(turns["debate"])).astype(np.int64),
-        round=turns["round"].to_numpy(dtype=np.int64),
-        agent=agent.astype(np.int64),
-        vote=codes[: len(turns)],
-        label=codes[len(turns) :],
-        group=group.astype(np.int64),
-        cluster=cluster.astype(np.int64),
-        debates=tuple(items["debate"]),
-        agents=tuple(agents),
-        answers=tuple(map(str, answers)),
-        groups=tuple(groups),
+        debate=turns.coded("debate").codes.astype(np.int64),
+        round=turns.numbers("round"),
+        agent=agent.codes.astype(np.int64),
+        vote=vote.astype(np.int64),
+        label=label.astype(np.int64),
+        group=np.where(run.codes < 0, len(run.values), run.codes).astype(np.int64),
+        cluster=np.where(cluster < 0, question, cluster).astype(np.int64),
+        debates=items.coded("debate").values,
+        agents=agent.values,
+        answers=answers,
+        groups=[*run.values, ""],
         depth=depth,
-        question=tuple(items["question"]),
-        tokens=log.turns[kinds].to_numpy(dtype=np.float64, na_value=np.nan),
-        errors={str(kind): int(n) for kind, n in errors.items()},
-        scored=bool(log.turns["scores"].notna().any()),
+        question=items.coded("question").to_array().tolist(),
+        tokens=np.column_stack([checked.turns.numbers(kind) for kind in kinds]),
+        errors=dict(Counter(error[vote < 0].to_array()[error.codes[vote < 0] >= 0])),
+        scored=bool((checked.turns.coded("scores").codes >= 0).any()),
         only_right_or_wrong=not by_answers,
-        known_protocol=bool(items["protocol"].notna().all()),
+        known_protocol=bool((items.coded("protocol").codes >= 0).all()),
     )
     # Who is absent from a panel is a problem of its own, told by role.
     return tuple(each for each in findings(table) if each.kind != "panel changes")
