@@ -7,6 +7,7 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -265,19 +266,11 @@ def _mended(log: DebateLog, changes: Counter[str]) -> DebateLog:
 def _absent(turns: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Find the agents of a role that say nothing in a round in which others of their role do."""
     spoken = set(zip(turns["debate"], turns["round"], turns["agent"], strict=True))
-    role_of = turns["role"].fillna("")
-    for (debate, role), own in turns.groupby(["debate", role_of], sort=False):
-        agents = list(dict.fromkeys(own["agent"]))
-        for played in dict.fromkeys(own["round"]):
-            for agent in agents:
-                if (debate, played, agent) not in spoken:
-                    spoken.add((debate, played, agent))
-                    yield {
-                        "debate": debate,
-                        "round": played,
-                        "agent": agent,
-                        "role": role or None,
-                    }
+    for (debate, role), own in turns.groupby(["debate", turns["role"].fillna("")], sort=False):
+        for key in product([debate], own["round"].unique(), own["agent"].unique()):
+            if key not in spoken:
+                spoken.add(key)
+                yield dict(zip(("debate", "round", "agent", "role"), (*key, role or None), strict=True))
 
 
 def _own_run(log: str | None, turns: pd.DataFrame) -> str:

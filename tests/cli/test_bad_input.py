@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import resource
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import openpyxl
 import pytest
 from click.testing import Result
 from typer.testing import CliRunner
@@ -24,6 +26,16 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x08\6\0\0\0" + bytes(range
 LINE = '{"type":"item","debate":"d","question":"q","label":"A"}\n'
 TURN = '{"type":"turn","debate":"d","round":1,"agent":"x","vote":"A"}\n'
 
+
+def workbook(rows: str) -> bytes:
+    """Write rows of a CSV as XLSX."""
+    book, written = openpyxl.Workbook(), io.BytesIO()
+    for row in rows.splitlines():
+        book.active.append(row.split(","))  # type: ignore[union-attr]
+    book.save(written)
+    return written.getvalue()
+
+
 NOT_LOGS: dict[str, tuple[str, bytes]] = {
     "an empty CSV": ("log.csv", b""),
     "an empty JSONL": ("log.jsonl", b""),
@@ -36,6 +48,8 @@ NOT_LOGS: dict[str, tuple[str, bytes]] = {
     "a picture as Parquet": ("log.parquet", PNG),
     "an empty TSV": ("log.tsv", b""),
     "an empty workbook": ("log.xlsx", b""),
+    "a workbook without rows": ("log.xlsx", workbook(HEAD)),
+    "a workbook without cells": ("log.xlsx", workbook("")),
     "a picture as TSV": ("log.tsv", PNG),
     "a picture as a workbook": ("log.xlsx", PNG),
     "a torn workbook": ("log.xlsx", b"PK\x03\x04" + PNG),
@@ -54,10 +68,13 @@ NOT_LOGS: dict[str, tuple[str, bytes]] = {
     "a line of 1 MB that is no JSON": ("log.jsonl", ("x" * 1_000_000 + "\n").encode()),
     "other columns": ("log.csv", b"alpha,beta,gamma\n1,2,3\n4,5,6\n"),
 }  # fmt: skip
+
 SMALL_LOGS: dict[str, tuple[str, bytes]] = {
     "one row": ("log.csv", (HEAD + "d,1,x,A,A\n").encode()),
     "UTF-16": ("log.csv", (HEAD + BODY).encode("utf-16")),
     "tabs in UTF-16": ("log.tsv", (HEAD + BODY).replace(",", "\t").encode("utf-16")),
+    "one row of a workbook": ("log.xlsx", workbook(HEAD + "d,1,x,A,A\n")),
+    "a workbook": ("log.xlsx", workbook(HEAD + BODY)),
     "one turn": ("log.jsonl", (LINE + TURN).encode()),
     "an answer of 1 MB": ("log.csv", (HEAD + BODY + f"d99,1,x,{'long ' * 200_000},A\n").encode()),
 }
