@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 Spoken = list[tuple[Request, Reply]]
 
 
-@pytest.fixture(params=[120, pytest.param(1500, marks=pytest.mark.slow)])
+@pytest.fixture(params=[40, pytest.param(1500, marks=pytest.mark.slow)])
 def size(request: pytest.FixtureRequest) -> int:
     return int(request.param)
 

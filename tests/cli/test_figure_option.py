@@ -25,8 +25,14 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(app, list(words))
 
 
-@pytest.mark.parametrize("suffix", ["", ".pdf"])
-@pytest.mark.parametrize("name", list(COMMANDS))
+@pytest.mark.parametrize(
+    ("name", "suffix"),
+    [
+        *((name, "") for name in COMMANDS),
+        ("agreement", ".pdf"),
+        *(pytest.param(name, ".pdf", marks=pytest.mark.slow) for name in COMMANDS if name != "agreement"),
+    ],
+)
 def test_a_figure_is_written_twice_and_its_place_is_said(name: str, suffix: str, tmp_path: Path) -> None:
     done = run(*COMMANDS[name], "--figure", str(tmp_path / f"out{suffix}"))
     assert done.exit_code == 0, done.output

@@ -125,7 +125,7 @@ def test_the_true_difference_is_that_of_a_large_draw(sizes: str) -> None:
         assert data.changed == pytest.approx(4_000, rel=0.1)
 
 
-@pytest.mark.parametrize("changed", [3, 5, 10, 20])
+@pytest.mark.parametrize("changed", [3, *(pytest.param(n, marks=pytest.mark.slow) for n in (5, 10)), 20])
 def test_a_small_run_covers_and_keeps_its_size(changed: int) -> None:
     for gains in (0.5, 0.75):
         row = few.change_cell(CONFIG | {"seed": FRESH}, "1 to 12", 40, changed, gains, 200)
@@ -133,12 +133,13 @@ def test_a_small_run_covers_and_keeps_its_size(changed: int) -> None:
         assert not row["rejected"] > 0.055 + 4 * np.sqrt(0.055 * 0.945 / 200)
 
 
+@pytest.mark.parametrize("runs", [500, pytest.param(1_500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("changed", "least", "claims"), [(3, 0.06, 0.0), (20, 0.0, 0.075)])
 def test_one_limit_misses_more_often_than_both_with_few_changes_on_one_side_and_claims_nothing(
-    changed: int, least: float, claims: float
+    changed: int, least: float, claims: float, runs: int
 ) -> None:
     """All clusters that changed got worse (costs rose) by exactly the margin; "not worse" is wrong every time."""
-    world, rng, runs = CONFIG["few_changes"], np.random.default_rng([FRESH, changed]), 1_500
+    world, rng = CONFIG["few_changes"], np.random.default_rng([FRESH, changed])
     true = few.true_difference(world, "geometric", 100, changed, 1.0)
     near = claimed = 0
     for _ in range(runs):
@@ -152,7 +153,7 @@ def test_one_limit_misses_more_often_than_both_with_few_changes_on_one_side_and_
     assert claimed / runs <= claims
 
 
-@pytest.mark.parametrize("clusters", [10, 20, 40])
+@pytest.mark.parametrize("clusters", [10, pytest.param(20, marks=pytest.mark.slow), 40])
 def test_a_small_run_covers_shares_near_one(clusters: int) -> None:
     for share in (0.9, 0.98):
         row = few.share_cell(CONFIG | {"seed": FRESH}, "1 to 12", clusters, share, 0.3, 300)

@@ -463,15 +463,16 @@ def test_a_pilot_without_a_single_vote_is_refused_in_one_line() -> None:
 DIRICHLET = DirichletCompound(panel=5)
 
 
-def test_standard_errors_of_moments_are_the_spread_of_the_estimates() -> None:
+@pytest.mark.parametrize("runs", [12, pytest.param(40, marks=pytest.mark.slow)])
+def test_standard_errors_of_moments_are_the_spread_of_the_estimates(runs: int) -> None:
     """Few simulated debates on purpose: then the noise of slopes and weights would show most."""
     space = Space(DIRICHLET, ["accuracy"])
-    runs, off = 40, []
+    off = []
     for run in range(runs):
         log = simulate(DIRICHLET, 40, 2, 7, first=40 * run)
         found = fit_moments(space, log, observe(DIRICHLET, log), 400, np.random.default_rng(run))
         off.append((found.x[0] - space.start()[0]) / np.sqrt(found.covariance[0, 0]))
-    # Three standard errors of a mean and of a standard deviation of 40 standard normal numbers.
+    # Three standard errors of a mean and of a standard deviation of as many standard normal numbers.
     assert abs(np.mean(off)) < 3 / np.sqrt(runs)
     assert abs(np.std(off, ddof=1) - 1) < 3 / np.sqrt(2 * runs)
 
