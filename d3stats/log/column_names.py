@@ -12,8 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from d3stats.values import name_text
-
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -395,6 +393,8 @@ def renamed(
 
 def _joined(cells: Sequence[Sequence[Any]]) -> list[Any]:
     """Make one name of several cells of a row, missing where one of them is."""
+    from d3stats.values import name_text  # the command line's help must not wait for pandas
+
     if len(cells) == 1:
         return list(cells[0])
     rows = ([name_text(cell) for cell in row] for row in zip(*cells, strict=True))
