@@ -129,6 +129,9 @@ def read_table(
         raise ValueError(
             f"{problems[0].place} must be a table with a line of column names: {problems[0].message}"
         )
+    twice = next((name for name in sheet.names if name and sheet.names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"{path} must name each column once; got {twice!r} twice")
     cells_of = {
         name: pd.Series(column.to_array(), dtype=object)
         for name, column in zip(sheet.names, sheet.columns, strict=True)
@@ -146,7 +149,7 @@ def read_table(
                 )
             cells = _numbers(cells.mask(words, None))
         frame[column] = cells
-    return TableFile(frame, taken, said)
+    return TableFile(frame, [*taken, *sheet.notes], said)
 
 
 def _parquet(path: str) -> pd.DataFrame:

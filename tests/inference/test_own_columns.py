@@ -129,3 +129,14 @@ def test_rounds_of_a_question_are_never_averaged_as_if_they_were_tries(tmp_path:
     expected = as_run(LOG).value.tolist()
     for form, source in _sources(own, tmp_path).items():
         assert as_run(source).value.tolist() == expected, form
+
+
+def test_a_column_that_stands_twice_and_a_second_sheet_are_not_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "run.csv"
+    path.write_text("item,correct,correct\n1,1,0\n2,0,1\n")
+    with pytest.raises(ValueError, match=r"run\.csv must name each column once; got 'correct' twice"):
+        as_run(path)
+    with pd.ExcelWriter(tmp_path / "run.xlsx") as book:
+        pd.DataFrame({"item": [1, 2], "correct": [1, 0]}).to_excel(book, sheet_name="runs", index=False)
+        pd.DataFrame({"item": [1, 2], "correct": [0, 0]}).to_excel(book, sheet_name="others", index=False)
+    assert any("others" in note for note in as_run(tmp_path / "run.xlsx").notes)
