@@ -44,8 +44,6 @@ _STARTS = {
     b"GIF8": "a GIF picture",
     b"%PDF": "a PDF document",
     b"SQLite": "an SQLite database",
-    b"\xff\xfe": "text in UTF-16",
-    b"\xfe\xff": "text in UTF-16",
 }
 """What else a file may be, by its first bytes."""
 
@@ -156,13 +154,14 @@ def unusable(file: LogFile) -> Problem | None:
             None if head.startswith(start) else _not_a_log(file, f"file must be {known}; got {_seems(head)}")
         )
     wide = file.format in ("csv", "tsv") and head.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff"))
-    if not wide and (b"\0" in head or head.startswith(tuple(_STARTS))):
+    if (b"\0" in head and not wide) or head.startswith(tuple(_STARTS)):
         return _not_a_log(file, f"file must be text; got {_seems(head)}")
     return None
 
 
 def _seems(head: bytes) -> str:
-    what = next((kind for start, kind in _STARTS.items() if head.startswith(start)), None)
+    known = _STARTS | dict.fromkeys((b"\xff\xfe", b"\xfe\xff"), "text in UTF-16")
+    what = next((kind for start, kind in known.items() if head.startswith(start)), None)
     return what or f"{'binary data' if bytes(1) in head else 'data'} starting with {head[:8]!r}"
 
 
