@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -167,11 +168,13 @@ def canonical_texts(
 
     As :func:`canonical`, for whoever has coded the texts already; ``columns`` of the result is empty.
     """
-    written = list(dict.fromkeys(text for column in columns for text in column))
+    written = list(dict.fromkeys(chain.from_iterable(columns)))
     forms = _forms(written, missing_words(missing_values), keep)
     _agree(forms, names)
     missing, by_column = Counter[str](), []
-    absent = {text for text, form in forms.items() if form is None and text.strip()}
+    absent: set[str] = set()
+    if None in forms.values():
+        absent = {text for text, form in forms.items() if form is None and text.strip()}
     for column in columns:
         words_here = {text: n for text, n in column.items() if text in absent} if absent else {}
         missing.update(words_here)
@@ -207,7 +210,7 @@ def _are_plain(texts: list[str], words: Collection[str]) -> bool:
         and together.count("\n") == len(texts) + 1
         and not any(each in together for each in odd)
         and not _CONTROL.search(together)
-        and not any(text in words for text in together.casefold().split("\n")[1:-1])
+        and frozenset(words).isdisjoint(together.casefold().split("\n")[1:-1])
     )
 
 
@@ -275,8 +278,8 @@ def shared_spelling(answers: Iterable[str]) -> dict[str, str]:
 
 def _agree(forms: dict[str, str | None], names: bool) -> None:
     """Rewrite forms by the rules that look at all values together."""
-    present = {form for form in forms.values() if form is not None}
-    if names or not present:
+    present = set() if names else {form for form in forms.values() if form is not None}
+    if not present:
         return
     if all(_NUMBER.fullmatch(form) for form in present):
         change = {form: _number(form) for form in present}

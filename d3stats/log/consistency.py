@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from d3stats.log.missing import journal_path
 from d3stats.log.problems import LeftOut, Problem, in_reading_order, raise_first
 from d3stats.values import Canonical, canonical_texts, missing_words
 
-__all__ = ["Checked", "check", "firsts"]
+__all__ = ["Checked", "check", "firsts", "occurring", "opens"]
 
 Mask = NDArray[np.bool_]
 
@@ -91,7 +92,7 @@ def check(records: Records, missing_values: Iterable[str] | None = None) -> Chec
         The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
     """
     settled, notes, as_written = _settled(records, missing_words(missing_values))
-    rules = _Rules(settled)
+    rules = _Rules(settled, records.items.row)
     return Checked(
         rules.items,
         rules.turns,
@@ -123,7 +124,7 @@ def _settled(records: Records, words: Iterable[str]) -> tuple[Records, list[str]
     def write(
         where: Sequence[tuple[str, str]], forms: dict[str, str | None], codes: Any, values: Any
     ) -> None:
-        if any(text != form for text, form in forms.items()):
+        if list(forms) != list(forms.values()):
             coder = Coder()
             lookup = np.array([*(coder[forms.get(value, value)] for value in values), -1], dtype=np.int32)
             codes, values = [lookup[own] for own in codes], coder.values_list()
@@ -135,9 +136,9 @@ def _settled(records: Records, words: Iterable[str]) -> tuple[Records, list[str]
         if not where:
             return
         codes, values = unified(*(columns[part][name] for part, name in where))
-        used = _used(codes, len(values))
+        used = occurring(codes, len(values))
         meaning = () if needed else words
-        texts = dict.fromkeys((values[i] for i in np.flatnonzero(used)), 1)
+        texts = dict.fromkeys(compress(values, used.tolist()), 1)
         read = canonical_texts(texts, missing_values=meaning, names=True)
         if read.missing or read.merged:
             # What is said of it follows the order and the number of occurrences, which nobody else needs.
@@ -150,15 +151,17 @@ def _settled(records: Records, words: Iterable[str]) -> tuple[Records, list[str]
             notes.extend(canonical_texts(told, missing_values=meaning, names=True).notes(said))
         # A name of spaces alone stays as it is written: a record needs one.
         forms = dict(read.forms)
-        if needed:
+        if needed and None in forms.values():
             forms = {text: form or text for text, form in forms.items()}
         write(where, forms, codes, values)
 
     for name in ("debate", "agent"):
         rename([(part, name) for part in parts], f"{name}s", needed=True)
+    items = parts["items"] = _once(Part(parts["items"].row, columns["items"]))
+    columns["items"] = dict(items.columns)
     for name in ("question", "cluster", "log", "role"):
         rename([("turns" if name == "role" else "items", name)], f"{name}s", needed=False)
-    _fill_questions(columns["items"], len(records.items))
+    _fill_questions(columns["items"], len(items))
 
     answers = columns["items"].get("answers")
     declared: dict[str, int] = {}
@@ -174,7 +177,7 @@ def _settled(records: Records, words: Iterable[str]) -> tuple[Records, list[str]
         told = [read_by(own, part, name) for own, (part, name) in zip(codes, where, strict=True)]
         return canonical_texts(*told, declared, missing_values=words, keep=declared)
 
-    read = looked_at(lambda own, *_: {values[i]: 1 for i in np.flatnonzero(_used([own], len(values)))})
+    read = looked_at(lambda own, *_: {values[i]: 1 for i in np.flatnonzero(occurring([own], len(values)))})
     as_written = not (read.missing or read.merged)
     if not as_written:
         read = looked_at(
@@ -195,12 +198,30 @@ def _settled(records: Records, words: Iterable[str]) -> tuple[Records, list[str]
     return replace(records, **result), notes, as_written
 
 
-def _used(columns: Sequence[NDArray[np.int32]], n: int) -> Mask:
-    """Which of the values occur."""
+def occurring(columns: Sequence[NDArray[np.int32]], n: int) -> Mask:
+    """Which of the codes 0 to n - 1 occur."""
     used = np.zeros(n + 1, dtype=np.bool_)
     for codes in columns:
-        used[codes] = True
+        used[codes[opens(codes)]] = True
     return used[:-1]
+
+
+def opens(*columns: NDArray[Any]) -> Ints:
+    """Return where runs of equal entries begin."""
+    new = np.ones(len(columns[0]), dtype=np.bool_)
+    new[1:] = False
+    for column in columns:
+        new[1:] |= column[1:] != column[:-1]
+    return np.flatnonzero(new)
+
+
+def _once(items: Part) -> Part:
+    """Keep one entry of each debate where its entries follow one another and are alike, as in most tables."""
+    at = opens(*(column.codes for column in items.columns.values()))
+    debate = items.coded("debate")
+    if len(at) in (0, len(items)) or occurring([debate.codes[at]], len(debate.values)).sum() < len(at):
+        return items
+    return items[at]
 
 
 def _counted(column: Coded, debate: NDArray[np.int32] | None = None) -> dict[Any, int]:
@@ -240,8 +261,10 @@ def firsts(codes: NDArray[Any], n: int) -> Ints:
 class _Rules:
     """Apply the rules in order; each sees what the earlier ones left."""
 
-    def __init__(self, records: Records) -> None:
+    def __init__(self, records: Records, opening: Ints) -> None:
         self.records = records
+        self.opens_too = np.zeros(records.n_rows, dtype=np.bool_)
+        self.opens_too[opening] = True
         self.problems: list[Problem] = []
         self.panels: dict[tuple[str | None, str | None], int] = {}
         self.left_out = np.zeros(records.n_rows, dtype=np.bool_)
@@ -290,8 +313,6 @@ class _Rules:
                 f"{_value(items, 'debate', at)!r}, but {_value(items, name, known)!r} at {file}:{line}"
             )
             self._note(items.row[at], "conflicting item", name, message, (_value(items, "debate", at),))
-        self.opens_too = np.zeros(self.records.n_rows, dtype=np.bool_)
-        self.opens_too[items.row] = True
         opened = np.sort(first[first >= 0])
         self.items = items if len(opened) == len(items) else items[opened]
         self.names = [debate.values[code] for code in debate.codes[opened]]
@@ -413,8 +434,8 @@ class _Rules:
     def _cut_gaps(self) -> None:
         debate = self._sorted(self.turns.coded("debate").codes)
         played = self._sorted(self.turns.numbers("round"))
-        opens = _opens(debate, played)
-        of, number = debate[opens], played[opens]
+        at = opens(debate, played)
+        of, number = debate[at], played[at]
         new = np.ones(len(of), dtype=np.bool_)
         np.not_equal(of[1:], of[:-1], out=new[1:])
         expected = np.ones(len(of), dtype=np.int64)
@@ -449,9 +470,9 @@ class _Rules:
         if not alike:
             order = np.lexsort((agent, played, cell))
         cells, rounds, agents = (x if order is None else x[order] for x in (cell, played, agent))
-        opens = _opens(cells, rounds)
-        size = np.diff(opens, append=len(cells))
-        of = cells[opens]
+        begins = opens(cells, rounds)
+        size = np.diff(begins, append=len(cells))
+        of = cells[begins]
         new = np.ones(len(of), dtype=np.bool_)
         np.not_equal(of[1:], of[:-1], out=new[1:])
         start = np.flatnonzero(new)
@@ -462,10 +483,10 @@ class _Rules:
             panels = agents.reshape(-1, int(size[0]))
             steady &= (panels == panels[first]).all(axis=1)
         else:
-            shift = np.repeat(opens - opens[first], size)
+            shift = np.repeat(begins - begins[first], size)
             here = np.arange(len(agents))
             within = np.where(np.repeat(steady, size), here - shift, here)
-            steady &= np.logical_and.reduceat(agents == agents[within], opens)
+            steady &= np.logical_and.reduceat(agents == agents[within], begins)
         uneven = np.unique(of[~steady])
         each = of[start]
         log = self.items.coded("log").codes[each if alike else each // n_roles]
@@ -629,15 +650,6 @@ def _in_order(debate: NDArray[np.int32], played: NDArray[Any], agent: Coded) -> 
             same &= column[order[1:]] == column[order[:-1]]
     repeated[order[1:][same]] = True
     return order, repeated
-
-
-def _opens(*columns: NDArray[Any]) -> Ints:
-    """Return where runs of equal entries begin."""
-    new = np.ones(len(columns[0]), dtype=np.bool_)
-    new[1:] = False
-    for column in columns:
-        new[1:] |= column[1:] != column[:-1]
-    return np.flatnonzero(new)
 
 
 def _unknown(debate: str) -> str:

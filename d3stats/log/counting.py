@@ -22,7 +22,7 @@ from d3stats.counts import RoundCounts, TransitionCounts
 from d3stats.log.arrays import distinct, voting_roles
 from d3stats.log.column_names import Columns
 from d3stats.log.columns import Ints, Part, Records, joined, unified
-from d3stats.log.consistency import Checked, check
+from d3stats.log.consistency import Checked, check, occurring, opens
 from d3stats.log.files import LogFile, find_files
 from d3stats.log.problems import Problem
 from d3stats.log.read import read_checked, read_file
@@ -225,9 +225,13 @@ def _counted(checked: Checked, missing: Missing) -> LogCounts:
     else:
         voted, right = turns.numbers("correct") >= 0, turns.numbers("correct") == 1
         known = np.ones(len(items), dtype=np.bool_)
-    cells, at = distinct(key, len(items) * n_rounds + 1)
-    cast = np.bincount(at[voted], minlength=len(cells))
-    rights = np.bincount(at[right], minlength=len(cells))
+    if (key[1:] >= key[:-1]).all():
+        begins = opens(key)
+        cells = key[begins]
+        cast, rights = (np.add.reduceat(each, begins, dtype=np.int64) for each in (voted, right))
+    else:
+        cells, at = distinct(key, len(items) * n_rounds + 1)
+        cast, rights = (np.bincount(at[each], minlength=len(cells)) for each in (voted, right))
     of, number = cells // n_rounds, cells % n_rounds
     trials = cast
     if missing == "wrong":
@@ -313,8 +317,10 @@ def _facts(records: Records, words: Iterable[str], missing: Missing) -> _Facts |
     vote = (
         checked.turns.coded("vote").codes if checked.coding == "answers" else checked.turns.numbers("correct")
     )
-    votes = set(np.unique(role.codes[vote >= 0]).tolist())
-    occurs = set(np.unique(role.codes).tolist())
+    voted = vote >= 0
+    at = opens(role.codes, voted)
+    votes = set(role.codes[at][voted[at]].tolist())
+    occurs = set(role.codes[at].tolist())
     return _Facts(
         _counted(checked, missing),
         [pd.util.hash_array(np.array(checked.items.coded("debate").values, dtype=object), categorize=False)],
@@ -418,14 +424,17 @@ def _sorted_out(records: Records) -> tuple[Records | None, list[Records], list[R
     """Part the debates that are complete from those that may go on, and from those that no item opens here."""
     items, turns, verdicts = records.items, records.turns, records.verdicts
     codes, names = unified(*(part.coded("debate") for part in (items, turns, verdicts)))
-    opened, spoken, closed = (np.zeros(len(names) + 1, dtype=np.bool_) for _ in range(3))
-    opened[codes[0]] = spoken[codes[1]] = True
-    by_line = np.ones(records.n_rows, dtype=np.bool_)
-    by_line[items.row] = False
-    closed[codes[2][by_line[verdicts.row]]] = True
-    of_row = np.full(records.n_rows, -1, dtype=np.int64)
-    for part, own in zip((items, turns, verdicts), codes, strict=True):
-        of_row[part.row] = own
+    opened, spoken = (np.append(occurring([own], len(names)), False) for own in codes[:2])
+    closed = np.zeros(len(names) + 1, dtype=np.bool_)
+    if len(verdicts):
+        by_line = np.ones(records.n_rows, dtype=np.bool_)
+        by_line[items.row] = False
+        closed[codes[2][by_line[verdicts.row]]] = True
+    of_row = codes[1]
+    if len(turns) < records.n_rows:
+        of_row = np.full(records.n_rows, -1, dtype=np.int32)
+        for part, own in zip((items, turns, verdicts), codes, strict=True):
+            of_row[part.row] = own
     going_on = ~spoken
     if 1 + int((codes[1][1:] != codes[1][:-1]).sum()) == int(spoken.sum()):
         going_on[codes[1][-1:]] = True
@@ -448,15 +457,16 @@ def _sorted_out(records: Records) -> tuple[Records | None, list[Records], list[R
 
 def _rows(records: Records, keep: NDArray[np.bool_]) -> Records:
     """Keep some rows; those in one piece are not copied."""
-    at = np.flatnonzero(keep)
-    low, high = (int(at[0]), int(at[-1]) + 1) if len(at) else (0, 0)
-    in_one = high - low == len(at)
+    low, n = int(keep.argmax()) if len(keep) else 0, int(np.count_nonzero(keep))
+    high = low + n
+    in_one = bool(keep[low:high].all())
     place = np.zeros(0, dtype=np.int64) if in_one else np.cumsum(keep) - 1
     parts = []
     for part in (records.items, records.turns, records.verdicts):
         chosen: Any = slice(*np.searchsorted(part.row, [low, high])) if in_one else keep[part.row]
         kept = part[chosen]
-        parts.append(Part(kept.row - low if in_one else place[kept.row], kept.columns))
+        row = kept.row if in_one and low == 0 else kept.row - low if in_one else place[kept.row]
+        parts.append(Part(row, kept.columns))
     rows: Any = slice(low, high) if in_one else keep
     return replace(
         records,

@@ -98,6 +98,8 @@ def _of_values(values: Iterable[Any]) -> Coded:
 
 def _texts(codes: NDArray[Any], values: list[Any]) -> Coded:
     """Put texts in place of values; an empty text is an empty cell."""
+    if set(map(type, values)) <= {str} and "" not in values and "".join(values).isascii():
+        return Coded(codes.astype(np.int32, copy=False), values)
     return Coded(codes.astype(np.int32, copy=False), values).mapped({v: _cell(v) or None for v in values})
 
 
@@ -370,31 +372,23 @@ def parquet_sheet(
             }
             del kinds["file_row_number"]
             columns: dict[str, Coded] = _settled(con, paths, kinds, stop - first, without)
-            asked = {name: k for k, name in enumerate(kinds) if name not in columns}
-            texts, chosen = {}, []
-            for name, k in asked.items():
+            # One column after the other: all at once would be held twice.
+            for name in kinds:
+                if name in columns:
+                    continue
                 text = as_text(name, kinds[name])
-                if kinds[name] not in _INTEGERS:
-                    different = f"SELECT DISTINCT {text} AS v FROM {source}"
-                    said = con.execute(f"SELECT hash(v) AS h, v FROM ({different})").fetchall()
-                    texts[name] = dict(said)
-                    # Two texts of one hash are hardly ever met; then the texts themselves are handed over.
-                    text = f"hash({text})" if len(texts[name]) == len(said) else text
-                chosen.append(f"{text} AS c{k}")
-            found = con.execute(f"SELECT {', '.join(chosen)} FROM {source}").fetchnumpy() if chosen else {}
+                if kinds[name] in _INTEGERS:
+                    columns[name] = _numbered(_fetched(con, text, source))
+                    continue
+                different = f"SELECT DISTINCT {text} AS v FROM {source}"
+                said = con.execute(f"SELECT hash(v) AS h, v FROM ({different})").fetchall()
+                texts = dict(said)
+                # Two texts of one hash are hardly ever met; then the texts themselves are handed over.
+                text = f"hash({text})" if len(texts) == len(said) else text
+                columns[name] = _hashed(_fetched(con, text, source), texts)
     except duckdb.Error as error:
         message = f"file must be readable Parquet; got {str(error).splitlines()[0]}"
         return Problem(file.name, None, None, message, "not a log", (), "nothing")
-    for name, k in asked.items():
-        cells: Any = found[f"c{k}"]
-        if name in texts:
-            columns[name] = _hashed(cells, texts[name])
-            continue
-        given = ~np.ma.getmaskarray(cells)
-        codes, numbers = pd.factorize(np.ma.getdata(cells)[given])
-        whole = np.full(len(cells), -1)
-        whole[given] = codes
-        columns[name] = _merged(whole, list(numbers))
     notes = [
         _held_dates(name, columns[name].values[0])
         for name, kind in kinds.items()
@@ -402,6 +396,21 @@ def parquet_sheet(
     ]
     line = np.arange(first + 1, stop + 1, dtype=np.int64)
     return Sheet(file.name, list(kinds), [columns[c] for c in kinds], line, notes=notes, n_records=len(line))
+
+
+def _fetched(con: Any, text: str, source: str) -> Any:
+    return con.execute(f"SELECT {text} AS v FROM {source}").fetchnumpy()["v"]
+
+
+def _numbered(cells: Any) -> Coded:
+    given = ~np.ma.getmaskarray(cells)
+    if given.all():
+        codes, numbers = pd.factorize(np.ma.getdata(cells))
+        return _merged(codes, list(numbers))
+    codes, numbers = pd.factorize(np.ma.getdata(cells)[given])
+    whole = np.full(len(cells), -1)
+    whole[given] = codes
+    return _merged(whole, list(numbers))
 
 
 def _hashed(cells: Any, texts: Mapping[int, Any]) -> Coded:
@@ -440,6 +449,8 @@ def _settled(
             settled[name] = Coded.missing(n)
         elif kind == "VARCHAR" and text and len(text) < 32:  # longer ones may be cut
             settled[name] = Coded(np.zeros(n, dtype=np.int32), [text])
+        elif kind == "BOOLEAN" and text in ("false", "true"):
+            settled[name] = Coded(np.zeros(n, dtype=np.int32), [text.capitalize()])
     return settled
 
 

@@ -527,7 +527,7 @@ def _refuse_row_numbers(sheet: Sheet, found: Resolved) -> None:
 
 def _filled_rows(sheet: Sheet) -> Sheet:
     """Drop rows in which no cell is filled; spreadsheets end with many."""
-    if not sheet.columns:
+    if not sheet.columns or any((column.codes >= 0).all() for column in sheet.columns):
         return sheet
     filled = np.any([column.codes >= 0 for column in sheet.columns], axis=0)
     if filled.all():
@@ -660,7 +660,7 @@ class _Rows:
         return values
 
     def numbers(self, name: str, parse: Any) -> NDArray[np.float64]:
-        if name not in self.cells:
+        if name not in self.cells or not self.cells[name].values:
             return np.full(self.n, np.nan)
         values = [np.nan if v is None else float(v) for v in self.parsed(name, parse)]
         return np.array([*values, np.nan])[self.cells[name].codes]
@@ -732,7 +732,8 @@ class _Rows:
         if (has_round != self.given("agent")).any():
             self.refuse(has_round & ~self.given("agent"), _absent("agent"))
             self.refuse(~has_round & self.given("agent"), _absent("round"))
-        return self.numbers("round", _whole) + self.shift
+        played = self.numbers("round", _whole)
+        return played + 1 if zero else played
 
     shift = 0
 
