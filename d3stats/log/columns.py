@@ -79,7 +79,12 @@ class Coded:
     @classmethod
     def missing(cls, n: int) -> Coded:
         """Return a column without any value."""
-        return cls(np.full(n, -1, dtype=np.int32), [])
+        return cls.constant(-1, n, [])
+
+    @classmethod
+    def constant(cls, code: int, n: int, values: list[Any]) -> Coded:
+        """Return a column with one code everywhere, which takes no memory and cannot be written to."""
+        return cls(np.broadcast_to(np.int32(code), n), values)
 
     def __len__(self) -> int:
         return len(self.codes)

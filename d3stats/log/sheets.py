@@ -419,9 +419,11 @@ def _hashed(cells: Any, texts: Mapping[int, Any]) -> Coded:
         return _of_values(np.ma.filled(cells, None).tolist())
     hashes = np.asarray(cells)
     opens = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1])[: len(hashes)])
-    codes, seen = pd.factorize(hashes[opens])
-    size = np.diff(opens, append=len(hashes))
-    return _texts(np.repeat(codes, size), [texts[each] for each in seen.tolist()])
+    in_runs = 4 * len(opens) < len(hashes)
+    codes, seen = pd.factorize(hashes[opens] if in_runs else hashes)
+    if in_runs:
+        codes = np.repeat(codes, np.diff(opens, append=len(hashes)))
+    return _texts(codes, [texts[each] for each in seen.tolist()])
 
 
 _DROPPABLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}
@@ -448,9 +450,9 @@ def _settled(
         if (empty and kind is not None) or (name in without and sound):
             settled[name] = Coded.missing(n)
         elif kind == "VARCHAR" and text and len(text) < 32:  # longer ones may be cut
-            settled[name] = Coded(np.zeros(n, dtype=np.int32), [text])
+            settled[name] = Coded.constant(0, n, [text])
         elif kind == "BOOLEAN" and text in ("false", "true"):
-            settled[name] = Coded(np.zeros(n, dtype=np.int32), [text.capitalize()])
+            settled[name] = Coded.constant(0, n, [text.capitalize()])
     return settled
 
 

@@ -105,7 +105,7 @@ def parquet_blocks(
     unread: set[str] = set()
     if problem is None:
         try:
-            with connect() as con:
+            with connect(ordered=True) as con:
                 source = f"read_parquet({text_list([file.path])})"
                 described = con.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
                 n = int((con.execute(f"SELECT count(*) FROM {source}").fetchone() or (0,))[0])
