@@ -781,11 +781,13 @@ def as_trajectories(
 
     Parameters
     ----------
-    source : Trajectories, DebateLog, DataFrame, path, list of paths, array or mapping of arrays
+    source : Trajectories, DebateLog, DataFrame, path, list of these, array or mapping of arrays
         A DataFrame of pandas, polars or Arrow has one row per turn, see :meth:`Trajectories.from_frame`, or is wide,
         with a column of votes per agent or round. A path or glob is read by :func:`d3stats.read_log` (JSON lines, CSV,
         TSV, XLSX, Parquet), or is the name of a bundled log ("slm7"). An array holds votes, shape
-        (debates, rounds, seats); a mapping holds the arguments of :meth:`Trajectories.from_arrays`.
+        (debates, rounds, seats); a mapping holds the arguments of :meth:`Trajectories.from_arrays`. A list of tables
+        with the same columns, or of rows as mappings, is one table; of several paths, one log; of Trajectories, see
+        :meth:`Trajectories.concat`.
     columns : mapping, optional
         Own names of a table's columns by their standard names, ``{"debate": "qid", "round": "turn"}``, where the
         names do not say it themselves; see :func:`d3stats.read_log`.
@@ -824,20 +826,36 @@ def as_trajectories(
         return source
     if isinstance(source, (str, Path)):
         source = [source]
+    several = isinstance(source, (list, tuple)) and len(source) > 0
+    if several and all(map(is_frame, source)):
+        source = _one_table(source)
+    elif several and all(isinstance(one, Mapping) for one in source):
+        source = pd.DataFrame(list(source))
     if is_frame(source):
         _leave_out("a DataFrame", of_text)
         return Trajectories.from_frame(source, roles=roles, strict=strict, **of_tables)
-    if isinstance(source, (list, tuple)) and source and all(isinstance(one, (str, Path)) for one in source):
+    if several and all(isinstance(one, (str, Path)) for one in source):
         return Trajectories.from_log(
             *map(as_path, source), strict=strict, roles=roles, **of_tables, encoding=encoding
         )
     if isinstance(source, Mapping) and "votes" in source:
         _leave_out("arrays", of_records | {"columns": columns, "roles": roles})
         return Trajectories.from_arrays(**{"missing_values": missing_values, **source})
+    from d3stats.log.read import DebateLog
+
+    if several and all(isinstance(one, (Trajectories, DebateLog)) for one in source):
+        _leave_out("several logs", of_tables | of_records)
+        roles = None if roles is None else tuple(roles)
+        return Trajectories.concat(*(as_trajectories(one, roles=roles) for one in source))
     if isinstance(source, (list, tuple, np.ndarray)):
         _leave_out("an array", of_records | {"columns": columns, "roles": roles})
+        strange = _no_votes(source)
+        if strange is not None:
+            raise TypeError(
+                "a list must hold paths, tables, Trajectories or DebateLogs, all of one kind, rows as mappings, or "
+                f"votes by debate, round and seat; got a list with a {strange} in it"
+            )
         return Trajectories.from_arrays(source, missing_values=missing_values)
-    from d3stats.log.read import DebateLog
 
     if isinstance(source, DebateLog):
         _leave_out("a DebateLog", of_tables | of_records)
@@ -848,6 +866,36 @@ def as_trajectories(
     )
 
 
+def _one_table(tables: Sequence[Any]) -> pd.DataFrame:
+    """Put the rows of tables with the same columns together."""
+    frames = [as_frame(table) for table in tables]
+    first = [str(name) for name in frames[0].columns]
+    for frame in frames[1:]:
+        names = [str(name) for name in frame.columns]
+        if sorted(names) != sorted(first):
+            differ = sorted(set(names) ^ set(first))
+            raise ValueError(
+                "tables in a list must have the same columns, to be read as one table; "
+                f"got {', '.join(map(repr, differ[:8]))} in some of them only: give them the same names, and join "
+                "them with pd.concat"
+            )
+    return pd.concat(frames, ignore_index=True)
+
+
+def _no_votes(array: Any) -> str | None:
+    """Name the kind of something in a list of debates that is neither a list nor a vote; None where there is none."""
+    outer = list(array) if isinstance(array, (list, tuple)) or array.dtype == object else []
+    for one in [*outer, *(two for each in outer if isinstance(each, (list, tuple)) for two in each)]:
+        kind = type(one)
+        if not isinstance(one, (list, tuple, np.ndarray)) and (
+            is_frame(one)
+            or isinstance(one, (Mapping, set, Trajectories, Path, pd.Series))
+            or hasattr(one, "verdicts")
+        ):
+            return kind.__name__
+    return None
+
+
 def log_or_array(source: Any) -> Any:
     """Return an array of numbers as it is, also a DataFrame of nothing else, and a log as Trajectories."""
     if is_frame(source):
@@ -856,7 +904,8 @@ def log_or_array(source: Any) -> Any:
         return table if numbers else as_trajectories(table)
     several = isinstance(source, (list, tuple)) and len(source) > 0
     named = isinstance(source, (str, Path)) or (
-        several and all(isinstance(one, (str, Path)) for one in source)
+        several
+        and any(isinstance(one, (str, Path, Mapping, Trajectories)) or is_frame(one) for one in source)
     )
     read = isinstance(source, Mapping) or (hasattr(source, "verdicts") and hasattr(source, "turns"))
     return as_trajectories(source) if named or read else source

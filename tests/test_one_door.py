@@ -315,3 +315,40 @@ def test_a_panel_that_varies_is_read_through_every_door_with_a_warning(data: Any
     warned = [remark for remark in first.remarks() if remark.startswith("WARNING")]
     assert any("must speak in a round in which one does" in remark for remark in warned) == absent
     assert any("panels of different sizes" in remark for remark in warned) == sizes
+
+
+def test_a_list_of_tables_is_one_table_and_never_an_array_of_votes() -> None:
+    """Whole debates or rounds of one debate in each part: the list means what its rows together mean."""
+    table = debates_table().drop(columns="scores")
+    expected = as_trajectories(table)
+    by_debate = [part for _, part in table.groupby(table["debate"] < "d12")]
+    by_round = [part for _, part in table.groupby("round")]
+    for parts in (by_debate, by_round, tuple(by_round)):
+        turned = [part[list(part.columns[::-1])] for part in parts[1:]]
+        polars = [pl.DataFrame(part.to_dict("list")) for part in parts]
+        for source in (parts, [parts[0], *turned], polars, [polars[0], *parts[1:]]):
+            read = as_trajectories(source)
+            assert read.debates == expected.debates
+            assert read.votes.tolist() == expected.votes.tolist()
+    assert as_trajectories(table.to_dict("records")).votes.tolist() == expected.votes.tolist()
+    logs = [as_trajectories(part) for part in by_debate]
+    joined = as_trajectories(logs)
+    assert sorted(joined.debates) == sorted(expected.debates)
+    assert joined.counts() == expected.counts()
+    assert d3stats.martingale_test(by_round).drift.equals(d3stats.martingale_test(table).drift)
+    with pytest.raises(ValueError, match=r"must have the same columns.*'label'.*pd\.concat"):
+        as_trajectories([by_round[0], by_round[1].drop(columns="label")])
+
+
+@pytest.mark.parametrize(
+    "strange", [lambda t: t, lambda t: {"vote": "A"}, lambda t: t["vote"], as_trajectories]
+)
+def test_a_list_of_mixed_things_is_refused_by_its_type(strange: Callable[[Any], Any]) -> None:
+    table = debates_table()
+    for source in (
+        [[["A", "B"]], strange(table)],
+        [[strange(table)], [strange(table)]],
+        ["log.csv", strange(table)],
+    ):
+        with pytest.raises(TypeError, match="a list must hold paths, tables"):
+            as_trajectories(source)
