@@ -483,7 +483,10 @@ def frame_sheet(frame: Any, name: str) -> Sheet:
         if any(level is not None for level in frame.index.names):
             known = [level for level in frame.index.names if level not in frame.columns]
             frame = frame.reset_index(level=[level for level in known if level is not None])
-        names = [str(column).strip() for column in frame.columns]
+        names = [
+            "_".join(filter(None, map(str, column))) if isinstance(column, tuple) else str(column).strip()
+            for column in frame.columns
+        ]
         columns = [_of_series(frame.iloc[:, k]) for k in range(len(names))]
         firsts = [frame.iloc[:, k] for k in range(len(names))]
         dates = [

@@ -21,6 +21,7 @@ from d3stats.log.column_names import (
     ColumnError,
     Columns,
     Resolved,
+    other_names,
     plain,
     resolve,
     to_type,
@@ -52,7 +53,9 @@ def read_table(
         One row per debate, where the first frame holds only turns.
     columns : mapping, optional
         Which column says what, where the names do not say it: ``{"debate": "qid"}``; several columns that make a
-        debate's name together, ``{"debate": ["run", "qid"]}``, or hold a vote each, ``{"votes": ["gpt", "claude"]}``.
+        debate's name together, ``{"debate": ["run", "qid"]}``, or hold an agent's votes each,
+        ``{"votes": ["gpt", "claude"]}``, or the votes of a round each, ``{"rounds": ["t1", "t2"]}``, or of an agent in
+        the round that ends the name, ``{"rounds": ["gpt_1", "gpt_2", "phi_1", "phi_2"]}``.
     encoding : str, optional
         Of a text file; UTF-8, and UTF-16 with its mark, need none.
 
@@ -101,7 +104,7 @@ def parquet_blocks(
     from d3stats.log.engine import connect, text_list
 
     problem = unusable(file)
-    first, n, zero = 0, 1, False
+    first, n, zero, odd = 0, 1, False, None
     unread: set[str] = set()
     if problem is None:
         try:
@@ -115,15 +118,25 @@ def parquet_blocks(
                 )
                 resolved = _log_columns(empty, columns).columns
                 unread = {name for each in without for name in resolved.get(each, ())}
-                taken = resolved.get("round", ())
-                for name in taken[:1] if n > rows else ():
-                    text = as_text(name, "VARCHAR")
-                    zero = any(
-                        _is_zero(str(value))
-                        for (value,) in con.execute(f"SELECT DISTINCT {text} FROM {source}").fetchall()
-                    )
+                different = {
+                    name: [
+                        str(value)
+                        for (value,) in con.execute(
+                            f"SELECT DISTINCT {as_text(resolved[name][0], 'VARCHAR')} FROM {source}"
+                        ).fetchall()
+                        if value is not None
+                    ]
+                    for name in ("round", "correct")
+                    if name in resolved and n > rows
+                }
+                zero = any(map(_is_zero, different.get("round", ())))
+                odd = _no_truths(different.get("correct", ()))
         except (duckdb.Error, ColumnError):
             pass  # the first block says what is wrong
+    if odd is not None:
+        wrong = Problem(file.name, 1, "correct", odd, "wrong field", (), "nothing")
+        yield _nothing(file.name, [wrong])
+        return
     for first in range(0, max(n, 1), rows):
         sheet = problem or parquet_sheet(file, first, first + rows, unread)
         if isinstance(sheet, Problem):
@@ -150,7 +163,7 @@ def _log_columns(sheet: Sheet, columns: Columns) -> Resolved:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ColumnError(twice, f"a column must occur once; got {twice!r} twice")
-    chosen = {name: column for name, column in (columns or {}).items() if name != "votes"}
+    chosen = {name: column for name, column in (columns or {}).items() if name not in ("votes", "rounds")}
     wanted = [name for name in TABLE_COLUMNS if name != "model" or "model" in chosen]
     found = resolve(names, wanted, columns=chosen, what=sheet.name)
     if "model" not in found.columns:
@@ -222,7 +235,9 @@ def _required(found: Resolved, sheet: Sheet) -> tuple[str, str] | None:
         nearest = [f"{guess!r} to {name}" for name, guess in guesses.items() if guess]
         hint = f" (nearest: {', '.join(nearest)})" if nearest else ""
         advice = f"{hint}; say which they are with {to_type(**example)}"
-        if "debate" in at and "vote" in missing and len(left) > 1:
+        if "agent" in at and missing == ["vote"] and len(left) > 1:
+            advice += f", or {_two_ways(left, found)}"
+        elif "debate" in at and "vote" in missing and len(left) > 1:
             advice += f", or with {to_type(votes=left[:3])} where each column holds one agent's votes"
     else:
         advice = ""
@@ -307,28 +322,85 @@ def _unfolded(sheet: Sheet, found: Resolved, columns: Columns) -> tuple[Sheet, R
     ColumnError
         When the columns may be votes and may be something else.
     """
-    chosen = (columns or {}).get("votes")
-    if chosen is not None:
+    said = [(name, c) for name, c in (columns or {}).items() if name in ("votes", "rounds")]
+    if len(said) > 1:
+        raise ValueError("columns must choose votes or rounds; got both")
+    if said:
+        key, chosen = said[0]
         names = [chosen] if isinstance(chosen, str) else list(chosen)
         for name in ("vote", "correct"):
             found.unread += found.columns.pop(name, ())
-        if "agent" in found.columns and not all(_WIDE[0].fullmatch(name) for name in names):
+        if (
+            key == "votes"
+            and "agent" in found.columns
+            and not all(_WIDE[0].fullmatch(name) for name in names)
+        ):
             found.unread += found.columns.pop("agent")
-        picked = resolve(found.unread, ["votes"], columns={"votes": names}, what=sheet.name)
-        votes = list(picked.columns["votes"])
-    elif {"vote", "correct"} & set(found.columns) or "debate" not in found.columns:
+        picked = resolve(found.unread, [key], columns={key: names}, what=sheet.name)
+        votes = list(picked.columns[key])
+        places = _round_places(votes, found, sheet) if key == "rounds" else _agent_places(votes, found)
+        return _melted(sheet, found, votes, places)
+    if {"vote", "correct"} & set(found.columns) or "debate" not in found.columns:
         return sheet, found
-    else:
-        votes = _vote_columns(sheet, found)
-        if not votes:
-            return sheet, found
-    return _melted(sheet, found, votes, asked=chosen is not None)
+    votes = _vote_columns(sheet, found)
+    return _melted(sheet, found, votes, _agent_places(votes, found)) if votes else (sheet, found)
 
 
 def _place(name: str) -> tuple[str, str]:
     """Return the agent and the round that a column's name says, empty where it does not."""
     match = next((m for pattern in _WIDE if (m := pattern.fullmatch(name))), None)
     return (name, "") if match is None else (match["agent"], match["round"])
+
+
+def _agent_places(votes: list[str], found: Resolved) -> list[tuple[str, str]]:
+    """Return the agent and the round of each column, rounds only where all names say them."""
+    places = [_place(name) for name in votes]
+    has_agent = "agent" in found.columns or all(agent for agent, _ in places)
+    # r1 and r2 without a column for the agent are raters; so are deepseek-r1 and command-r7.
+    return places if has_agent and _is_grid(places) else [(name, "") for name in votes]
+
+
+_NUMBERED = re.compile(r"(?P<agent>.*?)[\W_]*?(?P<round>[0-9]{1,9})\)?")
+
+
+def _round_places(votes: list[str], found: Resolved, sheet: Sheet) -> list[tuple[str, str]]:
+    """Return the agent and the round of each column of which the user says that it holds a round's votes."""
+    places = _numbered(votes)
+    if "agent" in found.columns:
+        numbers = [number for _, number in places or ()]
+        in_order = range(1, len(votes) + 1)
+        return [
+            ("", number) for number in (numbers if len(set(numbers)) == len(votes) else map(str, in_order))
+        ]
+    if not places or not _is_grid(places):
+        raise ColumnError(
+            "agent",
+            f"rounds must be columns beside a column agent, or one for each agent and round whose names end in the "
+            f"round; got {', '.join(votes[:8])} in {sheet.name}",
+        )
+    return places
+
+
+def _numbered(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the name before the number that ends each column's name, nothing where one has none."""
+    read = [
+        _place(name) if all(_place(name)) else (m["agent"] or "agent", m["round"]) if m else ("", "")
+        for name in names
+        for m in [_NUMBERED.fullmatch(name)]
+    ]
+    return read if all(number for _, number in read) else []
+
+
+def _is_grid(places: Sequence[tuple[str, str]]) -> bool:
+    """Whether each agent has each round, counted from 0 or 1 without a gap."""
+    pairs = {(agent, int(number)) for agent, number in places if number}
+    agents, rounds = {agent for agent, _ in pairs}, {number for _, number in pairs}
+    first = min(rounds, default=2)
+    return (
+        len(pairs) == len(places) == len(agents) * len(rounds)
+        and first in (0, 1)
+        and max(rounds) - first + 1 == len(rounds)
+    )
 
 
 def _vote_columns(sheet: Sheet, found: Resolved) -> list[str]:
@@ -340,46 +412,58 @@ def _vote_columns(sheet: Sheet, found: Resolved) -> list[str]:
         and not name.startswith("Unnamed: ")
         and plain(_place(name)[0]) not in _NO_VOTES
         and not plain(_place(name)[0]).endswith(_NO_VOTE_ENDS)
+        and (_place(name)[1] or (sheet.get(name).codes >= 0).any())
     ]
-    with_round = [name for name in left if _place(name)[1]]
-    if "agent" in found.columns:
-        left = [name for name in with_round if not _place(name)[0]]
-    elif with_round and any(_place(name)[0] for name in with_round):
-        left = [name for name in with_round if _place(name)[0]]
-    else:
-        left = [name for name in left if (sheet.get(name).codes >= 0).any()]
+    has_agent = "agent" in found.columns
+    if has_agent:
+        left = [name for name in left if _place(name)[1] and not _place(name)[0]]
     known = sheet.get(found.columns["label"][0]) if "label" in found.columns else None
     votes = _alike({name: _said(sheet.get(name)) for name in left}, set() if known is None else _said(known))
-    if len(votes) < 2 - ("agent" in found.columns and bool(votes)):
+    if len(votes) < 2 - (has_agent and bool(votes)):
         return []
+    places = [_place(name) for name in votes]
+    with_round = any(number for _, number in places) and (has_agent or any(agent for agent, _ in places))
     doubtful = [name for name in left if name not in votes]
-    numbered = [re.fullmatch(r"(.+?)[\W_]([0-9]+)", name) for name in votes]
-    stems = {m[1] for m in numbered if m}
-    grid = (
-        all(numbered)
-        and 1 < len(stems) < len(votes)
-        and len(stems) * len({m[2] for m in numbered if m}) == len(votes)
-    )
-    bare = "agent" not in found.columns and all(_WIDE[0].fullmatch(name) for name in votes)
-    if (doubtful and not with_round) or (grid and not with_round) or bare:
-        why = (
-            f"{', '.join(map(repr, doubtful[:3]))} may be something else"
-            if doubtful
-            else "they may stand for agents or for rounds"
-        )
+    if with_round:
+        why = "" if _is_grid(places) else "their names do not say one agent and one round each"
+    elif doubtful:
+        why = f"{', '.join(map(repr, doubtful[:3]))} may be something else"
+    else:
+        numbered = _numbered(votes)
+        may_be = _is_grid(numbered) and len({agent for agent, _ in numbered}) > 1
+        bare = all(_WIDE[0].fullmatch(name) or name.isdigit() for name in votes)
+        why = "they may stand for agents or for rounds" if may_be or bare else ""
+    if why:
         raise ColumnError(
             "vote",
             f"a table without a column vote must have one column per agent; got {', '.join(votes[:8])}, and {why}: "
-            f"say which columns hold one agent's votes each with {to_type(votes=votes)}",
+            + _two_ways(votes, found),
         )
     return votes
 
 
+def _two_ways(votes: Sequence[str], found: Resolved) -> str:
+    """Say what to type where columns hold votes of agents, and what where they hold votes of rounds."""
+    by_agent = f"say which columns hold one agent's votes each with {to_type(votes=votes)}"
+    numbered = _numbered(votes)
+    if "agent" in found.columns:
+        return f"say which hold the votes of one round each with {to_type(rounds=votes)}, or {by_agent}"
+    if not _is_grid(numbered):
+        return by_agent
+    one = len({agent for agent, _ in numbered}) == 1
+    what = "the votes of a round" if one else "one agent's votes of the round that ends its name"
+    return f"{by_agent}, or with {to_type(rounds=votes)} where each holds {what}"
+
+
 def _said(column: Coded) -> set[str]:
     """Return the texts that occur in a column, as answers are compared."""
-    occurring = np.unique(column.codes[column.codes >= 0])
-    texts = (column.values[code] for code in occurring)
-    return {text for text in map(name_text, texts) if text is not None and not is_missing_word(text)}
+    return {
+        text for text in map(name_text, _occurring(column)) if text is not None and not is_missing_word(text)
+    }
+
+
+def _occurring(column: Coded) -> list[str]:
+    return [column.values[code] for code in np.unique(column.codes[column.codes >= 0])]
 
 
 def _alike(said: Mapping[str, set[str]], known: set[str]) -> list[str]:
@@ -396,18 +480,27 @@ def _alike(said: Mapping[str, set[str]], known: set[str]) -> list[str]:
     return [name for name in said if is_alike(name)]
 
 
-def _melted(sheet: Sheet, found: Resolved, votes: list[str], *, asked: bool) -> tuple[Sheet, Resolved]:
-    places = [_place(name) for name in votes]
-    by_round = all(number for _, number in places)
-    if "agent" not in found.columns and not all(agent for agent, _ in places):
-        by_round = False  # r1 and r2 without a column for the agent: raters
-    if not by_round:
-        places = [(name, "") for name in votes]
-    elif "round" in found.columns:
+_TOKENS = ("tokens", "tokens_in", "tokens_out")
+
+
+def _melted(
+    sheet: Sheet, found: Resolved, votes: list[str], places: list[tuple[str, str]]
+) -> tuple[Sheet, Resolved]:
+    by_round = bool(places[0][1])
+    if by_round and "round" in found.columns:
         raise ColumnError(
             "round", f"rounds must be in a column or in the columns' names; got both in {sheet.name}"
         )
     n, k = len(sheet.line), len(votes)
+    of_turns = _TOKENS + (
+        ("scores", "error", "model", "role") if "agent" not in found.columns else ("scores", "error")
+    )
+    of_turns += ("tokens_source",) if by_round else ()
+    # What a row says of its turns is said of none of them alone; a round's tokens are counted once.
+    shared = [] if by_round else [name for name in _TOKENS if name in found.columns]
+    for name in of_turns:
+        if name not in shared:
+            found.unread += found.columns.pop(name, ())
     row = np.repeat(np.arange(n), k)
     codes, values = unified(*(sheet.get(name) for name in votes))
     long = {name: _together([sheet.get(c) for c in several])[row] for name, several in found.columns.items()}
@@ -415,6 +508,16 @@ def _melted(sheet: Sheet, found: Resolved, votes: list[str], *, asked: bool) -> 
     if "agent" not in long:
         agent = Coded.of([agent for agent, _ in places])
         long["agent"] = Coded(np.tile(agent.codes, n), agent.values)
+    notes = []
+    for name in shared:
+        column = long[name]
+        later = np.tile(np.arange(k), n) > 0
+        codes_once = np.where(later & (column.codes >= 0), len(column.values), column.codes)
+        long[name] = Coded(codes_once.astype(np.int32), [*column.values, "0"])
+        notes.append(
+            f"{name} of a row stands for all agents of the row: it is counted once, for {votes[0]!r}, and the "
+            "others have 0, so that tokens of single agents mean nothing"
+        )
     kept = np.ones(n * k, dtype=np.bool_)
     if by_round:
         number = np.array([int(number) for _, number in places])
@@ -442,6 +545,7 @@ def _melted(sheet: Sheet, found: Resolved, votes: list[str], *, asked: bool) -> 
         sheet.problems,
         [
             f"a wide table: the columns {names} hold {what}; an empty cell is a vote that is missing",
+            *notes,
             *sheet.notes,
         ],
         sheet.n_records - n + int(kept.sum()),
@@ -455,6 +559,11 @@ def _melted(sheet: Sheet, found: Resolved, votes: list[str], *, asked: bool) -> 
 
 _WHOLE = re.compile(r"([0-9]{1,15})(?:\.0*)?")
 _TRUTH = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
+_TRUTH_WORDS = {
+    word: truth
+    for truth, words in enumerate(("no n f wrong incorrect falsch", "yes y t right correct wahr"))
+    for word in words.split()
+}
 _SAID = (
     "correct",
     "error",
@@ -498,7 +607,15 @@ def _records(
     said = _doubt(sheet, found, cells)
     if said is not None:
         return _refused(sheet, "wrong field", *said)
+    truths = _occurring(cells["correct"]) if "correct" in cells else []
+    odd = _no_truths(truths)
+    if odd is not None:
+        return _refused(sheet, "wrong field", "correct", odd)
     notes = [*taken, *sheet.notes]
+    words = [t for t in truths if t.strip().lower() in _TRUTH_WORDS]
+    if words:
+        read = ", ".join(f"{t!r} is {_TRUTH_WORDS[t.strip().lower()]}" for t in sorted(words)[:6])
+        notes.append(f"words in the column correct: {read}")
     if "round" not in cells:
         notes.append("there is no column for the round: all rows are of round 1")
     notes += unread_note(found.unread)
@@ -583,6 +700,7 @@ def _doubt(sheet: Sheet, found: Resolved, cells: Mapping[str, Coded]) -> tuple[s
     left = [name for name in found.unread if name]
     line = int(sheet.line[again])
     if "round" not in cells:
+        left = [name for name in left if plain(name) not in ("agent", *other_names("agent"))]
         guess = _nearest("round", left) or (left[0] if left else "COLUMN")
         message = "a table in which an agent speaks twice in a debate must have a column round"
         listed = ", ".join(filter(None, sheet.names))
@@ -827,9 +945,18 @@ def _is_zero(text: str) -> bool:
 
 
 def _truth(name: str, text: str) -> int:
-    if text.strip().lower() not in _TRUTH:
+    word = text.strip().lower()
+    found = _TRUTH.get(word, _TRUTH_WORDS.get(word) if name == "correct" else None)
+    if found is None:
         raise _WrongCell(name, "must be 0, 1 or empty", text)
-    return _TRUTH[text.strip().lower()]
+    return found
+
+
+def _no_truths(texts: Iterable[str]) -> str | None:
+    """Say which values of a column correct are none; without their rows the accuracy would be wrong."""
+    odd = [t for t in texts if not is_missing_word(t) and t.strip().lower() not in _TRUTH | _TRUTH_WORDS]
+    listed = ", ".join(map(repr, sorted(odd)[:5])) + (f" and {len(odd) - 5} more" if len(odd) > 5 else "")
+    return f"correct must be 0, 1 or empty in each row; got {listed}" if odd else None
 
 
 def _json(name: str, text: str) -> Any:

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from d3stats.log.column_names import ALIASES, ColumnError, parse_columns, resolve
+from d3stats.log.column_names import ALIASES, ColumnError, parse_columns, resolve, to_type
 from d3stats.log.columns import Part, Records, joined
 from d3stats.log.files import LogFile, find_files
 from d3stats.log.tables import parquet_blocks, read_table
@@ -364,6 +364,141 @@ def test_columns_that_may_be_votes_and_may_be_something_else_are_asked_for(
     ).problems
     assert "columns={'" in problem.message
     assert "votes" in problem.message
+
+
+GRID = [(agent, number) for agent in ("ann", "bob") for number in (1, 2, 3)]
+WIDE_NAMES: dict[str, tuple[Callable[[str, int], Any], bool]] = {
+    # How a column is named, and whether the name says plainly that it holds a round's votes.
+    "ann_r1": (lambda a, r: f"{a}_r{r}", True),
+    "ann round 1": (lambda a, r: f"{a} round {r}", True),
+    "ann_r0": (lambda a, r: f"{a}_r{r - 1}", True),
+    "t1 ann": (lambda a, r: f"t{r} {a}", True),
+    "ann_1": (lambda a, r: f"{a}_{r}", False),
+    "ann_0": (lambda a, r: f"{a}_{r - 1}", False),
+    "ann (1)": (lambda a, r: f"{a} ({r})", False),
+    "ann1": (lambda a, r: f"{a}{r}", False),
+    "two levels": (lambda a, r: (a, r), False),
+}
+
+
+@pytest.mark.parametrize("kind", WIDE_NAMES)
+def test_columns_of_agents_and_rounds_are_read_where_they_are_plain_and_asked_for_where_not(
+    kind: str,
+) -> None:
+    named, is_plain = WIDE_NAMES[kind]
+    debates = [f"d{i}" for i in range(4)]
+    votes = {
+        pair: ["AB"[(i + len(pair[0]) * pair[1] + k) % 2] for i in range(4)] for k, pair in enumerate(GRID)
+    }
+    long = pd.DataFrame(
+        [(d, r, a, votes[a, r][i], "A") for i, d in enumerate(debates) for a, r in GRID],
+        columns=["debate", "round", "agent", "vote", "label"],
+    )
+    wide = pd.DataFrame({"debate": debates, "label": "A"} | {named(*pair): votes[pair] for pair in GRID})
+    if kind == "two levels":
+        wide.columns = pd.MultiIndex.from_tuples(c if isinstance(c, tuple) else (c, "") for c in wide.columns)
+    read = read_table(wide)
+    names = [f"{a}_{r}" if kind == "two levels" else named(a, r) for a, r in GRID]
+    if not is_plain:
+        (problem,) = read.problems
+        assert "columns={'votes': [" in problem.message
+        assert "--columns" in problem.message
+        assert "rounds=" in problem.message
+        agents = read_table(wide, columns={"votes": names})
+        assert {(row["agent"], row["round"]) for row in plain_rows(agents.turns)} == {(n, 1) for n in names}
+        read = read_table(wide, columns={"rounds": names})
+    assert said(read) == said(read_table(long))
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["deepseek_r1", "o_r1", "qwen"],
+        ["deepseek-r1", "command-r7", "command-r8"],
+        ["ann_r1", "ann_r2", "bob_r1"],
+        ["ann_r2", "ann_r3", "bob_r2", "bob_r3"],
+        ["ann_r1", "ann_r2", "bob_r1", "bob_r2", "majority"],
+    ],
+)
+def test_names_that_end_like_a_round_are_rounds_only_where_every_agent_has_every_round(
+    names: list[str],
+) -> None:
+    wide = pd.DataFrame({"debate": ["d", "e"], "label": ["A", "B"]} | {name: ["A", "B"] for name in names})
+    (problem,) = read_table(wide).problems
+    assert "do not say one agent and one round each" in problem.message
+    read = read_table(wide, columns={"votes": names})
+    assert {row["agent"] for row in plain_rows(read.turns)} == set(names)
+
+
+@pytest.mark.parametrize("names", [["1", "2", "3"], ["opening", "middle", "closing"], ["p1", "p2", "p3"]])
+def test_columns_beside_an_agent_are_offered_as_rounds_and_read_as_such(names: list[str]) -> None:
+    rows = [("d", a, "A", *votes) for a, votes in (("1", "AAB"), ("2", "ABB"))]
+    wide = pd.DataFrame(rows, columns=["debate", "agent", "label", *names])
+    (problem,) = read_table(wide).problems
+    assert to_type(rounds=names) in problem.message
+    assert to_type(votes=names) in problem.message
+    read = read_table(wide, columns={"rounds": names})
+    assert read.problems == []
+    assert {(r["agent"], r["round"], r["vote"]) for r in plain_rows(read.turns)} == {
+        (row[1], k + 1, row[3 + k]) for row in rows for k in range(3)
+    }
+    # The other reading does not call the agents rounds.
+    (other,) = read_table(wide, columns={"votes": names}).problems
+    assert "'agent'" not in other.message.split("columns={")[1]
+
+
+@pytest.mark.parametrize("tokens", [["tokens"], ["tokens_in", "tokens_out"], ["total_tokens"]])
+@pytest.mark.parametrize("by", ["agents", "rounds", "both"])
+def test_what_a_wide_row_says_once_is_counted_once_or_not_at_all(tokens: list[str], by: str) -> None:
+    votes = {"agents": ["ann", "bob"], "rounds": ["r1", "r2"], "both": ["a_r1", "a_r2", "b_r1", "b_r2"]}[by]
+    keys: dict[str, Any] = {"debate": ["d", "d", "e"], "label": "A"}
+    keys |= {"agents": {"round": [1, 2, 1]}, "rounds": {"agent": ["a", "b", "a"]}, "both": {}}[by]
+    frame = pd.DataFrame(keys | {name: ["A", "B", "A"] for name in votes})
+    if by == "both":
+        frame["debate"] = ["d", "e", "f"]
+    frame[tokens] = 300
+    frame["scores"] = '{"A": {"x": 1.0}}'
+    read = read_table(frame)
+    assert read.problems == []
+    fields = [name for name in read.turns.columns if name.startswith("tokens")]
+    assert "scores" not in read.turns.columns
+    if by == "agents":
+        assert len(fields) == len(tokens)
+        for name in fields:
+            assert read.turns.columns[name].sum() == 900
+            assert any(f"{name} of a row stands for all agents" in note for note in read.notes)
+    else:
+        assert fields == []
+        assert any("not read" in note and "tokens" in note for note in read.notes)
+
+
+@pytest.mark.parametrize("door", ["comma", "excel", "parquet", "blocks", "pandas", "lines"])
+@pytest.mark.parametrize(
+    ("values", "truths"),
+    [
+        (["0", "1", "1", "0"], [0, 1, 1, 0]),
+        (["true", "FALSE", "1.0", None], [1, 0, 1, None]),
+        (["yes", "No", "y", "NA"], [1, 0, 1, None]),
+        (["correct", "incorrect", "right", "wrong"], [1, 0, 1, 0]),
+        (["WAHR", "FALSCH", "WAHR", "WAHR"], [1, 0, 1, 1]),
+        (["0", "100", "100", "0"], None),
+        (["1", "1", "1", "0.5"], None),
+        (["0", "1", "x", "1"], None),
+        (["-1", "1", "1", "1"], None),
+    ],
+)
+def test_correctness_is_read_whole_or_refused_whole(
+    tmp_path: Path, door: str, values: list[str | None], truths: list[float | None] | None
+) -> None:
+    table = pd.DataFrame({"debate": "d", "round": [1, 1, 2, 2], "agent": list("abab"), "correct": values})
+    read = DOORS[door](table, tmp_path)
+    if truths is not None:
+        assert read.problems == []
+        assert [row["correct"] for row in plain_rows(read.turns)] == truths
+        return
+    (problem,) = read.problems
+    assert (problem.field, problem.left_out, len(read.turns)) == ("correct", "nothing", 0)
+    assert "correct must be 0, 1 or empty in each row; got '" in problem.message
 
 
 def test_numbers_that_describe_a_question_are_no_votes() -> None:
