@@ -210,7 +210,9 @@ def _choose(found: Resolved, sheet: Sheet) -> None:
                 drop(name)
         else:
             raise ColumnError(
-                "tokens", "a table must have the column tokens or tokens_in and tokens_out; got both"
+                "tokens",
+                "a table must have the column tokens or the columns tokens_in and tokens_out, so that no token is "
+                f"counted twice; got tokens, {', '.join(split)}: drop one of them",
             )
 
 
