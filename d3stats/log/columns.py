@@ -178,6 +178,8 @@ class Records:
     coding : {"answers", "correctness"}
     totals : bool
         Whether tokens were recorded as totals only (a column ``tokens``).
+    from_zero : bool or None
+        Whether a table's rounds counted from 0 and were shifted; None where it has no rounds of its own.
     """
 
     files: list[str]
@@ -191,6 +193,7 @@ class Records:
     n_records: int = 0
     coding: Coding = "answers"
     totals: bool = False
+    from_zero: bool | None = None
 
     @property
     def n_rows(self) -> int:

@@ -104,7 +104,8 @@ def read_log(
     stop_round, stop_reason``. A wide table has a column of votes per agent, per round, or per both. The field's other
     names for these columns are known (:data:`d3stats.log.column_names.ALIASES`), in any case; `columns` names others.
     A row without round and agent is a debate without turns. A debate's question is the debate itself when it is not
-    given. Rounds of a table in which a round 0 occurs are shifted by one, all rows of that file. What was taken for
+    given. Rounds of a table in which a round 0 occurs are shifted by one, all rows of that file, and those of
+    other tables that hold the same debates. What was taken for
     what, and which columns were not read, is in ``notes``.
 
     Votes, labels, declared answers, decisions and names are brought to one written form, see :mod:`d3stats.values`:
@@ -185,6 +186,7 @@ def read_file(file: LogFile, columns: Columns = None, encoding: str | None = Non
 
 def together(files: Sequence[LogFile], parts: Sequence[Records]) -> Records:
     """Put what several files say together; those that record something else than the others are passed over."""
+    parts = _counted_alike(parts)
     tables = [part for part in parts if part.n_rows]
     by_lines = any(
         file.format == "jsonl" and part.n_rows and not part.totals and part.coding == "answers"
@@ -194,6 +196,34 @@ def together(files: Sequence[LogFile], parts: Sequence[Records]) -> Records:
     totals = not by_lines and any(part.totals for part in tables)
     kept = [part if _is_alike(part, coding, totals) else _passed_over(part, coding, totals) for part in parts]
     return replace(joined(kept), coding=coding, totals=totals)
+
+
+def _counted_alike(parts: Sequence[Records]) -> list[Records]:
+    """Shift the rounds of tables that hold debates of a table whose rounds count from 0."""
+    zero = {debate for part in parts if part.from_zero for debate in _debates(part)}
+    return [
+        _one_later(part) if part.from_zero is False and not zero.isdisjoint(_debates(part)) else part
+        for part in parts
+    ]
+
+
+def _debates(part: Records) -> set[str]:
+    debate = part.turns.coded("debate")
+    return {debate.values[code] for code in np.unique(debate.codes)}
+
+
+def _one_later(part: Records) -> Records:
+    later = {
+        name: Part(
+            each.row, each.columns | ({"round": each.columns["round"] + 1} if "round" in each.columns else {})
+        )
+        for name, each in (("turns", part.turns), ("verdicts", part.verdicts))
+    }
+    note = (
+        f"{part.files[0]}: rounds were shifted by one, as those of another file, which holds the same debates and "
+        "counts from 0"
+    )
+    return replace(part, **later, notes=[*part.notes, note])
 
 
 _TOKENS = ("tokens", "tokens_in", "tokens_out")

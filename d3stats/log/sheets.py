@@ -40,6 +40,8 @@ class Sheet:
     problems: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     n_records: int = 0
+    may_have_commas: bool = False
+    """Whether numbers may be written with a decimal comma: cells are separated by something else."""
 
     def get(self, name: str) -> Coded:
         return self.columns[self.names.index(name)]
@@ -209,7 +211,9 @@ def text_sheet(file: LogFile, encoding: str | None) -> Sheet | Problem:
     # A cell may be longer than the reader's own limit, which is one for all threads.
     limit = csv.field_size_limit(2**31 - 1)
     try:
-        return _csv_sheet(file, handle, delimiter, text.count("\n", 0, start), torn, text)
+        sheet = _csv_sheet(file, handle, delimiter, text.count("\n", 0, start), torn, text)
+        sheet.may_have_commas = delimiter == ";"
+        return sheet
     finally:
         csv.field_size_limit(limit)
 

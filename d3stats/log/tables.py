@@ -551,6 +551,7 @@ def _melted(
             *sheet.notes,
         ],
         sheet.n_records - n + int(kept.sum()),
+        sheet.may_have_commas,
     )
     unread = [name for name in found.unread if name not in votes]
     return melted, Resolved({name: (name,) for name in long}, found.chosen, unread)
@@ -590,7 +591,7 @@ def _records(
     try:
         if not sheet.names:
             raise ColumnError("debate", "a table must have a line of column names; got none")
-        sheet = _filled_rows(sheet)
+        sheet = _filled_rows(_without_errors(sheet))
         found = _log_columns(sheet, columns)
         taken, whole = found.taken_note(), len(sheet.line)
         sheet, found = _unfolded(sheet, found, columns)
@@ -613,7 +614,7 @@ def _records(
     odd = _no_truths(truths)
     if odd is not None:
         return _refused(sheet, "wrong field", "correct", odd)
-    notes = [*taken, *sheet.notes]
+    notes = [*taken, *sheet.notes, *(_to_points(cells) if sheet.may_have_commas else [])]
     words = [t for t in truths if t.strip().lower() in _TRUTH_WORDS]
     if words:
         read = ", ".join(f"{t!r} is {_TRUTH_WORDS[t.strip().lower()]}" for t in sorted(words)[:6])
@@ -628,6 +629,7 @@ def _records(
         n_records=sheet.n_records,
         coding="answers" if "vote" in cells else "correctness",
         totals="tokens" in cells,
+        from_zero=bool(rows.shift) if "round" in cells else None,
     )
     records.notes = [*notes, *rows.notes]
     if opened is None:
@@ -642,6 +644,41 @@ def _refuse_row_numbers(sheet: Sheet, found: Resolved) -> None:
         codes = sheet.get(at[0]).codes
         if len(codes) > 1 and len(np.unique(codes)) == len(codes):
             found.unread += found.columns.pop("debate")
+
+
+_ERRORS = ("#REF!", "#N/A", "#DIV/0!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!")
+
+
+def _without_errors(sheet: Sheet) -> Sheet:
+    """Empty the cells that hold an error of a spreadsheet."""
+    columns, notes = [], []
+    for name, column in zip(sheet.names, sheet.columns, strict=True):
+        errors = [code for code, text in enumerate(column.values) if text in _ERRORS]
+        wrong = np.isin(column.codes, errors) if errors else np.zeros(0, dtype=np.bool_)
+        if wrong.any():
+            column = Coded(np.where(wrong, -1, column.codes).astype(np.int32), column.values)
+            which = " and ".join(column.values[code] for code in errors)
+            cells = "cell is" if wrong.sum() == 1 else "cells are"
+            notes.append(
+                f"column {name!r}: {wrong.sum():,} {cells} an error of the spreadsheet ({which}), read as empty"
+            )
+        columns.append(column)
+    return replace(sheet, columns=columns, notes=[*sheet.notes, *notes]) if notes else sheet
+
+
+_COMMA = re.compile(r"[+-]?[0-9]+(?:,[0-9]+)?")
+
+
+def _to_points(cells: dict[str, Coded]) -> list[str]:
+    """Write numbers with a decimal comma with a point, where all answers are such numbers."""
+    names = [name for name in ("vote", "label", "first", "decision") if name in cells]
+    texts = {t.strip() for name in names for t in _occurring(cells[name]) if not is_missing_word(t)}
+    with_comma = sorted(t for t in texts if "," in t)
+    if "answers" in cells or not with_comma or not all(map(_COMMA.fullmatch, texts)):
+        return []
+    for name in names:
+        cells[name] = cells[name].mapped({t: t.replace(",", ".") for t in cells[name].values})
+    return [f"all answers are numbers, with a decimal comma, such as {with_comma[0]!r}: read with a point"]
 
 
 def _filled_rows(sheet: Sheet) -> Sheet:
@@ -827,6 +864,7 @@ class _Rows:
         opened = {name: cells[name] for name in ("debate", *_ITEM) if name in cells}
         if answers is not None:
             opened["answers"] = answers
+        self._said_once(opened)
         opened["question"] = _filled(opened.get("question"), cells["debate"])
         spoken = kept & speaks
         return Records(
@@ -837,6 +875,27 @@ class _Rows:
             turns=_part(whole, everything, np.flatnonzero(spoken)),
             verdicts=_part(whole, *verdicts, kept),
         )
+
+    def _said_once(self, opened: dict[str, Coded]) -> None:
+        """Let what one row says of a debate hold for its rows that say nothing; which rows do is noted."""
+        debate = opened["debate"].codes
+        filled = []
+        for name in _ITEM:
+            column = opened.get(name)
+            if column is None or (column.codes >= 0).all() or not (column.codes >= 0).any():
+                continue
+            given = np.flatnonzero((column.codes >= 0) & (debate >= 0))[::-1]
+            first = np.full(len(opened["debate"].values) + 1, -1, dtype=np.int32)
+            first[debate[given]] = column.codes[given]
+            codes = np.where((column.codes < 0) & (debate >= 0), first[debate], column.codes).astype(np.int32)
+            if (codes != column.codes).any():
+                opened[name] = Coded(codes, column.values)
+                filled.append(name)
+        if filled:
+            listed = " and ".join(filled)
+            self.notes.append(
+                f"{listed}: what some rows of a debate say holds for its rows that leave it empty"
+            )
 
     def _rounds(self) -> NDArray[np.float64]:
         """Return each row's round, from 1; a table in which a round 0 occurs counts from 0."""

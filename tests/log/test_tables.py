@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from d3stats.log.column_names import ALIASES, ColumnError, parse_columns, resolve, to_type
 from d3stats.log.columns import Part, Records, joined
 from d3stats.log.files import LogFile, find_files
+from d3stats.log.read import read_log
 from d3stats.log.tables import parquet_blocks, read_table
 
 # ---------------------------------------------------------------- what records say
@@ -499,6 +500,78 @@ def test_correctness_is_read_whole_or_refused_whole(
     (problem,) = read.problems
     assert (problem.field, problem.left_out, len(read.turns)) == ("correct", "nothing", 0)
     assert "correct must be 0, 1 or empty in each row; got '" in problem.message
+
+
+@pytest.mark.parametrize("door", ["comma", "excel", "parquet", "lines"])
+@pytest.mark.parametrize("key", ["round", "agent", "debate"])
+def test_a_table_split_into_files_says_what_the_whole_says_wherever_its_rounds_begin(
+    tmp_path: Path, door: str, key: str
+) -> None:
+    rows = [(d, r, a, "AB"[(r + k) % 2], d) for k, d in enumerate("AB") for r in (0, 1, 2) for a in "xy"]
+    table = pd.DataFrame(rows, columns=["debate", "round", "agent", "vote", "label"])
+    files = []
+    for value, part in table.groupby(key):
+        folder = tmp_path / str(value)
+        folder.mkdir()
+        DOORS[door](part.reset_index(drop=True), folder)
+        files += sorted(folder.iterdir())
+    log = read_log(*files)
+    turns = log.turns[["debate", "round", "agent", "vote"]].sort_values(["debate", "round", "agent"])
+    assert turns.to_numpy().tolist() == sorted([d, r + 1, a, v] for d, r, a, v, _ in rows)
+    assert any("shifted by one, as those of another file" in note for note in log.notes) == (key == "round")
+
+
+@pytest.mark.parametrize("door", ["comma", "excel", "parquet", "lines", "pandas"])
+@pytest.mark.parametrize("given", [0, 1, 3])
+@pytest.mark.parametrize("name", ["label", "question", "cluster"])
+def test_what_one_row_says_of_a_debate_holds_for_its_rows_that_leave_it_empty(
+    tmp_path: Path, door: str, given: int, name: str
+) -> None:
+    table = pd.DataFrame(
+        {
+            "debate": list("ddddee"),
+            "round": [1, 1, 2, 2, 1, 1],
+            "agent": list("ababab"),
+            "vote": list("ABABAB"),
+        }
+    )
+    whole = table.assign(**{name: list("AAAABB")})
+    once = whole.copy()
+    once.loc[[i for i in range(4) if i != given], name] = None
+    read = DOORS[door](once, tmp_path)
+    assert said(read) == said(read_table(whole))
+    assert any(f"{name}: what some rows of a debate say" in note for note in read.notes)
+
+
+@pytest.mark.parametrize("door", ["comma", "excel", "parquet", "lines", "pandas"])
+@pytest.mark.parametrize("error", ["#REF!", "#N/A", "#DIV/0!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!"])
+def test_an_error_of_a_spreadsheet_is_a_missing_vote(tmp_path: Path, door: str, error: str) -> None:
+    table = pd.DataFrame({"debate": "d", "round": 1, "agent": list("abc"), "vote": ["A", error, "B"]})
+    read = DOORS[door](table, tmp_path)
+    assert said(read) == said(read_table(table.assign(vote=["A", None, "B"])))
+    assert f"column 'vote': 1 cell is an error of the spreadsheet ({error}), read as empty" in read.notes
+
+
+@pytest.mark.parametrize(
+    ("votes", "read_as"),
+    [
+        (["1,5", "1,50", "2"], ["1.5", "1.50", "2"]),
+        (["-0,5", "", "3,0"], ["-0.5", None, "3.0"]),
+        (["1,5", "x", "2"], ["1,5", "x", "2"]),
+        (["1,2,3", "1,5", "2"], ["1,2,3", "1,5", "2"]),
+        (["1,5", "1.5", "2"], ["1,5", "1.5", "2"]),
+        (["1", "2", "3"], ["1", "2", "3"]),
+    ],
+)
+def test_a_decimal_comma_is_a_point_where_all_answers_are_such_numbers(
+    tmp_path: Path, votes: list[str], read_as: list[str | None]
+) -> None:
+    path = tmp_path / "a.csv"
+    rows = "".join(f"d;1;{agent};{vote};2\n" for agent, vote in zip("abc", votes, strict=True))
+    path.write_text("debate;round;agent;vote;label\n" + rows)
+    read = read_table(a_file(path))
+    assert [row["vote"] for row in plain_rows(read.turns)] == read_as
+    assert any("decimal comma" in note for note in read.notes) == ("," in votes[0] and read_as != votes)
 
 
 def test_numbers_that_describe_a_question_are_no_votes() -> None:
