@@ -209,14 +209,15 @@ def joined(parts: Sequence[Records]) -> Records:
     place = {name: i for i, name in enumerate(names)}
     files = [np.array([place[name] for name in part.files], dtype=np.int64) for part in parts]
     starts = np.cumsum([0, *(part.n_rows for part in parts)])
+    stacked: dict[str, Any] = {
+        name: _stacked([getattr(part, name) for part in parts], starts)
+        for name in ("items", "turns", "verdicts")
+    }
     return Records(
         files=names,
         file=np.concatenate([own[part.file] for own, part in zip(files, parts, strict=True)]),
         line=np.concatenate([part.line for part in parts]),
-        **{
-            name: _stacked([getattr(part, name) for part in parts], starts)
-            for name in ("items", "turns", "verdicts")
-        },
+        **stacked,
         problems=[problem for part in parts for problem in part.problems],
         notes=list(dict.fromkeys(note for part in parts for note in part.notes)),
         n_records=sum(part.n_records for part in parts),

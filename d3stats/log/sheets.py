@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import re
+import zipfile
 import zlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -315,6 +316,7 @@ def excel_sheet(file: LogFile) -> Sheet | Problem:
         book = openpyxl.load_workbook(file.path, read_only=True, data_only=True)
         page = book.worksheets[0]
         lines = [(i, row) for i, row in enumerate(page.iter_rows(values_only=True), start=1)]
+        merged = _fill_merged(file, lines)
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         message = f"file must be a readable Excel workbook; got {reason}"
@@ -327,7 +329,7 @@ def excel_sheet(file: LogFile) -> Sheet | Problem:
     width = max(k for k, name in enumerate(header) if name) + 1
     rows = [(i, (*row, *[None] * width)) for i, row in lines[1:]]
     cells = [[row[k] for _, row in rows] for k in range(width)]
-    notes = []
+    notes = [f"merged cells: what {merged} of them say holds for each of their rows"] if merged else []
     if len(book.worksheets) > 1:
         others = ", ".join(repr(sheet.title) for sheet in book.worksheets[1:5])
         notes.append(f"the first sheet, {page.title!r}, was read; not read: {others}")
@@ -335,6 +337,31 @@ def excel_sheet(file: LogFile) -> Sheet | Problem:
     columns = [_of_values(each) for each in cells]
     line = np.array([i for i, _ in rows], dtype=np.int64)
     return Sheet(file.name, header[:width], columns, line, notes=notes + dates, n_records=len(rows))
+
+
+def _fill_merged(file: LogFile, lines: list[tuple[int, tuple[Any, ...]]]) -> int:
+    """Write what merged cells below the header say into each of their rows, and return how many there are."""
+    import openpyxl
+
+    with zipfile.ZipFile(file.path) as parts:
+        pages = [name for name in parts.namelist() if name.startswith("xl/worksheets/")]
+        if not any(b"<mergeCell " in parts.read(name) for name in pages):
+            return 0
+    # Only a workbook that is read as a whole knows its merged cells.
+    page = openpyxl.load_workbook(file.path, data_only=True).worksheets[0]
+    header = next((i for i, row in lines if any(_cell(value) for value in row)), 0)
+    filled = 0
+    for span in page.merged_cells.ranges:
+        at, told = span.min_col - 1, page.cell(span.min_row, span.min_col).value
+        if span.min_row <= header or span.max_row == span.min_row or _cell(told) is None:
+            continue
+        filled += 1
+        for k in range(span.min_row, min(span.max_row, len(lines))):
+            number, row = lines[k]
+            row = (*row, *[None] * (at + 1 - len(row)))
+            if any(_cell(value) for value in row):
+                lines[k] = (number, (*row[:at], told, *row[at + 1 :]))
+    return filled
 
 
 _INTEGERS = (

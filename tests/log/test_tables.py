@@ -543,6 +543,33 @@ def test_what_one_row_says_of_a_debate_holds_for_its_rows_that_leave_it_empty(
     assert any(f"{name}: what some rows of a debate say" in note for note in read.notes)
 
 
+@pytest.mark.parametrize("names", [["debate"], ["label"], ["debate", "round", "label"]])
+def test_merged_cells_of_a_workbook_hold_for_each_of_their_rows(tmp_path: Path, names: list[str]) -> None:
+    table = pd.DataFrame(
+        {
+            "debate": list("ddddee"),
+            "round": [1, 1, 2, 2, 1, 1],
+            "agent": list("ababab"),
+            "vote": list("ABABAB"),
+        }
+    ).assign(label=list("AAAABB"))
+    book = openpyxl.Workbook()
+    page = book.active
+    assert page is not None
+    page.append(list(table))
+    for row in table.itertuples(index=False):
+        page.append(list(row))
+    spans = {"debate": [(2, 5), (6, 7)], "label": [(2, 5), (6, 7)], "round": [(2, 3), (4, 5), (6, 7)]}
+    for name in names:
+        column = list(table).index(name) + 1
+        for first, last in spans[name]:
+            page.merge_cells(start_row=first, end_row=last, start_column=column, end_column=column)
+    book.save(tmp_path / "a.xlsx")
+    read = read_table(a_file(tmp_path / "a.xlsx"))
+    assert said(read) == said(read_table(table))
+    assert any(note.startswith("merged cells: ") for note in read.notes)
+
+
 @pytest.mark.parametrize("door", ["comma", "excel", "parquet", "lines", "pandas"])
 @pytest.mark.parametrize("error", ["#REF!", "#N/A", "#DIV/0!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!"])
 def test_an_error_of_a_spreadsheet_is_a_missing_vote(tmp_path: Path, door: str, error: str) -> None:
