@@ -324,6 +324,9 @@ def excel_sheet(file: LogFile) -> Sheet | Problem:
     lines = [(i, row) for i, row in lines if any(_cell(value) for value in row)]
     if not lines:
         message = "file must hold records; got no filled cell in the first sheet"
+        if len(book.worksheets) > 1:
+            others = ", ".join(repr(sheet.title) for sheet in book.worksheets[1:5])
+            message += f", which alone is read: move {others} to the front"
         return Problem(file.name, None, None, message, "empty file", (), "nothing")
     header = [(_cell(name) or "").strip() for name in lines[0][1]]
     width = max(k for k, name in enumerate(header) if name) + 1

@@ -162,7 +162,7 @@ def _log_columns(sheet: Sheet, columns: Columns) -> Resolved:
     names = [name for name in sheet.names if name and not name.startswith("Unnamed: ")]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise ColumnError(twice, f"a column must occur once; got {twice!r} twice")
+        raise ColumnError(twice, f"a column must occur once; got {twice!r} twice: rename one of them")
     chosen = {name: column for name, column in (columns or {}).items() if name not in ("votes", "rounds")}
     wanted = [name for name in TABLE_COLUMNS if name != "model" or "model" in chosen]
     found = resolve(names, wanted, columns=chosen, what=sheet.name)
@@ -230,7 +230,9 @@ def _required(found: Resolved, sheet: Sheet) -> tuple[str, str] | None:
         return None
     listed = " and ".join("vote (or correct)" if name == "vote" else name for name in missing)
     left = [name for name in found.unread if name]
-    guesses = {name: _nearest(name, left) for name in missing}
+    guesses: dict[str, str | None] = {}
+    for name in missing:  # no column for two of them
+        guesses[name] = _nearest(name, [each for each in left if each not in guesses.values()])
     known = ", ".join(name for name in sheet.names if name) or "none"
     if left:
         example = {name: guess or "COLUMN" for name, guess in guesses.items()}
@@ -243,7 +245,19 @@ def _required(found: Resolved, sheet: Sheet) -> tuple[str, str] | None:
             advice += f", or with {to_type(votes=left[:3])} where each column holds one agent's votes"
     else:
         advice = ""
+    title = _header_line(sheet, missing)
+    if title is not None:
+        advice = f"; the column names seem to be in line {title}: delete the lines before it"
     return missing[0], f"a table must have a column for {listed}; got {known}{advice}"
+
+
+def _header_line(sheet: Sheet, missing: Sequence[str]) -> int | None:
+    """Return the line of a row near the top that names all missing columns."""
+    for k in range(min(5, len(sheet.line))):
+        texts = {plain(column.values[column.codes[k]]) for column in sheet.columns if column.codes[k] >= 0}
+        if all(texts & {name, *other_names(name)} for name in missing):
+            return int(sheet.line[k])
+    return None
 
 
 def _nearest(field_name: str, names: Sequence[str]) -> str | None:

@@ -723,6 +723,15 @@ def test_dates_of_a_spreadsheet_are_text_and_a_note_says_so(tmp_path: Path) -> N
     )
 
 
+@pytest.mark.parametrize("above", ["My debates 2024,,,\n", "My debates 2024,,,\n,,,\n", "a,b,c,d\n"])
+def test_names_of_columns_below_a_title_are_found_and_said(tmp_path: Path, above: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(above + "debate,round,agent,vote\nd,1,a,A\n")
+    (problem,) = read_table(a_file(path)).problems
+    line = above.count("\n") + 1
+    assert f"the column names seem to be in line {line}: delete the lines before it" in problem.message
+
+
 def test_what_is_no_table_is_refused_by_type() -> None:
     with pytest.raises(TypeError, match="pandas, polars or Arrow data frame; got list"):
         read_table([1, 2])
