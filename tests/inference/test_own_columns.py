@@ -140,3 +140,12 @@ def test_a_column_that_stands_twice_and_a_second_sheet_are_not_passed_over(tmp_p
         pd.DataFrame({"item": [1, 2], "correct": [1, 0]}).to_excel(book, sheet_name="runs", index=False)
         pd.DataFrame({"item": [1, 2], "correct": [0, 0]}).to_excel(book, sheet_name="others", index=False)
     assert any("others" in note for note in as_run(tmp_path / "run.xlsx").notes)
+
+
+@pytest.mark.parametrize("judge", ["Model", "annotator", "judge_id"])
+def test_judges_under_another_name_are_never_pooled(judge: str, tmp_path: Path) -> None:
+    table = pd.DataFrame({"item": [1, 1, 2, 2], "judge": list("xyxy"), "vote": list("ABBA")})
+    for form, source in _sources(table.rename(columns={"judge": judge}), tmp_path).items():
+        read = as_judgments(source)
+        assert read.judges == ("x", "y"), form
+        assert any(f"judge is {judge!r}" in note for note in read.notes)

@@ -294,7 +294,7 @@ def _coded(
 _TEXTS = ("family_a", "family_b", "judge_family", "persona")
 _COLUMNS = ("item", "judge", "cluster", "debate", "vote", "label", "order", "length_a", "length_b", *_TEXTS)
 _FIELDS = Fields(
-    ("item", "vote", "label", "cluster"),
+    ("item", "vote", "label", "cluster", "judge"),
     ("item", "vote"),
     tuple(name for name in _COLUMNS if name != "debate"),
 )
