@@ -230,7 +230,7 @@ def test_every_type_of_record_is_drawn_with_all_its_fields() -> None:
         ("log.jsonl", b"\x89PNG\r\n\x1a\n\0\0", "file must be text; got a PNG picture"),
         ("log.csv", b"\xff\xd8\xff\xe0", "file must be text; got a JPEG picture"),
         ("log.csv", b"PK\x03\x04..", "got a ZIP archive or a workbook, whose name ends in .xlsx"),
-        ("log.jsonl", gzip.compress(b"{}"), "got gzipped data, whose name ends in .gz"),
+        ("log.jsonl", gzip.compress(b"{}", mtime=0), "got gzipped data, whose name ends in .gz"),
         ("log.csv", b"PAR1...", "got Parquet, whose name ends in .parquet"),
         ("log.xlsx", b"debate,round\n", "file must be an XLSX workbook; got data starting with b'debate,r'"),
         ("log.parquet", b"debate,round\n", "file must be Parquet; got data starting with b'debate,r'"),
