@@ -213,17 +213,14 @@ def _debates(part: Records) -> set[str]:
 
 
 def _one_later(part: Records) -> Records:
-    later = {
-        name: Part(
-            each.row, each.columns | ({"round": each.columns["round"] + 1} if "round" in each.columns else {})
-        )
-        for name, each in (("turns", part.turns), ("verdicts", part.verdicts))
-    }
+    def moved(each: Part) -> Part:
+        return Part(each.row, {k: c + 1 if k == "round" else c for k, c in each.columns.items()})
+
     note = (
         f"{part.files[0]}: rounds were shifted by one, as those of another file, which holds the same debates and "
         "counts from 0"
     )
-    return replace(part, **later, notes=[*part.notes, note])
+    return replace(part, turns=moved(part.turns), verdicts=moved(part.verdicts), notes=[*part.notes, note])
 
 
 _TOKENS = ("tokens", "tokens_in", "tokens_out")
