@@ -1031,7 +1031,7 @@ def _no_truths(texts: Iterable[str]) -> str | None:
     """Say which values of a column correct are none; without their rows the accuracy would be wrong."""
     odd = [t for t in texts if not is_missing_word(t) and t.strip().lower() not in _TRUTH | _TRUTH_WORDS]
     listed = ", ".join(map(repr, sorted(odd)[:5])) + (f" and {len(odd) - 5} more" if len(odd) > 5 else "")
-    return f"correct must be 0, 1 or empty in each row; got {listed}" if odd else None
+    return f"correct must be 0, 1 or empty; got correct={listed}" if odd else None
 
 
 def _json(name: str, text: str) -> Any:

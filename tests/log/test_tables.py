@@ -499,7 +499,7 @@ def test_correctness_is_read_whole_or_refused_whole(
         return
     (problem,) = read.problems
     assert (problem.field, problem.left_out, len(read.turns)) == ("correct", "nothing", 0)
-    assert "correct must be 0, 1 or empty in each row; got '" in problem.message
+    assert "correct must be 0, 1 or empty; got correct='" in problem.message
 
 
 @pytest.mark.parametrize("door", ["comma", "excel", "parquet", "lines"])
