@@ -1,0 +1,195 @@
+"""What every result can do: show itself as text, table, dictionary, LaTeX and HTML, from one description of its tables.
+
+A result subclasses :class:`Result` and says what its tables are; the rest is written here, once.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from d3stats._latex import booktabs
+from d3stats.estimate import Estimate, estimates_frame, estimates_latex
+
+__all__ = ["EstimatesResult", "Result", "json_value"]
+
+
+class Result:
+    """Show a result in every form from one description of its tables.
+
+    A subclass defines ``_tables`` and, where the class name says too little, ``_title``.
+
+    Attributes
+    ----------
+    notes : tuple of str
+        What a reader must know, one sentence each.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Shares(Result):
+    ...     right: int
+    ...     n: int
+    ...     notes: tuple[str, ...] = ("one answer is missing",)
+    ...
+    ...     def _title(self) -> str:
+    ...         return f"share of right answers among {self.n}"
+    ...
+    ...     def _tables(self) -> dict[str, pd.DataFrame]:
+    ...         return {"shares": pd.DataFrame({"right": [self.right], "share": [self.right / self.n]})}
+    >>> print(Shares(right=3, n=4))
+    share of right answers among 4
+    <BLANKLINE>
+     right  share
+         3 0.7500
+    <BLANKLINE>
+    note: one answer is missing
+    >>> Shares(right=3, n=4).to_dict()["tables"]
+    {'shares': [{'right': 3, 'share': 0.75}]}
+    """
+
+    notes: tuple[str, ...] = ()
+
+    def _title(self) -> str:
+        """Return one line: what was computed, by which method, on how much data."""
+        return type(self).__name__
+
+    def _tables(self) -> Mapping[str, pd.DataFrame]:
+        """Return every table by its title, the main table first."""
+        raise NotImplementedError(f"{type(self).__name__} must define _tables")
+
+    def to_frame(self, table: str | None = None) -> pd.DataFrame:
+        """Return the main table, or the one with this title.
+
+        Raises
+        ------
+        ValueError
+            If no table has this title; the message lists those that exist.
+        """
+        tables = self._tables()
+        if table is None:
+            return next(iter(tables.values()))
+        if table not in tables:
+            raise ValueError(f"table must be one of {', '.join(map(repr, tables))}; got {table!r}")
+        return tables[table]
+
+    def summary(self) -> str:
+        """Return the title, every table and the notes as text."""
+        tables = self._tables()
+        parts = [self._title()]
+        for title, frame in tables.items():
+            text = frame.to_string(index=_is_named(frame), float_format=_text, na_rep="", max_rows=None)
+            parts.append(text if len(tables) == 1 else f"{title}\n{text}")
+        parts += ["\n".join(f"note: {note}" for note in self.notes)] if self.notes else []
+        return "\n\n".join(parts)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return title, tables (a list of rows each) and notes as a dictionary that JSON can hold; missing is None."""
+        tables = {title: _records(frame) for title, frame in self._tables().items()}
+        return {"title": self._title(), "tables": tables, "notes": list(self.notes)}
+
+    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
+        """Return the main table, or the one with this title, as a booktabs tabular; every cell is escaped.
+
+        Parameters
+        ----------
+        table : str, optional
+            Title of a table.
+        digits : int
+            Digits after the point of numbers that are not whole.
+        """
+        frame = self.to_frame(table)
+        frame = frame.reset_index() if _is_named(frame) else frame
+        numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes]
+        columns = "".join("r" if number else "l" for number in numeric)
+        rows = ([_cell(value, digits) for value in row] for row in frame.itertuples(index=False))
+        return booktabs(columns, [str(name) for name in frame.columns], rows)
+
+    def _repr_html_(self) -> str:
+        """Return title, tables and notes as HTML, as a notebook shows them."""
+        tables = self._tables()
+        parts = [f"<p><strong>{html.escape(self._title())}</strong></p>"]
+        for title, frame in tables.items():
+            parts += [f"<p>{html.escape(title)}</p>"] if len(tables) > 1 else []
+            parts.append(frame.to_html(index=_is_named(frame), float_format=_text, na_rep="", border=0))
+        parts += [f"<p>note: {html.escape(note)}</p>" for note in self.notes]
+        return "\n".join(parts)
+
+
+class EstimatesResult(Result):
+    """Show a result that is a list of estimates: one row each, columns as in :class:`~d3stats.estimate.Estimate`."""
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """The estimates, what was asked for first."""
+        raise NotImplementedError(f"{type(self).__name__} must define estimates")
+
+    def _tables(self) -> Mapping[str, pd.DataFrame]:
+        return {"estimates": estimates_frame(self.estimates)}
+
+    def summary(self) -> str:
+        """Return one line per estimate, then the notes."""
+        return "\n".join([*map(str, self.estimates), *(f"note: {note}" for note in self.notes)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the estimates and notes as a dictionary that JSON can hold."""
+        return {"estimates": [e.to_dict() for e in self.estimates], "notes": list(self.notes)}
+
+    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
+        """Return the estimates as a booktabs tabular of estimate, interval, kind and size."""
+        self.to_frame(table)
+        return estimates_latex(self.estimates, digits=digits)
+
+
+def json_value(value: object) -> Any:
+    """Return a value as JSON can hold it: numpy scalars as Python's, missing and infinite as None, arrays as lists.
+
+    Examples
+    --------
+    >>> json_value({"share": np.float64("nan"), "counts": np.arange(2)})
+    {'share': None, 'counts': [0, 1]}
+    """
+    match value:
+        case Mapping():
+            return {str(key): json_value(each) for key, each in value.items()}
+        case list() | tuple():
+            return [json_value(each) for each in value]
+        case np.ndarray() | np.generic():
+            return json_value(value.tolist())
+        case float():
+            return value if math.isfinite(value) else None
+        case None | bool() | int() | str():
+            return value
+    return None if value is pd.NA or value is pd.NaT else str(value)
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    frame = frame.reset_index() if _is_named(frame) else frame
+    names = [str(name) for name in frame.columns]
+    return [dict(zip(names, map(json_value, row), strict=True)) for row in frame.itertuples(index=False)]
+
+
+def _is_named(frame: pd.DataFrame) -> bool:
+    """Say whether the rows have names of their own; a plain count of rows is no name."""
+    return not isinstance(frame.index, pd.RangeIndex)
+
+
+def _text(value: float) -> str:
+    return f"{value:.4f}" if abs(value) >= 5e-4 or value == 0 else f"{value:.3g}"
+
+
+def _cell(value: object, digits: int) -> str:
+    if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
+        return "-"
+    if isinstance(value, float | np.floating):
+        return f"{value:.{digits}f}"
+    return str(value)
