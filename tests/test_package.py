@@ -83,12 +83,3 @@ def test_the_package_says_that_it_is_typed() -> None:
 
 def test_the_style_sheet_is_inside_the_package() -> None:
     assert (Path(d3stats.__file__).parent / "plotting" / "d3stats.mplstyle").is_file()
-
-
-def test_every_module_is_under_nine_hundred_lines() -> None:
-    long = {
-        str(path.relative_to(ROOT)): n
-        for path in (ROOT / "d3stats").rglob("*.py")
-        if (n := len(path.read_text(encoding="utf-8").splitlines())) > 900
-    }
-    assert long == {}
