@@ -627,7 +627,10 @@ def _records(
     truths = _occurring(cells["correct"]) if "correct" in cells else []
     odd = _no_truths(truths)
     if odd is not None:
-        return _refused(sheet, "wrong field", "correct", odd)
+        told = cells["correct"]
+        wrong = [k for k, text in enumerate(told.values) if _no_truths([text]) is not None]
+        first = int(np.flatnonzero(np.isin(told.codes, wrong))[0])
+        return _refused(sheet, "wrong field", "correct", odd, int(sheet.line[first]))
     notes = [*taken, *sheet.notes, *(_to_points(cells) if sheet.may_have_commas else [])]
     words = [t for t in truths if t.strip().lower() in _TRUTH_WORDS]
     if words:
