@@ -56,10 +56,10 @@ class Fields:
     def is_log(self, names: Collection[Any], columns: Columns = None) -> bool:
         """Whether these are the columns of a log of debates rather than of a table of items."""
         chosen = columns or {}
+        if {"debate", "votes", "rounds"} & set(chosen):
+            return True
         if "item" in chosen:
             return False
-        if {"debate", "votes"} & set(chosen):
-            return True
         if "item" in map(plain, names):
             return False
         try:

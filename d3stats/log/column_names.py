@@ -144,7 +144,7 @@ ALIASES: dict[str, tuple[tuple[str, ...], ...]] = {
 """The field's other names for the standard ones, best first; names of one group are equally good."""
 
 ALIASES["item"] = ALIASES["debate"][1:]
-ALIASES["rater"] = ALIASES["judge"] = ALIASES["agent"]
+ALIASES["rater"] = ALIASES["judge"] = (("agent", *ALIASES["agent"][0]), ALIASES["agent"][1])
 
 
 class ColumnError(ValueError):
@@ -334,7 +334,7 @@ def renamed(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Give the columns of a frame their standard names, where all `needed` ones are found, and say so.
 
-    What the user chose gets its name in any case; a column that it hides is dropped. Where two columns could be meant
+    What the user chose gets its name in any case; a column that it hides is dropped. Where a needed field is not found
     and nobody chose, the frame stays as it is.
 
     Parameters
@@ -346,6 +346,11 @@ def renamed(
         The user's choice, field to column or columns.
     choosable : sequence of str
         Fields that have no other names, but may be chosen.
+
+    Raises
+    ------
+    ColumnError
+        When two columns could be meant, and what is needed is there.
 
     Examples
     --------
@@ -361,13 +366,10 @@ def renamed(
     if unknown:  # refused with the names of all fields
         resolve(frame.columns, [*wanted, *more_fields], columns=unknown)
     fields = [*wanted, *(name for name in more_fields if name in (columns or {}))]
-    found = None
-    try:
-        found = resolve(frame.columns, fields, columns=columns)
-    except ColumnError:
-        if not columns:
-            return frame, []
-    if found is None or not set(needed) <= set(found.columns):
+    found, doubts = _found(frame.columns, fields, columns)
+    if doubts and set(needed) <= {*found.columns, *doubts}:
+        raise next(iter(doubts.values()))
+    if not set(needed) <= set(found.columns):
         if not columns:
             return frame, []
         found = resolve(frame.columns, list(columns), columns=columns, aliases=False)
@@ -389,6 +391,19 @@ def renamed(
         table[name] = _joined([frame[column].tolist() for column in several])
     guessed = {name: several for name, several in found.columns.items() if name not in found.chosen}
     return table, Resolved(guessed, set(), []).taken_note()
+
+
+def _found(
+    names: Iterable[Any], fields: Sequence[str], columns: Columns
+) -> tuple[Resolved, dict[str, ColumnError]]:
+    """Find the column of each field but those that could be two columns, and the doubts about these."""
+    doubts: dict[str, ColumnError] = {}
+    while True:
+        try:
+            left = [name for name in fields if name not in doubts]
+            return resolve(names, left, columns=columns), doubts
+        except ColumnError as error:
+            doubts[error.field] = error
 
 
 def _joined(cells: Sequence[Sequence[Any]]) -> list[Any]:

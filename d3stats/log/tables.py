@@ -34,7 +34,7 @@ from d3stats.log.schema import Item, Record, Turn, first_defect, parse_json
 from d3stats.log.sheets import Sheet, as_text, frame_sheet, mapping_sheet, open_sheet, parquet_sheet
 from d3stats.values import is_missing_word, name_text
 
-__all__ = ["parquet_blocks", "read_rows", "read_table"]
+__all__ = ["NO_VOTES", "parquet_blocks", "read_rows", "read_table"]
 
 FRAME, ITEMS = "the table", "the items"
 """What data frames are called in messages."""
@@ -154,6 +154,10 @@ _NEAR = ("label", "cluster", "question", "answers", "round", "tokens_in", "token
 """Columns without which a log says less, so that a misspelled one must not be passed over."""
 
 
+_IN_A_LOG = {"item": "debate", "rater": "agent", "judge": "agent"}
+"""What tables of items call a debate and an agent."""
+
+
 def _log_columns(sheet: Sheet, columns: Columns) -> Resolved:
     """Find the column of each field of a log.
 
@@ -163,7 +167,11 @@ def _log_columns(sheet: Sheet, columns: Columns) -> Resolved:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ColumnError(twice, f"a column must occur once; got {twice!r} twice: rename one of them")
-    chosen = {name: column for name, column in (columns or {}).items() if name not in ("votes", "rounds")}
+    chosen = {
+        _IN_A_LOG.get(name, name): column
+        for name, column in (columns or {}).items()
+        if name not in ("votes", "rounds")
+    }
     wanted = [name for name in TABLE_COLUMNS if name != "model" or "model" in chosen]
     found = resolve(names, wanted, columns=chosen, what=sheet.name)
     if "model" not in found.columns:
@@ -306,7 +314,7 @@ _WIDE = (
     re.compile(rf"(?P<agent>.+?)[\W_]+{_ROUND_WORD}[\W_]*(?P<round>[0-9]{{1,9}})", re.IGNORECASE),
     re.compile(rf"{_ROUND_WORD}[\W_]*(?P<round>[0-9]{{1,9}})[\W_]+(?P<agent>.+)", re.IGNORECASE),
 )
-_NO_VOTES = frozenset(
+NO_VOTES = frozenset(
     word
     for line in (
         "difficulty level seed temperature temp date time timestamp category topic subject domain split",
@@ -426,7 +434,7 @@ def _vote_columns(sheet: Sheet, found: Resolved) -> list[str]:
         for name in found.unread
         if name
         and not name.startswith("Unnamed: ")
-        and plain(_place(name)[0]) not in _NO_VOTES
+        and plain(_place(name)[0]) not in NO_VOTES
         and not plain(_place(name)[0]).endswith(_NO_VOTE_ENDS)
         and (_place(name)[1] or (sheet.get(name).codes >= 0).any())
     ]

@@ -91,8 +91,8 @@ def test_raters_in_brackets_keep_their_names(tmp_path: Path) -> None:
     assert "Cohen's kappa, judge [v1] and judge [/v2]" in text
 
 
-def test_a_file_without_items_is_refused_and_a_column_that_nobody_shares_is_noted(tmp_path: Path) -> None:
-    code, text = run(written(tmp_path / "v.csv", VOTES.replace("item", "id")))
+def test_a_file_without_items_is_refused_and_what_is_no_vote_is_not_read(tmp_path: Path) -> None:
+    code, text = run(written(tmp_path / "v.csv", VOTES.replace("item", "key")))
     assert (code, text.count("\n")) == (1, 1)
     assert "must have a column 'item' (and 'rater' and 'vote', or a column per rater)" in text
     rows = VOTES.splitlines()
@@ -101,7 +101,10 @@ def test_a_file_without_items_is_refused_and_a_column_that_nobody_shares_is_note
     )
     code, text = run(written(tmp_path / "w.csv", notes))
     assert code == 0, text
-    assert "- no vote of 'notes' is ever another rater's: are these votes?" in text
+    assert "columns that were not read: notes" in " ".join(text.split())
+    code, text = run(written(tmp_path / "o.csv", notes.replace("notes", "other")))
+    assert code == 0, text
+    assert "- no vote of 'other' is ever another rater's: are these votes?" in text
 
 
 def test_an_absent_interval_has_its_reason(tmp_path: Path) -> None:

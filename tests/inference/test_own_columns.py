@@ -16,6 +16,8 @@ from d3stats import compare
 from d3stats.inference.bias import as_judgments
 from d3stats.inference.ratings import as_ratings
 from d3stats.inference.runs import as_run
+from d3stats.log.column_names import ALIASES
+from d3stats.log.tables import NO_VOTES
 
 RATINGS = pd.DataFrame(
     {"item": [1, 1, 2, 2], "rater": list("abab"), "vote": list("ABAA"), "label": list("AAAA")}
@@ -149,3 +151,81 @@ def test_judges_under_another_name_are_never_pooled(judge: str, tmp_path: Path) 
         read = as_judgments(source)
         assert read.judges == ("x", "y"), form
         assert any(f"judge is {judge!r}" in note for note in read.notes)
+
+
+WIDE = pd.DataFrame({"item": list("pqrs"), "x": list("ABAA"), "y": list("ABBA"), "model": list("BBAA")})
+"""One of the raters may be called model."""
+
+
+@pytest.mark.parametrize("item", ["item", "qid", "ID", "Task_Id"])
+@pytest.mark.parametrize("field", ["label", "cluster", "log", "tokens", "round", "protocol"])
+def test_what_a_wide_table_says_of_an_item_is_no_raters_vote(item: str, field: str, tmp_path: Path) -> None:
+    """Under every name that the field has; nor is what never is a vote, such as a date or a comment."""
+    named = [field, *(name for tier in ALIASES.get(field, ()) for name in tier)]
+    for k, name in enumerate(named[:: max(1, len(named) // 6)]):
+        more = {name: list("ABAA"), sorted(NO_VOTES)[7 * k % len(NO_VOTES)]: list("BBBA")}
+        told = WIDE.assign(**more).rename(columns={"item": item})
+        path = tmp_path / "told.csv"
+        told.to_csv(path, index=False)
+        for form, source in {
+            "frame": told,
+            "file": path,
+            "polars": pl.DataFrame(told.to_dict("list")),
+        }.items():
+            read = as_ratings(source)
+            assert (read.raters, read.items) == (("x", "y", "model"), tuple("pqrs")), (form, name)
+            assert read.codes.tolist() == as_ratings(WIDE).codes.tolist(), (form, name)
+            assert all(any(each in note for note in read.notes) for each in more if each != field), (
+                form,
+                name,
+            )
+
+
+def test_a_wide_table_without_items_is_read_alike_in_a_frame_and_in_a_file(tmp_path: Path) -> None:
+    bare, named = WIDE.drop(columns="item"), WIDE.rename(columns={"item": "my key"})
+    for k, table in enumerate((bare, named)):
+        table.to_csv(tmp_path / f"{k}.csv", index=False)
+    for source in (bare, tmp_path / "0.csv"):
+        assert as_ratings(source).raters == ("x", "y", "model")
+    for source in (named, tmp_path / "1.csv"):
+        with pytest.raises(ValueError, match=r"must have a column 'item' .*columns=\{'item': 'my key'\}"):
+            as_ratings(source)
+        assert as_ratings(source, columns={"item": "my key"}).items == tuple("pqrs")
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("item", ["item", "qid", "wi"])
+def test_columns_of_votes_are_chosen_in_every_table(door: str, item: str, tmp_path: Path) -> None:
+    """The chosen columns are the raters, whatever else stands beside them and whatever the item is called."""
+    table = WIDE.rename(columns={"item": item}).assign(label=list("ABAA"), z=list("BBBB"), run="r")
+    expected = DOORS[door](table[[item, "x", "y", "label"]], columns={"item": item, "votes": ["x", "y"]})
+    for form, source in _sources(table, tmp_path).items():
+        assert DOORS[door](source, columns={"item": item, "votes": ["x", "y"]}) == expected, form
+        if item != "wi":
+            assert DOORS[door](source, columns={"votes": ["x", "y"]}) == expected, form
+    if door == "agreement":
+        assert as_ratings(table, columns={"item": item, "votes": ["x", "y"]}).raters == ("x", "y")
+
+
+@pytest.mark.parametrize("others", [("model", "annotator"), ("agent_id", "speaker"), ("rater_id", "coder")])
+def test_two_columns_that_may_be_judges_are_asked_about_and_none_is_said(
+    others: tuple[str, str], tmp_path: Path
+) -> None:
+    table = pd.DataFrame({"item": [1, 1, 2, 2], "vote": list("ABBA")})
+    two = table.assign(**{others[0]: list("xyxy"), others[1]: list("uuvv")})
+    for form, source in _sources(two, tmp_path).items():
+        for read in (as_judgments, as_ratings):
+            with pytest.raises(
+                ValueError, match=r"(judge|rater) must be one column .*: say which with columns="
+            ):
+                read(source)
+        assert as_judgments(source, columns={"judge": others[0]}).judges == ("x", "y"), form
+    for form, source in _sources(table, tmp_path).items():
+        assert any("no column judge" in note for note in as_judgments(source).notes), form
+    for form, source in _sources(table.assign(agent=list("xyxy"), model="m"), tmp_path).items():
+        assert as_judgments(source).judges == as_ratings(source).raters == ("x", "y"), form
+
+
+def test_what_a_log_reader_did_is_said_of_verdicts_too() -> None:
+    log = LOG.rename(columns={"agent": "speaker"})
+    assert any("agent is 'speaker'" in note for note in as_judgments(log).notes)

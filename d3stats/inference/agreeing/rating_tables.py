@@ -20,7 +20,8 @@ from d3stats.inference._table_files import (
     read_table,
     unread_note,
 )
-from d3stats.log.column_names import Columns
+from d3stats.log.column_names import TABLE_COLUMNS, Columns, other_names, plain, resolve, to_type
+from d3stats.log.tables import NO_VOTES
 from d3stats.plausibility import judged, warnings_of
 from d3stats.trajectories import MISSING, Trajectories, as_trajectories
 from d3stats.values import canonical
@@ -123,12 +124,6 @@ def _read(
     if is_table(path):
         read = read_table(path, _FIELDS, columns=columns, encoding=encoding)
         if read is not None:
-            if "item" not in read.frame.columns:
-                # Else a column of names would be taken for a rater.
-                raise ValueError(
-                    f"{path} must have a column 'item' (and 'rater' and 'vote', or a column per rater), or be a "
-                    f"debate log; got {list(read.frame.columns)}"
-                )
             notes.extend(read.notes)
             return read.frame
     log = read_log(path, missing_values=missing_values, columns=columns, encoding=encoding)
@@ -222,15 +217,61 @@ def _of_frame(frame: pd.DataFrame, round_number: int | None, notes: list[str]) -
         raise ValueError(f"a long table must have the columns {list(_LONG)}; got none named {absent}")
     if round_number is not None:
         raise ValueError("round_number needs a log or a long table with a column 'round'; got a wide table")
-    wide = frame if "item" in given else frame.rename_axis(index="item").reset_index()
+    wide, keys, with_items = _named_keys(frame, notes)
     if wide["item"].duplicated().any():
         twice = wide["item"][wide["item"].duplicated()].iloc[0]
         raise ValueError(f"a wide table must have one row per item; got {twice!r} twice")
-    keys = [name for name in ("item", "label", "cluster") if name in wide.columns]
-    raters = [name for name in wide.columns if name not in (*keys, "question")]
+    others = [name for name in wide.columns if name not in (*keys, "question")]
+    # What is said of an item is no rater's vote.
+    raters = [name for name in others if plain(name) not in _NO_RATERS]
     if not raters:
         raise ValueError(f"a wide table must have a column per rater; got {list(frame.columns)}")
+    if not with_items:
+        strange = [name for name in raters if _is_name(wide, name, raters)]
+        if 0 < len(strange) < len(raters):
+            raise ValueError(
+                "a table of ratings must have a column 'item' (and 'rater' and 'vote', or a column per rater), or be "
+                f"a debate log; got {list(frame.columns)}: say which with {to_type(item=str(strange[0]))}"
+            )
+    if len(raters) < len(others):
+        listed = ", ".join(map(str, raters[:8])) + (f" and {len(raters) - 8} more" if len(raters) > 8 else "")
+        (unread,) = unread_note(wide[others], raters)
+        notes.append(f"raters are {listed}; {unread}")
     return wide.astype(object).melt(id_vars=keys, value_vars=raters, var_name="rater", value_name="vote")
+
+
+def _is_name(wide: pd.DataFrame, name: str, raters: list[str]) -> bool:
+    """Whether no value of a column stands twice, in it or in another one: as names of items do."""
+    said = set(wide[name].dropna())
+    others = (wide[other] for other in raters if other != name)
+    return len(said) == len(wide) > 1 and not any(other.isin(said).any() for other in others)
+
+
+def _named_keys(frame: pd.DataFrame, notes: list[str]) -> tuple[pd.DataFrame, list[str], bool]:
+    """Give what a wide table says of an item its standard name, and return whether items have names.
+
+    They are in a column, or the index where that is more than a count of rows.
+    """
+    numbered = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
+    wanted = ["item", *_OF_ITEMS] if numbered or "item" in frame.columns else _OF_ITEMS
+    found = resolve(frame.columns, wanted)
+    names = {column: field for field, (column,) in found.columns.items()}
+    notes += found.taken_note()
+    wide = frame.rename(columns=lambda name: names.get(str(name), name))
+    if "item" not in wide.columns:
+        wide = wide.rename_axis(index="item").reset_index()
+    keys = ["item", *(name for name in _OF_ITEMS if name in wide.columns)]
+    return wide, keys, not numbered or "item" in found.columns
+
+
+_OF_ITEMS = ("label", "cluster")
+_MAY_BE_RATERS = {"agent", "model", "vote", "first"}
+_NO_RATERS = frozenset(
+    name
+    for field in ("item", *(name for name in TABLE_COLUMNS if name not in _MAY_BE_RATERS))
+    for name in (plain(field), *other_names(field))
+) | {*NO_VOTES}
+"""Names of columns that no rater has, plain: they say something of an item or of a turn."""
 
 
 def _which_round(round_number: int | None, n_rounds: int, taken: Any) -> list[str]:

@@ -213,8 +213,10 @@ def as_judgments(
         else:
             source, taken = _FIELDS.named(source, columns)
     elif hasattr(source, "verdicts") and hasattr(source, "turns"):
+        taken = list(source.notes)
         source = from_log(source, _ANSWERS, decisions=decisions)
     if isinstance(source, Trajectories):
+        taken = list(source.notes)
         source = from_trajectories(source, _ANSWERS)
     if not isinstance(source, pd.DataFrame):
         kinds = "a DataFrame, Trajectories or a path"
@@ -250,7 +252,7 @@ def _file(
                 )
             return read.frame, read.notes
     log = read_log(path, missing_values=missing_values, columns=columns, encoding=encoding)
-    return from_log(log, _ANSWERS, decisions=decisions), []
+    return from_log(log, _ANSWERS, decisions=decisions), list(log.notes)
 
 
 def _coded(
@@ -287,6 +289,11 @@ def _coded(
             answers=("A", "B", "tie"),
         )
     )
+    if "judge" not in table:
+        taken = [
+            *taken,
+            f"there is no column judge: all verdicts are those of one judge, called {ONE_JUDGE!r}",
+        ]
     notes = (*doubts, *taken, *notes)
     return Judgments(item, judge, cluster, vote, order, label, items, judges, clusters, table, votes, notes)
 
