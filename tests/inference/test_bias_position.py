@@ -129,7 +129,7 @@ def test_missing_votes_are_left_out_and_said() -> None:
     table.loc[0, "vote"] = None
     audit = position_bias(table)
     assert audit.n_pairs == 3
-    assert audit.notes[0].startswith("1 of 8 verdicts have no vote")
+    assert audit.notes[1].startswith("1 of 8 verdicts have no vote")
 
 
 def test_one_order_only_gives_an_effect_against_the_label_and_no_consistency() -> None:

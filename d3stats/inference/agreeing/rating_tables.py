@@ -254,7 +254,9 @@ def _named_keys(frame: pd.DataFrame, notes: list[str]) -> tuple[pd.DataFrame, li
     """
     numbered = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
     wanted = ["item", *_OF_ITEMS] if numbered or "item" in frame.columns else _OF_ITEMS
-    found = resolve(frame.columns, wanted)
+    # A question of several items does not name them.
+    names_items = [n for n in frame.columns if n != "question" or frame[n].is_unique]
+    found = resolve(names_items, wanted)
     names = {column: field for field, (column,) in found.columns.items()}
     notes += found.taken_note()
     wide = frame.rename(columns=lambda name: names.get(str(name), name))
