@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from d3stats.cli.options import Columns, Encoding, Json, Level, MissingValues, Seed, checked_figure, reading
-from d3stats.cli.output import WARNING, print_json, print_notes, print_table, save_figure, without_warnings
+from d3stats.cli.output import (
+    print_json,
+    print_notes,
+    print_table,
+    save_figure,
+    stands_above,
+    without_warnings,
+)
 
 if TYPE_CHECKING:
     from d3stats.estimate import Estimate
@@ -131,7 +138,7 @@ def _audited(
 
 def _show(result: Audit, doubts: Collection[str]) -> None:
     """Print an audit; what makes one doubt that the table was read rightly stands above the numbers."""
-    print_notes([f"{result.judge}: {note}" for note in result.notes if note in doubts or WARNING in note])
+    print_notes([f"{result.judge}: {note}" for note in result.notes if note in doubts or stands_above(note)])
     rows = [_row(e) for e in result.estimates]
     print_table(result.judge, ("", "estimate", "interval", "kind", "n", "clusters", "p"), rows)
     notes = without_warnings(result.notes, doubts)

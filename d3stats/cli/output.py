@@ -92,16 +92,24 @@ def print_notes(notes: Sequence[str]) -> None:
 
 
 def print_warnings(notes: Sequence[str]) -> None:
-    """Print the notes that say what can hardly be meant; they belong above the tables."""
-    print_notes([note for note in notes if WARNING in note])
+    """Print the notes that belong above the tables."""
+    print_notes(list(filter(stands_above, notes)))
 
 
 def without_warnings(notes: Sequence[str], said: Collection[str] = ()) -> list[str]:
-    """Return the notes that belong below the tables: no warnings, and none that was said already."""
-    return [note for note in notes if WARNING not in note and note not in said]
+    """Return the notes that belong below the tables, without those that were said already."""
+    return [note for note in notes if not stands_above(note) and note not in said]
 
 
-WARNING = "WARNING: "
+def stands_above(note: str) -> bool:
+    """Say whether a note belongs above the tables: what can hardly be meant, and which column was taken for what."""
+    return _ABOVE.search(note) is not None
+
+
+_ABOVE = re.compile(
+    r"WARNING: |(^|: |; )(columns: |columns that were not read: |a wide table: |raters are |there is no column "
+    r"|the first sheet, )"
+)
 
 
 def save_figure(draw: Callable[[], Axes | Figure], path: Path, *, err: bool = True) -> None:

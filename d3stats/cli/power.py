@@ -135,13 +135,13 @@ def _from_pilot(
     common: dict[str, Any],
 ) -> PilotPlan:
     from d3stats.inference.power import plan_comparison
-    from d3stats.inference.runs import as_run, pair
+    from d3stats.inference.runs import as_run, as_runs, pair
 
     items = how.pop("items")
     if margin is not None and effect is None:
         effect = 0.0
     with working("reading the pilot"):
-        runs = [as_run(path, **how) for path in paths_of(list(pilot))]
+        runs = as_runs(paths_of(list(pilot)), **how)
         if runs[0].name == runs[1].name:
             runs = [as_run(run, name=f"{run.name} ({i})") for i, run in enumerate(runs, start=1)]
         return plan_comparison(

@@ -11,10 +11,11 @@ from typing import Any
 import pandas as pd
 
 from d3stats._words import counted
-from d3stats.log.column_names import ColumnError, Columns, other_names, plain, renamed, resolve
-from d3stats.log.files import find_files
+from d3stats.log.column_names import ColumnError, Columns, choice_of, other_names, plain, renamed, resolve
+from d3stats.log.files import LogFile, find_files
 from d3stats.log.problems import Problem
-from d3stats.log.sheets import open_sheet
+from d3stats.log.reader import flat_rows, is_flat
+from d3stats.log.sheets import Sheet, mapping_sheet, open_sheet
 from d3stats.values import is_missing_word
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 _TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".xlsx")
+_LINES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 _PARQUET = (".parquet", ".pq")
 _BOOLEANS = {"true": "1", "false": "0"}
 
@@ -55,7 +57,7 @@ class Fields:
 
     def is_log(self, names: Collection[Any], columns: Columns = None) -> bool:
         """Whether these are the columns of a log of debates rather than of a table of items."""
-        chosen = columns or {}
+        chosen = choice_of(columns)
         if {"debate", "votes", "rounds"} & set(chosen):
             return True
         if "item" in chosen:
@@ -86,8 +88,14 @@ class TableFile:
 
 
 def is_table(path: str | Path) -> bool:
-    """Say whether this is a CSV, TSV, Excel or Parquet file that exists; a name in brackets may be one."""
-    return str(path).lower().endswith((*_TEXT, *_PARQUET)) and Path(path).is_file()
+    """Say whether this is a CSV, TSV, Excel or Parquet file that exists, or one of JSON lines without types.
+
+    A name in brackets may be one.
+    """
+    if not Path(path).is_file():
+        return False
+    name = str(path).lower()
+    return name.endswith((*_TEXT, *_PARQUET)) or (name.endswith(_LINES) and is_flat(*find_files([path])))
 
 
 def read_table(
@@ -98,7 +106,7 @@ def read_table(
     columns: Columns = None,
     encoding: str | None = None,
 ) -> TableFile | None:
-    """Read a CSV, TSV, Excel or Parquet table; None where it is a log of debates.
+    """Read a CSV, TSV, Excel or Parquet table, or JSON lines without types; None where it is a log of debates.
 
     Parameters
     ----------
@@ -121,7 +129,7 @@ def read_table(
         frame = _parquet(str(path))
         return None if fields.is_log(frame.columns, columns) else TableFile(*fields.named(frame, columns))
     (file,) = find_files([path])
-    sheet = open_sheet(file, encoding)
+    sheet = _lines_sheet(file) if file.format == "jsonl" else open_sheet(file, encoding)
     if not isinstance(sheet, Problem) and fields.is_log(sheet.names, columns):
         return None
     problems = [sheet] if isinstance(sheet, Problem) else sheet.problems
@@ -150,6 +158,11 @@ def read_table(
             cells = _numbers(cells.mask(words, None))
         frame[column] = cells
     return TableFile(frame, [*taken, *sheet.notes], said)
+
+
+def _lines_sheet(file: LogFile) -> Sheet | Problem:
+    rows, problems = flat_rows(file)
+    return problems[0] if problems else mapping_sheet(file.name, rows)
 
 
 def _parquet(path: str) -> pd.DataFrame:

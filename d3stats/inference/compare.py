@@ -24,7 +24,7 @@ from d3stats.inference.comparing.pair_tests import TESTS, Test
 from d3stats.inference.margins import checked_margin
 from d3stats.inference.multiplicity import FAMILIES, Family, adjust
 from d3stats.inference.paired import difference_of
-from d3stats.inference.runs import UNNAMED, Items, PairedRuns, Run, as_run, pair
+from d3stats.inference.runs import UNNAMED, Items, PairedRuns, Run, as_runs, pair
 from d3stats.log.column_names import Columns
 from d3stats.trajectories import Missing
 
@@ -134,13 +134,10 @@ def compare(
     n_boot = integer("n_boot", n_boot, minimum=2)
     margin = None if margin is None else checked_margin(margin)
     reading: dict[str, Any] = {"value": value, "by": by, "missing": missing, "missing_values": missing_values}
-    reading |= {"columns": columns, "encoding": encoding}
+    reading |= {"encoding": encoding}
     sources = (a, b, *more)
     runs = _named(
-        [
-            as_run(source, round_number=r, **reading)
-            for source, r in zip(sources, _rounds(round_number, len(sources)), strict=True)
-        ],
+        as_runs(sources, _rounds(round_number, len(sources)), columns=columns, **reading),
         names,
         # A file is called what it is called, also "run".
         [isinstance(source, (str, Path)) for source in sources],

@@ -30,12 +30,12 @@ from d3stats.inference.comparing.run_tables import (
     missing_as_wrong,
 )
 from d3stats.inference.comparing.run_types import ItemMismatch, PairedRuns, Run
-from d3stats.log.column_names import Columns
+from d3stats.log.column_names import Columns, MissingColumn, choice_of
 from d3stats.plausibility import MUCH_MISSING, warnings_of
 from d3stats.trajectories import Missing, Trajectories, as_trajectories
 from d3stats.values import canonical
 
-__all__ = ["ItemMismatch", "Items", "PairedRuns", "Run", "as_run", "pair"]
+__all__ = ["ItemMismatch", "Items", "PairedRuns", "Run", "as_run", "as_runs", "pair"]
 
 Floats = NDArray[np.float64]
 UNNAMED = "run"
@@ -149,6 +149,56 @@ def as_run(
     called = next(n for n in (name, default, table.name, UNNAMED) if n is not None)
     doubts = _doubts(table.rows, missing) if isinstance(source, (pd.DataFrame, pd.Series)) else []
     return _reduced(table.rows, called, missing, [*doubts, *table.notes])
+
+
+def as_runs(
+    sources: Sequence[Any],
+    round_numbers: Sequence[int | None] | None = None,
+    *,
+    columns: Columns = None,
+    **reading: Any,
+) -> list[Run]:
+    """Read several runs with one choice of columns, of which a table may lack some that another one has.
+
+    Parameters
+    ----------
+    sources : sequence
+        Whatever :func:`as_run` reads.
+    round_numbers : sequence of int or None, optional
+        One per source.
+    columns : mapping, optional
+        A chosen column that a table lacks is looked for there under its usual names.
+    **reading
+        Passed on to :func:`as_run`.
+
+    Raises
+    ------
+    ValueError
+        When no source has a chosen column, or a source cannot be read.
+    """
+    runs: list[Run] = []
+    lacking: list[dict[str, MissingColumn]] = []
+    rounds = [None] * len(sources) if round_numbers is None else round_numbers
+    for source, round_number in zip(sources, rounds, strict=True):
+        own, missing = choice_of(columns), {}
+        while True:
+            try:
+                runs.append(as_run(source, round_number=round_number, columns=own or None, **reading))
+                break
+            except MissingColumn as error:
+                # A log calls an item a debate.
+                field = next(name for name in own if name == error.field or error.field == "debate")
+                del own[field]
+                missing[field] = error
+            except ValueError:
+                if missing:
+                    raise next(iter(missing.values())) from None
+                raise
+        lacking.append(missing)
+    for field, error in lacking[0].items():
+        if all(field in missing for missing in lacking):
+            raise error
+    return runs
 
 
 def _in_memory(

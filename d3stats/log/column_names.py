@@ -20,7 +20,9 @@ __all__ = [
     "TABLE_COLUMNS",
     "ColumnError",
     "Columns",
+    "MissingColumn",
     "Resolved",
+    "choice_of",
     "other_names",
     "parse_columns",
     "plain",
@@ -208,6 +210,40 @@ def to_type(**chosen: str | Sequence[str]) -> str:
     return f"columns={lists!r} (--columns {quoted})"
 
 
+def choice_of(columns: Any) -> dict[str, str | list[str]]:
+    """Return a choice of columns with names as text; numbers stand for columns that have numbers for names.
+
+    Raises
+    ------
+    TypeError
+        When it is no mapping; the message says how to write one.
+
+    Examples
+    --------
+    >>> choice_of({"debate": 0, "votes": [1, 2]})
+    {'debate': '0', 'votes': ['1', '2']}
+    """
+    if columns is None:
+        return {}
+    if not isinstance(columns, Mapping):
+        raise TypeError(
+            "columns must be a mapping of field to column, such as {'debate': 'qid'} (--columns debate=qid); "
+            f"got {columns!r}"
+        )
+    return {
+        str(field): list(map(str, c)) if isinstance(c, (list, tuple)) else str(c)
+        for field, c in columns.items()
+    }
+
+
+class MissingColumn(ValueError):
+    """The user chose a column that a table lacks; `field` is what it was chosen for."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
 @dataclass
 class Resolved:
     """Which column each field was found in.
@@ -284,7 +320,7 @@ def resolve(
     for name in listed:
         by_plain.setdefault(plain(name), []).append(name)
     found: dict[str, tuple[str, ...]] = {}
-    for field, column in (columns or {}).items():
+    for field, column in choice_of(columns).items():
         if field not in wanted:
             raise ValueError(
                 f"columns must choose among {', '.join(wanted)}; got {field!r}{_near(field, wanted)}"
@@ -296,6 +332,10 @@ def resolve(
 
     def take(field: str, candidates: list[str]) -> bool:
         left = [name for name in candidates if name not in claimed]
+        if len(set(left)) < len(left):
+            raise ColumnError(
+                field, f"a column must occur once in {what}; got {left[0]!r} twice: rename one of them"
+            )
         if len(left) > 1:
             raise ColumnError(
                 field,
@@ -362,10 +402,11 @@ def renamed(
     ['qid', 'item']
     """
     more_fields = [name for name in choosable if name not in wanted]
-    unknown = {name: c for name, c in (columns or {}).items() if name not in (*wanted, *more_fields)}
+    columns = choice_of(columns)
+    unknown = {name: c for name, c in columns.items() if name not in (*wanted, *more_fields)}
     if unknown:  # refused with the names of all fields
         resolve(frame.columns, [*wanted, *more_fields], columns=unknown)
-    fields = [*wanted, *(name for name in more_fields if name in (columns or {}))]
+    fields = [*wanted, *(name for name in more_fields if name in columns)]
     found, doubts = _found(frame.columns, fields, columns)
     if doubts and set(needed) <= {*found.columns, *doubts}:
         raise next(iter(doubts.values()))
@@ -427,9 +468,10 @@ def _existing(name: str, listed: list[str], by_plain: dict[str, list[str]], fiel
     alike = by_plain.get(plain(name), [])
     if len(alike) == 1:
         return alike[0]
-    raise ValueError(
+    raise MissingColumn(
+        field,
         f"{field} must be a column of {what}; got {name!r}{_near(name, listed)} "
-        f"(the columns are {', '.join(listed[:20])})"
+        f"(the columns are {', '.join(listed[:20])})",
     )
 
 

@@ -81,18 +81,37 @@ def find_files(paths: Iterable[str | Path]) -> tuple[LogFile, ...]:
     if not given:
         raise ValueError("paths must name at least one file or glob; got none")
     for path in given:
+        if not isinstance(path, (str, Path)):
+            raise TypeError(
+                f"paths must be names of files or globs, each by itself; got {type(path).__name__}: "
+                "as_trajectories reads data frames and lists of files"
+            )
         for match in _matches(path):
             found.setdefault(match.resolve(), LogFile(match, _format(match)))
     return tuple(found.values())
 
 
+_LONGEST = 4000
+"""Characters that a path may have, fewer than any system's limit for a path is."""
+
+
+def _inside(folder: Path) -> str:
+    """Say what to type for the files of a folder: the commonest of the known formats."""
+    names = [each.name.lower() for each in folder.iterdir() if each.is_file()]
+    n_of = {end: sum(name.endswith(end) for name in names) for end in _SUFFIXES}
+    best = max(n_of, key=lambda end: n_of[end])
+    return f" (try {folder}/*{best})" if n_of[best] else " (try another one, it holds no log)"
+
+
 def _matches(path: str | Path) -> list[Path]:
     text = str(path)
+    if max(map(len, text.splitlines() or [""])) > _LONGEST or "\n" in text:
+        raise FileNotFoundError(f"paths must name files or globs; got a text that starts {text[:40]!r}")
     here = Path(text)
     if here.is_file():
         return [here]
     if here.is_dir():
-        raise ValueError(f"paths must name files or globs; got the folder {text!r} (try {text}/*.jsonl)")
+        raise ValueError(f"paths must name files or globs; got the folder {text!r}{_inside(here)}")
     if not has_magic(text):
         return [Path(as_path(text))]
     matches = [Path(match) for match in sorted(glob(text, recursive=True)) if Path(match).is_file()]

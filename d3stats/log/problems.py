@@ -205,7 +205,7 @@ class LogError(ValueError):
         The first problem in reading order; one that a lost line can bring about elsewhere (an unknown debate, a
         round gap, no turns) only when there is no other.
     n_problems : int
-        How many problems there are in all.
+        How many problems there are in all; that no turns are left is none beside others.
     """
 
     def __init__(self, problem: Problem, n_problems: int = 1) -> None:
@@ -243,4 +243,6 @@ def raise_first(problems: Sequence[Problem]) -> None:
     if not all(problem.kind in TOLERATED for problem in problems):
         causes = [problem for problem in problems if problem.kind not in CONSEQUENCES]
         worst = causes or [problem for problem in problems if problem.kind not in TOLERATED]
-        raise LogError(worst[0], len(problems))
+        # That no turn is left says nothing more than what is wrong.
+        told = [problem for problem in problems if problem.kind != "no turns"] or problems
+        raise LogError(worst[0], len(told))

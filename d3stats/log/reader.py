@@ -357,7 +357,7 @@ def read_lines(file: LogFile, *, columns: Columns = None) -> Records:
     if whole is not None:
         builder.problems.append(whole)
         return builder.records()
-    if _is_flat(file):
+    if is_flat(file):
         return _read_flat(file, columns)
     for block, first in _blocks(file, builder.problems):
         builder.add(block, first)
@@ -392,7 +392,7 @@ def line_blocks(
     Records
         Each with codes of its own.
     """
-    if unusable(file) is not None or _is_flat(file):
+    if unusable(file) is not None or is_flat(file):
         if start == 0:
             yield read_lines(file, columns=columns)
         return
@@ -452,7 +452,7 @@ SNIFFED = 20
 """Lines in which to look for a type."""
 
 
-def _is_flat(file: LogFile) -> bool:
+def is_flat(file: LogFile) -> bool:
     """Whether the first lines are rows of a table: objects with several keys, and no known type in any."""
     keys = 0
     try:
@@ -467,9 +467,8 @@ def _is_flat(file: LogFile) -> bool:
     return keys > 1
 
 
-def _read_flat(file: LogFile, columns: Columns) -> Records:
-    from d3stats.log.tables import read_rows
-
+def flat_rows(file: LogFile) -> tuple[list[tuple[int, dict[str, Any]]], list[Problem]]:
+    """Return the number and the object of each line, and what is wrong with lines that hold none."""
     rows: list[tuple[int, dict[str, Any]]] = []
     problems: list[Problem] = []
     for block, first in _blocks(file, problems):
@@ -480,6 +479,13 @@ def _read_flat(file: LogFile, columns: Columns) -> Records:
                     problems.append(data)
                 else:
                     rows.append((number, data))
+    return rows, problems
+
+
+def _read_flat(file: LogFile, columns: Columns) -> Records:
+    from d3stats.log.tables import read_rows
+
+    rows, problems = flat_rows(file)
     records = read_rows(file, rows, columns=columns)
     records.problems += problems
     records.n_records += sum(problem.left_out == "record" for problem in problems)

@@ -21,6 +21,7 @@ from d3stats.log.column_names import (
     ColumnError,
     Columns,
     Resolved,
+    choice_of,
     other_names,
     plain,
     resolve,
@@ -34,7 +35,7 @@ from d3stats.log.schema import Item, Record, Turn, first_defect, parse_json
 from d3stats.log.sheets import Sheet, as_text, frame_sheet, mapping_sheet, open_sheet, parquet_sheet
 from d3stats.values import is_missing_word, name_text
 
-__all__ = ["NO_VOTES", "parquet_blocks", "read_rows", "read_table"]
+__all__ = ["NO_VOTES", "parquet_blocks", "read_rows", "read_table", "truths", "truths_note"]
 
 FRAME, ITEMS = "the table", "the items"
 """What data frames are called in messages."""
@@ -169,7 +170,7 @@ def _log_columns(sheet: Sheet, columns: Columns) -> Resolved:
         raise ColumnError(twice, f"a column must occur once; got {twice!r} twice: rename one of them")
     chosen = {
         _IN_A_LOG.get(name, name): column
-        for name, column in (columns or {}).items()
+        for name, column in choice_of(columns).items()
         if name not in ("votes", "rounds")
     }
     wanted = [name for name in TABLE_COLUMNS if name != "model" or "model" in chosen]
@@ -346,7 +347,7 @@ def _unfolded(sheet: Sheet, found: Resolved, columns: Columns) -> tuple[Sheet, R
     ColumnError
         When the columns may be votes and may be something else.
     """
-    said = [(name, c) for name, c in (columns or {}).items() if name in ("votes", "rounds")]
+    said = [(name, c) for name, c in choice_of(columns).items() if name in ("votes", "rounds")]
     if len(said) > 1:
         raise ValueError("columns must choose votes or rounds; got both")
     if said:
@@ -632,18 +633,15 @@ def _records(
     said = _doubt(sheet, found, cells)
     if said is not None:
         return _refused(sheet, "wrong field", *said)
-    truths = _occurring(cells["correct"]) if "correct" in cells else []
-    odd = _no_truths(truths)
+    said_right = _occurring(cells["correct"]) if "correct" in cells else []
+    odd = _no_truths(said_right)
     if odd is not None:
         told = cells["correct"]
         wrong = [k for k, text in enumerate(told.values) if _no_truths([text]) is not None]
         first = int(np.flatnonzero(np.isin(told.codes, wrong))[0])
         return _refused(sheet, "wrong field", "correct", odd, int(sheet.line[first]))
     notes = [*taken, *sheet.notes, *(_to_points(cells) if sheet.may_have_commas else [])]
-    words = [t for t in truths if t.strip().lower() in _TRUTH_WORDS]
-    if words:
-        read = ", ".join(f"{t!r} is {_TRUTH_WORDS[t.strip().lower()]}" for t in sorted(words)[:6])
-        notes.append(f"words in the column correct: {read}")
+    notes += truths_note(said_right)
     if "round" not in cells:
         notes.append("there is no column for the round: all rows are of round 1")
     notes += unread_note(found.unread)
@@ -1036,6 +1034,20 @@ def _truth(name: str, text: str) -> int:
     if found is None:
         raise _WrongCell(name, "must be 0, 1 or empty", text)
     return found
+
+
+def truths(texts: Iterable[str]) -> dict[str, int] | None:
+    """Return what each text of a column correct says, nothing where one says neither right nor wrong."""
+    known = _TRUTH | _TRUTH_WORDS
+    said = {t: known.get(t.strip().lower()) for t in texts if not is_missing_word(t)}
+    return None if None in said.values() else {t: truth for t, truth in said.items() if truth is not None}
+
+
+def truths_note(texts: Iterable[str]) -> list[str]:
+    """Say how words in a column correct are read."""
+    words = [t for t in texts if t.strip().lower() in _TRUTH_WORDS]
+    read = ", ".join(f"{t!r} is {_TRUTH_WORDS[t.strip().lower()]}" for t in sorted(words)[:6])
+    return [f"words in the column correct: {read}"] if words else []
 
 
 def _no_truths(texts: Iterable[str]) -> str | None:

@@ -12,10 +12,10 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from d3stats import compare
+from d3stats import as_trajectories, compare
 from d3stats.inference.bias import as_judgments
 from d3stats.inference.ratings import as_ratings
-from d3stats.inference.runs import as_run
+from d3stats.inference.runs import as_run, as_runs
 from d3stats.log.column_names import ALIASES
 from d3stats.log.tables import NO_VOTES
 
@@ -82,8 +82,12 @@ def _sources(table: pd.DataFrame, folder: Path) -> dict[str, Any]:
     with duckdb.connect() as con:
         con.register("t", table)
         con.execute(f"COPY t TO '{folder / 't.parquet'}' (FORMAT parquet)")
-    frames = {"pandas": table, "polars": pl.DataFrame(table.to_dict("list"))}
-    return frames | {end: folder / f"t.{end}" for end in ("csv", "tsv", "parquet")}
+    frames = {
+        "pandas": table,
+        "polars": pl.DataFrame(table.astype(object).where(table.notna(), None).to_dict("list")),
+    }
+    (folder / "t.jsonl").write_text(table.to_json(orient="records", lines=True))
+    return frames | {end: folder / f"t.{end}" for end in ("csv", "tsv", "parquet", "jsonl")}
 
 
 @pytest.mark.parametrize("how", NAMES)
@@ -229,3 +233,78 @@ def test_two_columns_that_may_be_judges_are_asked_about_and_none_is_said(
 def test_what_a_log_reader_did_is_said_of_verdicts_too() -> None:
     log = LOG.rename(columns={"agent": "speaker"})
     assert any("agent is 'speaker'" in note for note in as_judgments(log).notes)
+
+
+@pytest.mark.parametrize("end", ["csv", "tsv", "xlsx", "parquet"])
+def test_a_column_is_chosen_where_one_of_the_runs_has_it(end: str, tmp_path: Path) -> None:
+    """The other run keeps its usual names; a column that no run has is refused."""
+    mine = pd.DataFrame({"mykey": range(9), "correct": [1, 0, 1] * 3})
+    theirs = mine.rename(columns={"mykey": "qid"}).assign(correct=[1, 1, 0] * 3)
+    expected = compare(mine, theirs, columns={"item": "mykey"}, n_boot=20, rng=1).difference.value
+    assert expected == pytest.approx(theirs["correct"].mean() - mine["correct"].mean())
+    paths = [_written(table, tmp_path / f"{k}.{end}") for k, table in enumerate((mine, theirs))]
+    assert compare(*paths, columns={"item": "mykey"}, n_boot=20, rng=1).difference.value == expected
+    assert compare(*paths[::-1], columns={"item": "mykey"}, n_boot=20, rng=1).difference.value == -expected
+    for order in (paths, paths[::-1]):
+        for run in (compare, lambda *s, **how: as_runs(s, **how)):
+            with pytest.raises(ValueError, match="item must be a column of the table; got 'nokey'"):
+                run(*order, columns={"item": "nokey"})
+
+
+def _written(table: pd.DataFrame, path: Path) -> Path:
+    if path.suffix == ".xlsx":
+        table.to_excel(path, index=False)
+    elif path.suffix == ".parquet":
+        with duckdb.connect() as con:
+            con.register("t", table)
+            con.execute(f"COPY t TO '{path}' (FORMAT parquet)")
+    else:
+        table.to_csv(path, sep="\t" if path.suffix == ".tsv" else ",", index=False)
+    return path
+
+
+READERS: dict[str, Callable[..., Any]] = DOORS | {
+    "trajectories": lambda s, **how: as_trajectories(s, **how).votes.tolist()
+}
+
+
+@pytest.mark.parametrize("door", READERS)
+def test_a_choice_of_columns_is_a_mapping_and_may_name_numbers(door: str, tmp_path: Path) -> None:
+    numbered = LOG.set_axis(range(len(LOG.columns)), axis=1)
+    choice = {name: k for k, name in enumerate(LOG.columns)}
+    path = _written(LOG, tmp_path / "log.csv")
+    assert READERS[door](numbered, columns=choice) == READERS[door](LOG)
+    for wrong in ("debate=debate", ["debate"], 3, {"debate"}):
+        for source in (LOG, path):
+            with pytest.raises(TypeError, match=r"columns must be a mapping .*--columns debate=qid"):
+                READERS[door](source, columns=wrong)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_column_that_stands_twice_is_to_be_renamed(door: str) -> None:
+    for table in (LOG, TABLE.drop(columns=["rater", "cluster"] if door != "agreement" else "cluster")):
+        twice = pd.concat([table, table[["vote"]]], axis=1)
+        with pytest.raises(ValueError, match=r"got 'vote' twice: rename one of them"):
+            DOORS[door](twice)
+
+
+@pytest.mark.parametrize(
+    "words", ["yes no", "Y N", "WAHR FALSCH", "True False", "right wrong", "TRUE false", "1 0"]
+)
+def test_a_run_reads_words_for_right_and_wrong_as_a_log_does(words: str, tmp_path: Path) -> None:
+    """And refuses a column with a word that says neither, in every form."""
+    right, wrong = words.split()
+    run = pd.DataFrame({"item": range(4), "correct": [right, wrong, right, None]})
+    log = run.rename(columns={"item": "debate"}).assign(round=1, agent="x")
+    votes = as_trajectories(log.dropna()).votes.ravel().tolist()
+    for form, source in _sources(run, tmp_path).items():
+        read = as_run(source)
+        assert read.value[:3].tolist() == votes == [1, 0, 1], form
+        assert np.isnan(read.value[3]), form
+        assert any("words in the column correct" in note for note in read.notes) == (
+            words.lower() not in ("1 0", "true false")
+        ), form
+    for form, source in _sources(run.fillna("perhaps"), tmp_path).items():
+        with pytest.raises((ValueError, TypeError), match=r"must be 0, 1|must be numbers"):
+            as_run(source)
+        assert form

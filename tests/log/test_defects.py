@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -155,6 +157,42 @@ def test_the_error_says_how_many_more_there_are(tmp_path: Path) -> None:
     with pytest.raises(LogError, match=r"\(and 1 more\)") as caught:
         read_log(path)
     assert caught.value.n_problems == 2
+
+
+@pytest.mark.parametrize(
+    "text", ["qid,x\n1,2\n", "debate,round,agent,vote,vote\nd,1,a,A,B\n", "debate,round,vote\nd,1,A\n"]
+)
+def test_that_no_turns_are_left_is_no_second_problem(text: str, tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text(text)
+    with pytest.raises(LogError) as caught:
+        read_log(tmp_path / "log.csv")
+    assert caught.value.n_problems == 1
+    assert "more)" not in str(caught.value)
+
+
+@pytest.mark.parametrize("read", [read_log, count_log])
+def test_what_is_no_name_of_a_file_is_refused_in_one_line(read: Callable[..., Any], tmp_path: Path) -> None:
+    """Frames, lists of files, numbers and texts of whole tables: nothing is looked up as if it were a path."""
+    frame = pd.DataFrame({"debate": ["d"] * 3, "round": 1, "agent": list("abc"), "vote": "A"})
+    for source in (frame, [tmp_path / "log.csv"], 3, None):
+        with pytest.raises(
+            TypeError, match=rf"paths must be names of files .*got {type(source).__name__}: .*as_traj"
+        ):
+            read(source)
+    for text in (frame.to_csv(index=False), "x" * 5000):
+        with pytest.raises(FileNotFoundError, match="got a text that starts") as caught:
+            read(text)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("end", ["jsonl", "csv", "tsv", "xlsx", "parquet", "csv.gz"])
+def test_the_advice_on_a_folder_names_the_format_of_its_files(end: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="it holds no log"):
+        read_log(tmp_path)
+    for name in (f"a.{end}", f"b.{end}", "readme.md", "one.ndjson"):
+        (tmp_path / name).touch()
+    with pytest.raises(ValueError, match=rf"\(try .*/\*\.{end}\)"):
+        read_log(tmp_path)
 
 
 def test_problems_come_in_the_order_of_the_files(tmp_path: Path) -> None:

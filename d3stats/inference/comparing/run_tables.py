@@ -23,8 +23,9 @@ from d3stats.inference._table_files import (
 )
 from d3stats.inference.comparing.recorded import RecordedLog, read_recorded
 from d3stats.log.column_names import Columns
+from d3stats.log.tables import truths, truths_note
 from d3stats.trajectories import MISSING, Missing, Trajectories
-from d3stats.values import canonical
+from d3stats.values import canonical, is_missing_word
 
 __all__ = ["RunTable", "fields_of", "from_frame", "from_path", "from_trajectories"]
 
@@ -155,6 +156,8 @@ def from_frame(
     else:
         table["value"] = source[named].to_numpy()
         if named == "correct":
+            table["value"], read_words = _words_as_truths(table["value"])
+            notes += read_words
             _only_right_or_wrong(table["value"], called)
     grouped = question_clusters(source)
     if grouped:
@@ -213,6 +216,16 @@ def _folded(text: str) -> str:
 
 def _some(words: set[str]) -> str:
     return ", ".join(map(repr, sorted(words)[:3])) + (" ..." if len(words) > 3 else "")
+
+
+def _words_as_truths(values: pd.Series) -> tuple[pd.Series, list[str]]:
+    """Read words such as yes and no as the log's reader does, all of them or none."""
+    said = [v for v in values.dropna().unique() if isinstance(v, str)]
+    known = truths(said)
+    if not said or known is None:
+        return values, []
+    meant = known | {t: np.nan for t in said if is_missing_word(t)}
+    return values.map(lambda v: meant.get(v, v) if isinstance(v, str) else v), truths_note(said)
 
 
 def _only_right_or_wrong(values: pd.Series, called: str) -> None:
