@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from d3stats.inference.prediction_powered import prediction_powered_mean
     from d3stats.log.counting import count_log
     from d3stats.log.importers import import_log
-    from d3stats.log.read import read_log
+    from d3stats.log.reader import read_log
     from d3stats.log.writer import LogWriter
     from d3stats.models.betabinom import BetaBinomialMixture
     from d3stats.models.drift import rounds_drift
@@ -81,7 +81,7 @@ _HOMES = {
     "LogWriter": "d3stats.log.writer",
     "count_log": "d3stats.log.counting",
     "import_log": "d3stats.log.importers",
-    "read_log": "d3stats.log.read",
+    "read_log": "d3stats.log.reader",
     "Trajectories": "d3stats.trajectories",
     "as_trajectories": "d3stats.trajectories",
     "BetaBinomialMixture": "d3stats.models.betabinom",

@@ -1,8 +1,13 @@
-"""Numbers in sentences."""
+"""Words for people: numbers in sentences, and text of strangers made safe to show.
+
+Candidates and models write what they like: colour codes that hide a line, marks that turn the reading direction,
+letters without a width, tags that only a model reads. None of it is removed; each is shown as its escape.
+"""
 
 from __future__ import annotations
 
-__all__ = ["counted", "verb"]
+import re
+import unicodedata
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
@@ -25,3 +30,98 @@ def verb(count: int, singular: str, plural: str) -> str:
     ('has', 'have')
     """
     return singular if count == 1 else plural
+
+
+HIDDEN = re.compile(
+    "["
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls, all but tab and newline
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0"  # without a width
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # zero width, direction, separators
+    "\ud800-\udfff"  # halves of a pair
+    "\U000e0000-\U000e007f\U000e0100-\U000e01ef"  # tags, and selectors that can spell a text
+    "]"
+)
+"""A character that acts or hides; joiners are among them."""
+
+# Scripts that are spelled with joiners: Hebrew and Arabic to Myanmar, Khmer, Mongolian, and their kin.
+_JOINED = re.compile(
+    r"[\u0590-\u109f\u1700-\u1cff\ua800-\uabff\ufb1d-\ufdff\ufe70-\ufefe"
+    r"\U00010800-\U00011fff\U0001e900-\U0001e95f]"
+)
+_EMOJI = re.compile(r"[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]")
+
+
+def visible(text: str, *, one_line: bool = False) -> str:
+    r"""Return `text` with every character that acts or hides written as its escape; newline and tab stay.
+
+    Escaped are C0 and C1 controls, marks of reading direction, characters without a width, line and paragraph
+    separators, tags (U+E0000 to U+E007F) and lone surrogates; with `one_line` newline and tab too, as names need it.
+    A text without any comes back unchanged. A carriage return before a newline is part of the line end and goes
+    with it. Joiners (U+200C, U+200D) stay where they spell: one alone, inside a word of a script that needs them
+    (Persian, Hindi), or U+200D between two emoji.
+
+    Examples
+    --------
+    >>> print(visible("plain \x1b[2J and \u202eturned\u202c, a b"))
+    plain \x1b[2J and \u202eturned\u202c, a b
+    >>> visible("naïve 日本語\r\nنعم") == "naïve 日本語\nنعم"
+    True
+    >>> visible("می\u200cروم") == "می\u200cروم", visible("pass\u200cword")
+    (True, 'pass\\u200cword')
+    """
+    shown = HIDDEN.sub(_escape, text.replace("\r\n", "\n"))
+    return shown.replace("\n", "\\n").replace("\t", "\\t") if one_line else shown
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code in (0x200C, 0x200D) and _spells(match.string, match.start()):
+        return match[0]
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _spells(text: str, at: int) -> bool:
+    """Whether the joiner at this place is part of how a word or an emoji is written."""
+    before, after = text[at - 1 : at], text[at + 1 : at + 2]
+    if not before or not after or HIDDEN.match(before) or HIDDEN.match(after):
+        return False
+    if text[at] == "\u200d" and _EMOJI.match(before) and _EMOJI.match(after):
+        return after != "\ufe0f"
+    spelled = all(unicodedata.category(side)[0] in "LMN" for side in (before, after))
+    return spelled and any(_JOINED.match(side) for side in (before, after))
+
+
+def storable(text: str) -> str:
+    r"""Put U+FFFD for each half of a surrogate pair, which a server may send and no file in UTF-8 can hold.
+
+    Examples
+    --------
+    >>> storable("naïve \ud83d") == "naïve \ufffd"
+    True
+    """
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def cut(text: str, longest: int) -> str:
+    r"""Cut a text where it needs more than so many bytes of UTF-8 to be shown, at a whole character, and say so.
+
+    What cannot be seen is shown written out, and counts as that: whoever reads a text never gets more of it.
+
+    Examples
+    --------
+    >>> cut("short", 100), cut("much too long", 6)
+    ('short', 'much t [cut]')
+    >>> cut("soft\u00adhyphen", 14) == "soft\u00adhyphen", cut("soft\u00adhyphen", 10) == "soft\u00adhy [cut]"
+    (True, True)
+    """
+    if _shown_bytes(text) <= longest:
+        return text
+    kept, too_many = 0, min(len(text), longest) + 1
+    while too_many - kept > 1:
+        middle = (kept + too_many) // 2
+        kept, too_many = (middle, too_many) if _shown_bytes(text[:middle]) <= longest else (kept, middle)
+    return text[:kept] + " [cut]"
+
+
+def _shown_bytes(text: str) -> int:
+    return len(visible(text).encode())

@@ -16,7 +16,6 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import choice, flags, whole_numbers
-from d3stats._sources import as_frame, as_path, is_frame
 from d3stats.counts import ConfusionCounts, Counts, RoundCounts, TransitionCounts
 from d3stats.log.arrays import (
     MISSING,
@@ -26,13 +25,14 @@ from d3stats.log.arrays import (
     seat_names,
     tally_rounds,
 )
+from d3stats.log.files import as_frame, as_path, is_frame
 from d3stats.plausibility import Finding, VoteTable, findings, warnings_of
 from d3stats.values import missing_words, shared_spelling
 
 if TYPE_CHECKING:
     from d3stats.log.column_names import Columns
     from d3stats.log.consistency import Checked
-    from d3stats.log.read import DebateLog
+    from d3stats.log.reader import DebateLog
 
 __all__ = ["MISSING", "LogSource", "Missing", "Trajectories", "as_trajectories", "tally_rounds"]
 
@@ -291,7 +291,7 @@ class Trajectories:
         encoding : str, optional
             Of tables as text; by default UTF-8.
         """
-        from d3stats.log.read import read_checked
+        from d3stats.log.reader import read_checked
 
         checked = read_checked(
             paths, strict=strict, missing_values=missing_values, columns=columns, encoding=encoding
@@ -841,7 +841,7 @@ def as_trajectories(
     if isinstance(source, Mapping) and "votes" in source:
         _leave_out("arrays", of_records | {"columns": columns, "roles": roles})
         return Trajectories.from_arrays(**{"missing_values": missing_values, **source})
-    from d3stats.log.read import DebateLog
+    from d3stats.log.reader import DebateLog
 
     if several and all(isinstance(one, (Trajectories, DebateLog)) for one in source):
         _leave_out("several logs", of_tables | of_records)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from d3stats.log._visible import cut
+from d3stats._words import cut
 
 __all__ = [
     "Agent",

@@ -33,7 +33,7 @@ def doctor(
         raise ValueError("--overwrite goes with --fix; got it alone")
     how = reading(missing_values, columns, encoding)
     if fix is not None:
-        from d3stats.log.fix import fix_log
+        from d3stats.log.doctor import fix_log
 
         with working("writing a clean copy"):
             fixed = fix_log(paths_of(logs), fix, overwrite=overwrite, **how)

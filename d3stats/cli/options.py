@@ -64,7 +64,7 @@ Encoding = Annotated[
 
 def paths_of(logs: list[str]) -> list[str]:
     """Put a bundled log's file where its name stands; a name that is no file names the nearest."""
-    from d3stats._sources import as_path
+    from d3stats.log.files import as_path
 
     return [as_path(log) for log in logs]
 
@@ -81,7 +81,7 @@ def read_trajectories(
     logs: list[str], lenient: bool, roles: list[str] | None, how: dict[str, Any]
 ) -> tuple[Trajectories, list[str]]:
     """Read logs; return them with a line per record that was left out."""
-    from d3stats.log.read import read_log
+    from d3stats.log.reader import read_log
     from d3stats.trajectories import as_trajectories
 
     log = read_log(*paths_of(logs), strict=not lenient, **how)

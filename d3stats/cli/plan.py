@@ -131,7 +131,7 @@ def _dollars(
 ) -> RoundDollars | None:
     """Price every round of the log, each turn by its role, model and kind of tokens; None without prices."""
     from d3stats.cli.options import paths_of
-    from d3stats.log.read import read_log
+    from d3stats.log.reader import read_log
     from d3stats.planning.prices import price_turns
     from d3stats.simulate.tokens import PriceTable
 

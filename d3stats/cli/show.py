@@ -57,7 +57,7 @@ def show(
 
 
 def _list(path: str, how: dict[str, Any], *, as_json: bool) -> None:
-    from d3stats.log._visible import visible
+    from d3stats._words import visible
     from d3stats.log.transcript import list_debates
 
     lines = list_debates(path, **how)
@@ -203,7 +203,7 @@ def _said(console: Console, text: str | None) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    from d3stats.log._visible import visible
+    from d3stats._words import visible
 
     if text is not None:
         console.print(
@@ -214,6 +214,6 @@ def _said(console: Console, text: str | None) -> None:
 def _styled(text: str, style: str = "") -> Text:
     from rich.text import Text
 
-    from d3stats.log._visible import visible
+    from d3stats._words import visible
 
     return Text(visible(text, one_line=True), style=style, overflow="fold")

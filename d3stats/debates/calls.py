@@ -14,7 +14,7 @@ from d3stats.debates.budget import Bank, Purse
 from d3stats.debates.past import as_turn
 from d3stats.debates.report import Observer, RunReport
 from d3stats.debates.reserve import Reserve
-from d3stats.log.missing import ADVICE
+from d3stats.log.doctor import ADVICE
 from d3stats.protocols.engine import ask
 
 if TYPE_CHECKING:

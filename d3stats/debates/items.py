@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from d3stats._check import choice, integer
+from d3stats._words import storable
 from d3stats.agents.request import Case
-from d3stats.log._visible import storable
 from d3stats.values import canonical_text, name_text
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from d3stats.log.missing import journal_path
+from d3stats.log.files import journal_path
 
 __all__ = ["FIXED", "FORMAT", "Call", "Journal", "is_unused", "journal_path"]
 

@@ -13,7 +13,7 @@ from d3stats.debates.ahead import Cast, Key
 from d3stats.debates.cost import FREE, Cost, Tariff
 from d3stats.debates.journal import Journal
 from d3stats.debates.placement import Planned
-from d3stats.log.missing import JournalWords
+from d3stats.log.doctor import JournalWords
 
 if TYPE_CHECKING:
     from d3stats.log.schema import Item, Turn, Verdict

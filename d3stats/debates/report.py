@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from d3stats.log.missing import MissingVotes
+from d3stats.log.doctor import MissingVotes
 
 __all__ = ["Observer", "RunReport"]
 

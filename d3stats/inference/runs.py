@@ -16,7 +16,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice
-from d3stats._sources import as_frame, is_frame
 from d3stats.inference._table_files import TableFile, blank_clusters
 from d3stats.inference.comparing.pairing import Items, pair
 from d3stats.inference.comparing.recorded import RecordedLog, recorded_of
@@ -31,6 +30,7 @@ from d3stats.inference.comparing.run_tables import (
 )
 from d3stats.inference.comparing.run_types import ItemMismatch, PairedRuns, Run
 from d3stats.log.column_names import Columns, MissingColumn, choice_of
+from d3stats.log.files import as_frame, is_frame
 from d3stats.plausibility import MUCH_MISSING, warnings_of
 from d3stats.trajectories import Missing, Trajectories, as_trajectories
 from d3stats.values import canonical

@@ -1,7 +1,7 @@
 """The waist: what a debate log is, and how one is written, read and examined.
 
-Who may live here: record types, the JSONL, Parquet and CSV readers and writers, the doctor, and one importer
-per foreign format. Nothing here fits a model or decides anything.
+Who may live here: record types, readers, writers and the doctor, and one importer per foreign format. Nothing here
+fits a model or decides anything.
 """
 
 from __future__ import annotations
@@ -10,41 +10,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from d3stats.log.causes import Cause, causes_of
-    from d3stats.log.convert import write_csv, write_parquet
     from d3stats.log.counting import LogCounts, count_log, reduce_logs
-    from d3stats.log.doctor import DoctorReport, examine
-    from d3stats.log.fix import FixReport, fix_log
-    from d3stats.log.problems import KINDS, LogError, Problem
-    from d3stats.log.read import DebateLog, read_log
-    from d3stats.log.reader import iter_records
+    from d3stats.log.doctor import DoctorReport, FixReport, examine, fix_log
+    from d3stats.log.problems import KINDS, Cause, LogError, Problem, causes_of
+    from d3stats.log.reader import DebateLog, iter_records, read_log
     from d3stats.log.schema import Header, Item, Turn, Verdict
-    from d3stats.log.writer import LogWriter, write_jsonl
+    from d3stats.log.writer import LogWriter, write_csv, write_jsonl, write_parquet
 
 _HOMES = {
-    "Cause": "causes",
-    "DebateLog": "read",
-    "DoctorReport": "doctor",
-    "FixReport": "fix",
-    "Header": "schema",
-    "Item": "schema",
-    "KINDS": "problems",
-    "LogCounts": "counting",
-    "LogError": "problems",
-    "LogWriter": "writer",
-    "Problem": "problems",
-    "Turn": "schema",
-    "Verdict": "schema",
-    "causes_of": "causes",
-    "count_log": "counting",
-    "examine": "doctor",
-    "fix_log": "fix",
-    "iter_records": "reader",
-    "read_log": "read",
-    "reduce_logs": "counting",
-    "write_csv": "convert",
-    "write_jsonl": "writer",
-    "write_parquet": "convert",
+    name: home
+    for home, names in {
+        "counting": "LogCounts count_log reduce_logs",
+        "doctor": "DoctorReport FixReport examine fix_log",
+        "problems": "KINDS Cause LogError Problem causes_of",
+        "reader": "DebateLog iter_records read_log",
+        "schema": "Header Item Turn Verdict",
+        "writer": "LogWriter write_csv write_jsonl write_parquet",
+    }.items()
+    for name in names.split()
 }
 """Where each public name lives; loaded when first used."""
 

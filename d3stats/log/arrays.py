@@ -15,21 +15,6 @@ from d3stats.log.columns import Coded, Ints, unified
 from d3stats.log.consistency import Checked
 from d3stats.values import canonical
 
-__all__ = [
-    "BY_A_RULE",
-    "MISSING",
-    "RIGHT",
-    "WRONG",
-    "arrays_of",
-    "distinct",
-    "fields_from_arrays",
-    "refuse_repeats",
-    "seat_names",
-    "stopped_by_rule",
-    "tally_rounds",
-    "voting_roles",
-]
-
 MISSING = -1
 """The code of a vote that was not cast or could not be read, of an unknown label, and of no verdict."""
 

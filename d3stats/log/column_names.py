@@ -15,23 +15,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "ALIASES",
-    "TABLE_COLUMNS",
-    "ColumnError",
-    "Columns",
-    "MissingColumn",
-    "Resolved",
-    "choice_of",
-    "other_names",
-    "parse_columns",
-    "plain",
-    "renamed",
-    "resolve",
-    "to_type",
-    "unread_note",
-]
-
 TABLE_COLUMNS = (
     "debate",
     "question",

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from d3stats.log.problems import Problem
 
-__all__ = ["ITEM", "TURN", "VERDICT", "Coded", "Coder", "Coding", "Part", "Records", "joined", "unified"]
-
 Coding = Literal["answers", "correctness"]
 Ints = NDArray[np.int64]
 

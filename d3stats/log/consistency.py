@@ -18,11 +18,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats.log.columns import Coded, Coder, Coding, Ints, Part, Records, unified
-from d3stats.log.missing import journal_path
+from d3stats.log.files import journal_path
 from d3stats.log.problems import LeftOut, Problem, in_reading_order, raise_first
 from d3stats.values import Canonical, canonical_texts, missing_words
-
-__all__ = ["Checked", "check", "firsts", "occurring", "opens"]
 
 Mask = NDArray[np.bool_]
 

@@ -25,8 +25,7 @@ from d3stats.log.columns import Ints, Part, Records, joined, unified
 from d3stats.log.consistency import Checked, check, occurring, opens
 from d3stats.log.files import LogFile, find_files
 from d3stats.log.problems import Problem
-from d3stats.log.read import read_checked, read_file
-from d3stats.log.reader import line_blocks
+from d3stats.log.reader import line_blocks, read_checked, read_file
 from d3stats.log.tables import parquet_blocks
 from d3stats.values import missing_words
 

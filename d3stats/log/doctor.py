@@ -5,30 +5,180 @@ from __future__ import annotations
 import json
 import shlex
 import textwrap
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._words import counted
-from d3stats.log._visible import visible
+from d3stats._words import counted, visible
 from d3stats.log.arrays import stopped_by_rule
-from d3stats.log.causes import Cause, causes_of
 from d3stats.log.column_names import Columns
 from d3stats.log.columns import unified
-from d3stats.log.files import find_files
-from d3stats.log.frames import seated
-from d3stats.log.missing import JournalWords, MissingVotes, count_missing, read_journals
-from d3stats.log.problems import Problem
-from d3stats.log.read import DebateLog, read_log
+from d3stats.log.files import LogFile, find_files, journal_path
+from d3stats.log.problems import Cause, Problem, causes_of
+from d3stats.log.reader import DebateLog, iter_records, read_log, seated
+from d3stats.log.writer import LogWriter, records_of, replacing, write_csv, write_parquet
 from d3stats.plausibility import Finding, VoteTable, findings
+from d3stats.values import canonical
 
-__all__ = ["DoctorReport", "examine"]
+if TYPE_CHECKING:
+    from d3stats.log.schema import AnyRecord
+
+__all__ = ["DoctorReport", "FixReport", "MissingVotes", "examine", "fix_log"]
+
+
+# -------------------------------------------------------------------- votes that are missing
+
+
+SAID_FROM = 0.1
+"""A larger share of missing votes is said before anything else."""
+
+FEWEST = 10
+"""Of fewer votes no share is looked at."""
+
+ADVICE = {
+    "context_full": "give the server a larger context window (slots share llama-server's -c), or debate shorter items",
+    "length": "raise --tokens-per-word or --reasoning-tokens",
+    "unreadable": "see whether the server keeps to a JSON schema, or try --structured text",
+    "empty": "raise --reasoning-tokens, or try --structured text",
+    "timeout": "raise --timeout, or lower --concurrency",
+    "connection": "look into the log of the server: it breaks connections off",
+    "server_error": "look into the log of the server",
+    "rate_limited": "lower --rpm or --concurrency, or raise --retries",
+    "bad_request": "the server refuses these calls: change the setting that it names",
+    "refused_content": "the model refuses these items: try another model",
+    "budget": "raise --budget-tokens or --max-usd",
+}
+"""What to do about an error, by its name in the log."""
+
+
+@dataclass(frozen=True)
+class MissingVotes:
+    r"""Votes, or scores that decide, that were asked for and are not there.
+
+    Attributes
+    ----------
+    asked : int
+    reasons : mapping of str to int
+        How many are missing, by error; ``"no reason recorded"`` where the log does not say.
+    words : mapping of str to str
+        The latest words of a server by error.
+
+    Examples
+    --------
+    >>> missing = MissingVotes(40, {"timeout": 3, "length": 9}, {"length": "cut off at the 336 that were allowed"})
+    >>> print("\n".join(missing.sentences()))
+    12 of 40 votes are missing (30.0 %): 9 length, 3 timeout.
+    length: the last time "cut off at the 336 that were allowed"; raise --tokens-per-word or --reasoning-tokens.
+    timeout: raise --timeout, or lower --concurrency.
+    """
+
+    asked: int = 0
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        """How many are missing."""
+        return sum(self.reasons.values())
+
+    @property
+    def share(self) -> float | None:
+        """Of those that were asked for; None when there were none."""
+        return self.total / self.asked if self.asked else None
+
+    @property
+    def said_first(self) -> bool:
+        """Whether so many are missing that a report must begin with it."""
+        return self.asked >= FEWEST and (self.share or 0.0) > SAID_FROM
+
+    def sentences(self) -> list[str]:
+        """Say how many votes are missing and why, and of each error what was said last and what to do."""
+        ordered = sorted(self.reasons.items(), key=lambda pair: (-pair[1], pair[0]))
+        counted = ", ".join(f"{count} {kind}" for kind, count in ordered)
+        lines = [
+            f"{self.total:,} of {self.asked:,} votes are missing ({100 * (self.share or 0.0):.1f} %): {counted}."
+        ]
+        for kind, _ in ordered:
+            words, advice = self.words.get(kind), ADVICE.get(kind)
+            parts = [part for part in (words and f'the last time "{words}"', advice) if part]
+            if parts:
+                lines.append(f"{kind}: {'; '.join(parts)}.")
+        return lines
+
+
+@dataclass
+class JournalWords:
+    """What the journals of runs say besides what calls cost.
+
+    Attributes
+    ----------
+    words : dict of str to str
+        The latest words of a server by error.
+    dropped : dict of str to None
+        Parameters that servers did not take, in the order in which that was found out.
+    voters : set of str
+        Roles that are asked for votes, or for scores that decide.
+    """
+
+    words: dict[str, str] = field(default_factory=dict)
+    dropped: dict[str, None] = field(default_factory=dict)
+    voters: set[str] = field(default_factory=set)
+
+    def read(self, record: Mapping[str, Any]) -> None:
+        """Take up a line of a journal."""
+        if isinstance(said := record.get("words"), dict):
+            self.words.update({str(kind): str(text) for kind, text in said.items()})
+        if isinstance(dropped := record.get("dropped"), list):
+            self.dropped.update(dict.fromkeys(map(str, dropped)))
+        if isinstance(voters := record.get("voters"), list):
+            self.voters.update(map(str, voters))
+
+
+def read_journals(logs: Iterable[Path]) -> JournalWords | None:
+    """Read the journals that lie beside logs; None where there is none. A line that is none is passed over."""
+    found: JournalWords | None = None
+    for path in map(journal_path, logs):
+        if not path.is_file():
+            continue
+        found = JournalWords() if found is None else found
+        with path.open("rb") as file:
+            for line in file:
+                if not any(name in line for name in (b'"words"', b'"dropped"', b'"voters"')):
+                    continue
+                try:
+                    record = json.loads(line)
+                except ValueError:
+                    continue
+                if isinstance(record, dict):
+                    found.read(record)
+    return found
+
+
+def count_missing(turns: pd.DataFrame, journals: JournalWords | None) -> MissingVotes:
+    """Count the votes that are missing from a table of turns.
+
+    With a journal the roles that vote are known, and a vote that is missing without an error was withheld on purpose.
+    """
+    vote = turns["vote" if "vote" in turns.columns else "correct"]
+    if journals is not None and journals.voters:
+        asked = turns["role"].isin(journals.voters).to_numpy(dtype=bool)
+        missing = asked & vote.isna().to_numpy() & turns["error"].notna().to_numpy()
+    else:
+        asked = seated(turns)
+        missing = asked & vote.isna().to_numpy()
+    reasons = Counter(turns["error"][missing].fillna("no reason recorded").map(str))
+    return MissingVotes(int(asked.sum()), dict(reasons), {} if journals is None else journals.words)
+
+
+# -------------------------------------------------------------------- the report
 
 
 @dataclass(frozen=True)
@@ -93,7 +243,7 @@ class DoctorReport:
 
     @property
     def causes(self) -> tuple[Cause, ...]:
-        """What the problems come from, the first cause first; see :func:`d3stats.log.causes.causes_of`."""
+        """What the problems come from, the first cause first; see :func:`d3stats.log.problems.causes_of`."""
         return causes_of(self.problems)
 
     def to_text(self, width: int | None = None) -> str:
@@ -335,3 +485,308 @@ def _spread(table: dict[int, int] | None, noun: str) -> str:
         f"{counted(size, noun)} in {counted(debates, 'debate')}" for size, debates in list(table.items())[:8]
     ]
     return ", ".join(shown) + (f" and {len(table) - 8} other numbers" if len(table) > 8 else "")
+
+
+# -------------------------------------------------------------------- a clean copy
+
+
+PASSES = 4
+"""How often a copy is read again and mended; taking out one defect can uncover another."""
+
+
+@dataclass(frozen=True)
+class FixReport:
+    """What a clean copy holds and what was changed.
+
+    Attributes
+    ----------
+    dest : str
+        The copy.
+    n_records, n_kept : int
+        Records that were read, and those of them that are in the copy.
+    left_out : dict of str to int
+        Records that were left out, by kind of problem; with `n_kept` they add up to `n_records`.
+    emptied : dict of str to int
+        Votes and labels that were taken as missing, by kind of problem.
+    changes : tuple of str
+        What else was changed, one sentence each.
+    after : DoctorReport
+        What the doctor says of the copy.
+    """
+
+    dest: str
+    n_records: int
+    n_kept: int
+    left_out: dict[str, int]
+    emptied: dict[str, int]
+    changes: tuple[str, ...]
+    after: DoctorReport
+
+    @property
+    def exit_code(self) -> int:
+        """That of the doctor for the copy: 0 when it is sound, 2 when something in it needs a look."""
+        return self.after.exit_code
+
+    def to_text(self, width: int | None = None) -> str:
+        """Return the report for a reader, wrapped to `width` characters."""
+        after = self.after
+        lines = [
+            f"Wrote {self.dest}: {counted(after.n_debates, 'debate')}, {counted(after.n_turns, 'turn')}, "
+            f"{counted(after.n_verdicts, 'verdict')}.",
+            f"Read {counted(self.n_records, 'record')}: {self.n_kept:,} kept, "
+            f"{self.n_records - self.n_kept:,} left out.",
+        ]
+        lines += [f"- left out, {kind}: {counted(count, 'record')}" for kind, count in self.left_out.items()]
+        lines += [
+            f"- taken as missing, {kind}: {counted(count, 'record')}" for kind, count in self.emptied.items()
+        ]
+        lines += [f"- {change}" for change in self.changes]
+        if self.n_records == self.n_kept and not self.emptied and not self.changes:
+            lines.append("Nothing had to be changed.")
+        if after.problems:
+            lines.append("What a copy cannot mend:")
+            lines += [f"- {cause.kind} ({cause.count:,}): {cause.advice}" for cause in after.causes]
+        if after.findings:
+            lines.append(
+                f"{counted(len(after.findings), 'finding')} that can hardly be meant, also in the copy:"
+            )
+            lines += [f"- {finding.message}." for finding in after.findings]
+        if after.exit_code == 0:
+            lines.append("The copy is sound.")
+        return "\n".join(wrapped(lines, width))
+
+    def to_json(self) -> str:
+        """Return the report for a program."""
+        content = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "after"}
+        content |= {"after": json.loads(self.after.to_json()), "exit_code": self.exit_code}
+        return json.dumps(content, ensure_ascii=False, indent=2)
+
+
+def fix_log(
+    source: str | Path | Sequence[str | Path],
+    dest: str | Path,
+    *,
+    overwrite: bool = False,
+    missing_values: Iterable[str] | None = None,
+    columns: Columns = None,
+    encoding: str | None = None,
+) -> FixReport:
+    r"""Read a log leniently and write a copy without its defects.
+
+    Left out are the records that :func:`d3stats.log.read_log` leaves out, and the last round of a debate that was
+    stopped in the middle of it. An agent that is absent from a round gets a turn without a vote there, and debates
+    whose panel has another size than most of their run get a run (``log``) of their own. What stays as it is: right
+    records, also when they are debates without a verdict or votes that can hardly be meant; the report names them.
+
+    Parameters
+    ----------
+    source : path, glob or list of them
+    dest : path
+        Ends in ``.jsonl``, ``.ndjson``, ``.csv``, ``.csv.gz`` or ``.parquet``. Texts of questions, candidates and turns
+        are kept when both sides are JSON lines; tables have no columns for them.
+    overwrite : bool
+        Whether `dest` may exist. It may never be one of the files that are read.
+    missing_values, columns, encoding
+        As for :func:`d3stats.read_log`.
+
+    Raises
+    ------
+    FileExistsError
+        When `dest` exists.
+    ValueError
+        When `dest` is one of the files or has another ending, when no turn can be read, or when JSON lines cannot hold
+        what the table says.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "log.csv").write_text("debate,round,agent,vote,label\nd,1,a,A,A\nd,1,b,A,A\nd,1,b,B,A\n")
+    >>> report = fix_log(folder / "log.csv", folder / "clean.csv")
+    >>> report.n_records, report.n_kept, report.left_out, report.exit_code
+    (3, 2, {'duplicate turn': 1}, 0)
+    """
+    paths = [source] if isinstance(source, (str, Path)) else list(source)
+    files = find_files(paths)
+    target = _checked_target(Path(dest), files, overwrite)
+    log = read_log(
+        *(file.path for file in files),
+        strict=False,
+        missing_values=missing_values,
+        columns=columns,
+        encoding=encoding,
+    )
+    if log.turns.empty:
+        raise ValueError(
+            f"a copy must hold at least one turn; got none that can be read in {', '.join(map(str, paths[:3]))} "
+            "(d3stats doctor says why)"
+        )
+    lines = target.name.endswith((".jsonl", ".ndjson"))
+    texts = _Texts(files) if lines and all(file.format == "jsonl" for file in files) else None
+    changes: Counter[str] = Counter()
+    written, notes = log, log.notes
+    with replacing(target) as partial:
+        for _ in range(PASSES):
+            written = _mended(written, changes)
+            _write(written, partial, texts)
+            written = replace(read_log(partial, strict=False), notes=())
+            if not {problem.kind for problem in written.problems} & _MENDED:
+                break
+    after = examine(target)
+    passed = [p for p in log.problems if p.left_out == "nothing" and p.kind in _PASSED_OVER]
+    return FixReport(
+        dest=str(dest),
+        n_records=log.n_records,
+        n_kept=log.n_records - log.n_left_out - changes[_CUT],
+        left_out=_by_kind(log.problems, "record") | ({_CUT: changes[_CUT]} if changes[_CUT] else {}),
+        emptied=_by_kind(log.problems, "field"),
+        changes=(
+            *(f"not read, {problem.kind}: {problem.file}{_of(problem)}" for problem in passed),
+            *(note for note in notes if note not in after.notes),
+            *(
+                f"{what}: {counted(changes[what], noun)}"
+                for what, noun in ((_ABSENT, "turn"), (_APART, "debate"))
+                if changes[what]
+            ),
+        ),
+        after=after,
+    )
+
+
+_MENDED = frozenset({"mixed panel", "interrupted round"})
+_PASSED_OVER = frozenset({"empty file", "not a log", "unknown column", "mixed coding", "truncated last line"})
+_CUT = "interrupted round"
+_ABSENT = "added without a vote and without tokens, for agents that are absent from a round"
+_APART = "set apart as a run of their own (column log), because their panel has another size"
+
+
+def _by_kind(problems: Iterable[Problem], left_out: str) -> dict[str, int]:
+    return dict(Counter(problem.kind for problem in problems if problem.left_out == left_out))
+
+
+def _of(problem: Problem) -> str:
+    return f", column {problem.field}" if problem.kind == "unknown column" else ""
+
+
+def _checked_target(target: Path, files: Sequence[LogFile], overwrite: bool) -> Path:
+    endings = (".jsonl", ".ndjson", ".csv", ".csv.gz", ".parquet")
+    if not target.name.endswith(endings):
+        raise ValueError(f"the copy's name must end in {', '.join(endings)}; got {str(target)!r}")
+    if target.resolve() in {file.path.resolve() for file in files}:
+        raise ValueError(f"the copy must be another file than the log; got {str(target)!r} for both")
+    if target.exists() and not overwrite:
+        raise FileExistsError(
+            f"the copy must be a new file; got {str(target)!r}, which exists (overwrite=True, --overwrite, replaces it)"
+        )
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"the copy's folder must exist; got {str(target.parent)!r}")
+    return target
+
+
+# ---------------------------------------------------------------- what a copy can mend
+
+
+def _mended(log: DebateLog, changes: Counter[str]) -> DebateLog:
+    """Take out rounds that were cut short, fill in absent agents and set panels of other sizes apart."""
+    turns, items = log.turns, log.items
+    by_kind: dict[str, list[tuple[str | int, ...]]] = defaultdict(list)
+    for problem in log.problems:
+        if problem.kind in _MENDED:
+            by_kind[problem.kind].append(problem.record_key)
+    cut = {key[0] for key in by_kind["interrupted round"]}
+    if cut:
+        last = turns.groupby("debate")["round"].transform("max")
+        gone = turns["debate"].isin(cut) & (turns["round"] == last)
+        changes[_CUT] += int(gone.sum())
+        turns = turns[~gone]
+    gaps = {key[0] for key in by_kind["mixed panel"] if len(key) == 3} - cut
+    absent = list(_absent(turns[turns["debate"].isin(gaps)]))
+    if absent:
+        changes[_ABSENT] += len(absent)
+        more = pd.DataFrame(absent).reindex(columns=turns.columns).astype(object)
+        more = more.where(more.notna(), None).astype(turns.dtypes.to_dict())
+        turns = pd.concat([turns, more]).sort_values(["debate", "round", "agent"], ignore_index=True)
+    odd = {key[0] for key in by_kind["mixed panel"] if len(key) == 1} - cut - gaps
+    if odd:
+        names = [
+            _own_run(item["log"], turns[turns["debate"] == item["debate"]])
+            if item["debate"] in odd
+            else item["log"]
+            for item in items[["debate", "log"]].to_dict("records")
+        ]
+        changes[_APART] += len(odd)
+        items = items.assign(log=pd.Series(names, index=items.index, dtype=object))
+    return replace(log, turns=turns.reset_index(drop=True), items=items, problems=())
+
+
+def _absent(turns: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Find the agents of a role that say nothing in a round in which others of their role do."""
+    spoken = set(zip(turns["debate"], turns["round"], turns["agent"], strict=True))
+    for (debate, role), own in turns.groupby(["debate", turns["role"].fillna("")], sort=False):
+        for key in product([debate], own["round"].unique(), own["agent"].unique()):
+            if key not in spoken:
+                spoken.add(key)
+                yield dict(zip(("debate", "round", "agent", "role"), (*key, role or None), strict=True))
+
+
+def _own_run(log: str | None, turns: pd.DataFrame) -> str:
+    sizes = turns.groupby(turns["role"].fillna(""))["agent"].nunique()
+    panel = ", ".join(f"{n} {role}".strip() for role, n in sizes.items())
+    return f"{log or 'log'} (panel of {panel})"
+
+
+# ---------------------------------------------------------------- writing
+
+
+class _Texts:
+    """Texts and candidates of logs of JSON lines, which the tables leave out, by the names in their written form."""
+
+    def __init__(self, files: Iterable[LogFile]) -> None:
+        self.items: dict[str, dict[str, Any]] = {}
+        self.turns: dict[tuple[str, int, str], str] = {}
+        records: list[tuple[tuple[str | int, ...], dict[str, Any]]] = []
+        for file in files:
+            for record in iter_records(file.path, strict=False):
+                if record.type == "item" and (record.text is not None or record.candidates is not None):
+                    fields = {"text": record.text, "candidates": record.candidates, "answers": record.answers}
+                    records.append(((record.debate,), fields))
+                elif record.type == "turn" and record.text is not None:
+                    records.append(((record.debate, record.round, record.agent), {"text": record.text}))
+        names = list(dict.fromkeys(part for key, _ in records for part in key if isinstance(part, str)))
+        forms = canonical(names, missing_values=(), names=True).forms
+        for key, fields in records:
+            at = [forms[part] or part if isinstance(part, str) else part for part in key]
+            if len(at) == 1:
+                self.items.setdefault(str(at[0]), fields)
+            else:
+                self.turns.setdefault((str(at[0]), int(at[1]), str(at[2])), str(fields["text"]))
+
+    def of(self, record: AnyRecord) -> AnyRecord:
+        """Give a record of the copy its text back."""
+        if record.type == "item" and record.debate in self.items:
+            found = self.items[record.debate]
+            fields: dict[str, Any] = {"text": found["text"]}
+            # Candidates stand in the order of the answers; where two answers became one, nothing says whose they are.
+            if len(found["answers"] or ()) == len(record.answers or ()):
+                fields = found | {"answers": record.answers}
+        elif record.type == "turn" and (record.debate, record.round, record.agent) in self.turns:
+            fields = {"text": self.turns[record.debate, record.round, record.agent]}
+        else:
+            return record
+        return msgspec.structs.replace(record, **fields)
+
+
+def _write(log: DebateLog, path: Path, texts: _Texts | None) -> None:
+    if path.name.endswith(".parquet"):
+        write_parquet(log, path)
+    elif path.name.endswith((".csv", ".csv.gz")):
+        write_csv(log, path)
+    else:
+        try:
+            records = records_of(log)
+        except ValueError as error:
+            raise ValueError(f"{error}: name the copy .csv or .parquet") from None
+        path.unlink(missing_ok=True)
+        with LogWriter(path, fsync="close") as writer:
+            for record in records:
+                writer.write(record if texts is None else texts.of(record))

@@ -1,21 +1,21 @@
-"""Which files make a log: paths and globs in, named files with a known format out."""
+"""What users hand in as a log: paths, globs, names of bundled tables and data frames; what kind of file each is."""
 
 from __future__ import annotations
 
 import gzip
-import io
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from glob import glob, has_magic
 from pathlib import Path
-from typing import IO, Literal, cast
+from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
-from d3stats._sources import as_path
+from d3stats._check import nearest
 from d3stats.log.problems import Problem
 
-__all__ = ["Format", "LogFile", "find_files", "open_bytes", "text_size", "unusable"]
+if TYPE_CHECKING:
+    import pandas as pd
 
 Format = Literal["jsonl", "csv", "tsv", "xlsx", "parquet"]
 
@@ -136,19 +136,6 @@ def open_bytes(file: LogFile) -> IO[bytes]:
     return cast(IO[bytes], gzip.open(file.path, "rb")) if file.compressed else file.path.open("rb")
 
 
-def text_size(file: LogFile) -> int:
-    """Bytes of the text, unpacked, with the line end that the last line may lack."""
-    if not file.compressed:
-        with file.path.open("rb") as handle:
-            handle.seek(-1, io.SEEK_END)
-            return handle.tell() + 1 + (handle.read(1) != b"\n")
-    size, last = 0, b""
-    with open_bytes(file) as handle:
-        while block := handle.read(1 << 20):
-            size, last = size + len(block), block
-    return size + (not last.endswith(b"\n"))
-
-
 def unusable(file: LogFile) -> Problem | None:
     """Look at the first bytes: an empty file or one in another format is a problem of the whole file."""
     packed = file.format in ("parquet", "xlsx")
@@ -186,3 +173,54 @@ def _seems(head: bytes) -> str:
 
 def _not_a_log(file: LogFile, message: str) -> Problem:
     return Problem(file.name, None, None, message, "not a log", (), "nothing")
+
+
+BUNDLED = ("slm7",)
+"""Logs that come with the package and are known by name."""
+
+
+def as_path(name: str | Path) -> str:
+    """Return a file or glob as it was given, or the file of a bundled log.
+
+    Raises
+    ------
+    FileNotFoundError
+        When the name is none of these; the message names the nearest file of that folder, or bundled log.
+    """
+    text = str(name)
+    if text in BUNDLED:
+        return str(Path(__file__).parents[1] / "datasets" / f"{text}.csv")
+    path = Path(text)
+    if path.exists() or has_magic(text):
+        return text
+    folder = path.parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"paths must exist; got {text!r}, and there is no folder {str(folder)!r}")
+    near = nearest(path.name, [*BUNDLED, *(each.name for each in folder.iterdir())])
+    found = near if near is None or near in BUNDLED else str(folder / near)
+    hint = "" if found is None else f"; did you mean {found!r}?"
+    raise FileNotFoundError(f"paths must exist; got {text!r}{hint}")
+
+
+def is_frame(source: Any) -> bool:
+    """Say whether this is a DataFrame of pandas or of polars."""
+    import pandas as pd
+
+    return isinstance(source, pd.DataFrame) or type(source).__module__.partition(".")[0] == "polars"
+
+
+def as_frame(source: Any) -> pd.DataFrame:
+    """Return a DataFrame of pandas or of polars as one of pandas."""
+    import pandas as pd
+
+    if isinstance(source, pd.DataFrame):
+        return source
+    eager = source.collect() if hasattr(source, "collect") else source
+    # Without pyarrow, which polars' own conversion needs.
+    return pd.DataFrame(eager.to_dict(as_series=False))
+
+
+def journal_path(log: str | Path) -> Path:
+    """Return where the journal of a log lies: ``runs/a.jsonl`` has ``runs/a.calls.jsonl``."""
+    path = Path(log)
+    return path.with_name(f"{path.stem}.calls.jsonl")

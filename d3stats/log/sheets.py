@@ -7,19 +7,23 @@ import datetime
 import gzip
 import io
 import json
+import os
 import re
+import tempfile
 import zipfile
 import zlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats.log._visible import storable
+from d3stats._words import storable
 from d3stats.log.column_names import (
     plain,
 )
@@ -27,7 +31,8 @@ from d3stats.log.columns import Coded, Coder, Ints
 from d3stats.log.files import LogFile, open_bytes, unusable
 from d3stats.log.problems import Problem
 
-__all__ = ["Sheet", "as_text", "frame_sheet", "mapping_sheet", "open_sheet", "parquet_sheet"]
+if TYPE_CHECKING:
+    import duckdb
 
 
 @dataclass
@@ -389,7 +394,7 @@ def parquet_sheet(
     """
     import duckdb
 
-    from d3stats.log.engine import connect, text_list
+    from d3stats.log.sheets import connect, text_list
 
     try:
         with connect(ordered=True) as con:
@@ -546,3 +551,56 @@ def frame_sheet(frame: Any, name: str) -> Sheet:
     n = len(columns[0]) if columns else 0
     line = np.arange(1, n + 1, dtype=np.int64)
     return Sheet(name, names, columns, line, notes=dates, n_records=n)
+
+
+# -------------------------------------------------------------------- duckdb
+
+
+MEMORY_LIMIT = "2GB"
+"""What one scan may hold before it spills to the folder for temporary files."""
+
+_databases: dict[tuple[int, bool], duckdb.DuckDBPyConnection] = {}
+_folders: list[tempfile.TemporaryDirectory[str]] = []
+"""Folders to spill to, readable by this user alone; removed when the process ends."""
+
+
+@contextmanager
+def connect(*, ordered: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Give a connection with tables of its own; the database behind it is started once per process.
+
+    With `ordered`, rows are written in the order of the query.
+    """
+    import duckdb
+
+    # Keyed by process: a forked child must not use its parent's threads. Order is a setting of a whole database.
+    database = _databases.get((os.getpid(), ordered))
+    if database is None:
+        _folders.append(tempfile.TemporaryDirectory(prefix="d3stats-duckdb-", ignore_cleanup_errors=True))
+        database = duckdb.connect(
+            ":memory:",
+            config={
+                "threads": len(os.sched_getaffinity(0))
+                if hasattr(os, "sched_getaffinity")
+                else os.cpu_count() or 1,
+                "memory_limit": MEMORY_LIMIT,
+                "temp_directory": _folders[-1].name,
+                "preserve_insertion_order": ordered,
+                "autoinstall_known_extensions": False,
+            },
+        )
+        _databases[os.getpid(), ordered] = database
+    cursor = database.cursor()
+    try:
+        yield cursor
+    finally:
+        cursor.close()
+
+
+def quoted(text: str) -> str:
+    """Write a SQL string literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def text_list(texts: Iterable[str | Path]) -> str:
+    """Write a SQL list of string literals."""
+    return f"[{', '.join(quoted(str(text)) for text in texts)}]"

@@ -35,8 +35,6 @@ from d3stats.log.schema import Item, Record, Turn, first_defect, parse_json
 from d3stats.log.sheets import Sheet, as_text, frame_sheet, mapping_sheet, open_sheet, parquet_sheet
 from d3stats.values import is_missing_word, name_text
 
-__all__ = ["NO_VOTES", "parquet_blocks", "read_rows", "read_table", "truths", "truths_note"]
-
 FRAME, ITEMS = "the table", "the items"
 """What data frames are called in messages."""
 
@@ -102,7 +100,7 @@ def parquet_blocks(
     """
     import duckdb
 
-    from d3stats.log.engine import connect, text_list
+    from d3stats.log.sheets import connect, text_list
 
     problem = unusable(file)
     first, n, zero, odd = 0, 1, False, None

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from d3stats.log._visible import visible
+from d3stats._words import visible
 from d3stats.log.files import find_files
 from d3stats.log.problems import Problem
 
@@ -170,7 +170,7 @@ def _records(
         from d3stats.log.reader import iter_records
 
         return iter_records(path, strict=False, problems=passed)
-    from d3stats.log.read import read_log
+    from d3stats.log.reader import read_log
     from d3stats.log.writer import records_of
 
     return records_of(read_log(path, columns=columns, encoding=encoding))

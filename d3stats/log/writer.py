@@ -10,21 +10,22 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Literal, Self, cast
+from typing import IO, TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast
 
 import msgspec
 
-from d3stats.log._visible import storable
+from d3stats._words import storable
 from d3stats.log.schema import AnyRecord, Header, Item, Turn, Verdict, first_defect
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from d3stats.log.read import DebateLog
+    from d3stats.log.reader import DebateLog
 
-__all__ = ["LogWriter", "Sync", "records_of", "target_of", "write_jsonl"]
+__all__ = ["LogWriter", "write_csv", "write_jsonl", "write_parquet"]
 
 Sync = Literal["record", "close", "never"]
 
@@ -234,7 +235,7 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def write_jsonl(source: DebateLog | str | Path | Sequence[str | Path], dest: str | Path) -> Path:
+def write_jsonl(source: Source, dest: str | Path) -> Path:
     """Write a log as JSON lines: items, then turns round by round, then the verdict, debate by debate.
 
     Raises
@@ -242,28 +243,25 @@ def write_jsonl(source: DebateLog | str | Path | Sequence[str | Path], dest: str
     ValueError
         When the log holds only correctness or only token totals, which no record of the schema says.
     """
-    from d3stats.log.read import DebateLog, read_log
+    records = records_of(_log(source))
+    with replacing(dest, (".jsonl", ".ndjson")) as partial, LogWriter(partial, fsync="close") as writer:
+        for record in records:
+            writer.write(record)
+    return Path(dest)
 
-    paths = [source] if isinstance(source, (str, Path)) else source
-    records = records_of(paths if isinstance(paths, DebateLog) else read_log(*paths))
-    target = target_of(dest, (".jsonl", ".ndjson"))
+
+@contextmanager
+def replacing(dest: str | Path, endings: tuple[str, ...] = ()) -> Iterator[Path]:
+    """Give a file beside `dest`, of the same ending, that is moved there when it is complete."""
+    target = Path(dest)
+    if endings and not target.name.endswith(endings):
+        raise ValueError(f"dest must end in {' or '.join(endings)}; got dest={str(dest)!r}")
     partial = target.with_name(f".{os.getpid()}.{target.name}")
     try:
-        with LogWriter(partial, fsync="close") as writer:
-            for record in records:
-                writer.write(record)
+        yield partial
         partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)
-    return target
-
-
-def target_of(dest: str | Path, endings: tuple[str, ...]) -> Path:
-    """Return where to write, when its name has one of the endings."""
-    target = Path(dest)
-    if not target.name.endswith(endings):
-        raise ValueError(f"dest must end in {' or '.join(endings)}; got dest={str(dest)!r}")
-    return target
 
 
 def records_of(log: DebateLog) -> Iterator[AnyRecord]:
@@ -298,3 +296,124 @@ def _rows(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
     for row in cast(list[dict[str, Any]], table.to_dict("records")):
         yield {name: None if value is pd.NA else value for name, value in row.items()}
+
+
+# -------------------------------------------------------------------- tables
+
+
+Source: TypeAlias = "DebateLog | str | Path | Sequence[str | Path]"
+
+_TYPES = {
+    "round": "INTEGER",
+    "stop_round": "INTEGER",
+    "tokens": "BIGINT",
+    "tokens_in": "BIGINT",
+    "tokens_out": "BIGINT",
+    "correct": "TINYINT",
+    "closed": "BOOLEAN",
+}
+
+ROW_GROUP = 122_880
+"""Rows that are compressed and read together, duckdb's own unit."""
+
+
+def write_parquet(source: Source, dest: str | Path) -> Path:
+    r"""Write a log as one Parquet file that reads back into an equal log.
+
+    Parameters
+    ----------
+    source : DebateLog, path, glob or list of them
+        Paths are read strictly.
+    dest : path
+        Ends in ``.parquet``; replaced when it exists, and only once the new file is complete.
+
+    Returns
+    -------
+    Path
+        `dest`.
+
+    Raises
+    ------
+    LogError
+        When files are read and have a defect.
+    ValueError
+        When `dest` has another ending.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "log.csv").write_text("debate,round,agent,vote,label\nd,1,a,A,A\n")
+    >>> read_log(write_parquet(folder / "log.csv", folder / "log.parquet")) == read_log(folder / "log.csv")
+    True
+    """
+    options = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP}"
+    return _copy(source, dest, (".parquet",), options)
+
+
+def write_csv(source: Source, dest: str | Path) -> Path:
+    """Write a log as one tidy CSV (``.csv`` or ``.csv.gz``), one row per turn; see :func:`write_parquet`.
+
+    Raises
+    ------
+    ValueError
+        Also when a text cannot stand in a CSV cell (it holds a NUL character).
+    """
+    return _copy(source, dest, (".csv", ".csv.gz"), "FORMAT csv, HEADER true")
+
+
+def _log(source: Source) -> DebateLog:
+    from d3stats.log.reader import DebateLog, read_log
+
+    if isinstance(source, DebateLog):
+        return source
+    return read_log(source) if isinstance(source, (str, Path)) else read_log(*source)
+
+
+def _copy(source: Source, dest: str | Path, endings: tuple[str, ...], options: str) -> Path:
+    from d3stats.log.sheets import connect, quoted
+
+    with replacing(dest, endings) as partial, connect(ordered=True) as con:
+        log = _log(source)
+        for name, table in (("turns", log.turns), ("items", log.items), ("verdicts", log.verdicts)):
+            con.register(f"{name}_frame", _typed(table))
+        con.execute(f"COPY ({_wide(log)}) TO {quoted(str(partial))} ({options})")
+    return Path(dest)
+
+
+def _typed(table: pd.DataFrame) -> pd.DataFrame:
+    """Give every column a type that says itself, even when it is empty or all missing."""
+    texts = {name: _json(table[name]) for name in ("answers", "scores") if name in table.columns}
+    table = table.assign(**texts)
+    return table.astype(dict.fromkeys(table.select_dtypes(object), "string"))
+
+
+def _json(column: pd.Series) -> pd.Series:
+    import pandas as pd
+
+    written = (
+        None if x is None else json.dumps(x, ensure_ascii=False, separators=(",", ":")) for x in column
+    )
+    return pd.Series(list(written), index=column.index, dtype=object)
+
+
+def _wide(log: DebateLog) -> str:
+    from d3stats.log.column_names import TABLE_COLUMNS
+    from d3stats.log.columns import ITEM
+
+    absent = {"correct" if log.coding == "answers" else "vote"}
+    absent |= {"tokens_in", "tokens_out"} if "tokens" in log.turns.columns else {"tokens"}
+    chosen = {name: f"i.{name}" for name in ITEM} | {
+        "closed": "v.debate IS NOT NULL",
+        "decision": "v.decision",
+        "stop_round": "v.round",
+        "stop_reason": "v.stop_reason",
+    }
+    columns = ", ".join(
+        f"({chosen.get(name, 't.' + name)})::{_TYPES.get(name, 'VARCHAR')} AS {name}"
+        for name in TABLE_COLUMNS
+        if name not in absent
+    )
+    return f"""SELECT {columns} FROM items_frame i LEFT JOIN turns_frame t ON i.debate = t.debate
+        LEFT JOIN verdicts_frame v ON i.debate = v.debate
+        ORDER BY i.debate, t.round, t.agent"""

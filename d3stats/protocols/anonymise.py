@@ -13,8 +13,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from d3stats._words import HIDDEN as UNSEEN
 from d3stats.agents.request import Case, Message
-from d3stats.log import _visible
 
 __all__ = ["HIDDEN", "anonymise", "anonymous_case", "without_names"]
 
@@ -26,7 +26,7 @@ _JOINTS = re.compile(rf"[\s.{_DASH}]+")
 # A dot with a blank ends a sentence, and an empty line a paragraph: neither is inside of a name.
 _JOINT = rf"(?:\.|\s?[{_DASH}]{{1,4}}\s?|\s)?"
 _NUMBERED = re.compile(r"(?<=[^\W\d_]{3})(?=\d)")
-_UNSEEN = re.compile(rf"{_visible.HIDDEN.pattern}|[\ufe00-\ufe0f]")
+_UNSEEN = re.compile(rf"{UNSEEN.pattern}|[\ufe00-\ufe0f]")
 
 
 def without_names(text: str, names: tuple[str, ...]) -> str:

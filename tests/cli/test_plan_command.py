@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from d3stats.cli import app
 from d3stats.log import write_csv
-from d3stats.log.read import read_log
+from d3stats.log.reader import read_log
 from d3stats.simulate import simulate
 from d3stats.trajectories import Trajectories
 from d3stats.worlds import Conformity

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from d3stats.cli import app
-from d3stats.log.read import read_log
+from d3stats.log.reader import read_log
 from d3stats.trajectories import Trajectories
 
 PROTOCOLS = ("samre", "multi_persona", "eot")

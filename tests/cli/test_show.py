@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from d3stats._words import visible
 from d3stats.cli import app
 from d3stats.log import LogWriter, Turn, Verdict, write_csv
-from d3stats.log._visible import visible
 from d3stats.log.schema import Item
 from d3stats.log.transcript import read_transcript
 

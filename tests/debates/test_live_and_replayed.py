@@ -20,8 +20,8 @@ from d3stats.agents.request import More, Reply, Request, Size, always
 from d3stats.debates.ahead import Cast, check_rule
 from d3stats.debates.items import DebateItem
 from d3stats.debates.run import debate
-from d3stats.log.convert import write_csv, write_parquet
 from d3stats.log.reader import iter_records
+from d3stats.log.writer import write_csv, write_parquet
 from d3stats.protocols.catalogue import protocol_from_text
 from d3stats.protocols.engine import drive
 from d3stats.protocols.play import RoundOver, settled

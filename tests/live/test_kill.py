@@ -115,7 +115,7 @@ def warm_up(remote: Remote, folder: Path) -> None:
     (folder / "warm").mkdir()
     words = command(remote, items_file(folder / "warm", 1), folder / "warm" / "log.jsonl")
     app(words[len(CLI) :], standalone_mode=False)
-    importlib.import_module("d3stats.log.read")
+    importlib.import_module("d3stats.log.reader")
     remote.reset()
 
 

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from server import Asked, Server, wrap
 
+from d3stats._words import visible
 from d3stats.agents import Case, Message, Request, Slot
 from d3stats.agents.live import LiveAgent
 from d3stats.agents.live.render import Prompt, render
 from d3stats.agents.live.slots import Wire
 from d3stats.agents.request import cut
-from d3stats.log._visible import visible
 
 REQUESTS = {
     "vote": VOTE,

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from d3stats.log.missing import journal_path
+from d3stats.log.files import journal_path
 from d3stats.log.problems import LeftOut, Problem
 from d3stats.values import canonical
 

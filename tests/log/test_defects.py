@@ -360,7 +360,7 @@ def test_answers_and_correctness_do_not_mix(tmp_path: Path) -> None:
     ],
 )
 def test_a_spoiled_parquet_is_refused(tmp_path: Path, spoil: str) -> None:
-    from d3stats.log.engine import connect
+    from d3stats.log.sheets import connect
 
     good = write_parquet(
         write_lines(tmp_path / "log.jsonl", [item(answers=["A", "B"]), *panel()]), tmp_path / "a.parquet"
@@ -377,7 +377,7 @@ def test_a_spoiled_parquet_is_refused(tmp_path: Path, spoil: str) -> None:
 
 
 def test_a_parquet_in_which_an_agent_is_absent_from_a_round_is_read_with_a_warning(tmp_path: Path) -> None:
-    from d3stats.log.engine import connect
+    from d3stats.log.sheets import connect
 
     good = write_parquet(write_lines(tmp_path / "log.jsonl", [item(), *panel()]), tmp_path / "a.parquet")
     odd = tmp_path / "b.parquet"

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from d3stats.log.column_names import ALIASES, ColumnError, parse_columns, resolve, to_type
 from d3stats.log.columns import Part, Records, joined
 from d3stats.log.files import LogFile, find_files
-from d3stats.log.read import read_log
+from d3stats.log.reader import read_log
 from d3stats.log.tables import parquet_blocks, read_table
 
 # ---------------------------------------------------------------- what records say

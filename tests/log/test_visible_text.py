@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from d3stats.log._visible import HIDDEN, cut, storable, visible
+from d3stats._words import HIDDEN, cut, storable, visible
 
 SPELLED = {
     "Persian": "\u0645\u06cc\u200c\u0631\u0648\u0645 \u06a9\u062a\u0627\u0628\u200c\u0647\u0627",

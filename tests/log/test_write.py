@@ -16,8 +16,8 @@ import pytest
 from log_worlds import item, panel, write_lines
 
 from d3stats.log import Header, Item, LogWriter, Turn, Verdict, read_log
-from d3stats.log.convert import write_parquet
-from d3stats.log.engine import connect
+from d3stats.log.sheets import connect
+from d3stats.log.writer import write_parquet
 
 ITEM = Item(debate="d", question="q", label="A")
 TURN = Turn(debate="d", round=1, agent="é", vote="A")
@@ -179,7 +179,7 @@ def test_the_folder_that_a_scan_spills_to_is_private_and_goes_with_the_process()
         [
             sys.executable,
             "-c",
-            "from d3stats.log.engine import connect\n"
+            "from d3stats.log.sheets import connect\n"
             "with connect() as con, connect(ordered=True) as other:\n"
             "    asked = \"SELECT current_setting('temp_directory')\"\n"
             "    folders = [c.execute(asked).fetchone()[0] for c in (con, other)]\n"

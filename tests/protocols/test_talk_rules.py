@@ -14,7 +14,7 @@ from d3stats.debates.forecast import forecast
 from d3stats.debates.items import DebateItem
 from d3stats.debates.past import as_turn
 from d3stats.log.doctor import examine
-from d3stats.log.read import read_log
+from d3stats.log.reader import read_log
 from d3stats.log.schema import Item, Verdict
 from d3stats.log.writer import LogWriter
 from d3stats.protocols.agentverse import AgentVerse

@@ -13,6 +13,7 @@ from typing import Any, Self, cast, get_args
 from urllib.parse import quote
 
 from d3stats._check import choice, integer, number
+from d3stats._words import storable
 from d3stats.agents.live.bounds import Bounds
 from d3stats.agents.live.dialect import Dialect, Structured
 from d3stats.agents.live.pace import Pace, backoff
@@ -21,7 +22,6 @@ from d3stats.agents.live.render import Draft, Prompt, call_key
 from d3stats.agents.live.slots import Wire
 from d3stats.agents.live.transport import HOSTED, Failed, Got, Transport, checked_url
 from d3stats.agents.request import More, Refused, Reply, Request, Size, always
-from d3stats.log._visible import storable
 
 __all__ = ["LiveAgent", "Structured"]
 

@@ -10,8 +10,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from d3stats._words import storable
 from d3stats.agents.live.slots import LISTED, OPEN_VOTE, Wire
-from d3stats.log._visible import storable
 
 __all__ = ["Read", "Unreadable", "read_reply"]
 

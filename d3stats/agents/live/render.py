@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 
+from d3stats._words import storable, visible
 from d3stats.agents.live.slots import Wire
 from d3stats.agents.request import Message, Request
-from d3stats.log._visible import storable, visible
 
 __all__ = ["Draft", "Prompt", "call_key", "render"]
 

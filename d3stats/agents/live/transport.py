@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
+from d3stats._words import visible
 from d3stats.agents.live.pace import seconds_asked
 from d3stats.agents.request import Refused
-from d3stats.log._visible import visible
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._sources import as_frame, as_path, is_frame
 from d3stats._words import counted
 from d3stats.inference._table_files import (
     Fields,
@@ -21,6 +20,7 @@ from d3stats.inference._table_files import (
     unread_note,
 )
 from d3stats.log.column_names import TABLE_COLUMNS, Columns, other_names, plain, resolve, to_type
+from d3stats.log.files import as_frame, as_path, is_frame
 from d3stats.log.tables import NO_VOTES
 from d3stats.plausibility import judged, warnings_of
 from d3stats.trajectories import MISSING, Trajectories, as_trajectories
@@ -119,7 +119,7 @@ def _read(
     columns: Columns,
     encoding: str | None,
 ) -> Any:
-    from d3stats.log.read import read_log
+    from d3stats.log.reader import read_log
 
     if is_table(path):
         read = read_table(path, _FIELDS, columns=columns, encoding=encoding)
@@ -132,7 +132,7 @@ def _read(
 
 
 def _of_log(log: _Log, round_number: int | None, by: str, notes: list[str]) -> pd.DataFrame:
-    from d3stats.log.frames import seated
+    from d3stats.log.reader import seated
 
     vote = "vote" if log.coding == "answers" else "correct"
     if log.coding != "answers":

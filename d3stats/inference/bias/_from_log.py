@@ -12,7 +12,7 @@ import pandas as pd
 from d3stats.trajectories import Trajectories
 
 if TYPE_CHECKING:
-    from d3stats.log.read import DebateLog
+    from d3stats.log.reader import DebateLog
 
 __all__ = ["DECISION", "from_log", "from_trajectories"]
 
@@ -35,7 +35,7 @@ def from_log(
     The order is what an agent's name tells, or else which candidate the debate showed first. Where debates say that, an
     item is the question, so that its debates in either order meet; else it is the debate.
     """
-    from d3stats.log.frames import seated
+    from d3stats.log.reader import seated
 
     voted = (
         {str(vote) for vote in log.turns["vote"].dropna()} if log.coding == "answers" else {"right or wrong"}

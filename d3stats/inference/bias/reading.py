@@ -16,10 +16,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice, meant
-from d3stats._sources import as_frame, as_path, is_frame
 from d3stats.inference._table_files import Fields, is_table, read_table, unread_note
 from d3stats.inference.bias._from_log import from_log, from_trajectories
 from d3stats.log.column_names import Columns
+from d3stats.log.files import as_frame, as_path, is_frame
 from d3stats.plausibility import judged, warnings_of
 from d3stats.trajectories import MISSING, Trajectories, as_trajectories
 from d3stats.values import canonical
@@ -240,7 +240,7 @@ def _file(
     columns: Columns,
     encoding: str | None,
 ) -> tuple[pd.DataFrame, list[str]]:
-    from d3stats.log.read import read_log
+    from d3stats.log.reader import read_log
 
     if is_table(path):
         read = read_table(path, _FIELDS, columns=columns, encoding=encoding)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from d3stats.log.problems import Problem
-    from d3stats.log.read import DebateLog
+    from d3stats.log.reader import DebateLog
 
 __all__ = ["RecordedLog", "read_recorded", "recorded_of"]
 
@@ -100,7 +100,7 @@ def read_recorded(
     encoding: str | None = None,
 ) -> RecordedLog:
     """Read log files with their decisions; the parameters are those of :meth:`Trajectories.from_log`."""
-    from d3stats.log.read import read_log
+    from d3stats.log.reader import read_log
 
     log = read_log(*paths, strict=strict, missing_values=missing_values, columns=columns, encoding=encoding)
     return recorded_of(log, roles)

@@ -12,7 +12,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import meant
-from d3stats._sources import as_path
 from d3stats.inference._table_files import (
     Fields,
     TableFile,
@@ -23,6 +22,7 @@ from d3stats.inference._table_files import (
 )
 from d3stats.inference.comparing.recorded import RecordedLog, read_recorded
 from d3stats.log.column_names import Columns
+from d3stats.log.files import as_path
 from d3stats.log.tables import truths, truths_note
 from d3stats.trajectories import MISSING, Missing, Trajectories
 from d3stats.values import canonical, is_missing_word

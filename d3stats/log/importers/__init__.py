@@ -169,26 +169,21 @@ def import_log(
     if target.exists() and not overwrite:
         raise FileExistsError(f"destination must not exist; got destination={str(target)!r}")
 
-    from d3stats.log.writer import LogWriter
+    from d3stats.log.writer import LogWriter, replacing
 
     items = turns = missing = verdicts = 0
     debates: set[str] = set()
-    partial = target.with_name(f".{os.getpid()}.{target.name}")
-    try:
-        with LogWriter(partial, source=importer.source, fsync="close") as writer:
-            for record in importer.records(origin, **options):
-                writer.write(record)
-                debates.add(record.debate)
-                if isinstance(record, Item):
-                    items += 1
-                elif isinstance(record, Turn):
-                    turns += 1
-                    missing += record.vote is None
-                else:
-                    verdicts += 1
-        os.replace(partial, target)
-    finally:
-        partial.unlink(missing_ok=True)
+    with replacing(target) as partial, LogWriter(partial, source=importer.source, fsync="close") as writer:
+        for record in importer.records(origin, **options):
+            writer.write(record)
+            debates.add(record.debate)
+            if isinstance(record, Item):
+                items += 1
+            elif isinstance(record, Turn):
+                turns += 1
+                missing += record.vote is None
+            else:
+                verdicts += 1
     return ImportSummary(
         n_items=items,
         n_turns=turns,

@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 
 from d3stats.log.importers import answers
-from d3stats.log.importers._contexts import nested_debates
 from d3stats.log.importers._source import files, json_of, question_id, stem
+from d3stats.log.importers.gsm_nested import nested_debates
 from d3stats.log.schema import Item, Turn, Verdict
 
 NAME = "slm-multiagent"

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from d3stats.log.importers import import_log, load
-from d3stats.log.read import read_log
+from d3stats.log.reader import read_log
 from d3stats.log.schema import Item, Turn
 from d3stats.trajectories import Trajectories
 
