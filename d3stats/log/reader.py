@@ -708,13 +708,10 @@ def read_checked(
 ) -> Checked:
     """Read a log into columns, see :func:`read_log`."""
     words = missing_words(missing_values)
-    checked = check(gather(find_files(paths), columns, encoding), words)
+    files = find_files(paths)
+    records = together(files, [read_file(file, columns, encoding) for file in files])
+    checked = check(records, words)
     return checked.strictly() if strict else checked
-
-
-def gather(files: Sequence[LogFile], columns: Columns = None, encoding: str | None = None) -> Records:
-    """Read every record of `files`; defects of a single record or file are listed, not raised."""
-    return together(files, [read_file(file, columns, encoding) for file in files])
 
 
 def read_file(file: LogFile, columns: Columns = None, encoding: str | None = None) -> Records:

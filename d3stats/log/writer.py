@@ -342,6 +342,7 @@ def write_parquet(source: Source, dest: str | Path) -> Path:
     Examples
     --------
     >>> import tempfile, pathlib
+    >>> from d3stats.log import read_log
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (folder / "log.csv").write_text("debate,round,agent,vote,label\nd,1,a,A,A\n")
     >>> read_log(write_parquet(folder / "log.csv", folder / "log.parquet")) == read_log(folder / "log.csv")

@@ -1,9 +1,14 @@
 """Other people's debate logs, one importer per foreign format.
 
 Who may live here: one module per format, with the constants ``NAME``, ``TITLE``, ``SOURCE`` and ``NOTES``
-and a function ``records(source, ...)`` that yields the records of :mod:`d3stats.log.schema`. A new format is
-one new module; it is found by its ``NAME``. An importer never guesses: a vote that it cannot read is missing,
-a file of the wrong shape is an error that names what was required and what was got.
+and a function ``records(source, ...)`` that yields the records of :mod:`d3stats.log.schema`, with their texts. A new
+format is one new module; it is found by its ``NAME``. An importer never guesses: a vote that it cannot read is missing,
+a file of the wrong shape is a ValueError that names what was required and what was got.
+
+A source is a file, a folder that is searched for files of the format, or a tar archive of them. Every format has the
+option ``text`` (keep questions, candidates and what was said; default False); some have ``reading`` ("asked" or
+"strict", how an answer is read from a text, see :mod:`d3stats.log.importers.answers`), ``pattern`` (which files of a
+folder are read) or ``agents`` (only panels of this size).
 
 Examples
 --------
@@ -24,6 +29,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from d3stats._check import meant
 from d3stats.log.schema import Item, Turn, Verdict
 
@@ -38,10 +45,8 @@ class Importer:
 
     Attributes
     ----------
-    name : str
-        What the format is called on the command line.
-    title : str
-        What the log holds, in one line.
+    name, title : str
+        What the format is called on the command line, and what the log holds, in one line.
     source : str
         Repository @commit and licence of the log that the importer was written against.
     notes : tuple of str
@@ -124,18 +129,12 @@ def import_log(
     ----------
     name : str
         A format of :func:`available`.
-    source : path
-        The file or folder to read.
-    destination : path
-        The log to write.
+    source, destination : path
+        The file or folder to read, and the log to write.
     overwrite : bool
         Replace `destination` when it exists.
     **options
         Options of the importer, such as ``text=True`` to keep the texts of the turns.
-
-    Returns
-    -------
-    ImportSummary
 
     Raises
     ------
@@ -196,12 +195,23 @@ def import_log(
 
 def _importer(module_name: str) -> Importer:
     module = import_module(f"{__name__}.{module_name}")
-    parameters = list(inspect.signature(module.records).parameters.values())[1:]
+    own = list(inspect.signature(module.records).parameters.values())[1:]
+
+    def records(source: Path, *, text: bool = False, **options: Any) -> Iterator[Item | Turn | Verdict]:
+        found = module.records(source, **options)
+        return found if text else map(_without_text, found)
+
     return Importer(
         name=module.NAME,
         title=module.TITLE,
         source=module.SOURCE,
         notes=tuple(module.NOTES),
-        options={parameter.name: parameter.default for parameter in parameters},
-        records=module.records,
+        options={"text": False} | {parameter.name: parameter.default for parameter in own},
+        records=records,
     )
+
+
+def _without_text(record: Item | Turn | Verdict) -> Item | Turn | Verdict:
+    if isinstance(record, Item):
+        return msgspec.structs.replace(record, text=None, candidates=None)
+    return msgspec.structs.replace(record, text=None) if isinstance(record, Turn) else record

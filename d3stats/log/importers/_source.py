@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import hashlib
+import io
 import json
 import math
 import tarfile
@@ -86,6 +89,31 @@ def json_lines(name: str, content: bytes) -> list[Any]:
                     f"{name} must hold one JSON document per line; got {error.msg} in line {number}"
                 ) from None
     return rows
+
+
+def json_files(source: Path, pattern: str) -> Iterator[tuple[str, Any]]:
+    """Yield name and content of JSON files, see :func:`files`."""
+    for name, content in files(source, pattern):
+        yield name, json_of(name, content)
+
+
+def csv_rows(source: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield where each row of a CSV file stands, and its cells by column; the file may be gzipped."""
+    ((name, content),) = files(source, "*")
+    raw = gzip.decompress(content) if name.endswith(".gz") else content
+    rows = csv.DictReader(io.StringIO(text_of(name, raw), newline=""))
+    absent = [column for column in columns if column not in (rows.fieldnames or ())]
+    if absent:
+        raise ValueError(f"{name} must have the columns {', '.join(columns)}; got none named {absent}")
+    for line, row in enumerate(rows, start=2):
+        yield f"{name}, line {line}", row
+
+
+def questions(name: str, data: Any) -> Iterator[tuple[str, str, str, Any]]:
+    """Yield the debate, the place, the text and the entry of each question of ``{text: entry}``."""
+    shape(name, "an object of questions", isinstance(data, dict) and bool(data), data)
+    for index, (asked, entry) in enumerate(data.items(), start=1):
+        yield f"{stem(name)}/{index}", f"{name}, question {index}", asked, entry
 
 
 def shape(where: str, requirement: str, ok: bool, got: Any) -> None:

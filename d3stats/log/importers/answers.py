@@ -89,16 +89,9 @@ def number(text: str, *, reading: str = "asked", stated: bool = False) -> str | 
     The last box decides. It must hold one number, with or without a unit, or a chain of equations whose last
     side is one number: a formula, a range, a list or a time of day is no number.
 
-    Parameters
-    ----------
-    text : str
-        What the model wrote.
-    reading : {"asked", "strict"}
-        Without a number in a box: "asked" takes the last number of the text, "strict" the one that follows
-        ``####`` or "the answer is", and nothing when the last box holds no digit.
-    stated : bool
-        The prompt asked for "the answer is ...": the first number after the last such phrase comes before the
-        last number of the text.
+    Without a number in a box, ``reading="asked"`` takes the last number of the text; "strict" takes the one that
+    follows ``####`` or "the answer is", and nothing when the last box holds no digit. `stated` says that the prompt
+    asked for "the answer is ...": the first number after the last such phrase comes before the last of the text.
 
     Examples
     --------
@@ -141,16 +134,9 @@ def choice(text: str, letters: str = "ABCD", *, reading: str = "asked") -> str |
     Models that were asked for "the form (X)" write ``(C)``, ``(X) C``, a box, or "the answer is C". Two
     letters offered together, "(A) or (C)", are no answer.
 
-    Parameters
-    ----------
-    text : str
-        What the model wrote.
-    letters : str
-        The letters that the question offers.
-    reading : {"asked", "strict"}
-        "asked" takes the last bracketed letter, then the last box, then the last "answer is C". It misreads a
-        text that dismisses "(D)" in passing and then boxes another letter; "strict" takes whichever statement
-        stands last, and a bracketed letter only in the last line.
+    ``reading="asked"`` takes the last bracketed letter, then the last box, then the last "answer is C". It misreads a
+    text that dismisses "(D)" in passing and then boxes another letter; "strict" takes whichever statement stands last,
+    and a bracketed letter only in the last line.
 
     Examples
     --------

@@ -1,17 +1,17 @@
 """Debates in which a critic scores every solution for its logic and its computation.
 
 A file is ``{question: {"ground_truth": ..., "all_rounds_data": rounds}}``; a round is a list with one
-``{"solution": ..., "score": {...}}`` per agent.
+``{"solution": ..., "score": {...}}`` per agent. The text of a turn is the solution, and below it the critique.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from d3stats.log.importers import answers
-from d3stats.log.importers._source import files, json_of, mapping, points, question_id, shape, stem
+from d3stats.log.importers._source import json_files, mapping, points, question_id, questions, shape, stem
 from d3stats.log.schema import Item, Turn, Verdict
 
 NAME = "critic-actor"
@@ -26,72 +26,37 @@ _CRITERIA = {"logic": "logic_score", "computation": "computation_score"}
 
 
 def records(
-    source: Path, *, text: bool = False, reading: str = "asked", pattern: str = "*critic_actor*.json"
+    source: Path, *, reading: str = "asked", pattern: str = "*critic_actor*.json"
 ) -> Iterator[Item | Turn | Verdict]:
-    """Yield the records of a file, or of all files of a folder that fit `pattern`.
-
-    Parameters
-    ----------
-    source : Path
-        A JSON file, a folder or a tar archive of such files.
-    text : bool
-        Keep the texts: the solution, and below it the critique.
-    reading : {"asked", "strict"}
-        How an answer is read, see :func:`d3stats.log.importers.answers.number`.
-    pattern : str
-        Which files of a folder are read.
-
-    Raises
-    ------
-    ValueError
-        When a file does not have this shape.
-    """
-    for name, content in files(source, pattern):
-        data = json_of(name, content)
-        log = stem(name)
-        shape(name, "an object of questions", isinstance(data, dict) and bool(data), data)
-        for index, (asked, value) in enumerate(data.items(), start=1):
-            where = f"{name}, question {index}"
-            debate = f"{log}/{index}"
+    """Yield the records of a file, or of all files of a folder or archive that fit `pattern`."""
+    for name, data in json_files(source, pattern):
+        for debate, where, asked, value in questions(name, data):
             entry = mapping(where, value, ("ground_truth", "all_rounds_data"))
             label = answers.gold_number(str(entry["ground_truth"]))
             shape(f"{where}, ground_truth", "a readable answer", label is not None, entry["ground_truth"])
-            yield Item(
-                debate=debate,
-                question=question_id("gsm8k", asked),
-                label=label,
-                log=log,
-                protocol="critic-actor",
-                text=asked if text else None,
-            )
+            question = question_id("gsm8k", asked)
+            yield Item(debate, question, label=label, log=stem(name), protocol="critic-actor", text=asked)
             rounds = entry["all_rounds_data"]
             shape(f"{where}, all_rounds_data", "a list of rounds", isinstance(rounds, list), rounds)
             for played, panel in enumerate(rounds, start=1):
                 shape(f"{where}, round {played}", "a list of agents", isinstance(panel, list), panel)
                 for agent, said in enumerate(panel, start=1):
                     yield _turn(
-                        f"{where}, round {played}, agent {agent}", debate, played, agent, said, text, reading
+                        f"{where}, round {played}, agent {agent}", debate, played, agent, said, reading
                     )
 
 
-def _turn(where: str, debate: str, played: int, agent: int, said: Any, text: bool, reading: str) -> Turn:
+def _turn(where: str, debate: str, played: int, agent: int, said: Any, reading: str) -> Turn:
     entry = mapping(where, said, ("solution", "score"))
-    shape(f"{where}, solution", "a text", isinstance(entry["solution"], str), entry["solution"])
+    solution = entry["solution"]
+    shape(f"{where}, solution", "a text", isinstance(solution, str), solution)
     score = mapping(f"{where}, score", entry["score"], ())
-    return Turn(
-        debate=debate,
-        round=played,
-        agent=f"agent {agent}",
-        role="debater",
-        vote=answers.number(entry["solution"], reading=reading),
-        scores=_scores(where, score),
-        text=f"{entry['solution']}\n\n{score.get('critique', '')}".rstrip() if text else None,
-    )
-
-
-def _scores(where: str, score: Mapping[str, Any]) -> dict[str, dict[str, float]] | None:
-    given = {}
-    for criterion, key in _CRITERIA.items():
-        if score.get(key) is not None:
-            given[criterion] = points(f"{where}, {key}", score[key])
-    return {"solution": given} if given else None
+    given = {
+        criterion: points(f"{where}, {key}", score[key])
+        for criterion, key in _CRITERIA.items()
+        if score.get(key) is not None
+    }
+    vote = answers.number(solution, reading=reading)
+    scores = {"solution": given} if given else None
+    text = f"{solution}\n\n{score.get('critique', '')}".rstrip()
+    return Turn(debate, played, f"agent {agent}", role="debater", vote=vote, scores=scores, text=text)

@@ -30,77 +30,57 @@ _JUDGMENTS = ("Question", "Response_A", "Response_B", "Model_A_Score", "Model_B_
 _BATTLES = ("id", "model_a", "model_b", "prompt", "winner_model_a", "winner_model_b", "winner_tie")
 
 
-def records(source: Path, *, text: bool = False) -> Iterator[Item | Turn | Verdict]:
-    """Yield the records of a folder with the workbooks, or of one of them.
-
-    Parameters
-    ----------
-    source : Path
-        A folder or an ``.xlsx`` file.
-    text : bool
-        Keep the questions, and the responses of the MT-Bench pairs.
-
-    Raises
-    ------
-    ValueError
-        When a workbook has neither set of columns, or a row has no winner that the format knows.
-    """
+def records(source: Path) -> Iterator[Item | Turn | Verdict]:
+    """Yield the records of a folder with the workbooks, or of one of them."""
     for name, content in files(source, "*.xlsx"):
         header, rows = sheet(name, content)
         if set(_JUDGMENTS) <= set(header):
-            yield from _judgments(name, [[row[header.index(c)] for c in _JUDGMENTS] for row in rows], text)
+            yield from _judgments(name, [[row[header.index(c)] for c in _JUDGMENTS] for row in rows])
         elif set(_BATTLES) <= set(header):
-            yield from _battles(name, [[row[header.index(c)] for c in _BATTLES] for row in rows], text)
+            yield from _battles(name, [[row[header.index(c)] for c in _BATTLES] for row in rows])
         else:
             raise ValueError(
                 f"{name} must have the columns {', '.join(_JUDGMENTS)} or {', '.join(_BATTLES)}; got {header}"
             )
 
 
-def _judgments(name: str, rows: list[list[Any]], text: bool) -> Iterator[Item | Turn]:
-    seen: dict[tuple[str, str, str], int] = {}
-    judged: dict[tuple[str, str, str], int] = {}
-    repeats = Counter((str(row[0]), str(row[1]), str(row[2])) for row in rows)
-    for line, (question, first, second, score_a, score_b) in enumerate(rows, start=2):
-        pair = (str(question), str(first), str(second))
-        if pair not in seen:
-            seen[pair] = len(seen) + 1
-            yield Item(
-                debate=f"mt-bench/{seen[pair]}",
-                question=question_id("mt-bench", pair[0]),
-                answers=("A", "B"),
-                log=f"mt-bench: {repeats[pair]} judgments",
-                protocol="pairwise",
-                text=pair[0] if text else None,
-                candidates=pair[1:] if text else None,
-            )
-        judged[pair] = judged.get(pair, 0) + 1
-        yield Turn(
-            debate=f"mt-bench/{seen[pair]}",
-            round=1,
-            agent=f"human {judged[pair]}",
-            role="human",
-            vote=_winner(f"{name}, row {line}", {"A": score_a, "B": score_b}),
-        )
+def _judgments(name: str, rows: list[list[Any]]) -> Iterator[Item | Turn]:
+    judged: dict[tuple[str, ...], list[int]] = {}
+    repeats = Counter(tuple(map(str, row[:3])) for row in rows)
+    for line, row in enumerate(rows, start=2):
+        pair = tuple(map(str, row[:3]))
+        first = pair not in judged
+        seen = judged.setdefault(pair, [len(judged) + 1, 0])
+        debate = f"mt-bench/{seen[0]}"
+        if first:
+            log, question = f"mt-bench: {repeats[pair]} judgments", question_id("mt-bench", pair[0])
+            yield _item(debate, question, ("A", "B"), log, pair[0], pair[1:])
+        seen[1] += 1
+        yield _turn(debate, f"human {seen[1]}", f"{name}, row {line}", dict(zip("AB", row[3:], strict=True)))
 
 
-def _battles(name: str, rows: list[list[Any]], text: bool) -> Iterator[Item | Turn]:
-    for line, (battle, model_a, model_b, prompt, won_a, won_b, tie) in enumerate(rows, start=2):
-        debate = f"arena/{battle}"
-        yield Item(
-            debate=debate,
-            question=question_id("arena", str(prompt)),
-            answers=("A", "B", "tie"),
-            log=f"arena: {model_a} against {model_b}",
-            protocol="pairwise",
-            text=str(prompt) if text else None,
-        )
-        vote = _winner(f"{name}, row {line}", {"A": won_a, "B": won_b, "tie": tie})
-        yield Turn(debate=debate, round=1, agent="human 1", role="human", vote=vote)
+def _battles(name: str, rows: list[list[Any]]) -> Iterator[Item | Turn]:
+    for line, (battle, model_a, model_b, prompt, *won) in enumerate(rows, start=2):
+        sides, log = ("A", "B", "tie"), f"arena: {model_a} against {model_b}"
+        yield _item(f"arena/{battle}", question_id("arena", str(prompt)), sides, log, str(prompt), None)
+        yield _turn(f"arena/{battle}", "human 1", f"{name}, row {line}", dict(zip(sides, won, strict=True)))
 
 
-def _winner(where: str, flags: dict[str, Any]) -> str:
+def _item(
+    debate: str,
+    question: str,
+    sides: tuple[str, ...],
+    log: str,
+    text: str,
+    candidates: tuple[str, ...] | None,
+) -> Item:
+    return Item(
+        debate, question, answers=sides, log=log, protocol="pairwise", text=text, candidates=candidates
+    )
+
+
+def _turn(debate: str, agent: str, where: str, flags: dict[str, Any]) -> Turn:
     shape(f"{where}, winner", "0 or 1 in each column", all(flag in (0, 1) for flag in flags.values()), flags)
     won = [answer for answer, flag in flags.items() if flag == 1]
     shape(f"{where}, winner", "exactly one", len(won) == 1, flags)
-    return won[0]
+    return Turn(debate, 1, agent, role="human", vote=won[0])

@@ -25,27 +25,11 @@ NOTES = (
 
 _FILE = re.compile(r"Sample_(?P<benchmark>[A-Za-z0-9]+)_EoT_(?P<model>.+)\.jsonl")
 _LETTERS = ("A", "B", "C", "D", "E")
-_YES_NO = ("yes", "no")
-_CLOSED = {"AQuA": _LETTERS, "CSQA": _LETTERS, "StrategyQA": _YES_NO}
+_CLOSED = {"AQuA": _LETTERS, "CSQA": _LETTERS, "StrategyQA": ("yes", "no")}
 
 
-def records(source: Path, *, text: bool = False, reading: str = "asked") -> Iterator[Item | Turn | Verdict]:
-    """Yield the records of a folder of ``Sample_BENCHMARK_EoT_MODEL.jsonl`` files, or of one of them.
-
-    Parameters
-    ----------
-    source : Path
-        A file, a folder or a tar archive.
-    text : bool
-        Keep the texts.
-    reading : {"asked", "strict"}
-        How an answer is read, see :mod:`d3stats.log.importers.answers`.
-
-    Raises
-    ------
-    ValueError
-        When a file's name or content does not have this shape.
-    """
+def records(source: Path, *, reading: str = "asked") -> Iterator[Item | Turn | Verdict]:
+    """Yield the records of a folder of ``Sample_BENCHMARK_EoT_MODEL.jsonl`` files, or of one of them."""
     choice("reading", reading, answers.READINGS)
     for name, content in files(source, "Sample_*_EoT_*.jsonl"):
         match = _FILE.fullmatch(name.rpartition("/")[2])
@@ -53,7 +37,11 @@ def records(source: Path, *, text: bool = False, reading: str = "asked") -> Iter
             raise ValueError(f"file name must be Sample_BENCHMARK_EoT_MODEL.jsonl; got {name!r}")
         benchmark, model = match["benchmark"], match["model"]
         closed = _CLOSED.get(benchmark)
-        vote = _reader(benchmark, reading)
+        vote: Callable[[str], str | None] = answers.yes_no
+        if closed is None:
+            vote = partial(answers.number, stated=True, reading=reading)
+        elif closed is _LETTERS:
+            vote = partial(answers.choice, letters="".join(_LETTERS), reading=reading)
         for index, row in enumerate(json_lines(name, content), start=1):
             where = f"{name}, line {index}"
             entry = mapping(where, row, ("question", "answer", "response_list"))
@@ -65,32 +53,11 @@ def records(source: Path, *, text: bool = False, reading: str = "asked") -> Iter
             label = gold if closed else answers.canonical_number(gold)
             readable = label is not None and (closed is None or label in closed)
             shape(f"{where}, answer", "a readable answer", readable, gold)
-            debate = f"{benchmark}/{index}"
+            debate, question = f"{benchmark}/{index}", question_id(benchmark.lower(), asked)
             yield Item(
-                debate=debate,
-                question=question_id(benchmark.lower(), asked),
-                label=label,
-                answers=closed,
-                log=benchmark,
-                protocol="eot",
-                text=asked if text else None,
+                debate, question, label=label, answers=closed, log=benchmark, protocol="eot", text=asked
             )
             for agent, said in enumerate(responses, start=1):
                 yield Turn(
-                    debate=debate,
-                    round=1,
-                    agent=f"agent {agent}",
-                    role="debater",
-                    vote=vote(said),
-                    model=model,
-                    text=said if text else None,
+                    debate, 1, f"agent {agent}", role="debater", vote=vote(said), model=model, text=said
                 )
-
-
-def _reader(benchmark: str, reading: str) -> Callable[[str], str | None]:
-    closed = _CLOSED.get(benchmark)
-    if closed is _LETTERS:
-        return partial(answers.choice, letters="".join(_LETTERS), reading=reading)
-    if closed is _YES_NO:
-        return answers.yes_no
-    return partial(answers.number, stated=True, reading=reading)

@@ -16,35 +16,15 @@ NOTES = (
     "line i is the i-th of the 80 Vicuna questions, named as by the importer 'prd'",
 )
 
-ANSWERS = ("chatgpt", "vicuna-13b", "tie")
 _WORDS = {"CHATGPT": "chatgpt", "VICUNA13B": "vicuna-13b", "TIE": "tie"}
 
 
-def records(source: Path, *, text: bool = False) -> Iterator[Item | Turn | Verdict]:
-    """Yield the records of the label file or of the folder that holds it.
-
-    Parameters
-    ----------
-    source : Path
-        The text file, or its folder.
-    text : bool
-        Accepted for uniformity; the file holds no texts.
-
-    Raises
-    ------
-    ValueError
-        When a line is not one of the three words.
-    """
+def records(source: Path) -> Iterator[Item | Turn | Verdict]:
+    """Yield the records of the label file or of the folder that holds it; the file holds no texts."""
     for name, content in files(source, "*human*.txt"):
         for index, line in enumerate(text_of(name, content).rstrip().split("\n"), start=1):
-            word = line.strip()
+            word, debate = line.strip(), f"faireval/{index}"
             shape(f"{name}, line {index}", f"one of {', '.join(_WORDS)}", word in _WORDS, word)
-            debate = f"faireval/{index}"
-            yield Item(
-                debate=debate,
-                question=f"vicuna80:{index}",
-                answers=ANSWERS,
-                log="faireval",
-                protocol="pairwise",
-            )
-            yield Turn(debate=debate, round=1, agent="human consensus", role="human", vote=_WORDS[word])
+            answers = tuple(_WORDS.values())
+            yield Item(debate, f"vicuna80:{index}", answers=answers, log="faireval", protocol="pairwise")
+            yield Turn(debate, 1, "human consensus", role="human", vote=_WORDS[word])

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from d3stats.log.importers._source import files, json_of, mapping, question_id, shape, stem, string
+from d3stats.log.importers._source import json_files, mapping, question_id, shape, stem, string
 from d3stats.log.schema import Item, Turn, Verdict
 
 NAME = "mad"
@@ -37,26 +37,13 @@ _CANDIDATE = re.compile(
 )
 
 
-def records(source: Path, *, text: bool = False) -> Iterator[Item | Turn | Verdict]:
-    """Yield the records of the archive, of a folder of debates, or of one debate.
-
-    Parameters
-    ----------
-    source : Path
-        The tar.gz, a folder or a JSON file.
-    text : bool
-        Keep the texts.
-
-    Raises
-    ------
-    ValueError
-        When a file does not have this shape.
-    """
-    for name, content in files(source, "*.json"):
-        yield from _debate(name, json_of(name, content), text)
+def records(source: Path) -> Iterator[Item | Turn | Verdict]:
+    """Yield the records of the archive, of a folder of debates, or of one debate."""
+    for name, data in json_files(source, "*.json"):
+        yield from _debate(name, data)
 
 
-def _debate(name: str, data: Any, text: bool) -> Iterator[Item | Turn | Verdict]:
+def _debate(name: str, data: Any) -> Iterator[Item | Turn | Verdict]:
     entry = mapping(name, data, ("model_name", "source", "debate translation", "players"))
     players = mapping(f"{name}, players", entry["players"], (*_PLAYERS, "Moderator"))
     said = {player: _said(f"{name}, {player}", messages) for player, messages in players.items()}
@@ -65,40 +52,25 @@ def _debate(name: str, data: Any, text: bool) -> Iterator[Item | Turn | Verdict]
     said["Affirmative side"] = ["\n\n".join(opening[:2]), *opening[2:]]
     debate = f"mad/{stem(name)}"
     model = string(f"{name}, model_name", entry["model_name"])
-    translated = string(f"{name}, source", entry["source"])
+    asked = string(f"{name}, source", entry["source"])
     final = string(f"{name}, debate translation", entry["debate translation"])
-    yield Item(
-        debate=debate,
-        question=question_id("commonmt", translated),
-        answers=(*SIDES, NO_PREFERENCE),
-        log="mad",
-        protocol="mad",
-        text=translated if text else None,
-    )
+    sides, question = (*SIDES, NO_PREFERENCE), question_id("commonmt", asked)
+    yield Item(debate, question, answers=sides, log="mad", protocol="mad", text=asked)
     votes = [_preference(declared) for declared in said["Moderator"]]
     shape(f"{name}, Moderator", "a player who speaks", bool(votes), said["Moderator"])
-    judged = _judged(said.get("Judge", []), final)
 
-    for played, declared in enumerate(said["Moderator"], start=1):
+    def turn(played: int, agent: str, role: str, vote: str | None, text: str) -> Turn:
+        return Turn(debate, played, agent, role=role, vote=vote, model=model, text=text)
+
+    for played, (declared, vote) in enumerate(zip(said["Moderator"], votes, strict=True), start=1):
         for player, side in _PLAYERS.items():
             if played <= len(said[player]):
-                spoken = said[player][played - 1] if text else None
-                yield Turn(debate=debate, round=played, agent=side, role="debater", model=model, text=spoken)
-        yield Turn(
-            debate=debate,
-            round=played,
-            agent="moderator",
-            role="moderator",
-            vote=votes[played - 1],
-            model=model,
-            text=declared if text else None,
-        )
+                yield turn(played, side, "debater", None, said[player][played - 1])
+        yield turn(played, "moderator", "moderator", vote, declared)
     last = len(votes)
     if "Judge" in said:
-        spoken = "\n\n".join(said["Judge"]) if text else None
-        yield Turn(
-            debate=debate, round=last, agent="judge", role="judge", vote=judged, model=model, text=spoken
-        )
+        judged = _judged(said["Judge"], final)
+        yield turn(last, "judge", "judge", judged, "\n\n".join(said["Judge"]))
         yield Verdict(debate=debate, decision=judged, round=last, stop_reason="judge")
     else:
         decision = votes[-1] if votes[-1] in SIDES else None

@@ -34,21 +34,8 @@ _JUDGES = {
 _MISSING = "garbage"
 
 
-def records(source: Path, *, text: bool = False) -> Iterator[Item | Turn | Verdict]:
-    """Yield the records of the folder.
-
-    Parameters
-    ----------
-    source : Path
-        The folder of the three files; a judge's file may be absent, the humans' may not.
-    text : bool
-        Keep the instructions, the responses and the judges' reasons.
-
-    Raises
-    ------
-    ValueError
-        When a file is absent or does not have this shape.
-    """
+def records(source: Path) -> Iterator[Item | Turn | Verdict]:
+    """Yield the records of the folder; a judge's file may be absent, the humans' may not."""
     found = {name.rpartition("/")[2]: (name, content) for name, content in files(source, "*testset-v1.json")}
     if _HUMAN_FILE not in found:
         raise ValueError(f"source must hold {_HUMAN_FILE}; got {sorted(found)}")
@@ -58,11 +45,12 @@ def records(source: Path, *, text: bool = False) -> Iterator[Item | Turn | Verdi
         unknown = sorted(set(judged) - set(rows))
         shape(f"{name}, idx", f"among those of {_HUMAN_FILE}", not unknown, unknown[:3])
     for index, row in rows.items():
-        yield from _debate(index, row, {name: judged.get(index) for name, judged in judges.items()}, text)
+        answered = {name: judged[index] for name, judged in judges.items() if index in judged}
+        yield from _debate(index, row, answered)
 
 
 def _debate(
-    index: int, row: Mapping[str, Any], judged: Mapping[str, Mapping[str, Any] | None], text: bool
+    index: int, row: Mapping[str, Any], answered: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[Item | Turn]:
     where = f"{_HUMAN_FILE}, idx {index}"
     entry = mapping(where, row, ("instruction", "input", "cmp_key", *HUMANS))
@@ -70,38 +58,26 @@ def _debate(
     asked = f"{entry['instruction']}\n{entry['input']}"
     humans = {human: _answer(f"{where}, {human}", entry[human]) for human in HUMANS}
     (most, support), *_ = Counter(humans.values()).most_common(1)
+    responses = [flat_text(entry[name]) for name in ("response1", "response2") if name in entry]
     yield Item(
-        debate=debate,
-        question=question_id("pandalm", asked),
+        debate,
+        question_id("pandalm", asked),
         label=most if 2 * support > len(humans) else None,
         answers=ANSWERS,
         log=string(f"{where}, cmp_key", entry["cmp_key"]),
         protocol="pairwise",
-        text=asked if text else None,
-        candidates=_responses(entry) if text else None,
+        text=asked,
+        candidates=tuple(responses) if len(responses) == 2 else None,
     )
     for human, vote in humans.items():
-        yield Turn(debate=debate, round=1, agent=human, role="human", vote=vote)
-    for name, answer in judged.items():
+        yield Turn(debate, 1, human, role="human", vote=vote)
+    for name, answer in answered.items():
         judge, result, reason = _JUDGES[name]
-        if answer is not None:
-            at = f"{name}, idx {index}"
-            given = mapping(at, answer, (result,))
-            yield Turn(
-                debate=debate,
-                round=1,
-                agent=judge,
-                role="judge",
-                vote=None if given[result] == _MISSING else _answer(f"{at}, {result}", given[result]),
-                model=judge,
-                text=str(given.get(reason, "")) if text else None,
-            )
-
-
-def _responses(entry: Mapping[str, Any]) -> tuple[str, str] | None:
-    if "response1" not in entry or "response2" not in entry:
-        return None
-    return flat_text(entry["response1"]), flat_text(entry["response2"])
+        at = f"{name}, idx {index}"
+        given = mapping(at, answer, (result,))[result]
+        judged = None if given == _MISSING else _answer(f"{at}, {result}", given)
+        text = str(answer.get(reason, ""))
+        yield Turn(debate, 1, judge, role="judge", vote=judged, model=judge, text=text)
 
 
 def _by_index(name: str, content: bytes) -> dict[int, Mapping[str, Any]]:

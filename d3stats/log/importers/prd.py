@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from d3stats.log.importers._source import files, json_lines, mapping, shape
@@ -36,82 +35,50 @@ _FILE = re.compile(
 _VOTES = {"1-2": {1: "1", 2: "2", 3: "tie"}, "2-1": {1: "2", 2: "1", 3: "tie"}}
 
 
-@dataclass
-class _Debate:
-    """Turns of one question and pair, collected over the files."""
-
-    turns: dict[str, Turn] = field(default_factory=dict)
-    humans: list[str] = field(default_factory=list)
-    text: str | None = None
-
-
-def records(source: Path, *, text: bool = False) -> Iterator[Item | Turn | Verdict]:
-    """Yield the records of the archive, or of a folder like it.
-
-    Parameters
-    ----------
-    source : Path
-        The tar.gz, or a folder with the ``ratings-*`` folders.
-    text : bool
-        Keep the reviews.
-
-    Raises
-    ------
-    ValueError
-        When a file's name or content does not have this shape.
-    """
-    debates: dict[tuple[str, str, int], _Debate] = {}
+def records(source: Path) -> Iterator[Item | Turn | Verdict]:
+    """Yield the records of the archive, or of a folder with the ``ratings-*`` folders."""
+    turns: dict[tuple[str, str, int], dict[str, Turn]] = {}
+    humans: dict[tuple[str, str, int], list[tuple[str, str]]] = {}
     for name, content in files(source, "*-vs-*-reviewer*.jsonl"):
         match = _FILE.search(name)
-        shape(
-            f"file name {name}", "ratings-R/answer_A-vs-answer_B-R-reviewer....jsonl", match is not None, name
-        )
+        known = "ratings-R/answer_A-vs-answer_B-R-reviewer....jsonl"
+        shape(f"file name {name}", known, match is not None, name)
         assert match is not None
-        first, second, reviewer = match["first"], match["second"], match["reviewer"]
-        order = "1-2" if first < second else "2-1"
+        low, high = sorted((match["first"], match["second"]))
+        order = "1-2" if match["first"] == low else "2-1"
+        reviewer = None if match["reviewer"] == "human" else match["reviewer"]
         for line, row in enumerate(json_lines(name, content), start=1):
             where = f"{name}, line {line}"
             entry = mapping(where, row, ("question_id", "score", "text"))
-            score = entry["score"]
+            score, question = entry["score"], entry["question_id"]
             shape(f"{where}, score", "1, 2 or 3", score in (1, 2, 3), score)
-            question = entry["question_id"]
             shape(f"{where}, question_id", "an integer", isinstance(question, int), question)
-            debate = debates.setdefault((min(first, second), max(first, second), question), _Debate())
             vote = _VOTES[order][int(score)]
-            human = reviewer == "human"
-            if human:
-                debate.humans.append(vote)
-                agent = f"human {len(debate.humans)} ({order})"
-                debate.text = entry["text"] if text else None
+            said = turns.setdefault((low, high, question), {})
+            asked = humans.setdefault((low, high, question), [])
+            if reviewer is None:
+                asked.append((vote, entry["text"]))
+                agent = f"human {len(asked)} ({order})"
             else:
                 agent = f"{reviewer} ({order})"
-                while agent in debate.turns:
+                while agent in said:
                     agent += " again"
-            debate.turns[agent] = Turn(
-                debate=_name(min(first, second), max(first, second), question),
-                round=1,
-                agent=agent,
-                role="human" if human else "judge",
-                vote=vote,
-                model=None if human else reviewer,
-                text=str(entry["text"]) if text and not human else None,
-            )
-    for (low, high, question), debate in sorted(debates.items(), key=lambda entry: entry[0]):
-        judged = any(turn.role == "judge" for turn in debate.turns.values())
+            debate, role = f"prd/{question}/{low}-vs-{high}", "judge" if reviewer else "human"
+            text = str(entry["text"]) if reviewer else None
+            said[agent] = Turn(debate, 1, agent, role=role, vote=vote, model=reviewer, text=text)
+    for (low, high, question), said in sorted(turns.items()):
+        judged = any(turn.role == "judge" for turn in said.values())
+        asked = humans[low, high, question]
         yield Item(
-            debate=_name(low, high, question),
-            question=f"vicuna80:{question}",
-            label=_plurality(debate.humans),
+            f"prd/{question}/{low}-vs-{high}",
+            f"vicuna80:{question}",
+            label=_plurality([vote for vote, _ in asked]),
             answers=ANSWERS,
             log=f"{'vicuna80' if judged else 'vicuna80, humans only'}: {low} against {high}",
             protocol="pairwise",
-            text=debate.text,
+            text=asked[-1][1] if asked else None,
         )
-        yield from debate.turns.values()
-
-
-def _name(low: str, high: str, question: int) -> str:
-    return f"prd/{question}/{low}-vs-{high}"
+        yield from said.values()
 
 
 def _plurality(votes: list[str]) -> str | None:

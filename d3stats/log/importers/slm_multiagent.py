@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from d3stats.log.importers import answers
-from d3stats.log.importers._source import files, json_of, question_id, stem
+from d3stats.log.importers._source import files, json_of, stem
 from d3stats.log.importers.gsm_nested import nested_debates
 from d3stats.log.schema import Item, Turn, Verdict
 
@@ -32,7 +32,6 @@ LETTERS = ("A", "B", "C", "D")
 _FILE = re.compile(
     r"(?P<benchmark>gsm|mmlu)_(?P<model>.+)_persona_(?P<personas>.+)_agents(?P<agents>[0-9]+)_rounds[0-9]+"
 )
-_BENCHMARKS = {"gsm": "gsm8k", "mmlu": "mmlu"}
 
 
 def parts(log: str) -> dict[str, str]:
@@ -55,44 +54,20 @@ def parts(log: str) -> dict[str, str]:
 
 
 def records(
-    source: Path, *, text: bool = False, reading: str = "asked", agents: int | None = None
+    source: Path, *, reading: str = "asked", agents: int | None = None
 ) -> Iterator[Item | Turn | Verdict]:
-    """Yield the records of the archive, of a folder of its files, or of one file.
-
-    Parameters
-    ----------
-    source : Path
-        The tar.gz, a folder or a JSON file.
-    text : bool
-        Keep the texts.
-    reading : {"asked", "strict"}
-        How an answer is read, see :mod:`d3stats.log.importers.answers`.
-    agents : int, optional
-        Keep only the logs of panels of this size.
-
-    Raises
-    ------
-    ValueError
-        When a file's name or content does not have this shape.
-    """
+    """Yield the records of the archive, of a folder of its files, or of one file; only of panels of `agents`."""
     for name, content in files(source, "*.json"):
-        log = stem(name)
-        run = parts(log)
+        run = parts(stem(name))
         if agents is not None and int(run["agents"]) != int(agents):
             continue
-        benchmark = _BENCHMARKS[run["benchmark"]]
-        closed = benchmark == "mmlu"
-        yield from nested_debates(
-            name,
-            json_of(name, content),
-            log=log,
-            question=partial(question_id, benchmark),
-            gold=_letter if closed else answers.gold_number,
-            vote=partial(answers.choice if closed else answers.number, reading=reading),
-            answers=LETTERS if closed else None,
-            model=run["model"],
-            text=text,
-        )
+        data, model = json_of(name, content), run["model"]
+        if run["benchmark"] == "gsm":
+            vote = partial(answers.number, reading=reading)
+            yield from nested_debates(name, data, "gsm8k", answers.gold_number, vote, model=model)
+        else:
+            vote = partial(answers.choice, reading=reading)
+            yield from nested_debates(name, data, "mmlu", _letter, vote, LETTERS, model)
 
 
 def _letter(gold: str) -> str | None:
