@@ -23,30 +23,29 @@ if TYPE_CHECKING:
         worlds,
     )
     from d3stats.counts import ConfusionCounts, Counts, RoundCounts, TransitionCounts
-    from d3stats.inference.agreement import agreement
     from d3stats.inference.bias import position_bias
-    from d3stats.inference.compare import compare
-    from d3stats.inference.jury import jury_curve
-    from d3stats.inference.kappa import cohen_kappa
-    from d3stats.inference.power import plan_comparison, sample_size
-    from d3stats.inference.prediction_powered import prediction_powered_mean
+    from d3stats.inference.comparison.compare import compare
+    from d3stats.inference.comparison.power import plan_comparison, sample_size
+    from d3stats.inference.judges.agreement import agreement
+    from d3stats.inference.judges.coefficients import cohen_kappa
+    from d3stats.inference.judges.jury import jury_curve
+    from d3stats.inference.judges.prediction_powered import prediction_powered_mean
     from d3stats.log.counting import count_log
     from d3stats.log.importers import import_log
     from d3stats.log.reader import read_log
     from d3stats.log.writer import LogWriter
-    from d3stats.models.betabinom import BetaBinomialMixture
-    from d3stats.models.drift import rounds_drift
-    from d3stats.models.gap import gap_posterior
-    from d3stats.models.lrt import likelihood_ratio_test
-    from d3stats.models.martingale import martingale_test
-    from d3stats.models.mixture import (
+    from d3stats.models.beliefs.martingale import martingale_test
+    from d3stats.models.gaps.beta import gap_posterior
+    from d3stats.models.gaps.signed import signed_gap_posterior
+    from d3stats.models.mixtures.fit import (
         fit_beta_binomial,
         fit_beta_binomial_mixture,
         fit_beta_binomial_mixture_batch,
+        likelihood_ratio_test,
     )
-    from d3stats.models.rounds import fit_rounds
-    from d3stats.models.separation import separation
-    from d3stats.models.signed_gap import signed_gap_posterior
+    from d3stats.models.mixtures.law import BetaBinomialMixture
+    from d3stats.models.mixtures.rounds import fit_rounds, rounds_drift
+    from d3stats.models.separation.best_of_k import separation
     from d3stats.planning.calibrate import calibrate
     from d3stats.planning.describe import describe_rounds
     from d3stats.planning.exact import evaluate
@@ -62,18 +61,18 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "agreement": "d3stats.inference.agreement",
-    "cohen_kappa": "d3stats.inference.kappa",
-    "compare": "d3stats.inference.compare",
-    "jury_curve": "d3stats.inference.jury",
-    "plan_comparison": "d3stats.inference.power",
+    "agreement": "d3stats.inference.judges.agreement",
+    "cohen_kappa": "d3stats.inference.judges.coefficients",
+    "compare": "d3stats.inference.comparison.compare",
+    "jury_curve": "d3stats.inference.judges.jury",
+    "plan_comparison": "d3stats.inference.comparison.power",
     "position_bias": "d3stats.inference.bias",
-    "prediction_powered_mean": "d3stats.inference.prediction_powered",
-    "sample_size": "d3stats.inference.power",
-    "martingale_test": "d3stats.models.martingale",
-    "separation": "d3stats.models.separation",
-    "signed_gap_posterior": "d3stats.models.signed_gap",
-    "gap_posterior": "d3stats.models.gap",
+    "prediction_powered_mean": "d3stats.inference.judges.prediction_powered",
+    "sample_size": "d3stats.inference.comparison.power",
+    "martingale_test": "d3stats.models.beliefs.martingale",
+    "separation": "d3stats.models.separation.best_of_k",
+    "signed_gap_posterior": "d3stats.models.gaps.signed",
+    "gap_posterior": "d3stats.models.gaps.beta",
     "ConfusionCounts": "d3stats.counts",
     "Counts": "d3stats.counts",
     "RoundCounts": "d3stats.counts",
@@ -84,14 +83,14 @@ _HOMES = {
     "read_log": "d3stats.log.reader",
     "Trajectories": "d3stats.trajectories",
     "as_trajectories": "d3stats.trajectories",
-    "BetaBinomialMixture": "d3stats.models.betabinom",
-    "fit_beta_binomial": "d3stats.models.mixture",
-    "fit_beta_binomial_mixture_batch": "d3stats.models.mixture",
-    "likelihood_ratio_test": "d3stats.models.lrt",
-    "rounds_drift": "d3stats.models.drift",
+    "BetaBinomialMixture": "d3stats.models.mixtures.law",
+    "fit_beta_binomial": "d3stats.models.mixtures.fit",
+    "fit_beta_binomial_mixture_batch": "d3stats.models.mixtures.fit",
+    "likelihood_ratio_test": "d3stats.models.mixtures.fit",
+    "rounds_drift": "d3stats.models.mixtures.rounds",
     "describe_rounds": "d3stats.planning.describe",
-    "fit_beta_binomial_mixture": "d3stats.models.mixture",
-    "fit_rounds": "d3stats.models.rounds",
+    "fit_beta_binomial_mixture": "d3stats.models.mixtures.fit",
+    "fit_rounds": "d3stats.models.mixtures.rounds",
     "FixedRounds": "d3stats.stopping",
     "KSStability": "d3stats.stopping",
     "NoiseAwareKS": "d3stats.stopping",

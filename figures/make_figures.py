@@ -18,12 +18,12 @@ import d3stats
 from d3stats.datasets import load_slm7
 from d3stats.inference.bias import position_table
 from d3stats.models.bayes.mixture import fit_mixture
-from d3stats.models.drift import rounds_drift
-from d3stats.models.excess import excess_wealth_table, gain_table
-from d3stats.models.frontier import frontier
-from d3stats.models.gap import contraction_table
-from d3stats.models.phases import phase_table
-from d3stats.models.scores import beta, exponential, uniform
+from d3stats.models.chains.optimum import frontier
+from d3stats.models.gaps.beta import contraction_table
+from d3stats.models.mixtures.rounds import rounds_drift
+from d3stats.models.separation.best_of_k import phase_table
+from d3stats.models.separation.excess import excess_wealth_table, gain_table
+from d3stats.models.separation.laws import beta, exponential, uniform
 from d3stats.planning.exact import evaluate
 from d3stats.planning.plan import plan
 from d3stats.plotting import (

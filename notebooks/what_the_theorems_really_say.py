@@ -69,8 +69,8 @@ for name in ("d3-concentration-bound", "d3-theorem-3-absolute", "more-advocates-
 # jump about near .95, and a gap that creeps up to .1.
 
 # %%
-from d3stats.models.gap import BetaGap, contraction_table, gap_posterior
-from d3stats.models.signed_gap import signed_gap_posterior
+from d3stats.models.gaps.beta import BetaGap, contraction_table, gap_posterior
+from d3stats.models.gaps.signed import signed_gap_posterior
 
 rng = np.random.default_rng(1)
 debates = {
@@ -166,11 +166,11 @@ for name in ("theorem-a", "theorem-b", "theorem-c"):
 # shares of your own scores.
 
 # %%
-from d3stats.models.excess import excess_wealth_table, gain_table
-from d3stats.models.gap_growth import ceiling_limit, gap_growth_conditions
-from d3stats.models.scores import beta, exponential, normal, uniform, weibull
-from d3stats.models.orders import dominates, excess_wealth_order
-from d3stats.models.separation import separation
+from d3stats.models.separation.excess import excess_wealth_table, gain_table
+from d3stats.models.separation.orders import ceiling_limit, gap_growth_conditions
+from d3stats.models.separation.laws import beta, exponential, normal, uniform, weibull
+from d3stats.models.separation.orders import dominates, excess_wealth_order
+from d3stats.models.separation.best_of_k import separation
 
 
 def rubric(law):
@@ -244,7 +244,7 @@ for name, (one, two) in pairs.items():
 # one that single advocates give more often:
 
 # %%
-from d3stats.models.phases import phase_table
+from d3stats.models.separation.best_of_k import phase_table
 
 ceilings = phase_table(
     lambda floor, room: (uniform(floor, 1), uniform(0, 1 + room)),
@@ -273,8 +273,8 @@ with use_style():
 # its place; a missing score is NaN.
 
 # %%
-from d3stats.models.advocates import advocate_payoff, effective_advocates, score_correlation
-from d3stats.models.logged_separation import separation_from_scores
+from d3stats.models.separation.payoff import advocate_payoff, effective_advocates, score_correlation
+from d3stats.models.separation.logged import separation_from_scores
 
 
 def scored(level, rng):
@@ -346,7 +346,7 @@ for panel, rows in last.groupby("panel", sort=False):
 # bundled log, seven small models on 40 questions.
 
 # %%
-from d3stats.models.martingale import martingale_test
+from d3stats.models.beliefs.martingale import martingale_test
 from d3stats.simulate import simulate
 from d3stats.worlds import Voter
 
@@ -390,7 +390,7 @@ print(first[["log", "n_clusters", "drift", "low", "high", "p_value_holm"]].round
 # the end:
 
 # %%
-from d3stats.models.latent import vote_or_consensus
+from d3stats.models.beliefs.latent import vote_or_consensus
 
 right, votes = simulate(world, 10_000, 100, rng=3).successes_trials()
 agreed = np.isin(right[:, -1], (0, 7))

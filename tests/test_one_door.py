@@ -20,8 +20,8 @@ import d3stats
 from d3stats import Trajectories, as_trajectories, inference, read_log
 from d3stats.inference import bias
 from d3stats.log import write_jsonl, write_parquet
-from d3stats.models.gaps.ascents import signed_gaps
-from d3stats.models.wins import vote_wins
+from d3stats.models.gaps.posterior import signed_gaps
+from d3stats.models.gaps.wins import vote_wins
 from d3stats.planning.prices import dollars_by_round
 from d3stats.stopping import from_text
 from d3stats.worlds import Voter

@@ -199,7 +199,7 @@ def test_the_stopping_page_has_a_row_for_every_rule() -> None:
 
 
 def test_the_plans_page_names_every_parameter_of_the_chain_with_its_prior() -> None:
-    from d3stats.models._chain_likelihood import NAMES, PRIOR_MEAN, PRIOR_SD
+    from d3stats.models.chains.panel_chain import NAMES, PRIOR_MEAN, PRIOR_SD
 
     page = (ROOT / "docs" / "methods" / "planning.md").read_text(encoding="utf-8").replace("−", "-")
     rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| (-?[\d.]+) \| ([\d.]+) \|", page, re.MULTILINE)

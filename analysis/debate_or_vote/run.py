@@ -18,8 +18,8 @@ import pandas as pd
 
 from d3stats import Trajectories
 from d3stats.inference import PairedDifference, compare
-from d3stats.inference.multiplicity import adjust
-from d3stats.inference.power import sample_size
+from d3stats.inference.comparison.multiplicity import adjust
+from d3stats.inference.comparison.power import sample_size
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "martingale"), str(HERE.parents[1] / "simulations")]

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from d3stats import import_log
 from d3stats.log import read_log
-from d3stats.models.gap import gap_posterior
-from d3stats.models.signed_gap import signed_gap_posterior
-from d3stats.models.wins import score_wins, win_posterior
+from d3stats.models.gaps.beta import gap_posterior
+from d3stats.models.gaps.signed import signed_gap_posterior
+from d3stats.models.gaps.wins import score_wins, win_posterior
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "simulations"))

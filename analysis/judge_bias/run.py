@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from d3stats.inference.bias import Audit, by_judge, length_bias, position_bias, self_preference
+from d3stats.inference.bias.length import LENGTH, LONGER, MARGINAL, PULL
 from d3stats.inference.bias.position import (
     AGAINST_LABEL,
     COIN,
@@ -29,9 +30,8 @@ from d3stats.inference.bias.position import (
     RIGHT_SECOND,
 )
 from d3stats.inference.bias.self_preference import DID, GAP, OF_ALL, OTHER, OWN
-from d3stats.inference.bias.verbosity import LENGTH, LONGER, MARGINAL, PULL
-from d3stats.inference.multiplicity import adjust
-from d3stats.inference.paired import paired_difference
+from d3stats.inference.comparison.multiplicity import adjust
+from d3stats.inference.comparison.paired import paired_difference
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "simulations")]

@@ -19,13 +19,13 @@ import numpy as np
 import pandas as pd
 
 from d3stats.estimate import Estimate
-from d3stats.inference.agreement import AgreementTable, agreement
-from d3stats.inference.kappa import cohen_kappa
-from d3stats.inference.mcnemar import mcnemar
-from d3stats.inference.paired import paired_difference
-from d3stats.inference.proportion import share
-from d3stats.inference.ratings import as_ratings
+from d3stats.inference.comparison.mcnemar import mcnemar
+from d3stats.inference.comparison.paired import paired_difference
+from d3stats.inference.judges.agreement import AgreementTable, agreement
+from d3stats.inference.judges.coefficients import cohen_kappa
+from d3stats.inference.judges.ratings import as_ratings
 from d3stats.resampling import cluster_t, cluster_totals
+from d3stats.resampling.proportions import share
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "simulations")]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from d3stats.datasets import load_slm7
-from d3stats.inference.ratings import Ratings, as_ratings
+from d3stats.inference.judges.ratings import Ratings, as_ratings
 from d3stats.log.importers import load
 from d3stats.log.schema import Item, Turn
 

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from d3stats.estimate import Estimate
-from d3stats.inference.jury import JuryCurve, jury_curve
+from d3stats.inference.judges.jury import JuryCurve, jury_curve
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "simulations")]

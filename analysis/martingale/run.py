@@ -17,7 +17,7 @@ import pandas as pd
 from statsmodels.stats.multitest import multipletests
 
 from d3stats import Trajectories
-from d3stats.models.martingale import MartingaleTest, martingale_test
+from d3stats.models.beliefs.martingale import MartingaleTest, martingale_test
 from d3stats.simulate import simulate
 from d3stats.worlds import DirichletCompound, Voter
 

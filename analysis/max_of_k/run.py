@@ -18,11 +18,11 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 
-from d3stats.models.advocates import correlated_separation, effective_advocates, score_correlation
-from d3stats.models.logged_separation import separation_from_scores
-from d3stats.models.scores import DiscreteLaw
-from d3stats.models.scores.correlated import mean_of_power
-from d3stats.resampling.totals import cluster_totals, resampled_totals
+from d3stats.models.separation.correlated import mean_of_power
+from d3stats.models.separation.laws import DiscreteLaw
+from d3stats.models.separation.logged import separation_from_scores
+from d3stats.models.separation.payoff import correlated_separation, effective_advocates, score_correlation
+from d3stats.resampling.clusters import cluster_totals, resampled_totals
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "simulations")]

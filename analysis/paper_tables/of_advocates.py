@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from papers import Paper, if_only
 
-from d3stats.inference.table_audit import (
+from d3stats.inference.printed_tables import (
     Finding,
     check_average,
     check_common_df,

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from d3stats.inference.multiplicity import adjust
-from d3stats.inference.table_audit import Finding, discordance, findings_frame, implied_df, paired_counts
+from d3stats.inference.comparison.multiplicity import adjust
+from d3stats.inference.printed_tables import Finding, discordance, findings_frame, implied_df, paired_counts
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "simulations")]

@@ -30,7 +30,7 @@ from d3stats.cli.output import (
 
 if TYPE_CHECKING:
     from d3stats.inference import JuryCurve
-    from d3stats.inference.agreement import AgreementTable
+    from d3stats.inference.judges.agreement import AgreementTable
 
 
 def agreement(
@@ -106,8 +106,8 @@ def agreement(
     if (a is None) != (b is None):
         raise ValueError(f"--a and --b must come together; got --a {a} and --b {b}")
     from d3stats.inference import JuryCurve, jury_curve
-    from d3stats.inference.agreement import MEASURES
-    from d3stats.inference.agreement import agreement as measured
+    from d3stats.inference.judges.agreement import MEASURES
+    from d3stats.inference.judges.agreement import agreement as measured
 
     settings: dict[str, Any] = {"round_number": round_number, "by": by, "repeats": repeats}
     settings |= reading(missing_values, columns, encoding)

@@ -17,7 +17,7 @@ from d3stats.cli.output import print_json
 if TYPE_CHECKING:
     import pandas as pd
 
-    from d3stats.inference.table_audit import Finding, TableAudit
+    from d3stats.inference.printed_tables import Finding, TableAudit
 
 PIPED_WIDTH = 100
 HEADS = {
@@ -52,7 +52,7 @@ def audit_table(
         return
     if file is None:
         raise ValueError("FILE must be a CSV; got none (--checks lists what is checked)")
-    from d3stats.inference.table_audit import audit_table as audit
+    from d3stats.inference.printed_tables import audit_table as audit
 
     found = audit(_read(file), checks=check or None, n=n)
     if as_json:
@@ -124,7 +124,7 @@ def _wrapped(text: str, indent: str = "  ") -> None:
 
 
 def _list_checks(as_json: bool) -> None:
-    from d3stats.inference.table_audit.user_checks import CHECKS
+    from d3stats.inference.printed_tables.table import CHECKS
 
     if as_json:
         print_json({c.name: {"needs": list(c.needs), "asks": c.asks} for c in CHECKS.values()})

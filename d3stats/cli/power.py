@@ -10,7 +10,7 @@ from d3stats.cli.options import Columns, Encoding, Json, Level, Missing, Missing
 from d3stats.cli.output import print_json, print_notes, print_table, working
 
 if TYPE_CHECKING:
-    from d3stats.inference.power import PilotPlan, PowerPlan
+    from d3stats.inference.comparison.power import PilotPlan, PowerPlan
 
 _NOISE = ("sd", "discordance", "accuracy", "correlation", "icc", "repeat_icc")
 
@@ -109,8 +109,8 @@ def _from_noise(
     noise: dict[str, Any],
     common: dict[str, Any],
 ) -> PowerPlan:
-    from d3stats.inference.power import minimum_detectable_effect, sample_size
-    from d3stats.inference.power import power as power_of
+    from d3stats.inference.comparison.power import minimum_detectable_effect, sample_size
+    from d3stats.inference.comparison.power import power as power_of
 
     shows_margin = common["goal"] != "difference"
     if n is None:
@@ -134,8 +134,8 @@ def _from_pilot(
     level: float,
     common: dict[str, Any],
 ) -> PilotPlan:
-    from d3stats.inference.power import plan_comparison
-    from d3stats.inference.runs import as_run, as_runs, pair
+    from d3stats.inference.comparison.power import plan_comparison
+    from d3stats.inference.comparison.runs import as_run, as_runs, pair
 
     items = how.pop("items")
     if margin is not None and effect is None:
@@ -164,7 +164,7 @@ def _show(plan: PowerPlan | PilotPlan, as_json: bool, as_latex: bool) -> None:
 
 def _table(plan: PowerPlan | PilotPlan) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]]:
     from d3stats._words import counted
-    from d3stats.inference.power import PowerPlan
+    from d3stats.inference.comparison.power import PowerPlan
 
     if isinstance(plan, PowerPlan):
         return "What it hangs on", ("", plan.asked), [tuple(row) for row in plan.rows()]

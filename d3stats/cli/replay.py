@@ -62,7 +62,7 @@ def replay(
     as_json: Json = False,
 ) -> None:
     """Replay stopping rules over a log; unanimity and full depth are always shown beside them."""
-    from d3stats.inference.comparing.recorded import read_recorded
+    from d3stats.inference.comparison.run_tables import read_recorded
     from d3stats.planning.replay import replay as replay_rules
 
     with working("replaying"):

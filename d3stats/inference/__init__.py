@@ -7,7 +7,6 @@ interval and, after those, a p-value. Draws come from `d3stats.resampling`, twin
 from __future__ import annotations
 
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
-from d3stats.inference.agreement import AgreementTable, agreement
 from d3stats.inference.bias import (
     LengthBias,
     PersonaEffect,
@@ -18,35 +17,44 @@ from d3stats.inference.bias import (
     position_bias,
     self_preference,
 )
-from d3stats.inference.compare import Comparison, compare
-from d3stats.inference.correction import CorrectedRate, correct_counts, correct_rate
-from d3stats.inference.correlation import Correlation, correlation, kendall, spearman
-from d3stats.inference.fleiss import fleiss_kappa, percent_agreement
-from d3stats.inference.gwet import gwet_ac
-from d3stats.inference.jury import JuryCurve, condorcet, jury_curve
-from d3stats.inference.kappa import cohen_kappa
-from d3stats.inference.krippendorff import krippendorff_alpha
-from d3stats.inference.margins import MarginTest, MarginTests, equivalence, noninferiority
-from d3stats.inference.mcnemar import McNemar, discordant_pairs
-from d3stats.inference.multiplicity import adjust
-from d3stats.inference.paired import PairedDifference, PairTest, paired_difference
-from d3stats.inference.power import (
+from d3stats.inference.comparison.compare import Comparison, compare
+from d3stats.inference.comparison.margins import MarginTest, MarginTests, equivalence, noninferiority
+from d3stats.inference.comparison.mcnemar import McNemar, discordant_pairs
+from d3stats.inference.comparison.multiplicity import adjust
+from d3stats.inference.comparison.paired import PairedDifference, PairTest, paired_difference
+from d3stats.inference.comparison.power import (
     PilotPlan,
     PowerPlan,
     minimum_detectable_effect,
     plan_comparison,
     sample_size,
 )
-from d3stats.inference.prediction_powered import (
+from d3stats.inference.comparison.runs import ItemMismatch, PairedRuns, Run, as_run, pair
+from d3stats.inference.judges.agreement import AgreementTable, agreement
+from d3stats.inference.judges.coefficients import (
+    cohen_kappa,
+    fleiss_kappa,
+    gwet_ac,
+    krippendorff_alpha,
+    percent_agreement,
+)
+from d3stats.inference.judges.correction import (
+    CorrectedRate,
+    CorrectedShares,
+    correct_counts,
+    correct_rate,
+    correct_shares,
+)
+from d3stats.inference.judges.correlation import Correlation, correlation, kendall, spearman
+from d3stats.inference.judges.jury import JuryCurve, condorcet, jury_curve
+from d3stats.inference.judges.prediction_powered import (
     PredictionPowered,
     prediction_powered_difference,
     prediction_powered_mean,
 )
-from d3stats.inference.proportion import exact_coverage, proportion_interval, share
-from d3stats.inference.ratings import Ratings, as_ratings
-from d3stats.inference.runs import ItemMismatch, PairedRuns, Run, as_run, pair
-from d3stats.inference.share_correction import CorrectedShares, correct_shares
-from d3stats.inference.table_audit import TableAudit, audit_table
+from d3stats.inference.judges.ratings import Ratings, as_ratings
+from d3stats.inference.printed_tables import TableAudit, audit_table
+from d3stats.resampling.proportions import exact_coverage, proportion_interval, share
 
 __all__ = [
     "AgreementTable",

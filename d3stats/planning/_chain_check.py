@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats.models import _chain_likelihood as chain
-from d3stats.models.panel_chain import ChainLaws, PanelChainFit
+from d3stats.models.chains import panel_chain as chain
+from d3stats.models.chains.panel_chain import ChainLaws, PanelChainFit
 from d3stats.planning._coding import Target
 
 __all__ = ["check_chain", "draw_counts", "untold"]

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import choice, integer, probability
-from d3stats.inference.shares.clusters import share_limits
 from d3stats.resampling import cluster_totals, ratios, resampled_totals
-from d3stats.resampling.quantiles import bca_ends, percentile_ends
+from d3stats.resampling.bootstrap import bca_ends, percentile_ends
+from d3stats.resampling.proportions import share_limits
 
 __all__ = ["BootstrapSettings", "Interval", "Limits", "RatioColumns"]
 

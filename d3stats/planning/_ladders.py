@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats.models.panel_chain import ChainLaws
+from d3stats.models.chains.panel_chain import ChainLaws
 from d3stats.planning._coding import Target, one_camp
 from d3stats.stopping import Either, FixedRounds, FullDepth, Ladder, Rule, Supermajority, Unanimity
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats.resampling.totals import cluster_totals
+from d3stats.resampling.clusters import cluster_totals
 
 __all__ = ["Estimate", "log_ratio", "ratio", "share"]
 

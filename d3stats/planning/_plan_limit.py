@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats.models.frontier import cheapest
-from d3stats.models.losses import agreement_loss
-from d3stats.models.panel_chain import PanelChainFit
-from d3stats.models.process import CountProcess
+from d3stats.models.chains.optimum import cheapest
+from d3stats.models.chains.panel_chain import PanelChainFit
+from d3stats.models.chains.process import CountProcess, agreement_loss
 from d3stats.planning._coding import Target
 from d3stats.planning._plan_table import Pilot
 from d3stats.planning.exact import evaluate

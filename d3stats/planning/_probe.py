@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats.models.controller import PLURALITY, Controller, Layer
+from d3stats.models.chains.process import PLURALITY, Controller, Layer
 from d3stats.stopping import Decision, ESCWindow, Optimal, Round, Rule, RuleState, StoppingRule
 from d3stats.stopping.optimal import OptimalState
 

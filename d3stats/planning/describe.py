@@ -13,8 +13,7 @@ import numpy as np
 import pandas as pd
 
 from d3stats._check import RngLike, as_rng, choice
-from d3stats.models.drift import Drift, rounds_drift
-from d3stats.models.rounds import RoundsFit, fit_rounds
+from d3stats.models.mixtures.rounds import Drift, RoundsFit, fit_rounds, rounds_drift
 from d3stats.planning._intervals import BootstrapSettings, RatioColumns
 from d3stats.planning._measures import with_turns
 from d3stats.planning._notes import absent_note

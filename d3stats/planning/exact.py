@@ -2,7 +2,7 @@
 
 A rule that reads nothing but counts is played once through its own online face over every count it can meet,
 states that remember the same taken as one. What comes out is a small graph
-(:class:`~d3stats.models.controller.Controller`), kept per rule; evaluating a process on it is one forward
+(:class:`~d3stats.models.chains.process.Controller`), kept per rule; evaluating a process on it is one forward
 pass.
 """
 
@@ -16,8 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import nonnegative, number
-from d3stats.models.controller import PLURALITY, Controller, walk
-from d3stats.models.process import CountProcess
+from d3stats.models.chains.process import PLURALITY, Controller, CountProcess, walk
 from d3stats.planning._probe import controller_of
 from d3stats.stopping import Rule
 
@@ -69,7 +68,7 @@ class ExactResult:
         return 1 - self.agreement
 
     def value(self, cost: float) -> Any:
-        """Return P(wrong verdict) plus `cost` per round: what :func:`d3stats.models.optimum.solve` minimises."""
+        """Return P(wrong verdict) plus `cost` per round: what :func:`d3stats.models.chains.optimum.solve` minimises."""
         return 1 - self.accuracy + number("cost", cost, minimum=0) * self.rounds
 
     def to_frame(self) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 The incumbent is unanimity. A plan picks the cheapest *ladder* (votes that the largest camp needs, falling with
 the rounds) that loses at most `max_loss` against unanimity with probability `confidence`. That difference is
 too small to be counted in a few dozen debates, so it is read off a fitted chain
-(:mod:`d3stats.models.panel_chain`), over draws of its parameters; what a rule costs and how often it is right
+(:mod:`d3stats.models.chains.panel_chain`), over draws of its parameters; what a rule costs and how often it is right
 is counted on the pilot itself, with Student intervals over questions.
 """
 
@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from d3stats._check import RngLike, as_rng, integer, probability
 from d3stats._check import loss as allowed_loss
 from d3stats._words import counted
-from d3stats.models.panel_chain import PanelChainFit, chain_laws, fit_panel_chain
+from d3stats.models.chains.panel_chain import PanelChainFit, chain_laws, fit_panel_chain
 from d3stats.planning._chain_check import check_chain, untold
 from d3stats.planning._coding import Target, code_votes
 from d3stats.planning._ladders import (

@@ -29,7 +29,7 @@ def plot_gap_contraction(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes
     Parameters
     ----------
     frame : DataFrame
-        One row per round, as :func:`d3stats.models.gap.contraction_table` makes it, with the columns
+        One row per round, as :func:`d3stats.models.gaps.beta.contraction_table` makes it, with the columns
 
         ``round``
             Comparisons made, from 0.

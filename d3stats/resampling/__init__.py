@@ -6,11 +6,18 @@ Who may live here: what draws replicates of sums, and what turns replicates into
 
 from __future__ import annotations
 
-from d3stats.resampling._statistic import Statistic, jackknife, ratios
 from d3stats.resampling.bootstrap import Bootstrap, BootstrapLimits, LimitsKind, bootstrap, bootstrap_limits
 from d3stats.resampling.cluster_t import ClusterT, cluster_t, student_limits
+from d3stats.resampling.clusters import (
+    Statistic,
+    cluster_totals,
+    jackknife,
+    ratios,
+    resampled_counts,
+    resampled_totals,
+    swapped_totals,
+)
 from d3stats.resampling.sign_flip import SignFlip, sign_flip_p
-from d3stats.resampling.totals import cluster_totals, resampled_counts, resampled_totals, swapped_totals
 
 __all__ = [
     "Bootstrap",

@@ -14,21 +14,178 @@ References: Efron (1979, 1987); Davison and Hinkley (1997), chapters 2, 3.8 and 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
-from d3stats.resampling import quantiles
-from d3stats.resampling._errors import with_errors
-from d3stats.resampling._statistic import Statistic, at_the_data, checked_totals, evaluate
 from d3stats.resampling.cluster_t import ALIKE, linearised_error
-from d3stats.resampling.totals import resampled_counts, resampled_totals
+from d3stats.resampling.clusters import (
+    Statistic,
+    at_the_data,
+    checked_totals,
+    column_scale,
+    evaluate,
+    gradient,
+    resampled_counts,
+    resampled_totals,
+)
 
-__all__ = ["FEW_CLUSTERS", "Bootstrap", "BootstrapLimits", "LimitsKind", "bootstrap", "bootstrap_limits"]
+__all__ = [
+    "FEW_CLUSTERS",
+    "Bootstrap",
+    "BootstrapLimits",
+    "Ends",
+    "LimitsKind",
+    "basic_ends",
+    "bca_ends",
+    "bootstrap",
+    "bootstrap_limits",
+    "expanded_level",
+    "percentile_ends",
+    "studentised_ends",
+    "with_errors",
+]
 
 Floats = NDArray[np.float64]
+_INFINITE = 1e300
+
+
+class Ends(NamedTuple):
+    """Two limits, or a reason why there are none (limits are then NaN)."""
+
+    low: float
+    high: float
+    reason: str = ""
+
+
+def no_ends(reason: str) -> Ends:
+    return Ends(np.nan, np.nan, reason)
+
+
+def expanded_level(level: float, n_clusters: int) -> float:
+    """Return the level whose normal quantile is Student's at `level`, times sqrt(G / (G - 1)) (Hesterberg, 2015).
+
+    Replicates vary as if G clusters were known to be all there are: their variance lacks G / (G - 1), and their
+    quantiles are in effect normal ones.
+    """
+    from scipy.special import ndtr, stdtrit
+
+    quantile = float(stdtrit(n_clusters - 1, (1.0 + level) / 2.0)) * np.sqrt(n_clusters / (n_clusters - 1))
+    return 1.0 - 2.0 * float(ndtr(-quantile))
+
+
+def percentile_ends(replicates: Floats, level: float) -> Ends:
+    """Quantiles of the replicates themselves (Efron, 1979)."""
+    low, high = np.quantile(replicates, _tails(level))
+    return Ends(float(low), float(high))
+
+
+def basic_ends(estimate: float, replicates: Floats, level: float) -> Ends:
+    """Quantiles mirrored at the estimate (Davison and Hinkley, 1997, equation 5.6)."""
+    low, high = np.quantile(replicates, _tails(level))
+    return Ends(float(2 * estimate - high), float(2 * estimate - low))
+
+
+def bca_ends(
+    estimate: float, replicates: Floats, left_out: Floats, times: NDArray[np.int64], level: float
+) -> Ends:
+    """Bias-corrected and accelerated quantiles (Efron, 1987), acceleration by the cluster jackknife.
+
+    `left_out` are the estimates without each cluster, each as often as `times` says.
+    """
+    from scipy.special import ndtr, ndtri
+
+    # Ties count half, and a share of 0 or 1 is kept off the boundary, where the correction is infinite.
+    below = np.mean(replicates < estimate) + 0.5 * np.mean(replicates == estimate)
+    edge = 0.5 / len(replicates)
+    bias = ndtri(np.clip(below, edge, 1.0 - edge))
+    defined = ~np.isnan(left_out)
+    acceleration = _acceleration(left_out[defined], times[defined])
+    shifted = bias + ndtri(_tails(level))
+    shrink = 1.0 - acceleration * shifted
+    if (shrink <= 0).any():
+        return no_ends("one cluster pulls so hard that the BCa acceleration turns the quantiles round")
+    low, high = np.quantile(replicates, ndtr(bias + shifted / shrink))
+    return Ends(float(low), float(high))
+
+
+def studentised_ends(estimate: float, se: float, replicates: Floats, errors: Floats, level: float) -> Ends:
+    """Bootstrap-t limits: quantiles of (replicate - estimate) / its own error, times the data's error."""
+    away = replicates - estimate
+    # A replicate without spread is infinitely many errors away, unless it hits the estimate.
+    flat = errors <= 0
+    pivot = np.where(away == 0, 0.0, np.sign(away) * _INFINITE)
+    np.divide(away, errors, out=pivot, where=~flat)
+    low, high = np.quantile(pivot, _tails(level))
+    if max(abs(low), abs(high)) > _INFINITE / 1e50:
+        return no_ends("too many resamples have no spread of their own to studentise by")
+    return Ends(float(estimate - high * se), float(estimate - low * se))
+
+
+def _tails(level: float) -> Floats:
+    return np.array([(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+
+
+def _acceleration(left_out: Floats, times: NDArray[np.int64]) -> float:
+    if len(left_out) == 0:
+        return 0.0
+    spread = np.average(left_out, weights=times) - left_out
+    scale = float(times @ spread**2)
+    return float(times @ spread**3) / (6.0 * scale**1.5) if scale > 0 else 0.0
+
+
+_CHUNK_ELEMENTS = 1 << 23
+_ROUNDING = 1e-12
+
+
+def with_errors(
+    totals: Floats,
+    times: NDArray[np.int64],
+    statistic: Statistic,
+    n_boot: int,
+    generator: np.random.Generator,
+) -> tuple[Floats, Floats]:
+    """Return replicates and their cluster-robust errors, both (n_boot, p); 0 where a draw has no spread.
+
+    With x the totals less their mean, a draw's sums of x and of x x' give the covariance of its clusters, and the
+    statistic's derivative at the draw's sums turns that into the linearised error that the data's own is.
+    """
+    n_clusters = int(times.sum())
+    whole = times @ totals
+    scale = column_scale(totals, times)
+    # Centred, so that the sums of products do not cancel.
+    centred = totals - whole / n_clusters
+    n_columns = totals.shape[1]
+    first, second = np.triu_indices(n_columns)
+    table = np.hstack([centred, centred[:, first] * centred[:, second]])
+    twice = np.where(first == second, 1.0, 2.0)
+    step = max(1, _CHUNK_ELEMENTS // (2 * table.shape[1]))
+    replicates, errors = [], []
+    for low in range(0, n_boot, step):
+        size = min(step, n_boot - low)
+        drawn = _drawn(table, times, size, generator)
+        shift, products = drawn[:, :n_columns], drawn[:, n_columns:]
+        sums = whole + shift
+        slope = gradient(statistic, sums, scale)
+        pairs = slope[:, first] * slope[:, second] * twice[:, None]
+        covariance = products - shift[:, first] * shift[:, second] / n_clusters
+        variance = np.einsum("bkp,bk->bp", pairs, covariance)
+        # What rounding alone could make of a variance of 0.
+        most = n_columns * np.einsum("bqp,bq->bp", slope**2, products[:, first == second])
+        variance = np.where(variance <= _ROUNDING * most, 0.0, variance)
+        replicates.append(evaluate(statistic, sums))
+        errors.append(np.sqrt(n_clusters / (n_clusters - 1) * variance))
+    return np.concatenate(replicates), np.concatenate(errors)
+
+
+def _drawn(table: Floats, times: NDArray[np.int64], size: int, generator: np.random.Generator) -> Floats:
+    if (times == 1).all():
+        return resampled_totals(table, size, generator)
+    return resampled_counts(times, size, generator) @ table
+
+
 LimitsKind = Literal["percentile", "basic", "bca", "studentised"]
 _KINDS = ("percentile", "basic", "bca", "studentised")
 FEW_CLUSTERS = 10
@@ -111,7 +268,7 @@ class Bootstrap:
         if kind == "studentised" and self.errors is None:
             raise ValueError("errors must be True in bootstrap(...) for studentised limits; got errors=False")
         n_clusters = int(self.times.sum())
-        reach = quantiles.expanded_level(level, n_clusters) if expand else level
+        reach = expanded_level(level, n_clusters) if expand else level
         ends = [self._ends(j, kind, reach) for j in range(len(self.estimate))]
         undefined = np.isnan(self.replicates)
         return BootstrapLimits(
@@ -129,32 +286,30 @@ class Bootstrap:
             expanded=expand,
         )
 
-    def _ends(self, j: int, kind: LimitsKind, level: float) -> quantiles.Ends:
+    def _ends(self, j: int, kind: LimitsKind, level: float) -> Ends:
         estimate, column = float(self.estimate[j]), self.replicates[:, j]
         defined = ~np.isnan(column)
         if kind == "studentised":
             assert self.errors is not None
             defined &= ~np.isnan(self.errors[:, j])
         if defined.sum() < max(2, len(column) / 2):
-            return quantiles.no_ends("most resamples leave the statistic undefined")
+            return no_ends("most resamples leave the statistic undefined")
         column = column[defined]
         if np.ptp(column) == 0 or (self.alike[j] == ALIKE and np.ptp(column) <= 1e-9 * np.abs(column).max()):
-            return quantiles.no_ends(f"every resample gives the same value, {estimate:.6g}")
+            return no_ends(f"every resample gives the same value, {estimate:.6g}")
         if kind == "studentised" and self.alike[j]:
-            return quantiles.no_ends(self.alike[j])
+            return no_ends(self.alike[j])
         if kind == "percentile":
-            ends = quantiles.percentile_ends(column, level)
+            ends = percentile_ends(column, level)
         elif kind == "basic":
-            ends = quantiles.basic_ends(estimate, column, level)
+            ends = basic_ends(estimate, column, level)
         elif kind == "bca":
-            ends = quantiles.bca_ends(estimate, column, self.left_out[:, j], self.times, level)
+            ends = bca_ends(estimate, column, self.left_out[:, j], self.times, level)
         else:
             assert self.errors is not None
-            ends = quantiles.studentised_ends(
-                estimate, float(self.error[j]), column, self.errors[defined, j], level
-            )
+            ends = studentised_ends(estimate, float(self.error[j]), column, self.errors[defined, j], level)
         if not ends.reason and ends.low >= ends.high:
-            return quantiles.no_ends("the resamples take too few values: both limits fall on the same one")
+            return no_ends("the resamples take too few values: both limits fall on the same one")
         return ends
 
 
@@ -207,7 +362,7 @@ def bootstrap(
     if errors:
         replicates, own = with_errors(array, times, statistic, n_boot, generator)
     else:
-        replicates, own = evaluate(statistic, _drawn(array, times, n_boot, generator)), None
+        replicates, own = evaluate(statistic, _drawn_bootstrap(array, times, n_boot, generator)), None
     left_out = evaluate(statistic, whole - array)
     return Bootstrap(estimate, replicates, own, error, left_out, times, alike)
 
@@ -286,7 +441,9 @@ def _checked(kind: str, level: float, expand: bool) -> float:
     return probability("level", level, open_interval=True)
 
 
-def _drawn(totals: Floats, times: NDArray[np.int64], n_boot: int, generator: np.random.Generator) -> Floats:
+def _drawn_bootstrap(
+    totals: Floats, times: NDArray[np.int64], n_boot: int, generator: np.random.Generator
+) -> Floats:
     if (times == 1).all():
         return resampled_totals(totals, n_boot, generator)
     return resampled_counts(times, n_boot, generator) @ totals

@@ -8,13 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import probability
-from d3stats.resampling._statistic import (
-    Statistic,
-    at_the_data,
-    checked_totals,
-    column_scale,
-    gradient,
-)
+from d3stats.resampling.clusters import Statistic, at_the_data, checked_totals, column_scale, gradient
 
 __all__ = ["ClusterT", "cluster_t", "student_limits"]
 

@@ -9,7 +9,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from d3stats.models.latent import belief_after
+from d3stats.models.beliefs.latent import belief_after
 from d3stats.simulate.conformity import conformity_process, sample_conformity
 from d3stats.simulate.courtroom import courtroom_items, courtroom_tokens, sample_courtroom
 from d3stats.simulate.dirichlet import sample_dirichlet

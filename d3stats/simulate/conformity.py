@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from d3stats.models.process import CountProcess
+from d3stats.models.chains.process import CountProcess
 from d3stats.simulate.binomial import binomial_rows, law_of_sum
 from d3stats.simulate.draw import (
     BLOCK,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, integer
-from d3stats.models.process import CountProcess
+from d3stats.models.chains.process import CountProcess
 from d3stats.simulate.tokens import round_tokens, sample_tokens
 from d3stats.trajectories import Trajectories
 from d3stats.worlds import Lengths, PanelWorld, World

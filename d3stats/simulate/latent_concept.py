@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from d3stats.models.process import CountProcess
+from d3stats.models.chains.process import CountProcess
 from d3stats.simulate.binomial import binomial_rows
 from d3stats.simulate.draw import Drawn, count_process, letters, relabelled, sample
 from d3stats.worlds.latent_concept import LatentConcept

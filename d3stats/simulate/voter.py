@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from d3stats.models.betabinom import BetaBinomialMixture
-from d3stats.models.process import CountProcess
+from d3stats.models.chains.process import CountProcess
+from d3stats.models.mixtures.law import BetaBinomialMixture
 from d3stats.simulate.draw import Drawn, answers_from_correctness, count_process, sample
 from d3stats.worlds import DirichletCompound, Voter
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import number, probability
-from d3stats.models.gap import BetaGap
-from d3stats.models.gaps.ascents import ascents
+from d3stats.models.gaps.beta import BetaGap
+from d3stats.models.gaps.posterior import ascents
 from d3stats.stopping._scores import gap_of, gaps_of
 from d3stats.stopping.rule import CONTINUE, Decision, Round, Rule
 from d3stats.trajectories import Trajectories

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from d3stats._check import choice, integer, number
 from d3stats.counts import Counts, RoundCounts
-from d3stats.models.ks import empirical_ks
+from d3stats.models.mixtures.ks import empirical_ks
 from d3stats.stopping._counts import CountWindow, PairedCounts
 from d3stats.stopping.batch import (
     CAMPS,
@@ -150,7 +150,7 @@ class KSStability(BatchRule):
             return None
         if self.source == "empirical":
             return empirical_ks(pair.successes_a, pair.trials_a, pair.successes_b, pair.trials_b)
-        from d3stats.models.rounds import fit_rounds
+        from d3stats.models.mixtures.rounds import fit_rounds
 
         rounds = RoundCounts.from_rounds(
             {

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from d3stats._check import choice, integer, probability
-from d3stats.models.ks import empirical_ks, paired_bootstrap_ks
+from d3stats.models.mixtures.ks import empirical_ks, paired_bootstrap_ks
 from d3stats.stopping._counts import CountWindow, PairedCounts
 from d3stats.stopping.batch import CAMPS, BatchRound, BatchRule, Camp, LiveWatcher, Watch
 from d3stats.stopping.rule import CONTINUE, Decision, Rule, StopReason

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import integer
-from d3stats.models.controller import Layer
-from d3stats.models.optimum import OptimalPolicy
+from d3stats.models.chains.optimum import OptimalPolicy
+from d3stats.models.chains.process import Layer
 from d3stats.stopping.rule import CONTINUE, Decision, Round, Rule
 from d3stats.trajectories import MISSING, Trajectories
 
@@ -26,7 +26,7 @@ class Optimal(Rule):
     Parameters
     ----------
     policy : OptimalPolicy
-        From :func:`d3stats.models.optimum.solve`.
+        From :func:`d3stats.models.chains.optimum.solve`.
     answer : int
         Code of the answer that the process calls A.
 
@@ -44,7 +44,7 @@ class Optimal(Rule):
 
     Examples
     --------
-    >>> from d3stats.models.optimum import solve
+    >>> from d3stats.models.chains.optimum import solve
     >>> from d3stats.simulate import count_process
     >>> from d3stats.worlds import Voter
     >>> rule = Optimal(solve(count_process(Voter(panel=3), n_rounds=4), cost=0.01))

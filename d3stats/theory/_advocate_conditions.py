@@ -7,9 +7,15 @@ from functools import lru_cache
 import numpy as np
 from scipy import special
 
-from d3stats.models.orders import dilation_order, dispersive_order, dominates, excess_wealth_order, is_dfr
-from d3stats.models.scores import MaxLaw, ScoreLaw
-from d3stats.models.separation import Separation, separation
+from d3stats.models.separation.best_of_k import Separation, separation
+from d3stats.models.separation.laws import MaxLaw, ScoreLaw
+from d3stats.models.separation.orders import (
+    dilation_order,
+    dispersive_order,
+    dominates,
+    excess_wealth_order,
+    is_dfr,
+)
 from d3stats.theory.claim import Assumption
 from d3stats.theory.instances.families import Advocates
 

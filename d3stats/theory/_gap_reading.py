@@ -8,7 +8,7 @@ from functools import cached_property
 from math import log, sqrt
 from typing import TYPE_CHECKING
 
-from d3stats.models.gap import gap_posterior
+from d3stats.models.gaps.beta import gap_posterior
 from d3stats.theory.claim import Assumption, Claim, Source
 from d3stats.theory.sources import D3
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from d3stats.models.softmax import softmax_selected, softmax_weighted
+from d3stats.models.separation.softmax import softmax_selected, softmax_weighted
 from d3stats.theory.claim import Assumption, Claim, Source
 from d3stats.theory.instances.dice import drawn
 from d3stats.theory.instances.given_scores import Team, some_team

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import floor
 from typing import TYPE_CHECKING
 
-from d3stats.models.gap import BetaGap
+from d3stats.models.gaps.beta import BetaGap
 from d3stats.theory._gap_reading import READING, GapPath
 from d3stats.theory._gap_variance import VARIANCE_CLAIMS, Trial
 from d3stats.theory.claim import Assumption, Claim, Source

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from d3stats.models.scores import DiscreteLaw, uniform
+from d3stats.models.separation.laws import DiscreteLaw, uniform
 from d3stats.theory._advocate_conditions import DOMINANCE, INDEPENDENT, SEVERAL, one_and_best
 from d3stats.theory.claim import Claim, Source
 from d3stats.theory.instances.families import Advocates, dominating_pairs, pairs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from d3stats.models.ks import empirical_ks
+from d3stats.models.mixtures.ks import empirical_ks
 from d3stats.theory.claim import Assumption, Claim, Source
 from d3stats.theory.sources import HERE, STABILITY
 

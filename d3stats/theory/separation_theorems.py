@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats.models.excess import gain_of_max
-from d3stats.models.orders import dispersive_order, is_dfr
-from d3stats.models.scores import MaxLaw
-from d3stats.models.separation import ranking_probability
+from d3stats.models.separation.best_of_k import ranking_probability
+from d3stats.models.separation.excess import gain_of_max
+from d3stats.models.separation.laws import MaxLaw
+from d3stats.models.separation.orders import dispersive_order, is_dfr
 from d3stats.theory._advocate_conditions import (
     AHEAD,
     DILATED,

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from d3stats.models.scores import ScoreLaw
-from d3stats.models.separation import separation
+from d3stats.models.separation.best_of_k import separation
+from d3stats.models.separation.laws import ScoreLaw
 from d3stats.theory._advocate_conditions import BOUNDED, CEILING, INDEPENDENT, SEVERAL, one_and_best
 from d3stats.theory.claim import Claim, Source
 from d3stats.theory.d3_separation import advocate_numbers

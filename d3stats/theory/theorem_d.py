@@ -8,7 +8,7 @@ from functools import cache
 from math import comb
 from typing import TYPE_CHECKING
 
-from d3stats.models.latent import vote_or_consensus
+from d3stats.models.beliefs.latent import vote_or_consensus
 from d3stats.theory.claim import Assumption, Claim, Source
 from d3stats.theory.instances.small import shares
 from d3stats.theory.sources import HERE

@@ -22,10 +22,10 @@ from scipy.special import expit, ndtr
 
 from d3stats.estimate import Estimate
 from d3stats.inference.bias import Judgments, length_bias, persona_effect, position_bias, self_preference
+from d3stats.inference.bias.length import LENGTH, PULL
 from d3stats.inference.bias.persona import SET
 from d3stats.inference.bias.position import CONSISTENCY, EXCESS
 from d3stats.inference.bias.self_preference import DID, GAP
-from d3stats.inference.bias.verbosity import LENGTH, PULL
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))

@@ -22,8 +22,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats import Trajectories, replay
-from d3stats.models.frontier import cheapest
-from d3stats.models.learn import fit_process
+from d3stats.models.chains.learn import fit_process
+from d3stats.models.chains.optimum import cheapest
 from d3stats.planning import scan
 from d3stats.simulate import courtroom_items, simulate
 from d3stats.stopping import Ladder, Optimal, Rule, StoppingRule, from_text

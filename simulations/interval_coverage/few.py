@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats.inference.comparing.pair_intervals import PairData
-from d3stats.inference.shares.clusters import EXACT, share_limits
+from d3stats.inference.comparison.paired import PairData
 from d3stats.resampling import cluster_t, ratios, sign_flip_p
+from d3stats.resampling.proportions import EXACT, share_limits
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

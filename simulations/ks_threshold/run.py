@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from d3stats.models.betabinom import BetaBinomialMixture
+from d3stats.models.mixtures.law import BetaBinomialMixture
 
 HERE = Path(__file__).resolve().parent
 

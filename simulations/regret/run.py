@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from d3stats.models.optimum import solve
-from d3stats.models.process import CountProcess
+from d3stats.models.chains.optimum import solve
+from d3stats.models.chains.process import CountProcess
 from d3stats.planning.exact import ExactResult, evaluate
 from d3stats.planning.plan import plan
 from d3stats.simulate import count_process, simulate

@@ -19,9 +19,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats.models.betabinom import BetaBinomialMixture
-from d3stats.models.mixture import fit_beta_binomial_mixture_batch
-from d3stats.models.rounds import latent_ks, pmf_ks
+from d3stats.models.mixtures.fit import fit_beta_binomial_mixture_batch
+from d3stats.models.mixtures.law import BetaBinomialMixture
+from d3stats.models.mixtures.rounds import latent_ks, pmf_ks
 from d3stats.planning import Study, sweep
 from d3stats.stopping import KSStability
 from d3stats.stopping.ks import stop_round_of_series

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from d3stats.inference.bias.length import LENGTH
 from d3stats.inference.bias.position import COIN, CONSISTENCY, EXCESS
 from d3stats.inference.bias.self_preference import DID, GAP, OF_ALL
-from d3stats.inference.bias.verbosity import LENGTH
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "analysis" / "judge_bias"

@@ -16,11 +16,9 @@ from numpy.typing import NDArray
 from plain_em import fit_by_plain_em, fit_by_statsmodels
 
 from d3stats.counts import Counts
-from d3stats.models._fit import optimise
-from d3stats.models._likelihood import Cells
-from d3stats.models._objective import Objective, Space
-from d3stats.models.betabinom import BetaBinomialMixture
-from d3stats.models.mixture import fit_beta_binomial_mixture
+from d3stats.models.mixtures.climb import Objective, Space, optimise
+from d3stats.models.mixtures.fit import fit_beta_binomial_mixture
+from d3stats.models.mixtures.law import BetaBinomialMixture, Cells
 
 PANEL = 7
 LAW = BetaBinomialMixture.from_alpha_beta([0.62, 0.38], [6, 1.5], [1.2, 3])

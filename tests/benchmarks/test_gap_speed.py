@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy.special import betainc
 
-from d3stats.models.gap import BetaGap, gap_posterior
+from d3stats.models.gaps.beta import BetaGap, gap_posterior
 
 SLACK = float(os.environ.get("D3STATS_BENCH_SLACK", "5"))
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from d3stats.inference.mcnemar import discordant_pairs, mcnemar
+from d3stats.inference.comparison.mcnemar import discordant_pairs, mcnemar
 
 SLACK = float(os.environ.get("D3STATS_BENCH_SLACK", "5"))
 TARGET = 0.010

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from d3stats.models.scores import DiscreteLaw, beta, weibull
-from d3stats.models.separation import separation
+from d3stats.models.separation.best_of_k import separation
+from d3stats.models.separation.laws import DiscreteLaw, beta, weibull
 
 SLACK = float(os.environ.get("D3STATS_BENCH_SLACK", "5"))
 UP_TO_FIFTY = np.arange(1, 51)

@@ -14,8 +14,8 @@ import pytest
 
 from d3stats import as_trajectories, compare
 from d3stats.inference.bias import as_judgments
-from d3stats.inference.ratings import as_ratings
-from d3stats.inference.runs import as_run, as_runs
+from d3stats.inference.comparison.runs import as_run, as_runs
+from d3stats.inference.judges.ratings import as_ratings
 from d3stats.log.column_names import ALIASES
 from d3stats.log.tables import NO_VOTES
 

@@ -12,8 +12,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from d3stats.inference.correction import correct_counts, correct_rate
-from d3stats.inference.prediction_powered import prediction_powered_difference, prediction_powered_mean
+from d3stats.inference.judges.correction import correct_counts, correct_rate
+from d3stats.inference.judges.prediction_powered import prediction_powered_difference, prediction_powered_mean
 
 FULL, QUICK = 2000, 120
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from d3stats.resampling import bootstrap, bootstrap_limits, cluster_t, ratios
-from d3stats.resampling.quantiles import expanded_level
+from d3stats.resampling.bootstrap import expanded_level
 
 MEAN = ratios((0, 1))
 

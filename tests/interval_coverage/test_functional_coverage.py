@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from d3stats.models.betabinom import BetaBinomialMixture
-from d3stats.models.mixture import fit_beta_binomial_mixture, fit_beta_binomial_mixture_batch
+from d3stats.models.mixtures.fit import fit_beta_binomial_mixture, fit_beta_binomial_mixture_batch
+from d3stats.models.mixtures.law import BetaBinomialMixture
 
 PANEL = 7
 TRUTHS = {

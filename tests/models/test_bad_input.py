@@ -12,15 +12,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from d3stats.counts import Counts
-from d3stats.models.betabinom import BetaBinomialMixture
-from d3stats.models.lrt import likelihood_ratio_test
-from d3stats.models.mixture import (
+from d3stats.models.mixtures.fit import (
     fit_beta_binomial,
     fit_beta_binomial_mixture,
     fit_beta_binomial_mixture_batch,
+    likelihood_ratio_test,
 )
-from d3stats.models.result import ConvergenceError, MixtureFit
-from d3stats.models.rounds import fit_rounds
+from d3stats.models.mixtures.law import BetaBinomialMixture
+from d3stats.models.mixtures.result import ConvergenceError, MixtureFit
+from d3stats.models.mixtures.rounds import fit_rounds
 
 NAN, INF = float("nan"), float("inf")
 

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from d3stats.models.betabinom import BetaBinomialMixture
-from d3stats.models.mixture import fit_beta_binomial_mixture
-from d3stats.models.result import MixtureFit
+from d3stats.models.mixtures.fit import fit_beta_binomial_mixture
+from d3stats.models.mixtures.law import BetaBinomialMixture
+from d3stats.models.mixtures.result import MixtureFit
 
 ORACLES: dict[str, Any] = json.loads((Path(__file__).parent / "fits.json").read_text())
 SINGLE = ORACLES["single_betabinomial"]

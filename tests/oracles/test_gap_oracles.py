@@ -8,7 +8,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from d3stats.models.gap import BetaGap, contraction_table, gap_posterior
+from d3stats.models.gaps.beta import BetaGap, contraction_table, gap_posterior
 
 
 @pytest.mark.parametrize(

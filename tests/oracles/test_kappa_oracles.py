@@ -11,10 +11,13 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.inter_rater import fleiss_kappa as their_fleiss
 
 from d3stats.counts import ConfusionCounts
-from d3stats.inference.fleiss import fleiss_kappa
-from d3stats.inference.gwet import gwet_ac
-from d3stats.inference.kappa import cohen_kappa, fleiss_cohen_everitt
-from d3stats.inference.krippendorff import krippendorff_alpha
+from d3stats.inference.judges.coefficients import (
+    cohen_kappa,
+    fleiss_cohen_everitt,
+    fleiss_kappa,
+    gwet_ac,
+    krippendorff_alpha,
+)
 
 # Fleiss (1971), table 1: 30 patients, 6 psychiatrists each, nobody the same, 5 diagnoses.
 DIAGNOSES = (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from d3stats.models.latent import (
+from d3stats.models.beliefs.latent import (
     amplifies,
     consensus_probability,
     expected_belief,

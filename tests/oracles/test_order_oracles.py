@@ -8,10 +8,19 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from d3stats.models.excess import excess_wealth, gain_table, gini_mean_difference
-from d3stats.models.gap_growth import ceiling_limit, gain_condition, gap_growth_conditions, gini_condition
-from d3stats.models.orders import dilation_order, dispersive_order, dominates, excess_wealth_order, is_dfr
-from d3stats.models.scores import ScoreLaw, beta, exponential, normal, uniform, weibull
+from d3stats.models.separation.excess import excess_wealth, gain_table, gini_mean_difference
+from d3stats.models.separation.laws import ScoreLaw, beta, exponential, normal, uniform, weibull
+from d3stats.models.separation.orders import (
+    ceiling_limit,
+    dilation_order,
+    dispersive_order,
+    dominates,
+    excess_wealth_order,
+    gain_condition,
+    gap_growth_conditions,
+    gini_condition,
+    is_dfr,
+)
 
 PAIRS: dict[str, tuple[Any, Any]] = {
     "1 vs U(0,1)": ({1: 1}, uniform()),

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from d3stats.models.scores import DiscreteLaw, beta, exponential, normal, uniform, weibull
-from d3stats.models.separation import separation
+from d3stats.models.separation.best_of_k import separation
+from d3stats.models.separation.laws import DiscreteLaw, beta, exponential, normal, uniform, weibull
 
 UNIFORM = (stats.uniform(0.5, 0.5), stats.uniform())
 NORMAL = (stats.norm(1), stats.norm())

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from d3stats.inference.mcnemar import mcnemar
-from d3stats.inference.multiplicity import adjust
-from d3stats.inference.power import sample_size
-from d3stats.inference.proportion import exact_coverage
+from d3stats.inference.comparison.mcnemar import mcnemar
+from d3stats.inference.comparison.multiplicity import adjust
+from d3stats.inference.comparison.power import sample_size
+from d3stats.resampling.proportions import exact_coverage
 
 COVERAGE: list[tuple[int, float, dict[str, float]]] = [
     (20, 0.9, {"Wald": 0.876, "Wilson": 0.9568, "Clopper-Pearson": 0.9887, "Jeffreys": 0.9568}),

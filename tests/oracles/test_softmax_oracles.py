@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from d3stats.models.advocates import correlated_max, correlated_separation, effective_advocates
-from d3stats.models.softmax import softmax_weighted
+from d3stats.models.separation.payoff import correlated_max, correlated_separation, effective_advocates
+from d3stats.models.separation.softmax import softmax_weighted
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from d3stats.models.optimum import solve
-from d3stats.models.process import CountProcess
-from d3stats.models.votes import optimal_votes, optimal_votes_beta
+from d3stats.models.chains.optimum import solve
+from d3stats.models.chains.process import CountProcess
+from d3stats.models.chains.votes import optimal_votes, optimal_votes_beta
 
 CASES = [
     (

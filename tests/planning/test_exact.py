@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from d3stats.models.optimum import solve
-from d3stats.models.process import CountProcess
+from d3stats.models.chains.optimum import solve
+from d3stats.models.chains.process import CountProcess
 from d3stats.planning import evaluate, replay
 from d3stats.simulate import count_process, simulate
 from d3stats.stopping import (

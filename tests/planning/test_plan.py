@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from d3stats.models.panel_chain import chain_laws, fit_panel_chain
+from d3stats.models.chains.panel_chain import chain_laws, fit_panel_chain
 from d3stats.planning._chain_check import draw_counts
 from d3stats.planning._ladders import evaluate_ladders, evaluate_thresholds, rule_of, thresholds_of
 from d3stats.planning._levels import log_ratio, ratio, share
@@ -68,7 +68,7 @@ def test_a_rule_that_is_a_ladder_in_other_words_is_evaluated_the_same(pilot: Tra
 def test_the_likelihoods_gradient_is_its_derivative() -> None:
     from scipy.optimize import approx_fprime
 
-    from d3stats.models import _chain_likelihood as chain
+    from d3stats.models.chains import panel_chain as chain
 
     rng = np.random.default_rng(5)
     data = chain.ChainData.from_votes(rng.integers(-1, 2, size=(12, 4, 5)).astype(np.int8))
@@ -78,7 +78,7 @@ def test_the_likelihoods_gradient_is_its_derivative() -> None:
 
 
 def test_the_chain_recovers_what_its_own_votes_cost_and_keep() -> None:
-    from d3stats.models import _chain_likelihood as chain
+    from d3stats.models.chains import panel_chain as chain
 
     truth = np.array([1.2, -0.3, 0.6, -0.6, 1.2, 0.6, 0.8, 0.1, -1.0, 2.0, 1.0, -0.5])
     rng = np.random.default_rng(7)

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from matplotlib.text import Text
 
-from d3stats.models.excess import excess_wealth_table, gain_table
-from d3stats.models.scores import beta, exponential, uniform
+from d3stats.models.separation.excess import excess_wealth_table, gain_table
+from d3stats.models.separation.laws import beta, exponential, uniform
 from d3stats.plotting import ONE_COLUMN, TWO_COLUMNS, plot_excess_wealth, use_style
 
 CROSSING = (beta(1, 2), beta(0.5, 2))

@@ -14,7 +14,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from d3stats.models.gap import contraction_table
+from d3stats.models.gaps.beta import contraction_table
 from d3stats.plotting import plot_gap_contraction, use_style
 
 ROUNDS = np.arange(0, 61)

@@ -13,10 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Patch
 
-from d3stats.models.logged_separation import separation_from_scores
-from d3stats.models.phases import phase_table
-from d3stats.models.scores import uniform
-from d3stats.models.separation import separation
+from d3stats.models.separation.best_of_k import phase_table, separation
+from d3stats.models.separation.laws import uniform
+from d3stats.models.separation.logged import separation_from_scores
 from d3stats.plotting import ONE_COLUMN, TWO_COLUMNS, plot_phase_map, use_style
 
 

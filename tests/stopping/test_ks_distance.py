@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from d3stats.models.ks import empirical_ks, ks_distance, ks_noise, paired_bootstrap_ks
-from d3stats.resampling import totals as _resample
-from d3stats.resampling.totals import cluster_totals, resampled_totals, swapped_totals
+from d3stats.models.mixtures.ks import empirical_ks, ks_distance, ks_noise, paired_bootstrap_ks
+from d3stats.resampling import clusters as _resample
+from d3stats.resampling.clusters import cluster_totals, resampled_totals, swapped_totals
 
 votes = st.integers(1, 4).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 pairs = st.lists(st.tuples(votes, votes), min_size=1, max_size=12)

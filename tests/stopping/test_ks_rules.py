@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stopping_strategies import logs
 
-from d3stats.models.ks import empirical_ks
+from d3stats.models.mixtures.ks import empirical_ks
 from d3stats.stopping import (
     KSStability,
     NoiseAwareKS,
@@ -24,7 +24,8 @@ from d3stats.trajectories import Trajectories
 
 ORACLE = json.loads((Path(__file__).parents[1] / "oracles" / "hu2025.json").read_text())
 needs_fits = pytest.mark.skipif(
-    importlib.util.find_spec("d3stats.models.rounds") is None, reason="d3stats.models.rounds is not there"
+    importlib.util.find_spec("d3stats.models.mixtures.rounds") is None,
+    reason="d3stats.models.mixtures.rounds is not there",
 )
 
 

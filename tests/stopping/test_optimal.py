@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from d3stats.models.optimum import solve
-from d3stats.models.process import CountProcess
+from d3stats.models.chains.optimum import solve
+from d3stats.models.chains.process import CountProcess
 from d3stats.planning import replay
 from d3stats.stopping import Optimal, Round, Unanimity, rounds_of
 from d3stats.stopping.parse import rule_names

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from d3stats.models.latent import (
+from d3stats.models.beliefs.latent import (
     amplifies,
     consensus_probability,
     dirichlet_expected_belief,

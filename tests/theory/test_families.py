@@ -11,9 +11,10 @@ from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from d3stats.models import orders, scores
-from d3stats.models.scores import DiscreteLaw, MaxLaw, MixtureLaw, ScoreLaw
-from d3stats.models.separation import ranking_probability, separation
+from d3stats.models.separation import laws as scores
+from d3stats.models.separation import orders
+from d3stats.models.separation.best_of_k import ranking_probability, separation
+from d3stats.models.separation.laws import DiscreteLaw, MaxLaw, MixtureLaw, ScoreLaw
 from d3stats.theory._examples import plain_draws
 from d3stats.theory.instances import dice, dominance, families, given_scores, spread
 from d3stats.theory.instances.dice import drawn

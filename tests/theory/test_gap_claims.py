@@ -9,7 +9,7 @@ from math import exp
 import pytest
 from hypothesis import given
 
-from d3stats.models.gap import BetaGap
+from d3stats.models.gaps.beta import BetaGap
 from d3stats.theory import claim, find_counterexample
 from d3stats.theory._gap_variance import Trial, trials
 from d3stats.theory.d3_gap import Course, courses

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from d3stats.models.scores import (
+from d3stats.models.separation.best_of_k import separation
+from d3stats.models.separation.laws import (
     DiscreteLaw,
     MaxLaw,
     MixtureLaw,
@@ -22,8 +23,7 @@ from d3stats.models.scores import (
     uniform,
     weibull,
 )
-from d3stats.models.separation import separation
-from d3stats.models.softmax import softmax_selected, softmax_weighted
+from d3stats.models.separation.softmax import softmax_selected, softmax_weighted
 from d3stats.theory import advocates_aggregation, claim, find_counterexample
 from d3stats.theory.instances.families import Advocates, BestOf
 from d3stats.theory.instances.given_scores import Curves, Scores, Team

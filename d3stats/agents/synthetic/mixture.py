@@ -9,7 +9,7 @@ import numpy as np
 from d3stats.agents.request import Request
 from d3stats.agents.synthetic.base import Stream, synthetic_agent
 from d3stats.agents.synthetic.panel import PanelAgent
-from d3stats.models.betabinom import BetaBinomialMixture
+from d3stats.models.mixtures.law import BetaBinomialMixture
 from d3stats.simulate.mixture_panel import ability_in_round, mixtures_by_round, persistent
 from d3stats.worlds import MixturePanel
 

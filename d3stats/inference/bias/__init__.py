@@ -5,13 +5,20 @@ Who may live here: one module per question, each giving an effect with its inter
 
 from __future__ import annotations
 
-from d3stats.inference.bias._audit import Audit, Audits, audits_frame, by_judge, each_judge
-from d3stats.inference.bias.persona import Heterogeneity, PersonaEffect, persona_effect
+from d3stats.inference.bias.audit import Audit, Audits, audits_frame, by_judge, each_judge
+from d3stats.inference.bias.length import LengthBias, length_bias
+from d3stats.inference.bias.persona import (
+    Heterogeneity,
+    PersonaEffect,
+    SpreadCheck,
+    SubsetAccuracy,
+    persona_effect,
+    spread_check,
+    subset_accuracy,
+)
 from d3stats.inference.bias.position import PositionBias, position_bias, position_frame, position_table
-from d3stats.inference.bias.reading import Judgments, as_judgments
 from d3stats.inference.bias.self_preference import SelfPreference, self_preference
-from d3stats.inference.bias.subsets import SpreadCheck, SubsetAccuracy, spread_check, subset_accuracy
-from d3stats.inference.bias.verbosity import LengthBias, length_bias
+from d3stats.inference.bias.verdicts import Judgments, as_judgments
 
 __all__ = [
     "Audit",

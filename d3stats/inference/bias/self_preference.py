@@ -26,9 +26,16 @@ from numpy.typing import NDArray
 from d3stats._check import choice, probability
 from d3stats._words import counted, verb
 from d3stats.estimate import Estimate
-from d3stats.inference.bias._audit import Audit, Audits, each_judge
-from d3stats.inference.bias._rates import clustered_rate, effect, gap_of_rates, unlabelled_note
-from d3stats.inference.bias.reading import TIE, Judgments, Votes, as_judgments, one_judge
+from d3stats.inference.bias.audit import (
+    Audit,
+    Audits,
+    clustered_rate,
+    each_judge,
+    effect,
+    gap_of_rates,
+    unlabelled_note,
+)
+from d3stats.inference.bias.verdicts import TIE, Judgments, Votes, as_judgments, one_judge
 from d3stats.resampling import cluster_totals
 from d3stats.trajectories import MISSING
 

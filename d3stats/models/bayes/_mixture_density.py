@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import number
-from d3stats.models._likelihood import Cells, log_pmf_derivatives
+from d3stats.models.mixtures.law import Cells, log_pmf_derivatives
 
 Floats = NDArray[np.float64]
 

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from d3stats._check import choice, integer, probability
 from d3stats.counts import Counts
-from d3stats.models._likelihood import Cells, log_pmf
 from d3stats.models.bayes import _stack
 from d3stats.models.bayes._mixture_density import MixtureDensity, starting_points
 from d3stats.models.bayes.result import KIND_NAMES, drawn
-from d3stats.models.betabinom import BetaBinomialMixture
+from d3stats.models.mixtures.law import BetaBinomialMixture, Cells, log_pmf
 
 Floats = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from math import exp, log
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats.models._kernel import Floats, _compiled, _tables
+from d3stats.models.mixtures.compiled import Floats, _compiled, _tables
 
 
 @_compiled

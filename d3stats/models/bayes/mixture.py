@@ -1,6 +1,6 @@
 """What kinds of debate may this log hold? The posterior of a Beta-Binomial mixture of vote counts.
 
-The model of :mod:`d3stats.models.mixture` with priors: a debate is of one of K kinds; a kind has a mean share of
+The model of :mod:`d3stats.models.mixtures.fit` with priors: a debate is of one of K kinds; a kind has a mean share of
 correct votes and a correlation of votes within a debate. Kinds are summed out, and means are kept in ascending
 order by construction, so that labels cannot switch. Cells of equal (successes, trials) are weighted, not repeated:
 a fit costs the same for a thousand debates and for a million.
@@ -28,7 +28,6 @@ from numpy.typing import ArrayLike
 from d3stats._check import RngLike, as_rng, integer, probability
 from d3stats.counts import Counts
 from d3stats.estimate import Estimate
-from d3stats.models._likelihood import Cells
 from d3stats.models.bayes import _stack
 from d3stats.models.bayes._mixture_checks import (
     REPLICATES,
@@ -45,8 +44,8 @@ from d3stats.models.bayes._mixture_draws import (
     posterior_points,
 )
 from d3stats.models.bayes.result import BayesFit, BayesSettings, posterior_estimate
-from d3stats.models.betabinom import BetaBinomialMixture
-from d3stats.models.mixture import counts_of
+from d3stats.models.mixtures.fit import counts_of
+from d3stats.models.mixtures.law import BetaBinomialMixture, Cells
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

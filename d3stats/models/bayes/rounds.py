@@ -28,7 +28,6 @@ import pandas as pd
 from d3stats._check import RngLike, as_rng, integer, probability
 from d3stats.counts import RoundCounts
 from d3stats.estimate import Estimate
-from d3stats.models._likelihood import Cells
 from d3stats.models.bayes import _stack
 from d3stats.models.bayes._mixture_checks import (
     REPLICATES,
@@ -45,7 +44,7 @@ from d3stats.models.bayes._mixture_draws import (
     posterior_points,
 )
 from d3stats.models.bayes.result import BayesFit, BayesSettings, posterior_estimate
-from d3stats.models.betabinom import BetaBinomialMixture
+from d3stats.models.mixtures.law import BetaBinomialMixture, Cells
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

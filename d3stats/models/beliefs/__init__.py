@@ -1,1 +1,15 @@
-"""Beliefs over latent concepts: their laws after responses, on average, and at consensus. `latent` is its face."""
+"""Beliefs over latent concepts, and tests of whether a debate moves the share of right votes."""
+
+from __future__ import annotations
+
+from d3stats.models.beliefs.latent import Amplification, amplifies, belief_after, belief_from_counts
+from d3stats.models.beliefs.martingale import MartingaleTest, martingale_test
+
+__all__ = [
+    "Amplification",
+    "MartingaleTest",
+    "amplifies",
+    "belief_after",
+    "belief_from_counts",
+    "martingale_test",
+]

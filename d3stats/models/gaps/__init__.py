@@ -1,1 +1,20 @@
-"""What the posteriors of gaps and wins share. `gap`, `signed_gap` and `wins` are its faces."""
+"""Posteriors of the gap between two answers: how often it grows, who wins, how large it is."""
+
+from __future__ import annotations
+
+from d3stats.models.gaps.beta import BetaGap, contraction_table, gap_posterior
+from d3stats.models.gaps.signed import SignedGap, StudentT, signed_gap_posterior
+from d3stats.models.gaps.wins import WinPosterior, score_wins, vote_wins, win_posterior
+
+__all__ = [
+    "BetaGap",
+    "SignedGap",
+    "StudentT",
+    "WinPosterior",
+    "contraction_table",
+    "gap_posterior",
+    "score_wins",
+    "signed_gap_posterior",
+    "vote_wins",
+    "win_posterior",
+]

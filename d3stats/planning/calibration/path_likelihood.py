@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
-from d3stats.models.process import CountProcess
+from d3stats.models.chains.process import CountProcess
 from d3stats.planning.calibration.observed import Observed
 from d3stats.planning.calibration.space import Space
 from d3stats.simulate import count_process

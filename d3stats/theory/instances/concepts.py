@@ -8,7 +8,7 @@ from functools import cache
 from math import prod
 from typing import TYPE_CHECKING
 
-from d3stats.models.latent import belief_after, expected_belief
+from d3stats.models.beliefs.latent import belief_after, expected_belief
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy

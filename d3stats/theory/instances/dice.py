@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from d3stats.models.scores import DiscreteLaw, MixtureLaw, ScoreLaw
+from d3stats.models.separation.laws import DiscreteLaw, MixtureLaw, ScoreLaw
 from d3stats.theory.instances.shapes import Shape
 
 if TYPE_CHECKING:

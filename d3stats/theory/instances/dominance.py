@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from d3stats.models.scores import MaxLaw, MixtureLaw, ScoreLaw
+from d3stats.models.separation.laws import MaxLaw, MixtureLaw, ScoreLaw
 from d3stats.theory.instances.dice import Dice, share, some_shape, some_smooth, table
 from d3stats.theory.instances.shapes import Shape
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from d3stats.models.scores import ContinuousLaw, DiscreteLaw, MaxLaw, MixtureLaw, ScoreLaw
+from d3stats.models.separation.laws import ContinuousLaw, DiscreteLaw, MaxLaw, MixtureLaw, ScoreLaw
 from d3stats.theory.instances import dominance, spread
 from d3stats.theory.instances.dice import Dice, drawn, some_law
 from d3stats.theory.instances.shapes import Moved

@@ -11,7 +11,7 @@ from functools import cached_property
 from math import ceil
 from typing import TYPE_CHECKING
 
-from d3stats.models.gap import BetaGap
+from d3stats.models.gaps.beta import BetaGap
 from d3stats.theory.claim import Assumption
 from d3stats.theory.instances.small import between, positive, rounds, shares
 

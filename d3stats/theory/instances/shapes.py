@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike
-from d3stats.models import scores
-from d3stats.models.scores import DiscreteLaw, MaxLaw, MixtureLaw, ScoreLaw
+from d3stats.models.separation import laws as scores
+from d3stats.models.separation.laws import DiscreteLaw, MaxLaw, MixtureLaw, ScoreLaw
 
 __all__ = ["Moved", "Shape", "moved"]
 

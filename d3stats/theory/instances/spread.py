@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import log
 
-from d3stats.models.scores import MaxLaw, MixtureLaw, ScoreLaw
+from d3stats.models.separation.laws import MaxLaw, MixtureLaw, ScoreLaw
 from d3stats.theory.instances.dice import Dice, placed, share, some_law, some_shape, table
 from d3stats.theory.instances.dominance import Pair, swapped
 from d3stats.theory.instances.shapes import Shape, moved

@@ -13,12 +13,11 @@ from scipy.special import logsumexp
 pytest.importorskip("pymc")
 
 from d3stats.counts import Counts
-from d3stats.models._likelihood import Cells, log_pmf
 from d3stats.models.bayes import _stack
 from d3stats.models.bayes._mixture_density import MixtureDensity, MixturePriors
 from d3stats.models.bayes.mixture import fit_mixture
-from d3stats.models.betabinom import BetaBinomialMixture
-from d3stats.models.mixture import fit_beta_binomial_mixture
+from d3stats.models.mixtures.fit import fit_beta_binomial_mixture
+from d3stats.models.mixtures.law import BetaBinomialMixture, Cells, log_pmf
 
 SLM7_FIRST = [14, 15, 9, 7, 14, 11, 10, 80]
 

@@ -13,9 +13,9 @@ pytest.importorskip("pymc")
 from d3stats.counts import Counts, RoundCounts
 from d3stats.models.bayes import rounds as walk
 from d3stats.models.bayes._mixture_density import MixturePriors
-from d3stats.models.betabinom import BetaBinomialMixture
-from d3stats.models.mixture import fit_beta_binomial_mixture
-from d3stats.models.rounds import fit_rounds as fit_each_round
+from d3stats.models.mixtures.fit import fit_beta_binomial_mixture
+from d3stats.models.mixtures.law import BetaBinomialMixture
+from d3stats.models.mixtures.rounds import fit_rounds as fit_each_round
 
 ONE = BetaBinomialMixture(np.array([1.0]), np.array([0.5]), np.array([0.2]))
 LAWS = {

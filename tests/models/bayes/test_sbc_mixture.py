@@ -7,10 +7,10 @@ import pytest
 
 pytest.importorskip("pymc")
 
-from d3stats.models._likelihood import Cells
 from d3stats.models.bayes._mixture_density import MixtureDensity, MixturePriors
 from d3stats.models.bayes._mixture_draws import flat, law_of, posterior_points
 from d3stats.models.bayes.sbc import SimulationRanks, simulation_ranks
+from d3stats.models.mixtures.law import Cells
 
 PANEL, DEBATES, COMPONENTS = 5, 60, 2
 CELLS = Cells.all_of(PANEL)

@@ -1,1 +1,0 @@
-"""Behind the coefficients of agreement and correlation: tables of ratings, chance agreement, limits."""

@@ -1,0 +1,380 @@
+"""Does the judge prefer the longer answer for being longer?
+
+Longer answers may be better ones, so that the share of verdicts for the longer answer says little. The model holds
+quality fixed by the label:
+
+    logit P(vote for A) = a + b * label + c * order + d * log2(length of A / length of B)
+
+with label and order 1/2 for A, -1/2 for B (a tied label 0). The *length effect* d is in log-odds per doubling of the
+ratio of lengths; its average marginal effect is the same as a change of the probability. Ties count half. Errors come
+from leaving out each cluster in turn, by one Newton step (CR3; Bell and McCaffrey, 2002, MacKinnon, Nielsen and Webb,
+2023), with Student's t of clusters - 1: with few clusters the usual sandwich is too small.
+
+The *length-controlled win rate* of A is the mean prediction at equal length (the idea of Dubois et al., 2024), all
+else as it is. It has a meaning where A is one system and B another.
+
+A label is a coarse measure of quality. Where, within a label, the longer answers are better, the effect holds
+that too: it is an upper bound of the bias then.
+
+References
+----------
+Dubois et al. (2024), arXiv 2404.04475. Zheng et al. (2023), arXiv 2306.05685. Papke and Wooldridge (1996), Journal of
+Applied Econometrics 11, 619 (shares as outcomes).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from d3stats._check import probability
+from d3stats.estimate import Estimate
+from d3stats.inference.bias.audit import Audit, Audits, clustered_rate, each_judge, gap_of_rates
+from d3stats.inference.bias.verdicts import TIE, Judgments, Votes, as_judgments, one_judge
+from d3stats.trajectories import MISSING
+
+__all__ = ["LengthBias", "LogitFit", "fit_logit", "length_bias", "separated"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+_STEPS = 60
+_SMALL = 1e-10
+_EXTREME = 18.0
+"""A linear predictor beyond this is looked at as a sign of separation."""
+
+
+@dataclass(frozen=True, eq=False)
+class LogitFit:
+    """Coefficients, fitted shares, and what each cluster changes.
+
+    Attributes
+    ----------
+    coefficients : ndarray of float, shape (p,)
+    fitted : ndarray of float, shape (n,)
+    left_out : ndarray of float, shape (clusters, p)
+        Coefficients without each cluster less `coefficients`, by one Newton step.
+    cluster : ndarray of int64, shape (n,)
+        Codes 0 .. clusters - 1.
+    """
+
+    coefficients: Floats
+    fitted: Floats
+    left_out: Floats
+    cluster: Ints
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return len(self.left_out)
+
+    def jackknife_se(self, changes: Floats) -> float:
+        """Return the error of whatever changes so when a cluster is left out (CR3)."""
+        return float(np.sqrt((self.n_clusters - 1) / self.n_clusters * (changes**2).sum()))
+
+    def mean_changes(self, values: Floats, slope: Floats) -> Floats:
+        """Return what leaving out a cluster does to the mean of `values`, whose derivative is `slope`."""
+        n, mean = len(values), values.mean()
+        size = np.bincount(self.cluster, minlength=self.n_clusters)
+        total = np.bincount(self.cluster, weights=values, minlength=self.n_clusters)
+        result: Floats = self.left_out @ slope - (total - size * mean) / (n - size)
+        return result
+
+
+def fit_logit(design: Floats, outcome: Floats, cluster: Ints) -> LogitFit | None:
+    """Fit by maximum (quasi-)likelihood; None where there is no maximum, because the outcomes are separated.
+
+    Parameters
+    ----------
+    design : ndarray of float, shape (n, p)
+    outcome : ndarray of float, shape (n,)
+        In [0, 1].
+    cluster : ndarray of int64, shape (n,)
+
+    Raises
+    ------
+    ValueError
+        When columns of the design depend on each other, or leaving out one cluster makes them so.
+    """
+    from scipy.special import expit
+
+    rank = int(np.linalg.matrix_rank(design))
+    if rank < design.shape[1]:
+        raise ValueError(
+            f"terms of the model must differ from each other; got {design.shape[1]} of rank {rank}"
+        )
+    beta = np.zeros(design.shape[1])
+    for _ in range(_STEPS):
+        p = expit(design @ beta)
+        score = design.T @ (outcome - p)
+        information = (design * (p * (1 - p))[:, None]).T @ design
+        if np.linalg.cond(information) > 1e13:
+            return None
+        step = np.linalg.solve(information, score)
+        # A Newton step of more than a few units runs past the maximum.
+        step *= min(1.0, 4.0 / max(float(np.abs(design @ step).max()), 1e-300))
+        beta = beta + step
+        if float(np.abs(step).max()) < _SMALL * (1 + float(np.abs(beta).max())):
+            break
+    else:
+        return None
+    reach = float(np.abs(design @ beta).max())
+    if reach > _EXTREME and separated(design, outcome):
+        return None
+    p = expit(design @ beta)
+    codes = np.unique(cluster, return_inverse=True)[1].astype(np.int64)
+    return LogitFit(beta, p, _left_out(design, outcome - p, p * (1 - p), codes), codes)
+
+
+def _left_out(design: Floats, residual: Floats, weight: Floats, codes: Ints) -> Floats:
+    n_clusters, n_terms = int(codes.max()) + 1, design.shape[1]
+    scores = np.empty((n_clusters, n_terms))
+    parts = np.empty((n_clusters, n_terms, n_terms))
+    for a in range(n_terms):
+        scores[:, a] = np.bincount(codes, weights=design[:, a] * residual, minlength=n_clusters)
+        for b in range(n_terms):
+            product = design[:, a] * design[:, b] * weight
+            parts[:, a, b] = np.bincount(codes, weights=product, minlength=n_clusters)
+    rest = parts.sum(axis=0) - parts
+    scale = np.trace(parts.sum(axis=0)) / n_terms
+    weak = np.linalg.eigvalsh(rest)[:, 0] < 1e-9 * scale
+    if weak.any():
+        raise ValueError(
+            "every term of the model must vary in more than one cluster; "
+            f"without cluster {int(np.argmax(weak))} alone a term cannot be estimated"
+        )
+    result: Floats = -np.linalg.solve(rest, scores[:, :, None])[:, :, 0]
+    return result
+
+
+def separated(design: Floats, outcome: Floats) -> bool:
+    """Say whether some combination of terms predicts every outcome without error (Albert and Anderson, 1984).
+
+    By linear programming (Konis, 2007): is there b with ``x b >= 0`` at 1, ``<= 0`` at 0, ``= 0`` in between, and
+    not 0 throughout?
+    """
+    from scipy.optimize import linprog
+
+    sign = np.where(outcome == 1, 1.0, np.where(outcome == 0, -1.0, 0.0))
+    between = sign == 0
+    signed = design * sign[:, None]
+    found = linprog(
+        -signed.sum(axis=0),
+        A_ub=-signed[~between],
+        b_ub=np.zeros(int((~between).sum())),
+        A_eq=design[between] if between.any() else None,
+        b_eq=np.zeros(int(between.sum())) if between.any() else None,
+        bounds=[(-1, 1)] * design.shape[1],
+    )
+    return found.status == 0 and found.fun is not None and bool(found.fun < -1e-7)
+
+
+LENGTH, MARGINAL = "log-odds per doubling of the length ratio", "probability per doubling of the length ratio"
+WON, CONTROLLED, WORTH = (
+    "win rate of A",
+    "win rate of A at equal length",
+    "win rate of A that length is worth",
+)
+LONGER, PULL = "verdicts for the longer answer", "pull to the longer answer against the label"
+KIND = "jackknife over clusters, t"
+
+
+@dataclass(frozen=True, eq=False)
+class LengthBias(Audit):
+    """What :func:`length_bias` found; the first estimate is the length effect, where there is one.
+
+    Attributes
+    ----------
+    terms : tuple of str
+        Terms of the model.
+    coefficients : tuple of float
+        In log-odds, one per term; empty where votes are separated.
+    separation : str
+        "" or what is separated, in words.
+    """
+
+    terms: tuple[str, ...]
+    coefficients: tuple[float, ...]
+    separation: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return estimates, the model and notes as JSON can hold them."""
+        model = dict(zip(self.terms, self.coefficients, strict=False)) if self.coefficients else None
+        return super().to_dict() | {"model": model, "separation": self.separation}
+
+
+def length_bias(
+    source: Any,
+    *,
+    judge: str | None = None,
+    votes: Votes = "answer",
+    use_label: bool = True,
+    level: float = 0.95,
+) -> LengthBias | Audits[LengthBias]:
+    """Measure how much length alone moves a judge.
+
+    Parameters
+    ----------
+    source : Judgments, DataFrame, str or Path
+        Verdicts with ``length_a`` and ``length_b`` (tokens, words or characters, above 0), ``label`` where it is
+        known, ``order`` where it varies (:func:`as_judgments`).
+    judge : str, optional
+        Which judge; by default each of them.
+    votes : {"answer", "slot"}
+    use_label : bool
+        Hold quality fixed by the label. Without it the effect is that of length and of whatever goes with length.
+    level : float
+
+    Returns
+    -------
+    LengthBias
+        Of several judges an :class:`Audits`, which holds one for each. Where a combination of terms predicts votes without error the model has no maximum: then
+        there is no log-odds, `separation` says so, and the model-free estimates remain.
+
+    Raises
+    ------
+    ValueError
+        When a column is absent, no verdict can be used, all lengths are equal, labels are wanted and there are
+        none, or there are too few clusters for the terms.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rng = np.random.default_rng(1)
+    >>> long, label = rng.integers(50, 400, (2, 300)), rng.choice(["A", "B"], 300)
+    >>> chance = 1 / (1 + np.exp(-(np.log2(long[0] / long[1]) + np.where(label == "A", 1, -1))))
+    >>> vote = np.where(rng.random(300) < chance, "A", "B")
+    >>> columns = {"item": range(300), "vote": vote, "label": label, "length_a": long[0], "length_b": long[1]}
+    >>> print(length_bias(pd.DataFrame(columns)).effect)
+    log-odds per doubling of the length ratio: 0.924 [0.626, 1.222] (95 % jackknife over clusters, t, n = 300 in 300 clusters)
+    """  # noqa: E501  # what is printed
+    level = probability("level", level, open_interval=True)
+    data = as_judgments(source, votes=votes)
+    if judge is None and len(data.judges) > 1:
+        return each_judge(length_bias, data, use_label=use_label, level=level)
+    name, data = one_judge(data, judge)
+    data.need("length_a", "length_b")
+    lengths = [data.numbers("length_a"), data.numbers("length_b")]
+    usable = (data.vote != MISSING) & ~np.isnan(lengths[0]) & ~np.isnan(lengths[1])
+    if use_label and not (data.label != MISSING).any():
+        raise ValueError(
+            "labels are needed to hold quality fixed; got none. use_label=False estimates length without them, "
+            "together with all that goes with length"
+        )
+    if use_label:
+        usable &= data.label != MISSING
+    if not usable.any():
+        raise ValueError(f"a length audit needs verdicts with both lengths; got none of {name!r}")
+    notes = [*data.doubts(), *data.notes]
+    if not usable.all():
+        what = "vote, a length or a label" if use_label else "vote or a length"
+        notes.append(f"{int((~usable).sum())} of {len(data)} verdicts lack a {what} and were left out")
+    if not use_label:
+        notes.append("without labels the effect is that of length and of the quality that goes with it")
+    doubling = np.log2(lengths[0] / lengths[1])[usable]
+    data = data.rows(usable)
+    if not (doubling != 0).any():
+        raise ValueError("lengths must differ in some pair; got equal lengths throughout")
+    design, terms = _design(data, doubling, use_label)
+    outcome = data.toward(np.zeros(len(data), dtype=np.int64))
+    if len(np.unique(data.cluster)) <= len(terms) + 1:
+        raise ValueError(
+            f"clusters must be more than the terms of the model plus one ({len(terms) + 1}); "
+            f"got {len(np.unique(data.cluster))}"
+        )
+    free = _model_free(data, doubling, level)
+    fit = fit_logit(design, outcome, data.cluster)
+    if fit is None:
+        if not separated(design, outcome):
+            raise ValueError("the model has no maximum within reach; check for lengths that are far out")
+        said = _said(data, doubling)
+        return LengthBias(name, free, (*notes, said), terms, (), said)
+    found = (*_estimates(fit, design, outcome, level), *free)
+    return LengthBias(name, found, tuple(notes), terms, tuple(map(float, fit.coefficients)), "")
+
+
+def _design(data: Judgments, doubling: Floats, use_label: bool) -> tuple[Floats, tuple[str, ...]]:
+    columns, terms = [np.ones(len(data))], ["intercept"]
+    sides = {"label": data.label, "order": data.order} if use_label else {"order": data.order}
+    for term, codes in sides.items():
+        signed = np.select([codes == 0, codes == 1], [0.5, -0.5], 0.0)
+        if len(np.unique(signed)) > 1:
+            columns.append(signed)
+            terms.append(term)
+    return np.stack([*columns, doubling], axis=1), (*terms, "length")
+
+
+def _estimates(fit: LogitFit, design: Floats, outcome: Floats, level: float) -> list[Estimate]:
+    from scipy.special import expit, stdtr, stdtrit
+
+    df = fit.n_clusters - 1
+    quantile = float(stdtrit(df, (1 + level) / 2))
+    beta, p = fit.coefficients, fit.fitted
+    steep = p * (1 - p)
+    curve = (beta[-1] * steep * (1 - 2 * p)) @ design / len(p)
+    curve[-1] += steep.mean()
+    level_design = design.copy()
+    level_design[:, -1] = 0.0
+    equal = expit(level_design @ beta)
+    equal_slope = (equal * (1 - equal)) @ level_design / len(p)
+    nothing = np.zeros(design.shape[1])
+    controlled = fit.mean_changes(equal, equal_slope)
+    won = fit.mean_changes(outcome, nothing)
+    quantities = (
+        (LENGTH, float(beta[-1]), fit.left_out[:, -1], (-np.inf, np.inf)),
+        (
+            MARGINAL,
+            float(beta[-1] * steep.mean()),
+            fit.mean_changes(beta[-1] * steep, curve),
+            (-np.inf, np.inf),
+        ),
+        (WON, float(outcome.mean()), won, (0.0, 1.0)),
+        (CONTROLLED, float(equal.mean()), controlled, (0.0, 1.0)),
+        (WORTH, float(outcome.mean() - equal.mean()), won - controlled, (-1.0, 1.0)),
+    )
+    rows = []
+    for name, value, changes, (least, most) in quantities:
+        se = fit.jackknife_se(changes)
+        test = name in (LENGTH, MARGINAL, WORTH) and se > 0
+        rows.append(
+            Estimate(
+                name=name,
+                value=value,
+                se=se,
+                low=max(value - quantile * se, least),
+                high=min(value + quantile * se, most),
+                kind=KIND,
+                n=len(outcome),
+                n_clusters=fit.n_clusters,
+                level=level,
+                p_value=2 * float(stdtr(df, -abs(value) / se)) if test else None,
+            )
+        )
+    return rows
+
+
+def _model_free(data: Judgments, doubling: Floats, level: float) -> tuple[Estimate, ...]:
+    """Return the share of verdicts for the longer answer, and the pull to it where labels say otherwise."""
+    longer = np.select([doubling > 0, doubling < 0], [0, 1], MISSING).astype(np.int64)
+    share = data.toward(longer)
+    known = ~np.isnan(share)
+    found = [clustered_rate(LONGER, share[known], data.cluster[known], level)]
+    decided = known & ((data.label == 0) | (data.label == 1))
+    by_label = [decided & (longer == data.label), decided & (longer != data.label)]
+    if all(mask.any() for mask in by_label):
+        right = (1 - share[by_label[0]], data.cluster[by_label[0]])
+        wrong = (share[by_label[1]], data.cluster[by_label[1]])
+        found.append(gap_of_rates(PULL, wrong, right, level, half=True, left_out=True))
+    return tuple(found)
+
+
+def _said(data: Judgments, doubling: Floats) -> str:
+    decided = (data.vote != TIE) & (doubling != 0)
+    longer = (doubling > 0) == (data.vote == 0)
+    n, hits = int(decided.sum()), int(longer[decided].sum())
+    return (
+        f"votes are separated: some combination of the terms predicts votes without error ({hits} of {n} go to the "
+        "longer answer), so the length effect in log-odds has no finite estimate"
+    )

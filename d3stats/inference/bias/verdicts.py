@@ -1,0 +1,488 @@
+"""Verdicts of judges on pairs of answers, as every audit of bias reads them.
+
+An item is a pair of answers, A and B. A row is one verdict: who judged, in which order the answers were shown, which
+one won. A vote names the *answer* by default; with ``votes="slot"`` it names the place, A the answer shown first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from d3stats._check import choice, meant
+from d3stats.inference.tables import Fields, is_table, read_table, unread_note
+from d3stats.log.column_names import Columns
+from d3stats.log.files import as_frame, as_path, is_frame
+from d3stats.plausibility import judged, warnings_of
+from d3stats.trajectories import MISSING, Trajectories, as_trajectories
+from d3stats.values import canonical
+
+if TYPE_CHECKING:
+    from d3stats.log.reader import DebateLog
+
+__all__ = [
+    "DECISION",
+    "ONE_JUDGE",
+    "TIE",
+    "Judgments",
+    "Votes",
+    "as_judgments",
+    "from_log",
+    "from_trajectories",
+    "one_judge",
+]
+
+DECISION = "decision"
+"""What the protocol as a judge is called: what its debates decided."""
+
+_ORDER_OF = {"A": "AB", "B": "BA", "1": "AB", "2": "BA"}
+_FIRST_IN_NAME = re.compile(r"^(?P<judge>.*), (?P<side>[AB12]) first$")
+_ORDER_IN_NAME = re.compile(r"^(?P<judge>.*?)\s*\(?(?:order )?(?P<order>1-2|2-1)\)?(?P<again> again)*$")
+
+
+def from_log(
+    log: DebateLog,
+    answers: Iterable[str],
+    *,
+    decisions: bool = False,
+) -> pd.DataFrame:
+    """Return a row per debate and voting agent; with `decisions` also one for what each debate decided.
+
+    The order is what an agent's name tells, or else which candidate the debate showed first. Where debates say that, an
+    item is the question, so that its debates in either order meet; else it is the debate.
+    """
+    from d3stats.log.reader import seated
+
+    voted = (
+        {str(vote) for vote in log.turns["vote"].dropna()} if log.coding == "answers" else {"right or wrong"}
+    )
+    _refuse(voted, answers)
+    turns = log.turns[seated(log.turns)]
+    last = turns.sort_values("round", kind="stable").drop_duplicates(["debate", "agent"], keep="last")
+    parts = [_named(str(agent)) for agent in last["agent"]]
+    seats = pd.DataFrame(
+        {
+            "debate": last["debate"].to_numpy(),
+            "judge": [name for name, _ in parts],
+            "order": pd.Series([order for _, order in parts], dtype=object),
+            "vote": last["vote"].to_numpy(),
+        }
+    )
+    items = log.items.set_index("debate")
+    known = bool(items["first"].notna().any())
+    if decisions and known and log.verdicts["decision"].notna().any():
+        decided = log.verdicts[["debate", "decision"]].rename(columns={"decision": "vote"})
+        # First, because it is what the protocol stands for.
+        seats = pd.concat([decided.assign(judge=DECISION, order=None), seats], ignore_index=True)
+    return _about(seats, items.reindex(seats["debate"]), known)
+
+
+def _about(seats: pd.DataFrame, items: pd.DataFrame, known: bool) -> pd.DataFrame:
+    """Add to every verdict what its debate says; `known` is whether debates say what was shown first."""
+    run = items["log"].to_numpy(dtype=object)
+    several = known and len(set(items["log"].dropna())) > 1
+    judge = [
+        name or (str(of) if pd.notna(of) else "judge") for name, of in zip(seats["judge"], run, strict=True)
+    ]
+    shown = items["first"].map(_ORDER_OF).to_numpy(dtype=object)
+    debate = seats["debate"].to_numpy(dtype=object)
+    asked = np.where(items["first"].notna().to_numpy(), items["question"].to_numpy(dtype=object), debate)
+    group = next((items[c] for c in ("cluster", "question") if items[c].notna().all()), None)
+    return pd.DataFrame(
+        {
+            "item": asked,
+            "debate": debate,
+            "judge": [f"{of}: {name}" for name, of in zip(judge, run, strict=True)] if several else judge,
+            "order": np.where(
+                seats["order"].notna().to_numpy(), seats["order"].to_numpy(dtype=object), shown
+            ),
+            "vote": seats["vote"].to_numpy(),
+            "label": items["label"].to_numpy(),
+            "cluster": debate if group is None else group.to_numpy(),
+        }
+    )
+
+
+def from_trajectories(t: Trajectories, answers: Iterable[str]) -> pd.DataFrame:
+    """Return a row per debate and taken seat, named as the seats are."""
+    _refuse(set(t.answers) if t.coding == "answers" else {"right or wrong"}, answers)
+    names = np.array([*t.answers, None], dtype=object)  # MISSING, -1, is the last
+    spoke = t.had_turns()
+    # The last turn of each seat by itself, as of a file: a jury may have voted before the debate's last round.
+    at = spoke.shape[1] - 1 - np.argmax(spoke[:, ::-1], axis=1)
+    last = np.take_along_axis(t.votes, at[:, None], axis=1)[:, 0]
+    debate, seat = np.nonzero(spoke.any(axis=1))
+    parts = [_named(name) for name in t.seats]
+    judge = np.array([name or "judge" for name, _ in parts], dtype=object)
+    order = np.array([order for _, order in parts], dtype=object)
+    return pd.DataFrame(
+        {
+            "item": np.asarray(t.debates, dtype=object)[debate],
+            "judge": judge[seat],
+            "order": order[seat],
+            "vote": names[last[debate, seat]],
+            "label": names[t.label[debate]],
+            "cluster": np.asarray(t.cluster_names, dtype=object)[t.cluster[debate]],
+        }
+    )
+
+
+def _named(agent: str) -> tuple[str, str | None]:
+    """Return the judge ("" where the name is all order) and the order that an agent's name tells."""
+    side = _FIRST_IN_NAME.match(agent)
+    if side is not None:
+        return side["judge"].strip(), _ORDER_OF[side["side"]]
+    found = _ORDER_IN_NAME.match(agent)
+    return (agent, None) if found is None else (found["judge"].strip(), found["order"])
+
+
+def _refuse(voted: set[str], answers: Iterable[str]) -> None:
+    known = set(answers)
+    strange = sorted(vote for vote in voted if vote.upper() not in known)
+    if strange:
+        shown = [vote[:60] for vote in strange[:5]]
+        raise ValueError(f"a log must hold votes for A, B or tie (or 1, 2, tie); got votes for {shown}")
+
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Votes = Literal["answer", "slot"]
+TIE = 2
+"""Code of a tie, in votes and in labels."""
+
+_ANSWERS = {"A": 0, "1": 0, "B": 1, "2": 1, "TIE": TIE}
+_ORDERS = {"AB": 0, "12": 0, "1-2": 0, "BA": 1, "21": 1, "2-1": 1}
+ONE_JUDGE = "judge"
+"""What the judge of a table without judges is called."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Judgments:
+    """Verdicts, one per row.
+
+    Attributes
+    ----------
+    item, judge, cluster : ndarray of int64, shape (rows,)
+        Codes into `items`, `judges` and `clusters`.
+    vote : ndarray of int64, shape (rows,)
+        Which answer won: 0 for A, 1 for B, 2 for a tie, -1 missing.
+    order : ndarray of int64, shape (rows,)
+        Which answer was shown first: 0 for A, 1 for B, -1 unknown.
+    label : ndarray of int64, shape (rows,)
+        The better answer, coded as `vote`; -1 unknown.
+    items, judges, clusters : tuple of str
+    table : DataFrame
+        The rows as read, for the columns that only one audit needs.
+    votes : {"answer", "slot"}
+        What the votes were read as.
+    notes : tuple of str
+        What the reader did: words taken as missing, columns that were not read.
+    """
+
+    item: Ints
+    judge: Ints
+    cluster: Ints
+    vote: Ints
+    order: Ints
+    label: Ints
+    items: tuple[str, ...]
+    judges: tuple[str, ...]
+    clusters: tuple[str, ...]
+    table: pd.DataFrame
+    votes: Votes = "answer"
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+    def __repr__(self) -> str:
+        size = f"{len(self)} verdicts of {len(self.judges)} judges on {len(self.items)} items"
+        return f"Judgments({size} in {len(self.clusters)} clusters)"
+
+    def rows(self, keep: NDArray[np.bool_]) -> Judgments:
+        """Return some rows; names and codes stay."""
+        parts = {
+            name: getattr(self, name)[keep] for name in ("item", "judge", "cluster", "vote", "order", "label")
+        }
+        return replace(self, **parts, table=self.table[keep].reset_index(drop=True))
+
+    def of(self, judge: str) -> Judgments:
+        """Return the rows of one judge."""
+        if judge not in self.judges:
+            raise ValueError(
+                f"judge must be one of {list(self.judges)}; got {judge!r}{meant(judge, self.judges)}"
+            )
+        return self.rows(self.judge == self.judges.index(judge))
+
+    def toward(self, answer: Ints) -> Floats:
+        """Return 1 where the vote is for the given answer, 1/2 at a tie, 0 for the other; NaN where missing.
+
+        A missing `answer` (-1) gives NaN too.
+        """
+        share = np.where(self.vote == TIE, 0.5, (self.vote == answer).astype(float))
+        return np.where((self.vote == MISSING) | (answer == MISSING), np.nan, share)
+
+    def numbers(self, name: str) -> Floats:
+        """Return a column of finite positive or missing numbers."""
+        self.need(name)
+        values = pd.to_numeric(self.table[name], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+        bad = self.table[name].notna().to_numpy() & ~(np.isfinite(values) & (values > 0))
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise ValueError(
+                f"{name} must be above 0 or missing; got {self.table[name].iloc[row]!r} at row {row}"
+            )
+        return values
+
+    def texts(self, name: str) -> NDArray[np.object_]:
+        """Return a column of names, "" where missing."""
+        self.need(name)
+        found = self.table[name]
+        return np.where(found.isna(), "", found.astype(str)).astype(object)
+
+    def doubts(self) -> list[str]:
+        """Return what makes one doubt that a judge's rows were read as they were meant, in words."""
+        cast = self.vote != MISSING
+        letters = self.vote[cast & (self.vote != TIE)]
+        seen = set(self.order[cast].tolist()) >= {0, 1}
+        doubts = []
+        if self.votes == "answer" and seen and len(letters) > 1 and (letters == letters[0]).all():
+            which = "vote" if len(letters) == int(cast.sum()) else "vote that is no tie"
+            doubts.append(
+                f"every {which} says {'AB'[letters[0]]}, whichever answer was shown first: read as the same answer "
+                'each time. If votes name the place, say votes="slot": then the place alone decides'
+            )
+        keys: dict[str, Any] = {"item": self.item, "judge": self.judge, "order": self.order}
+        if "persona" in self.table:
+            keys["persona"] = self.texts("persona")
+        again = int(pd.DataFrame(keys).duplicated().sum())
+        if again:
+            alike = int(self.table.astype(str).duplicated().sum())
+            copies = f"; {alike} of them are alike in every column: drop copies" if alike else ""
+            doubts.append(
+                f"{again} of {len(self)} verdicts repeat an item in the same order, which gives it more weight"
+                + copies
+            )
+        return doubts
+
+    def need(self, *names: str) -> None:
+        """Refuse a table without these columns."""
+        absent = [name for name in names if name not in self.table.columns]
+        if absent:
+            raise ValueError(
+                f"the table must have the columns {list(names)} for this audit; it lacks {absent}"
+            )
+
+
+def as_judgments(
+    source: Any,
+    *,
+    votes: Votes = "answer",
+    decisions: bool = False,
+    missing_values: Iterable[str] | None = None,
+    columns: Columns = None,
+    encoding: str | None = None,
+) -> Judgments:
+    """Read verdicts on pairs.
+
+    Parameters
+    ----------
+    source : Judgments, DataFrame, Trajectories, DebateLog, str or Path
+        A table (or a CSV or Parquet file of one) has ``item`` and ``vote`` (A, B, tie, or missing; 1 and 2 are
+        read as A and B) and, as an audit needs them, ``judge``, ``order`` (AB or BA: which was shown first),
+        ``label`` (A, B or tie), ``cluster`` (the question; by default each item is its own), ``length_a,
+        length_b``, ``family_a, family_b, judge_family`` and ``persona``. A debate log is read by its last votes:
+        a judge is an agent that votes; the order is the one that its name ends in, (1-2) or (2-1), or else which
+        candidate the debate showed first. Where debates say that an item is their question, else it is the debate.
+    votes : {"answer", "slot"}
+        Whether a vote names the answer, or the place where it was shown (A the first).
+    decisions : bool
+        Whether what the debates of a log decided is a judge too, called "decision", where the log has decisions and
+        says what was shown first.
+    missing_values : iterable of str, optional
+        The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
+    columns : mapping of str to str, optional
+        Own names of a table's columns by their standard names: ``{"item": "qid"}``.
+    encoding : str, optional
+        Of a text file; UTF-8 by default.
+
+    Raises
+    ------
+    ValueError
+        When a column is absent, a value cannot be read, or an item changes its label or cluster.
+    TypeError
+        When the source is of another kind.
+
+    Examples
+    --------
+    >>> as_judgments(pd.DataFrame({"item": [1, 1], "order": ["AB", "BA"], "vote": ["A", "B"]}), votes="slot").vote
+    array([0, 0])
+    """
+    choice("votes", votes, ("answer", "slot"))
+    if isinstance(source, Judgments):
+        return source
+    taken: list[str] = []
+    if isinstance(source, (str, Path)):
+        source, taken = _file(as_path(source), decisions, missing_values, columns, encoding)
+    elif is_frame(source):
+        source = as_frame(source)
+        if _FIELDS.is_log(source.columns, columns):
+            source = as_trajectories(source, missing_values=missing_values, columns=columns)
+        else:
+            source, taken = _FIELDS.named(source, columns)
+    elif hasattr(source, "verdicts") and hasattr(source, "turns"):
+        taken = list(source.notes)
+        source = from_log(source, _ANSWERS, decisions=decisions)
+    if isinstance(source, Trajectories):
+        taken = list(source.notes)
+        source = from_trajectories(source, _ANSWERS)
+    if not isinstance(source, pd.DataFrame):
+        kinds = "a DataFrame, Trajectories or a path"
+        raise TypeError(f"source must be {kinds}; got {type(source).__name__}")
+    return _coded(source.reset_index(drop=True), votes, missing_values, taken)
+
+
+def one_judge(data: Judgments, judge: str | None) -> tuple[str, Judgments]:
+    """Return the judge's name and rows; with several judges one has to be named."""
+    if judge is None:
+        if len(data.judges) != 1:
+            raise ValueError(f"judge must be named when a table has several; got {list(data.judges)}")
+        judge = data.judges[0]
+    return judge, data.of(judge)
+
+
+def _file(
+    path: str,
+    decisions: bool,
+    missing_values: Iterable[str] | None,
+    columns: Columns,
+    encoding: str | None,
+) -> tuple[pd.DataFrame, list[str]]:
+    from d3stats.log.reader import read_log
+
+    if is_table(path):
+        read = read_table(path, _FIELDS, columns=columns, encoding=encoding)
+        if read is not None:
+            if not {"item", "vote"} & set(read.frame.columns):
+                raise ValueError(
+                    f"{path} must have the columns item and vote, or those of a log; "
+                    f"got {', '.join(map(str, read.frame.columns[:20]))}"
+                )
+            return read.frame, read.notes
+    log = read_log(path, missing_values=missing_values, columns=columns, encoding=encoding)
+    return from_log(log, _ANSWERS, decisions=decisions), list(log.notes)
+
+
+def _coded(
+    table: pd.DataFrame, votes: Votes, missing_values: Iterable[str] | None, taken: Sequence[str] = ()
+) -> Judgments:
+    absent = [name for name in ("item", "vote") if name not in table.columns]
+    if absent:
+        raise ValueError(f"a table of verdicts must have the columns item and vote; it lacks {absent}")
+    if table.empty:
+        raise ValueError("a table of verdicts must have rows; got none")
+    table, notes = _canonical(table, missing_values)
+    item, items = _names(table, "item")
+    judge, judges = _names(table, "judge") if "judge" in table else (np.zeros_like(item), (ONE_JUDGE,))
+    cluster, clusters = _names(table, "cluster") if "cluster" in table else (item, items)
+    vote = _codes(table, "vote", _ANSWERS)
+    order = _codes(table, "order", _ORDERS)
+    label = _codes(table, "label", _ANSWERS)
+    if votes == "slot":
+        unknown = (order == MISSING) & (vote != MISSING)
+        if unknown.any():
+            raise ValueError(
+                f'votes="slot" needs the order of every verdict; got none at row {int(np.argmax(unknown))}'
+            )
+        named = (vote == 0) | (vote == 1)
+        vote = np.where(named, vote ^ np.maximum(order, 0), vote)
+    for name, codes in (("cluster", cluster), ("label", label)):
+        _constant(name, codes, item, items)
+    doubts = warnings_of(
+        judged(
+            item,
+            judge,
+            vote,
+            label,
+            answers=("A", "B", "tie"),
+        )
+    )
+    if "judge" not in table:
+        taken = [
+            *taken,
+            f"there is no column judge: all verdicts are those of one judge, called {ONE_JUDGE!r}",
+        ]
+    notes = (*doubts, *taken, *notes)
+    return Judgments(item, judge, cluster, vote, order, label, items, judges, clusters, table, votes, notes)
+
+
+_TEXTS = ("family_a", "family_b", "judge_family", "persona")
+_COLUMNS = ("item", "judge", "cluster", "debate", "vote", "label", "order", "length_a", "length_b", *_TEXTS)
+_FIELDS = Fields(
+    ("item", "vote", "label", "cluster", "judge"),
+    ("item", "vote"),
+    tuple(name for name in _COLUMNS if name != "debate"),
+)
+
+
+def _canonical(
+    table: pd.DataFrame, missing_values: Iterable[str] | None
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Write names and answers in one form; say what was done, and which columns nothing reads."""
+    forms: dict[str, Any] = {}
+    notes: list[str] = []
+    for name in ("item", "judge", "cluster", *_TEXTS):
+        if name in table:
+            words = () if name in ("item", "judge") else missing_values
+            read = canonical(table[name], missing_values=words, names=True)
+            (forms[name],) = read.columns
+            notes += read.notes(f"values of {name}")
+    for name in ("vote", "label", "order"):
+        if name in table:
+            read = canonical(table[name], missing_values=missing_values, names=True)
+            (forms[name],) = read.columns
+            notes += [note for note in read.notes(f"{name}s") if "missing" in note]
+    return table.assign(**forms), (*notes, *unread_note(table, _COLUMNS))
+
+
+def _names(table: pd.DataFrame, name: str) -> tuple[Ints, tuple[str, ...]]:
+    missing = table[name].isna().to_numpy()
+    if missing.any():
+        raise ValueError(f"{name} must be named; got a missing name at row {int(np.argmax(missing))}")
+    codes, names = pd.factorize(table[name].astype(str))
+    return codes.astype(np.int64), tuple(map(str, names))
+
+
+def _codes(table: pd.DataFrame, name: str, meaning: dict[str, int]) -> Ints:
+    if name not in table:
+        return np.full(len(table), MISSING, dtype=np.int64)
+    column = table[name]
+    absent = column.isna()
+    codes = column.astype(str).str.upper().map(meaning)
+    bad = (codes.isna() & ~absent).to_numpy()
+    if bad.any():
+        row = int(np.argmax(bad))
+        wanted: Sequence[str] = ("A", "B", "tie") if meaning is _ANSWERS else ("AB", "BA")
+        raise ValueError(
+            f"{name} must be one of {', '.join(wanted)} or missing; got {column.iloc[row]!r} at row {row}"
+        )
+    result: Ints = codes.where(~absent).fillna(MISSING).to_numpy().astype(np.int64)
+    return result
+
+
+def _constant(name: str, codes: Ints, item: Ints, items: Sequence[str]) -> None:
+    known = codes != MISSING
+    first = np.full(len(items), MISSING, dtype=np.int64)
+    rows = np.flatnonzero(known)[::-1]
+    first[item[rows]] = codes[rows]
+    bad = known & (codes != first[item])
+    if bad.any():
+        where = items[item[int(np.argmax(bad))]]
+        raise ValueError(f"{name} must be the same in all rows of an item; it changes in {where!r}")

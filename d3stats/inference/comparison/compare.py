@@ -1,0 +1,471 @@
+"""Is protocol A better than protocol B? Runs over the same items, compared in pairs.
+
+The answer leads with the difference and its interval. The unit is the item, the unit of resampling the cluster (the
+question), and p-values of several pairs are adjusted together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from string import ascii_uppercase
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from d3stats._check import RngLike, as_rng, choice, integer, probability
+from d3stats._latex import booktabs
+from d3stats._words import counted
+from d3stats.estimate import Estimate, estimates_frame, interval_kind, named_notes
+from d3stats.inference.comparison.margins import (
+    Better,
+    MarginTests,
+    checked_margin,
+    equivalence,
+    noninferiority,
+)
+from d3stats.inference.comparison.multiplicity import FAMILIES, Family, adjust
+from d3stats.inference.comparison.paired import (
+    TESTS,
+    Kind,
+    PairData,
+    PairedDifference,
+    Test,
+    checked_kind,
+    difference_of,
+    said_p,
+)
+from d3stats.inference.comparison.runs import UNNAMED, Items, PairedRuns, Run, as_runs, pair
+from d3stats.log.column_names import Columns
+from d3stats.trajectories import Missing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Comparison", "Weights", "compare"]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Runs compared in pairs; what :func:`d3stats.compare` found.
+
+    Attributes
+    ----------
+    differences : tuple of PairedDifference
+        One per pair, second - first; the earlier run (or the baseline) is first.
+    runs : tuple of Estimate
+        Each run's own mean.
+    adjusted : tuple of float or None
+        p-values adjusted over all pairs; None where a pair has none. Such a pair still counts in the family, with 1.
+    family : {"holm", "bh", "bonferroni"}
+        How they were adjusted.
+    baseline : str or None
+        The run that all others were compared with; None when all pairs were.
+    margin : float or None
+        The largest difference that nobody minds, in units of the difference.
+    n_items, n_clusters : int
+        Items that all runs scored, and the clusters that they come from.
+    left_out, unscored : dict of str to tuple of str
+        Items that other runs lack, and items that a run could not score, by run.
+    notes : tuple of str
+        What was done to the runs, and what the data cannot carry.
+    """
+
+    differences: tuple[PairedDifference, ...]
+    runs: tuple[Estimate, ...]
+    adjusted: tuple[float | None, ...]
+    family: str
+    baseline: str | None
+    margin: float | None
+    n_items: int
+    n_clusters: int
+    left_out: dict[str, tuple[str, ...]]
+    unscored: dict[str, tuple[str, ...]]
+    notes: tuple[str, ...]
+
+    def __iter__(self) -> Iterator[PairedDifference]:
+        return iter(self.differences)
+
+    def __len__(self) -> int:
+        return len(self.differences)
+
+    def __getitem__(self, name: str | int) -> PairedDifference:
+        if isinstance(name, int):
+            return self.differences[name]
+        found = {d.name: d for d in self.differences}
+        return found[choice("name", name, tuple(found))]
+
+    @property
+    def only(self) -> PairedDifference:
+        """The pair, where there is one.
+
+        Raises
+        ------
+        ValueError
+            When there are several.
+        """
+        if len(self.differences) > 1:
+            names = [d.name for d in self.differences]
+            raise ValueError(f"a comparison must have one pair for this, or say which; got {names}")
+        return self.differences[0]
+
+    @property
+    def difference(self) -> Estimate:
+        """The difference of the only pair."""
+        return self.only.difference
+
+    @property
+    def p_value(self) -> float | None:
+        """The p-value of the only pair."""
+        return self.only.p_value
+
+    def interval(self, kind: str = "cluster t", *, level: float | None = None) -> Estimate:
+        """Return the only pair's difference with another kind of interval."""
+        return self.only.interval(kind, level=level)
+
+    def intervals(self, *, level: float | None = None) -> pd.DataFrame:
+        """Return a table of every pair's difference with every kind of interval."""
+        return pd.concat([d.intervals(level=level) for d in self.differences], ignore_index=True)
+
+    def noninferior(self, margin: float, *, alpha: float = 0.05, better: Better = "higher") -> MarginTests:
+        """Ask of every pair whether the second run is worse by less than a margin."""
+        return MarginTests(
+            tuple(noninferiority(d, margin, alpha=alpha, better=better) for d in self.differences)
+        )
+
+    def equivalent(self, margin: float, *, alpha: float = 0.05) -> MarginTests:
+        """Ask of every pair whether the runs differ by less than a margin."""
+        return MarginTests(tuple(equivalence(d, margin, alpha=alpha) for d in self.differences))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per pair: the difference as of :class:`~d3stats.estimate.Estimate`, then the rest.
+
+        After the columns of an Estimate come ``p_adjusted, family, test, first, second, first_value,
+        second_value, gained, lost, unchanged, correlation`` and one ``p_...`` per test; missing where refused.
+        """
+        table = estimates_frame([d.difference for d in self.differences])
+        rest = pd.DataFrame(
+            [
+                {
+                    "p_adjusted": adjusted,
+                    "family": self.family,
+                    "test": d.test,
+                    "first": d.first.name,
+                    "second": d.second.name,
+                    "first_value": d.first.value,
+                    "second_value": d.second.value,
+                    "gained": d.gained,
+                    "lost": d.lost,
+                    "unchanged": d.unchanged,
+                    "correlation": d.correlation,
+                    **{f"p_{t.name.replace(' ', '_').replace('-', '_').lower()}": t.p_value for t in d.tests},
+                }
+                for d, adjusted in zip(self.differences, self.adjusted, strict=True)
+            ]
+        )
+        numbers = {c: "float64" for c in map(str, rest) if c.startswith("p_") or c == "correlation"}
+        return pd.concat([table, rest.astype(numbers)], axis=1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as a dictionary that JSON can hold, the effects first."""
+        margins = {} if self.margin is None else self._margins_dict(self.margin)
+        return {
+            "differences": [
+                d.to_dict() | {"p_adjusted": p} for d, p in zip(self.differences, self.adjusted, strict=True)
+            ],
+            "runs": [run.to_dict() for run in self.runs],
+            "family": self.family,
+            "baseline": self.baseline,
+            "margin": self.margin,
+            **margins,
+            "n_items": self.n_items,
+            "n_clusters": self.n_clusters,
+            "left_out": {name: list(items) for name, items in self.left_out.items()},
+            "unscored": {name: list(items) for name, items in self.unscored.items()},
+            "notes": list(self.notes),
+        }
+
+    def _margins_dict(self, margin: float) -> dict[str, Any]:
+        return {
+            "noninferior": self.noninferior(margin).to_dict(),
+            "equivalent": self.equivalent(margin).to_dict(),
+        }
+
+    def to_latex(self, *, digits: int = 3) -> str:
+        """Return a booktabs tabular: difference, interval, its kind (or why there is none), items in clusters, gained
+        and lost, p, and adjusted p of several pairs.
+        """
+        several = len(self) > 1
+        rows = []
+        for d, adjusted in zip(self.differences, self.adjusted, strict=True):
+            effect = d.difference
+            limits = "-" if effect.low is None else f"[{effect.low:.{digits}f}, {effect.high:.{digits}f}]"
+            cells = (
+                effect.name,
+                f"{effect.value:.{digits}f}",
+                limits,
+                interval_kind(effect),
+                f"{effect.n} in {effect.n_clusters}",
+                f"{d.gained} / {d.lost}",
+                _short(effect.p_value),
+            )
+            rows.append((*cells, _short(adjusted)) if several else cells)
+        head = ("", "difference", "interval", "kind", "n", "gained / lost", "p")
+        return booktabs("lrrllrr" + "r" * several, (*head, f"p, {self.family}") if several else head, rows)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the differences with their intervals about zero, and the margin where there is one."""
+        from d3stats.plotting.forest import plot_forest
+
+        table = self.to_frame()[["name", "value", "low", "high", "level", "kind"]]
+        frame = table.rename(columns={"name": "label", "value": "difference"})
+        return plot_forest(frame, margin=self.margin, ax=ax)
+
+    def __str__(self) -> str:
+        against = f"against {self.baseline}" if self.baseline else "the later run less the earlier"
+        family = f"; p adjusted over {len(self)} pairs ({self.family})" if len(self) > 1 else ""
+        size = f"{counted(self.n_items, 'item')} in {counted(self.n_clusters, 'cluster')}"
+        lines = [f"{size}; {against}, above 0 where it has more{family}"]
+        several = len(self) > 1
+        for d, adjusted in zip(self.differences, self.adjusted, strict=True):
+            # Of several pairs the notes stand at the end, each once with its pairs.
+            lines += [str(d.difference), *d.details(omit=d.notes if several else ())]
+            if len(self) > 1 and adjusted is not None:
+                lines.append(f"  {self.family}: {said_p(adjusted)} by {d.test}")
+        if self.margin is not None:
+            results = (*self.noninferior(self.margin), *self.equivalent(self.margin))
+            lines += [result.conclusion for result in results]
+        shown = () if several else self.differences[0].notes
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes if note not in shown)])
+
+
+def _short(p: float | None) -> str:
+    return "-" if p is None else f"{p:.3f}" if p >= 0.0005 else "< .001"
+
+
+Weights = Literal["item", "question"]
+"""Whether every item counts alike, or every question (cluster) however many items it has."""
+
+
+def compare(
+    a: Any,
+    b: Any,
+    *more: Any,
+    names: Sequence[str] | None = None,
+    items: Items = "same",
+    value: str | None = None,
+    by: Literal["question", "debate"] = "question",
+    round_number: int | Sequence[int | None] | None = None,
+    missing: Missing = "exclude",
+    missing_values: Iterable[str] | None = None,
+    columns: Columns = None,
+    encoding: str | None = None,
+    weights: Weights = "item",
+    margin: float | None = None,
+    level: float = 0.95,
+    kind: Kind = "cluster t",
+    test: Test | None = None,
+    family: Family = "holm",
+    baseline: str | None = None,
+    n_boot: int = 10_000,
+    rng: RngLike = None,
+) -> Comparison:
+    """Compare two or more runs over the same items: b - a, with a clustered paired error.
+
+    Interval and p-value are one method by default; see :mod:`d3stats.inference.comparison.paired`.
+
+    Parameters
+    ----------
+    a, b, *more : Run, Trajectories, DebateLog, DataFrame, Series, array, str or Path
+        Runs, as :func:`~d3stats.inference.comparison.runs.as_run` reads them. The first is the reference.
+    names : sequence of str, optional
+        One per run; by default the runs' own, or letters.
+    items : {"same", "intersection"}
+        Refuse runs over different items, or compare on the items that all have.
+    value : str, optional
+        A table's column of values, or what of a log is compared ("verdict", "plurality", "votes", "tokens",
+        "score:SIDE"). Of a log's file the verdict is the recorded decision, where there are any.
+    by : {"question", "debate"}
+        What an item is in a log. Debates of one question are one cluster.
+    round_number : int or sequence of int or None, optional
+        The round of a log that is taken, one for all or one per run; None is each debate's last.
+    missing : {"exclude", "wrong"}
+        Whether an unreadable answer is missing or wrong.
+    missing_values : iterable of str, optional
+        The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
+    columns : mapping of str to str, optional
+        Own names of the tables' columns by their standard names: ``{"item": "qid"}``.
+    encoding : str, optional
+        Of text files; UTF-8 by default.
+    weights : {"item", "question"}
+        By items a question counts by how many it has: with nine of twelve items in one question, all nine gained, and
+        three questions of one unchanged item, the difference is .75. By questions each counts once, with the mean over
+        its items, and the difference is .25; a question is then the item, and its mean no longer right or wrong.
+    margin : float, optional
+        The largest difference that nobody minds; adds non-inferiority and equivalence, and a band to the figure.
+    level : float
+        Level of the intervals, one at a time.
+    kind : {"cluster t", "percentile", "basic", "bca", "studentised", "Tango"}
+        Kind of the intervals; all others can be asked for afterwards.
+    test : {"cluster t", "sign flip", "McNemar exact", "McNemar mid-p"}, optional
+        Whose p-values are adjusted; by default the t where the interval is a t, else the sign flip.
+    family : {"holm", "bh", "bonferroni"}
+        How p-values are adjusted over the pairs.
+    baseline : str, optional
+        Compare every run with this one only; by default all pairs.
+    n_boot : int
+        Bootstrap replicates.
+    rng : Generator, int or None
+        Of bootstraps, and of sign flips where they cannot all be counted.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ItemMismatch
+        When runs have different items and `items` is "same"; it names them.
+    ValueError
+        When no item is scored by all runs, or a setting is none of those above.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> items = [f"q{k}" for k in range(12)]
+    >>> single = pd.DataFrame({"item": items, "correct": [1, 0, 1, 0] * 3})
+    >>> debate = pd.DataFrame({"item": items, "correct": [1, 0, 1, 1] * 2 + [1, 0, 1, 0]})
+    >>> found = compare(single, debate, names=("single", "debate"), rng=1)
+    >>> print(found.difference)
+    debate - single: 0.167 [-0.317, 0.650] (95 % cluster t, n = 12 in 12 clusters)
+    >>> found.only.gained, found.only.lost, found.only.p("McNemar exact")
+    (2, 0, 0.5)
+    """
+    level = probability("level", level, open_interval=True)
+    kind_, test_ = checked_kind(kind), test if test is None else choice("test", test, TESTS)
+    choice("family", family, FAMILIES)
+    n_boot = integer("n_boot", n_boot, minimum=2)
+    margin = None if margin is None else checked_margin(margin)
+    reading: dict[str, Any] = {"value": value, "by": by, "missing": missing, "missing_values": missing_values}
+    reading |= {"encoding": encoding}
+    sources = (a, b, *more)
+    runs = _named(
+        as_runs(sources, _rounds(round_number, len(sources)), columns=columns, **reading),
+        names,
+        # A file is called what it is called, also "run".
+        [isinstance(source, (str, Path)) for source in sources],
+    )
+    choice("weights", weights, get_args(Weights))
+    paired = pair(runs, items=items)
+    if weights == "question":
+        paired = _by_question(paired)
+    seed = int(as_rng(rng).integers(2**62))
+    differences = tuple(
+        difference_of(
+            _data(paired, i, j, n_boot, (seed, i, j)),
+            repeated=paired.repeated,
+            level=level,
+            kind=kind_,
+            test=test_,
+        )
+        for i, j in _pairs(paired.names, baseline)
+    )
+    if margin is not None:
+        checked_margin(margin, all(d.binary for d in differences))
+    p_values = [d.p_value for d in differences]
+    adjusted = adjust([1.0 if p is None else p for p in p_values], family)
+    whole = _data(paired, 0, 1, n_boot, (seed,))
+    own = [
+        replace(whole, names=(name, ""), first=row).own(0, level)
+        for name, row in zip(paired.names, paired.values, strict=True)
+    ]
+    of_pairs = [(d.name, d.notes) for d in differences]
+    notes = [
+        *paired.notes,
+        *(named_notes(of_pairs, "pairs") if len(differences) > 1 else differences[0].notes),
+    ]
+    if len(differences) > 1 and None in p_values:
+        notes.append(
+            f"{p_values.count(None)} of {len(p_values)} pairs have no p-value; they count in the family as 1"
+        )
+    return Comparison(
+        differences=differences,
+        runs=tuple(own),
+        adjusted=tuple(None if p is None else float(q) for p, q in zip(p_values, adjusted, strict=True)),
+        family=family,
+        baseline=baseline,
+        margin=margin,
+        n_items=paired.n_items,
+        n_clusters=paired.n_clusters,
+        left_out=paired.left_out,
+        unscored=paired.unscored,
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _by_question(paired: PairedRuns) -> PairedRuns:
+    """Return the same runs with one value per cluster, the mean over its items."""
+    sizes = np.bincount(paired.cluster, minlength=paired.n_clusters)
+    if (sizes == 1).all():
+        return paired
+    sums = [np.bincount(paired.cluster, weights=row, minlength=paired.n_clusters) for row in paired.values]
+    values = np.array(sums) / sizes
+    said = f"every question counts once, with the mean over its items ({paired.n_items} items in all)"
+    return replace(
+        paired,
+        items=paired.cluster_names,
+        values=values,
+        cluster=np.arange(paired.n_clusters),
+        binary=bool(np.isin(values, (0, 1)).all()),
+        repeated=True,
+        notes=(*paired.notes, said),
+    )
+
+
+def _data(paired: PairedRuns, i: int, j: int, n_boot: int, seed: tuple[int, ...]) -> PairData:
+    return PairData(
+        names=(paired.names[i], paired.names[j]),
+        first=paired.values[i],
+        second=paired.values[j],
+        cluster=paired.cluster,
+        n_boot=n_boot,
+        seed=seed,
+    )
+
+
+def _pairs(names: tuple[str, ...], baseline: str | None) -> list[tuple[int, int]]:
+    if baseline is None:
+        return list(combinations(range(len(names)), 2))
+    at = names.index(choice("baseline", baseline, names))
+    return [(at, k) for k in range(len(names)) if k != at]
+
+
+def _rounds(given: int | Sequence[int | None] | None, n: int) -> list[int | None]:
+    if given is None or isinstance(given, int):
+        return [given] * n
+    rounds = list(given)
+    if len(rounds) != n:
+        raise ValueError(f"round_number must be one round, or one per run ({n}); got {len(rounds)}")
+    return rounds
+
+
+def _named(runs: list[Run], names: Sequence[str] | None, files: Sequence[bool]) -> list[Run]:
+    """Name runs as asked; by default unnamed ones and those of one name get letters."""
+    if names is not None:
+        if len(names) != len(runs):
+            raise ValueError(f"names must be one per run ({len(runs)}); got {len(names)}")
+        return [replace(run, name=str(name)) for run, name in zip(runs, names, strict=True)]
+    times = Counter(run.name for run in runs)
+    letters = [ascii_uppercase[k] if k < 26 else f"run {k + 1}" for k in range(len(runs))]
+    return [
+        replace(run, name=letter)
+        if run.name == UNNAMED and not file
+        else replace(run, name=f"{run.name} ({letter})")
+        if times[run.name] > 1
+        else run
+        for run, letter, file in zip(runs, letters, files, strict=True)
+    ]

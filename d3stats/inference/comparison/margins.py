@@ -1,0 +1,382 @@
+"""Is a run not worse by more than we would mind, or as good as the same? Non-inferiority and equivalence.
+
+"No significant difference" is not "no difference". Both questions here need a margin, named before the data are seen:
+the largest difference that nobody would mind, in the units of the difference (0.02 is two points of accuracy).
+
+- Non-inferior: the difference is above -margin. One-sided test at `alpha`; the lower end of the 1 - 2 alpha interval is
+  its limit.
+- Equivalent: the difference lies between -margin and margin. Two one-sided tests at `alpha` each (Schuirmann, 1987),
+  which is to say that the 1 - 2 alpha interval lies inside. No correction for the two is needed.
+
+The t of a comparison takes its error from the changes that were seen and its degrees of freedom from the clusters that
+changed. Two-sided it covers; but with few changes, all of them losses, its one limit is too near and its other too far,
+and a claim here rests on one limit: with losses alone in 2 to 9 clusters on average a one-sided test at 5 % rejects up
+to 9 %. Right or wrong items that are their own clusters are therefore decided by Tango's score test and the t together:
+each limit is the farther of the two, the p-value the larger. So no claim goes beyond the interval that a comparison
+prints. Runs that agree on all of n such items are decided by the exact chance (1 - margin)^n of that; and with fewer
+than ten changed clusters a t alone or a bootstrap decides nothing.
+
+References
+----------
+Schuirmann (1987), Journal of Pharmacokinetics and Biopharmaceutics 15, 657. Piaggio et al. (2012), JAMA 308, 2594.
+Tango (1998), Statistics in Medicine 17, 891.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import pandas as pd
+
+from d3stats._check import choice, number, probability
+from d3stats._latex import booktabs
+from d3stats.estimate import Estimate
+from d3stats.inference.comparison.paired import FEW_CLUSTERS, score_z
+
+if TYPE_CHECKING:
+    from d3stats.inference.comparison.paired import PairedDifference
+
+__all__ = ["Better", "MarginTest", "MarginTests", "equivalence", "noninferiority"]
+
+Better = Literal["higher", "lower"]
+"""Whether large values are good (accuracy) or bad (tokens, errors)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarginTest:
+    """What a test against a margin found; of :mod:`d3stats.inference.comparison.margins`.
+
+    Attributes
+    ----------
+    question : {"non-inferior", "equivalent"}
+    difference : Estimate
+        Second - first, with the two-sided interval of level 1 - 2 alpha that decides.
+    margin : float
+        Units of the difference, above 0.
+    alpha : float
+        Of each one-sided test.
+    better : {"higher", "lower"}
+    p_value : float or None
+        One-sided, or the larger of two; None where the interval is a bootstrap's, which decides alone, or where
+        nothing can be decided.
+    holds : bool or None
+        Whether the claim is shown; None where the data carry no interval or too few clusters changed. False is not
+        "the contrary is shown": where that is so, the conclusion says it.
+    conclusion : str
+        The same in words.
+    notes : tuple of str
+        What to know of the pair: clusters too few, or too few that changed, make the interval rough.
+    """
+
+    question: str
+    difference: Estimate
+    margin: float
+    alpha: float
+    better: str
+    p_value: float | None
+    holds: bool | None
+    conclusion: str
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        p = "" if self.p_value is None else f" (one-sided p = {self.p_value:.3g})"
+        return "\n".join(
+            [f"{self.difference}\n{self.conclusion}{p}", *(f"  note: {note}" for note in self.notes)]
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes as a dictionary that JSON can hold."""
+        return {
+            "question": self.question,
+            "difference": self.difference.to_dict(),
+            "margin": self.margin,
+            "alpha": self.alpha,
+            "better": self.better,
+            "p_value": self.p_value,
+            "holds": self.holds,
+            "conclusion": self.conclusion,
+            "notes": list(self.notes),
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row: the difference with its limits, then margin, p-value and conclusion."""
+        return MarginTests((self,)).to_frame()
+
+    def to_latex(self, *, digits: int = 3) -> str:
+        """Return a booktabs tabular of one row."""
+        return MarginTests((self,)).to_latex(digits=digits)
+
+
+@dataclass(frozen=True)
+class MarginTests:
+    """One margin test per pair of a comparison, each decided by itself."""
+
+    results: tuple[MarginTest, ...]
+
+    def __iter__(self) -> Iterator[MarginTest]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __getitem__(self, name: str | int) -> MarginTest:
+        if isinstance(name, int):
+            return self.results[name]
+        found = {result.difference.name: result for result in self.results}
+        return found[choice("name", name, tuple(found))]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the claim is shown of every pair; each at its alpha, which needs no correction for "every"."""
+        return all(result.holds is True for result in self.results)
+
+    def __str__(self) -> str:
+        return "\n".join(str(result) for result in self.results)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all results as a dictionary that JSON can hold."""
+        return {"holds": self.holds, "results": [result.to_dict() for result in self.results]}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per pair; `holds` is missing where the data carry no interval."""
+        rows = []
+        for result in self.results:
+            effect = result.difference
+            row = {"name": effect.name, "value": effect.value, "low": effect.low, "high": effect.high}
+            row |= {"level": effect.level, "kind": effect.kind, "question": result.question}
+            row |= {"margin": result.margin, "alpha": result.alpha, "p_value": result.p_value}
+            rows.append(row | {"holds": result.holds, "conclusion": result.conclusion})
+        numbers = dict.fromkeys(("value", "low", "high", "p_value"), "float64")
+        return pd.DataFrame(rows).astype(numbers).astype({"holds": "boolean"})
+
+    def to_latex(self, *, digits: int = 3) -> str:
+        """Return a booktabs tabular of difference, interval, margin, p and whether the claim is shown."""
+        rows = []
+        for result in self.results:
+            effect = result.difference
+            limits = "-" if effect.low is None else f"[{effect.low:.{digits}f}, {effect.high:.{digits}f}]"
+            p = "-" if result.p_value is None else f"{result.p_value:.3g}"
+            shown = {True: "shown", False: "not shown", None: "cannot be told"}[result.holds]
+            cells = (effect.name, f"{effect.value:.{digits}f}", limits, f"{result.margin:g}", p)
+            rows.append((*cells, f"{result.question}: {shown}"))
+        return booktabs("lrlrrl", ("", "difference", "interval", "margin", "p", "claim"), rows)
+
+
+_BOTH = "Tango and cluster t"
+"""The kind of limits that are on either side the farther ones of the two."""
+
+
+def noninferiority(
+    pair: PairedDifference, margin: float, *, alpha: float = 0.05, better: Better = "higher"
+) -> MarginTest:
+    """Ask whether the second run is worse than the first by less than a margin.
+
+    Parameters
+    ----------
+    pair : PairedDifference
+        Its kind of interval decides: a bootstrap, or the cluster t, together with Tango's score test where items are
+        right or wrong and their own clusters.
+    margin : float
+        Above 0, in the units of the difference.
+    alpha : float
+        Chance of saying so wrongly, below 0.5.
+    better : {"higher", "lower"}
+        Whether large values are good.
+
+    Returns
+    -------
+    MarginTest
+
+    Raises
+    ------
+    ValueError
+        When the margin is not above 0 or alpha not between 0 and 0.5.
+
+    Examples
+    --------
+    >>> from d3stats.inference.comparison.paired import paired_difference
+    >>> old, new = [1, 0, 1, 1] * 100, [1, 0, 1, 1] * 97 + [1, 1, 0, 1] * 3
+    >>> print(noninferiority(paired_difference(old, new), 0.02).conclusion)
+    non-inferior: B is not worse than A by 0.02 or more (at most 0.012 worse, at one-sided level 95 %)
+    """
+    effect, margin, alpha = _asked(pair, margin, alpha)
+    choice("better", better, ("higher", "lower"))
+    second, first = pair.second.name, pair.first.name
+    if effect.low is None or effect.high is None or _too_few(pair, effect):
+        return _without_limits("non-inferior", pair, effect, margin, alpha, better)
+    p_above, p_below = _one_sided(pair, effect, margin)
+    worst = -effect.low if better == "higher" else effect.high
+    holds = worst < margin
+    limit = f"at most {worst:.3f} worse" if worst > 0 else f"at least {-worst:.3f} better"
+    level = f"at one-sided level {100 * (1 - alpha):.6g} %"
+    least_bad = -effect.high if better == "higher" else effect.low
+    if holds:
+        said = f"non-inferior: {second} is not worse than {first} by {margin:g} or more ({limit}, {level})"
+    elif least_bad >= margin:
+        said = f"inferior: {second} is worse than {first} by more than {margin:g} (at least {least_bad:.3f}, {level})"
+    else:
+        said = (
+            f"not shown: {second} may be worse than {first} by {margin:g} or more ({limit}, {level}); "
+            "this does not show that it is"
+        )
+    return MarginTest(
+        question="non-inferior",
+        difference=effect,
+        margin=margin,
+        alpha=alpha,
+        better=better,
+        p_value=p_above if better == "higher" else p_below,
+        holds=holds,
+        conclusion=said,
+        notes=pair.notes,
+    )
+
+
+def equivalence(pair: PairedDifference, margin: float, *, alpha: float = 0.05) -> MarginTest:
+    """Ask whether two runs differ by less than a margin, by two one-sided tests.
+
+    Parameters
+    ----------
+    pair : PairedDifference
+        Its kind of interval decides, as for :func:`noninferiority`.
+    margin : float
+        Above 0, in the units of the difference.
+    alpha : float
+        Of each of the two tests, below 0.5.
+
+    Returns
+    -------
+    MarginTest
+
+    Raises
+    ------
+    ValueError
+        When the margin is not above 0 or alpha not between 0 and 0.5.
+
+    Examples
+    --------
+    >>> from d3stats.inference.comparison.paired import paired_difference
+    >>> old, new = [1, 0, 1, 1] * 100, [1, 0, 1, 1] * 97 + [1, 1, 0, 1] * 3
+    >>> equivalence(paired_difference(old, new), 0.02).holds
+    True
+    """
+    effect, margin, alpha = _asked(pair, margin, alpha)
+    if effect.low is None or effect.high is None or _too_few(pair, effect):
+        return _without_limits("equivalent", pair, effect, margin, alpha, "higher")
+    holds = -margin < effect.low and effect.high < margin
+    limits = f"[{effect.low:.3f}, {effect.high:.3f}] at {100 * effect.level:.6g} %"
+    runs = f"{pair.second.name} and {pair.first.name}"
+    if holds:
+        said = f"equivalent: {runs} differ by less than {margin:g} ({limits})"
+    elif effect.low >= margin or effect.high <= -margin:
+        said = f"different: {runs} differ by more than {margin:g} ({limits})"
+    else:
+        said = (
+            f"not shown: {runs} may differ by {margin:g} or more ({limits}); this does not show that they do"
+        )
+    above, below = _one_sided(pair, effect, margin)
+    return MarginTest(
+        question="equivalent",
+        difference=effect,
+        margin=margin,
+        alpha=alpha,
+        better="higher",
+        p_value=None if above is None or below is None else max(above, below),
+        holds=holds,
+        conclusion=said,
+        notes=pair.notes,
+    )
+
+
+def checked_margin(margin: float, binary: bool = False) -> float:
+    """Return a margin that is above 0, and below 1 where values are right or wrong."""
+    margin = number("margin", margin)
+    if margin <= 0:
+        raise ValueError(
+            f"margin must be > 0, the largest difference that nobody minds; got margin={margin!r}"
+        )
+    if binary and margin >= 1:
+        meant = f" (a margin of {margin:g} points is written {margin / 100:g})" if margin <= 100 else ""
+        raise ValueError(
+            f"margin must be < 1 where values are 0 or 1, for no two runs differ by more; got margin={margin:g}{meant}"
+        )
+    return margin
+
+
+def _asked(pair: PairedDifference, margin: float, alpha: float) -> tuple[Estimate, float, float]:
+    margin = checked_margin(margin, pair.binary)
+    alpha = probability("alpha", alpha, open_interval=True)
+    if alpha >= 0.5:
+        raise ValueError(f"alpha must be < 0.5; got alpha={alpha!r}")
+    data = pair.data
+    found = data.interval(pair.kind, 1 - 2 * alpha)
+    if pair.kind == "cluster t" and data.binary and data.alone:
+        found = _both(data.interval("Tango", 1 - 2 * alpha), found)
+    return found, margin, alpha
+
+
+def _both(score: Estimate, t: Estimate) -> Estimate:
+    """Return on either side the farther limit of the two; Tango's where the data carry no t."""
+    if score.low is None or score.high is None or t.low is None or t.high is None:
+        return score
+    return replace(t, kind=_BOTH, low=min(score.low, t.low), high=max(score.high, t.high))
+
+
+def _too_few(pair: PairedDifference, effect: Estimate) -> bool:
+    """Say whether so few clusters changed that one limit alone misses too often to decide."""
+    data = pair.data
+    if effect.kind in ("Tango", _BOTH) or data.changed >= FEW_CLUSTERS:
+        return False
+    # Scores that change in most clusters are few data, not rare events: the t is made for them.
+    return data.binary or 2 * data.changed <= data.n_clusters
+
+
+def _one_sided(pair: PairedDifference, effect: Estimate, margin: float) -> tuple[float | None, float | None]:
+    """Return the p-values of "at most -margin" and of "at least margin"; None of a bootstrap."""
+    from scipy.special import ndtr, stdtr
+
+    data = pair.data
+    found: list[tuple[float, float]] = []
+    if effect.kind in ("Tango", _BOTH):
+        gained, lost = data.gained_lost
+        if margin > 1:
+            return 0.0, 0.0
+        above, below = (score_z(gained, lost, data.n_items, at) for at in (-margin, margin))
+        found.append((float(ndtr(-above)), float(ndtr(below))))
+    se = data.interval("cluster t", effect.level).se if pair.kind == "cluster t" else None
+    if se:
+        away = (-(effect.value + margin) / se, (effect.value - margin) / se)
+        found.append((float(stdtr(data.df, away[0])), float(stdtr(data.df, away[1]))))
+    return (max(p for p, _ in found), max(p for _, p in found)) if found else (None, None)
+
+
+def _without_limits(
+    question: str, pair: PairedDifference, effect: Estimate, margin: float, alpha: float, better: str
+) -> MarginTest:
+    """Decide by the exact chance of no change at all, where that is all there is; else say why nothing decides."""
+    data, holds, p = pair.data, None, None
+    said = f"{question}: cannot be told, {effect.note}"
+    if effect.low is not None:
+        said = (
+            f"{question}: cannot be told, the sums of only {data.changed} of {data.n_clusters} clusters changed, and "
+            f"with fewer than {FEW_CLUSTERS} a one-sided limit misses too often to decide"
+        )
+    elif data.agree and data.binary and data.alone:
+        chance = (1 - min(margin, 1.0)) ** data.n_items
+        if chance < alpha:
+            holds, p = True, chance
+            runs = f"{pair.second.name} and {pair.first.name}"
+            said = f"{question}: {runs} agree on all {data.n_items} items, too many if they differed by {margin:g}"
+    return MarginTest(
+        question=question,
+        difference=effect,
+        margin=margin,
+        alpha=alpha,
+        better=better,
+        p_value=p,
+        holds=holds,
+        conclusion=said,
+        notes=pair.notes,
+    )

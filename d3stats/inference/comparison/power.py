@@ -1,0 +1,1136 @@
+"""How many questions does a comparison take, and what can so many find?
+
+Two protocols run on the same questions. The noise is that of the *difference*: with right-or-wrong items its variance
+is discordance - effect^2, so that two protocols that fail on the same items need few of them, however hard the items
+are. Three questions, one law:
+
+- :func:`sample_size`: questions for an effect;
+- :func:`power`: the chance to find an effect with so many questions;
+- :func:`minimum_detectable_effect`: the smallest effect, or margin, that so many can show.
+
+Right-or-wrong items, one to a question, use McNemar's unconditional power (Miettinen 1968; Connor 1987) and say what
+the exact and mid-p tests really have, added up over all tables (:func:`mcnemar_power`). Everything else uses the t
+test of questions' mean differences with questions - 1 degrees of freedom and the noncentral t law. Several items to a
+question multiply the variance by 1 + (cluster_size - 1) icc, repeats likewise.
+
+:func:`plan_comparison` takes the noise from a pilot and gives the number of questions with an interval, for a pilot's
+variance is an estimate too.
+
+References
+----------
+Miettinen (1968), Biometrics 24, 339. Connor (1987), Biometrics 43, 207. Schuirmann (1987), Journal of
+Pharmacokinetics and Biopharmaceutics 15, 657 (equivalence). Kish (1965), Survey Sampling (design effect).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from d3stats._check import as_share, choice, integer, number, probability
+from d3stats.estimate import Estimate, estimates_frame, estimates_latex
+from d3stats.inference.comparison.power_laws import (
+    connor_power,
+    connor_size,
+    mcnemar_power,
+    rising_root,
+    t_power,
+    tost_power,
+)
+from d3stats.resampling.proportions import FEW
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from d3stats.inference.comparison.runs import PairedRuns
+
+__all__ = [
+    "Alternative",
+    "Design",
+    "Goal",
+    "PilotPlan",
+    "PowerPlan",
+    "Target",
+    "design",
+    "intraclass",
+    "mcnemar_power",
+    "minimum_detectable_effect",
+    "plan_comparison",
+    "power",
+    "sample_size",
+    "sd_limits",
+    "target",
+]
+
+_ROUNDING = 1e-9
+"""By how much shares and correlations may pass their bounds before they are taken as impossible."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Design:
+    """A planned comparison: `cluster_size` items to a question, each run `repeats` times by both protocols.
+
+    Attributes
+    ----------
+    sd : float or None
+        Standard deviation of one paired difference (one item, one repeat), in the units of the effect.
+    discordance : float or None
+        Share of items that exactly one of the two protocols gets right.
+    accuracy, correlation : float or None
+        Accuracy of the first protocol, and correlation of right and wrong between the two, from which the
+        discordance follows.
+    icc, repeat_icc : float
+        Correlation of the differences of two items of one question, and of two repeats of one item.
+    cluster_size, repeats : int
+    """
+
+    sd: float | None
+    discordance: float | None
+    accuracy: float | None
+    correlation: float | None
+    icc: float
+    cluster_size: int
+    repeats: int
+    repeat_icc: float
+
+    @property
+    def binary(self) -> bool:
+        """Whether the items are right or wrong."""
+        return self.sd is None
+
+    @property
+    def simple(self) -> bool:
+        """Whether every question is one item, run once: McNemar's setting when items are right or wrong."""
+        return self.cluster_size == 1 and self.repeats == 1
+
+    @property
+    def design_effect(self) -> float:
+        """By how much the variance of the mean exceeds that of as many independent differences."""
+        m, r = self.cluster_size, self.repeats
+        return 1 + (r - 1) * self.repeat_icc + r * (m - 1) * self.icc
+
+    def discordance_at(self, effect: float) -> float:
+        """Return the discordance when the second protocol is better by `effect`."""
+        if self.discordance is not None:
+            return max(self.discordance, abs(effect))
+        assert self.accuracy is not None
+        a, b = self.accuracy, min(max(self.accuracy + effect, 0.0), 1.0)
+        covariance = (self.correlation or 0.0) * math.sqrt(a * (1 - a) * b * (1 - b))
+        # At the largest correlation that can be, the discordance is |effect|, which rounding must not undercut.
+        return max(a * (1 - b) + b * (1 - a) - 2 * covariance, abs(effect))
+
+    def correlations_at(self, effect: float) -> tuple[float, float]:
+        """Return the least and largest correlation of two runs so far apart; both 0 where one is constant."""
+        assert self.accuracy is not None
+        a, b = self.accuracy, min(max(self.accuracy + effect, 0.0), 1.0)
+        scale = math.sqrt(a * (1 - a) * b * (1 - b))
+        if scale == 0:
+            return 0.0, 0.0
+        # No share of items (both right, both wrong, one right) can be below 0.
+        return -min(a * b, (1 - a) * (1 - b)) / scale, min(a * (1 - b), b * (1 - a)) / scale
+
+    def variance(self, effect: float) -> float:
+        """Return the variance of one paired difference."""
+        if self.sd is not None:
+            return self.sd**2
+        return max(self.discordance_at(effect) - effect**2, 0.0)
+
+    def question_variance(self, effect: float) -> float:
+        """Return the variance of one question's mean difference."""
+        return self.variance(effect) * self.design_effect / (self.cluster_size * self.repeats)
+
+    def largest_effect(self) -> float | None:
+        """Return the largest effect that there can be; None when there is no bound."""
+        if self.sd is not None:
+            return None
+        room = 1.0 if self.accuracy is None else 1.0 - self.accuracy
+        a, rho = self.accuracy, self.correlation
+        if a is not None and rho:
+            # Where correlations_at reaches rho: further up no two runs are so much, or so little, alike.
+            most = a / (a + rho**2 * (1 - a)) if rho > 0 else (1 - a) / (1 - a + rho**2 * a)
+            room = min(room, most - a)
+        return room if self.discordance is None else min(self.discordance, room)
+
+    def check(self, effect: float) -> None:
+        """Refuse an effect that the discordance or the accuracy cannot have."""
+        if self.sd is not None:
+            return
+        a = self.accuracy
+        if a is not None and not 0 <= a + effect <= 1:
+            raise ValueError(
+                f"accuracy + effect must lie between 0 and 1; got accuracy={a}, effect={effect}{as_share(effect)}"
+            )
+        psi = self.discordance
+        if psi is None:
+            self._check_correlation(effect)
+            return
+        if not self._reaches(effect):
+            raise ValueError(
+                f"discordance must be >= |effect|, for a difference is made of items on which the runs differ; "
+                f"got discordance={psi}, effect={effect}"
+            )
+        if a is not None:
+            b = a + effect
+            most = min(a + b, 2 - a - b)
+            if psi > most + 1e-12:
+                raise ValueError(
+                    f"discordance must be <= {most:.6g} at accuracies {a:.6g} and {b:.6g}; got {psi}"
+                )
+
+    def _reaches(self, effect: float) -> bool:
+        assert self.discordance is not None
+        return abs(effect) <= self.discordance + _ROUNDING
+
+    def _check_correlation(self, effect: float) -> None:
+        rho = self.correlation
+        if not rho:
+            return
+        assert self.accuracy is not None
+        a, b = self.accuracy, self.accuracy + effect
+        least, most = self.correlations_at(effect)
+        if least - _ROUNDING <= rho <= most + _ROUNDING:
+            return
+        if least == most:
+            raise ValueError(
+                f"correlation must be left out at accuracies {a:.6g} and {b:.6g}, for a run that is always right or "
+                f"always wrong has none; got correlation={rho:g}"
+            )
+        raise ValueError(
+            f"correlation must lie in [{least:.4g}, {most:.4g}] at accuracies {a:.6g} and {b:.6g}; got "
+            f"correlation={rho:g}"
+        )
+
+    def notes(self, effect: float) -> tuple[str, ...]:
+        """Return what was taken for granted."""
+        if self.discordance is not None or self.accuracy is None:
+            return ()
+        psi = self.discordance_at(effect)
+        how = "taken as independent" if self.correlation is None else f"correlated by {self.correlation:g}"
+        return (f"runs {how}, which makes their discordance {psi:.4g}; a pilot would tell",)
+
+
+def design(
+    *,
+    sd: float | None,
+    discordance: float | None,
+    accuracy: float | None,
+    correlation: float | None,
+    icc: float | None,
+    cluster_size: int,
+    repeats: int,
+    repeat_icc: float | None,
+) -> Design:
+    """Check the parts of a planned comparison against each other."""
+    if (sd is None) == (discordance is None and accuracy is None):
+        raise ValueError(
+            "the noise must be given as sd= (of one paired difference), as discordance= or as accuracy=, "
+            f"and scores by sd= alone; got sd={sd}, discordance={discordance}, accuracy={accuracy}"
+        )
+    if sd is not None and number("sd", sd) <= 0:
+        raise ValueError(f"sd must be > 0; got sd={sd}")
+    if discordance is not None and not 0 < number("discordance", discordance) <= 1:
+        raise ValueError(f"discordance must lie in (0, 1]; got discordance={discordance}")
+    if accuracy is not None:
+        probability("accuracy", accuracy)
+    if correlation is not None:
+        if accuracy is None or discordance is not None:
+            raise ValueError("correlation must come with accuracy= and without discordance=, which it gives")
+        if not -1 <= number("correlation", correlation) < 1:
+            raise ValueError(f"correlation must lie in [-1, 1); got correlation={correlation}")
+    m, r = integer("cluster_size", cluster_size, minimum=1), integer("repeats", repeats, minimum=1)
+    if m > 1 and icc is None:
+        raise ValueError(
+            f"icc must be given with cluster_size={m}: how alike the differences of one question are decides "
+            "what more items to a question buy (0 all they cost, 1 nothing)"
+        )
+    if r > 1 and repeat_icc is None and (m > 1 or icc is None):
+        raise ValueError(
+            f"repeat_icc must be given with repeats={r}: how alike the differences of one item are when it is run "
+            "again decides what repeats buy (0 all they cost, 1 nothing)"
+        )
+    between = 0.0 if icc is None else probability("icc", icc)
+    if m == 1 and r == 1 and between > 0:
+        raise ValueError(
+            "icc must come with cluster_size > 1 or repeats > 1; got one item to a question, run once"
+        )
+    again = between if repeat_icc is None else probability("repeat_icc", repeat_icc)
+    if r > 1 and m > 1 and again < between:
+        raise ValueError(
+            f"repeat_icc must be >= icc, for repeats of one item share its question; got {again} < {between}"
+        )
+    return Design(
+        sd=sd,
+        discordance=discordance,
+        accuracy=accuracy,
+        correlation=correlation,
+        icc=between if m > 1 else 0.0,
+        cluster_size=m,
+        repeats=r,
+        repeat_icc=again if r > 1 else 0.0,
+    )
+
+
+Goal = Literal["difference", "non-inferiority", "equivalence"]
+Alternative = Literal["two-sided", "one-sided"]
+_APART = 0.02
+"""How far the formula's power may lie from the mid-p test's without a note."""
+_ENUMERATED = 1_000_000
+"""Items up to which exact power is added up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a comparison is to show, and at what size of test."""
+
+    goal: Goal
+    margin: float | None
+    alpha: float
+    alternative: Alternative
+
+    @property
+    def sides(self) -> int:
+        """Tails of the test."""
+        return 2 if self.goal == "difference" and self.alternative == "two-sided" else 1
+
+    def test(self, plan: Design) -> str:
+        """Return the name of the test that is planned for."""
+        if self.goal == "difference" and plan.binary and plan.simple:
+            return "McNemar"
+        return "paired t" if plan.simple else "cluster t"
+
+    def power(self, effect: float, n_questions: float, plan: Design, margin: float | None = None) -> float:
+        """Return the power at a size and an effect; with `margin` in place of the target's own."""
+        if self.test(plan) == "McNemar":
+            return connor_power(effect, plan.discordance_at(effect), n_questions, self.alpha, self.sides)
+        return self.t_power(effect, math.sqrt(plan.question_variance(effect)), n_questions, margin)
+
+    def t_power(self, effect: float, sd: float, n_questions: float, margin: float | None = None) -> float:
+        """Return the power of the t test of questions' means, which have standard deviation `sd`."""
+        df = max(n_questions - 1, 1e-9)
+        se = sd / math.sqrt(n_questions)
+        if self.goal == "difference":
+            reach = abs(effect) if self.sides == 2 else effect
+            return float(reach > 0) if se == 0 else t_power(reach / se, df, self.alpha, self.sides)
+        room = self.margin if margin is None else margin
+        assert room is not None
+        above, below = effect + room, room - effect
+        if se == 0:
+            return float(above > 0 and (self.goal == "non-inferiority" or below > 0))
+        if self.goal == "non-inferiority":
+            return t_power(above / se, df, self.alpha, 1)
+        return tost_power(above / se, below / se, df, self.alpha)
+
+    def refuse_hopeless(self, effect: float) -> None:
+        """Refuse an effect that no number of items can show."""
+        if self.goal == "difference":
+            if effect == 0:
+                raise ValueError(
+                    "effect must not be 0: no number of items finds a difference that is not there"
+                )
+            if self.alternative == "one-sided" and effect < 0:
+                raise ValueError(f"effect must be > 0 for a one-sided test; got effect={effect}")
+            return
+        assert self.margin is not None
+        if effect <= -self.margin or (self.goal == "equivalence" and effect >= self.margin):
+            raise ValueError(
+                "effect must lie inside the margin, or there is nothing to show; "
+                f"got effect={effect}, margin={self.margin}"
+            )
+
+
+def target(
+    goal: Goal, margin: float | None, alpha: float, alternative: Alternative, *, asks_margin: bool = False
+) -> Target:
+    """Check what is asked for; with `asks_margin` the margin is what is looked for."""
+    choice("goal", goal, ("difference", "non-inferiority", "equivalence"))
+    choice("alternative", alternative, ("two-sided", "one-sided"))
+    alpha = probability("alpha", alpha, open_interval=True)
+    if goal == "difference":
+        if margin is not None:
+            raise ValueError(
+                f"margin must come with goal='non-inferiority' or 'equivalence'; got margin={margin} for a difference"
+            )
+    elif asks_margin:
+        if margin is not None:
+            raise ValueError(f"margin must be left out where the smallest one is asked for; got {margin}")
+    elif margin is None or number("margin", margin) <= 0:
+        raise ValueError(f"margin must be > 0 for {goal}; got margin={margin}")
+    return Target(goal, margin, alpha, alternative)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PowerPlan:
+    """The answer to one question of planning; everything that it hangs on is in it.
+
+    Attributes
+    ----------
+    asked : {"sample size", "power", "minimum detectable effect", "smallest margin"}
+    effect : float
+        Second protocol less first, in the units of the noise (accuracy: 0.012 is 1.2 points).
+    margin : float or None
+        Of non-inferiority or equivalence.
+    goal : str
+    power, alpha : float
+        For McNemar's test `power` is that of the normal formula; `enumerated` holds the tests' own.
+        `alpha` is the size of each test; non-inferiority and equivalence test one side at a time.
+    alternative : str
+    test : str
+        "McNemar" for right-or-wrong items, one to a question; else "paired t" or "cluster t".
+    n_questions, n_items, n_runs : int
+        Questions, items (questions x cluster_size), and runs of each protocol (items x repeats).
+    unrounded : float
+        Questions before rounding up; equal to `n_questions` where they were given.
+    design_effect : float
+        By how much the variance of the mean exceeds that of as many independent differences.
+    design : Design
+        Noise, clusters and repeats.
+    enumerated : dict of str to float
+        For McNemar's test: the power of the exact and mid-p tests at `n_questions`, added up over all tables.
+    notes : tuple of str
+    """
+
+    asked: str
+    effect: float
+    margin: float | None
+    goal: str
+    power: float
+    alpha: float
+    alternative: str
+    test: str
+    n_questions: int
+    n_items: int
+    n_runs: int
+    unrounded: float
+    design_effect: float
+    design: Design
+    enumerated: dict[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON can hold it."""
+        return {**asdict(self), "notes": list(self.notes)}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row with every number; the parts of the noise and the enumerated powers as columns."""
+        import pandas as pd
+
+        row = self.to_dict()
+        noise, added = row.pop("design"), row.pop("enumerated")
+        row["notes"] = "; ".join(row["notes"])
+        return pd.DataFrame([{**row, **noise, **{f"power_{key}": value for key, value in added.items()}}])
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return what a table of the plan shows: names and values, the answer first."""
+        answers = {
+            "sample size": ("questions", f"{self.n_questions}"),
+            "power": (
+                ("power, mid-p test", f"{self.enumerated['mid-p']:.4f}")
+                if self.enumerated
+                else ("power", f"{self.power:.4f}")
+            ),
+            "minimum detectable effect": ("smallest effect", f"{self.effect:.4g}"),
+            "smallest margin": ("smallest margin", f"{self.margin or 0.0:.4g}"),
+        }
+        given = [
+            ("questions", f"{self.n_questions}"),
+            ("items", f"{self.n_items}"),
+            ("runs of each", f"{self.n_runs}"),
+            ("power, normal formula" if self._enumerates else "power", f"{self.power:.4g}"),
+            ("smallest margin" if self.asked == "smallest margin" else "margin", f"{self.margin or 0.0:.4g}"),
+            (
+                "smallest effect" if self.asked == "minimum detectable effect" else "effect",
+                f"{self.effect:.4g}",
+            ),
+            ("goal", self.goal),
+            ("test", f"{self.test}, {self._sides()}, alpha {self.alpha:g}"),
+            ("noise", self._noise()),
+            ("design effect", f"{self.design_effect:.4g}"),
+        ]
+        first = answers[self.asked]
+        added = [(f"power, {key} test", f"{v:.4f}") for key, v in self.enumerated.items()]
+        rest = [
+            row
+            for row in (*given, *added)
+            if row[0] != first[0] and not (row[0] == "margin" and self.margin is None)
+        ]
+        return [first, *rest]
+
+    def to_latex(self) -> str:
+        """Return a booktabs tabular, one row per number, the answer first."""
+        from d3stats._latex import booktabs
+
+        return booktabs("ll", ("", self.asked), self.rows())
+
+    def __str__(self) -> str:
+        lines = [f"{self._sentence()} ({self.test}, {self._sides()} alpha {self.alpha:g}, {self._noise()})."]
+        if self._enumerates:
+            exact = self.enumerated["exact"]
+            lines.append(f"The exact test has power {exact:.3f}; the normal formula says {self.power:.3f}.")
+        elif self.enumerated:
+            said = ", ".join(f"{key} {value:.3f}" for key, value in self.enumerated.items())
+            lines.append(f"Power of the test itself, added up over all tables: {said}.")
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    @property
+    def _enumerates(self) -> bool:
+        """Whether the answer is a power that was added up over all tables."""
+        return self.asked == "power" and bool(self.enumerated)
+
+    def _sentence(self) -> str:
+        size, chance = self._size(), f"power {self.power:.3g}"
+        if self._enumerates:
+            chance = f"mid-p power {self.enumerated['mid-p']:.3f}"
+        room, truth = self.margin or 0.0, f"when the true difference is {self.effect:.4g}"
+        shown = {
+            "difference": f"find a difference of {self.effect:.4g}",
+            "non-inferiority": f"show at most {room:.4g} worse {truth}",
+            "equivalence": f"show within {room:.4g} {truth}",
+        }[self.goal]
+        if self.asked == "minimum detectable effect":
+            return f"The smallest difference that {size} find with {chance} is {self.effect:.4g}"
+        if self.asked == "smallest margin":
+            return (
+                f"The smallest margin that {size} {shown.split(' ', 1)[0]} with {chance} is {self.margin:.4g}"
+            )
+        return f"{size} {shown} with {chance}"
+
+    def _size(self) -> str:
+        m, r = self.design.cluster_size, self.design.repeats
+        if m == 1 and r == 1:
+            return f"{self.n_questions} items"
+        each = ([f"{m} items"] if m > 1 else []) + ([f"{r} repeats"] if r > 1 else [])
+        return f"{self.n_questions} questions of {' x '.join(each)} ({self.n_runs} runs of each protocol)"
+
+    def _sides(self) -> str:
+        return self.alternative if self.goal == "difference" else "one-sided"
+
+    def _noise(self) -> str:
+        d = self.design
+        noise = f"sd {d.sd:g}" if d.sd is not None else f"discordance {d.discordance_at(self.effect):.4g}"
+        parts = [noise]
+        if d.cluster_size > 1:
+            parts.append(f"icc {d.icc:g}")
+        if d.repeats > 1:
+            parts.append(f"repeat icc {d.repeat_icc:g}")
+        return ", ".join(parts)
+
+
+def planned(
+    asked: str,
+    effect: float,
+    n_questions: int,
+    unrounded: float,
+    plan: Design,
+    goal: Target,
+    *,
+    power: float,
+    margin: float | None = None,
+    notes: tuple[str, ...] = (),
+) -> PowerPlan:
+    """Put an answer together, with the exact power of McNemar's test where that is the test."""
+    test = goal.test(plan)
+    enumerated = {}
+    if test == "McNemar" and n_questions <= _ENUMERATED:
+        from d3stats.inference.comparison.power_laws import mcnemar_power
+
+        psi = plan.discordance_at(effect)
+        for method in ("exact", "mid-p"):
+            enumerated[method] = mcnemar_power(
+                effect,
+                n_questions,
+                discordance=psi,
+                method=method,
+                alpha=goal.alpha,
+                alternative=goal.alternative,
+            )
+        if abs(power - enumerated["mid-p"]) > _APART:
+            notes += (
+                f"about {psi * n_questions:.3g} discordant items: the normal formula is more than {_APART:g} off "
+                f"the mid-p test's {enumerated['mid-p']:.3f}",
+            )
+    items = n_questions * plan.cluster_size
+    return PowerPlan(
+        asked=asked,
+        effect=effect,
+        margin=goal.margin if margin is None else margin,
+        goal=goal.goal,
+        power=power,
+        alpha=goal.alpha,
+        alternative=goal.alternative,
+        test=test,
+        n_questions=n_questions,
+        n_items=items,
+        n_runs=items * plan.repeats,
+        unrounded=unrounded,
+        design_effect=plan.design_effect,
+        design=plan,
+        enumerated=enumerated,
+        notes=(*plan.notes(effect), *notes),
+    )
+
+
+Floats = NDArray[np.float64]
+
+
+def sd_limits(variance: float, influence: Floats, level: float) -> tuple[float, float, float]:
+    """Return the lower limit, the estimate and the upper limit of the standard deviation."""
+    from scipy.special import chdtri
+
+    n = len(influence)
+    kurtosis = float(np.mean(influence**4) / np.mean(influence**2) ** 2)
+    df = min(2 * n / (kurtosis - (n - 3) / (n - 1)), n - 1.0)
+    tail = (1 - level) / 2
+    return (
+        math.sqrt(variance * df / float(chdtri(df, tail))),
+        math.sqrt(variance),
+        math.sqrt(variance * df / float(chdtri(df, 1 - tail))),
+    )
+
+
+def intraclass(diff: Floats, codes: NDArray[np.int64], size: NDArray[np.int64]) -> float | None:
+    """Return the intraclass correlation by analysis of variance; it can be negative."""
+    n, groups = len(diff), len(size)
+    if n == groups:
+        return None
+    means = np.bincount(codes, weights=diff) / size
+    between = float(size @ (means - diff.mean()) ** 2) / (groups - 1)
+    within = float(np.sum((diff - means[codes]) ** 2)) / (n - groups)
+    typical = (n - float(size @ size) / n) / (groups - 1)
+    return (between - within) / (between + (typical - 1) * within)
+
+
+KIND = "chi-square of the variance, kurtosis-adjusted"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PilotPlan:
+    """What a pilot says about the size of a comparison.
+
+    Attributes
+    ----------
+    questions : Estimate or None
+        Questions needed for `effect`, rounded up, with limits; None without an effect.
+    detectable : Estimate
+        Smallest effect (or margin, where the goal has one) that `n_questions` questions show, with limits.
+    found : Estimate
+        The pilot's own difference; it is not the effect to plan for.
+    sd : Estimate
+        Standard deviation of a question's mean difference, from which the others follow, with its limits.
+    effect, margin : float or None
+    n_questions : int
+        Questions that `detectable` is for.
+    items_per_question : float
+        Mean over the pilot; a comparison with more items to a question needs fewer questions.
+    icc : float or None
+        Correlation of the differences of two items of one question; None where a question is one item.
+    discordance : float or None
+        Share of items on which the runs differ; None unless all are right or wrong.
+    goal, alternative : str
+    power, alpha, level : float
+    notes : tuple of str
+    """
+
+    questions: Estimate | None
+    detectable: Estimate
+    found: Estimate
+    sd: Estimate
+    effect: float | None
+    margin: float | None
+    n_questions: int
+    items_per_question: float
+    icc: float | None
+    discordance: float | None
+    goal: str
+    alternative: str
+    power: float
+    alpha: float
+    level: float
+    notes: tuple[str, ...]
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """The questions needed, if an effect was given, what can be detected, the noise, and what was found."""
+        first = () if self.questions is None else (self.questions,)
+        return (*first, self.detectable, self.sd, self.found)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per estimate, columns as of :class:`~d3stats.estimate.Estimate`."""
+        return estimates_frame(self.estimates)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON can hold it."""
+        names = ("effect", "margin", "n_questions", "items_per_question", "icc", "discordance", "goal")
+        rest = {name: getattr(self, name) for name in (*names, "alternative", "power", "alpha", "level")}
+        questions = None if self.questions is None else self.questions.to_dict()
+        parts = {"detectable": self.detectable, "sd": self.sd, "found": self.found}
+        estimates = {name: value.to_dict() for name, value in parts.items()}
+        return {"questions": questions, **estimates, **rest, "notes": list(self.notes)}
+
+    def to_latex(self) -> str:
+        """Return a booktabs tabular of the estimates."""
+        return estimates_latex(self.estimates)
+
+    def __str__(self) -> str:
+        lines = []
+        shown = f"with power {self.power:.3g} ({self.goal}, alpha {self.alpha:g})"
+        if self.questions is not None:
+            q, room = self.questions, "" if self.margin is None else f" and a margin of {self.margin:.4g}"
+            lines.append(
+                f"{q.value:.0f} [{q.low:.0f}, {q.high:.0f}] questions for "
+                f"a difference of {self.effect:.4g}{room} {shown}"
+            )
+        d = self.detectable
+        lines.append(
+            f"{self.n_questions} questions: {d.name} {d.value:.4g} [{d.low:.4g}, {d.high:.4g}] {shown}"
+        )
+        lines.append(
+            f"from a pilot of {self.found.n_clusters} questions of {self.items_per_question:.3g} items; "
+            f"limits: {100 * self.level:.6g} % {KIND}"
+        )
+        lines.append(str(self.found))
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+
+def plan_comparison(
+    pilot: PairedRuns | ArrayLike,
+    effect: float | None = None,
+    *,
+    cluster: ArrayLike | None = None,
+    n_questions: int | None = None,
+    goal: Goal = "difference",
+    margin: float | None = None,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    alternative: Alternative = "two-sided",
+    level: float = 0.95,
+) -> PilotPlan:
+    """Return how many questions a comparison needs, with the noise of a pilot and how sure that is.
+
+    The noise is the variance of questions' mean differences, with everything that hangs together in a question in it:
+    no discordance, correlation or design effect has to be assumed. It is an estimate too; its limits are those of a
+    chi-square whose degrees of freedom are lowered where the differences have heavy tails (as few discordant items
+    among many have), and every number of questions follows from them.
+
+    Parameters
+    ----------
+    pilot : PairedRuns or array of float, shape (items,)
+        Two runs side by side (the second less the first is planned for), or their differences by item.
+    effect : float, optional
+        Difference to plan for, in the units of the values. Not the one that the pilot found, which is noisy and, in
+        pilots that lead to something, too large; without one, only what can be detected is said.
+    cluster : array, shape (items,), optional
+        Question of each difference, with arrays only; by default each item is its own.
+    n_questions : int, optional
+        Questions for which to say what can be detected; by default the pilot's.
+    goal, margin, power, alpha, alternative
+        What is to be shown, as for :func:`~d3stats.inference.comparison.power.sample_size`.
+    level : float
+        Of the limits.
+
+    Returns
+    -------
+    PilotPlan
+
+    Raises
+    ------
+    ValueError
+        When the pilot has fewer than three questions, or every question shows the same difference.
+
+    Notes
+    -----
+    With influence values e_g the variance is sum(e_g^2)/(G - 1), and its degrees of freedom are
+    2G / (kurtosis - (G - 3)/(G - 1)), at most G - 1, which they are for normal e (after Bonett 2006, Computational
+    Statistics and Data Analysis 50, 775).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> differences = np.repeat([1.0, -1.0, 0.0], [14, 6, 60])
+    >>> print(plan_comparison(differences, 0.1))
+    193 [138, 291] questions for a difference of 0.1 with power 0.8 (difference, alpha 0.05)
+    80 questions: smallest effect 0.1563 [0.1317, 0.1923] with power 0.8 (difference, alpha 0.05)
+    from a pilot of 80 questions of 1 items; limits: 95 % chi-square of the variance, kurtosis-adjusted
+    pilot's difference: 0.100 [-0.010, 0.210] (95 % cluster t, n = 80 in 80 clusters)
+    """
+    level = probability("level", level, open_interval=True)
+    chance = probability("power", power, open_interval=True)
+    asks_margin = goal != "difference" and effect is None
+    wanted = target(goal, margin, alpha, alternative, asks_margin=asks_margin)
+    if chance <= alpha:
+        raise ValueError(f"power must be > alpha; got power={power}, alpha={alpha}")
+    if effect is not None:
+        effect = number("effect", effect)
+        wanted.refuse_hopeless(effect)
+    diff, codes, n_runs_note, binary = _differences(pilot, cluster)
+    size = np.bincount(codes)
+    n_clusters = len(size)
+    if n_clusters < 3:
+        raise ValueError(
+            "a pilot must have at least three questions, for nothing says how questions vary in fewer; "
+            f"got {n_clusters}"
+        )
+    mean = float(diff.mean())
+    influence = (np.bincount(codes, weights=diff) - size * mean) * n_clusters / len(diff)
+    variance = float(influence @ influence) / (n_clusters - 1)
+    if variance <= 1e-24 * max(float(np.abs(diff).max()) ** 2, 1e-300):
+        raise ValueError(
+            f"the pilot's questions must differ; got the same difference, {mean:.4g}, in all {n_clusters}: "
+            "nothing says how questions vary"
+        )
+    sds = sd_limits(variance, influence, level)
+    at = n_clusters if n_questions is None else integer("n_questions", n_questions, minimum=2)
+    shared: dict[str, Any] = {"kind": KIND, "n": len(diff), "n_clusters": n_clusters, "level": level}
+    needed = None
+    if effect is not None:
+        low, value, high = (float(math.ceil(_needed(effect, sd, wanted, chance) - 1e-9)) for sd in sds)
+        needed = Estimate(name="questions", value=value, low=low, high=high, **shared)
+    low, value, high = (_detectable(at, sd, wanted, chance, 0.0 if effect is None else effect) for sd in sds)
+    what = "smallest effect" if goal == "difference" else "smallest margin"
+    return PilotPlan(
+        questions=needed,
+        detectable=Estimate(name=what, value=value, low=low, high=high, **shared),
+        found=_found(diff, codes, level),
+        sd=Estimate(name="sd of a question", value=sds[1], low=sds[0], high=sds[2], **shared),
+        effect=effect,
+        margin=margin,
+        n_questions=at,
+        items_per_question=len(diff) / n_clusters,
+        icc=intraclass(diff, codes, size),
+        discordance=float(np.mean(diff != 0)) if binary else None,
+        goal=goal,
+        alternative=alternative,
+        power=chance,
+        alpha=alpha,
+        level=level,
+        notes=_notes(n_clusters, diff, binary, n_runs_note),
+    )
+
+
+def _differences(pilot: Any, cluster: ArrayLike | None) -> tuple[Floats, NDArray[np.int64], str, bool]:
+    if hasattr(pilot, "values") and hasattr(pilot, "names") and hasattr(pilot, "cluster"):
+        if cluster is not None:
+            raise ValueError("cluster must be left out with paired runs, which bring their own; got both")
+        first, second, *more = pilot.names
+        note = f"planned for {second} less {first}"
+        note += f"; {len(more)} more runs were not looked at" if more else ""
+        values = np.asarray(pilot.values, dtype=np.float64)
+        return values[1] - values[0], _coded(pilot.cluster), note, bool(pilot.binary)
+    diff = np.asarray(pilot, dtype=np.float64)
+    if diff.ndim != 1 or diff.size == 0:
+        raise ValueError(f"pilot must be differences, one per item; got an array of shape {diff.shape}")
+    if not np.isfinite(diff).all():
+        raise ValueError(
+            f"pilot must be finite; got {diff[row := int(np.argmin(np.isfinite(diff)))]!r} at row {row}"
+        )
+    codes = np.arange(diff.size) if cluster is None else _coded(cluster)
+    if codes.size != diff.size:
+        raise ValueError(f"cluster must have one name per difference ({diff.size}); got {codes.size}")
+    return diff, codes, "", bool(np.isin(diff, (-1.0, 0.0, 1.0)).all())
+
+
+def _coded(cluster: ArrayLike) -> NDArray[np.int64]:
+    codes, _ = pd.factorize(np.asarray(cluster))
+    if (codes < 0).any():
+        raise ValueError(f"cluster must name every item; got a missing name at row {int(np.argmin(codes))}")
+    return codes.astype(np.int64)
+
+
+def _needed(effect: float, sd: float, wanted: Target, chance: float) -> float:
+    found = rising_root(lambda n: wanted.t_power(effect, sd, n), chance, 2.0, None)
+    if found is None:
+        raise ValueError(
+            f"effect must be larger: more than 10^15 questions would be needed at effect={effect}"
+        )
+    return found
+
+
+def _detectable(n: int, sd: float, wanted: Target, chance: float, effect: float) -> float:
+    if wanted.goal == "difference":
+        found = rising_root(lambda d: wanted.t_power(d * sd, sd, n), chance, 0.0, None)
+    else:
+        found = rising_root(lambda d: wanted.t_power(effect, sd, n, d * sd), chance, 0.0, None)
+    assert found is not None
+    return found * sd
+
+
+def _found(diff: Floats, codes: NDArray[np.int64], level: float) -> Estimate:
+    from d3stats.resampling import cluster_t, cluster_totals, ratios
+
+    totals = cluster_totals(np.column_stack([diff, np.ones(len(diff))]), codes)
+    t = cluster_t(totals, ratios((0, 1)), level=level)
+    low, high = t.interval()
+    return Estimate(
+        name="pilot's difference",
+        value=float(t.estimate[0]),
+        low=low,
+        high=high,
+        se=float(t.se[0]),
+        kind="cluster t",
+        n=len(diff),
+        n_clusters=len(totals),
+        level=level,
+        note=t.reasons[0],
+    )
+
+
+def _notes(n_clusters: int, diff: Floats, binary: bool, first: str) -> tuple[str, ...]:
+    notes = [first] if first else []
+    if n_clusters < FEW:
+        notes.append(f"a pilot of {n_clusters} questions hardly says how questions vary")
+    if binary and (discordant := int(np.count_nonzero(diff))) < FEW:
+        notes.append(f"only {discordant} items on which the runs differ: the limits are rough")
+    return tuple(notes)
+
+
+def sample_size(
+    effect: float,
+    *,
+    sd: float | None = None,
+    discordance: float | None = None,
+    accuracy: float | None = None,
+    correlation: float | None = None,
+    icc: float | None = None,
+    cluster_size: int = 1,
+    repeats: int = 1,
+    repeat_icc: float | None = None,
+    goal: Goal = "difference",
+    margin: float | None = None,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    alternative: Alternative = "two-sided",
+) -> PowerPlan:
+    """Return how many questions a comparison needs.
+
+    Parameters
+    ----------
+    effect : float
+        True difference, second protocol less first, in the units of the noise (accuracy: 0.012 is 1.2 points). For
+        non-inferiority and equivalence often 0.
+    sd : float, optional
+        Standard deviation of one paired difference (scores); or else
+    discordance : float, optional
+        Share of items that exactly one protocol gets right (right-or-wrong items); or else
+    accuracy, correlation : float, optional
+        Accuracy of the first protocol, and correlation between the two of being right (0 unless given), from which
+        the discordance follows. With `discordance`, `accuracy` checks that both are possible together.
+    icc : float, optional
+        Correlation of the differences of two items of one question, in [0, 1]; needed with several.
+    cluster_size : int
+        Items to a question.
+    repeats : int
+        Runs of every item by both protocols.
+    repeat_icc : float, optional
+        Correlation of the differences of two repeats of one item; `icc` where a question is one item.
+    goal : {"difference", "non-inferiority", "equivalence"}
+        Non-inferiority: not worse by `margin` or more. Equivalence: neither worse nor better by it (two one-sided
+        tests).
+    margin : float, optional
+        Greater than 0, in the units of the effect.
+    power : float
+        Chance to show it.
+    alpha : float
+        Size of each test: an equivalence at 0.05 goes with a 90 % interval.
+    alternative : {"two-sided", "one-sided"}
+        Of a difference; the other goals test one side at a time.
+
+    Returns
+    -------
+    PowerPlan
+
+    Raises
+    ------
+    ValueError
+        When the noise is not given in one way, parts contradict each other, or no number of questions shows it.
+
+    Examples
+    --------
+    >>> print(sample_size(0.012, discordance=0.06))
+    3269 items find a difference of 0.012 with power 0.8 (McNemar, two-sided alpha 0.05, discordance 0.06).
+    Power of the test itself, added up over all tables: exact 0.783, mid-p 0.802.
+    >>> sample_size(0.03, discordance=0.15, cluster_size=5, icc=0.2).n_questions
+    471
+    """
+    plan = design(
+        sd=sd,
+        discordance=discordance,
+        accuracy=accuracy,
+        correlation=correlation,
+        icc=icc,
+        cluster_size=cluster_size,
+        repeats=repeats,
+        repeat_icc=repeat_icc,
+    )
+    wanted = target(goal, margin, alpha, alternative)
+    chance = probability("power", power, open_interval=True)
+    if chance <= alpha:
+        raise ValueError(f"power must be > alpha; got power={power}, alpha={alpha}")
+    effect = number("effect", effect)
+    plan.check(effect)
+    wanted.refuse_hopeless(effect)
+    unrounded = _questions(effect, plan, wanted, chance)
+    n = max(math.ceil(unrounded - 1e-9), 1)
+    return planned("sample size", effect, n, unrounded, plan, wanted, power=chance)
+
+
+def power(
+    effect: float,
+    n_questions: int,
+    *,
+    sd: float | None = None,
+    discordance: float | None = None,
+    accuracy: float | None = None,
+    correlation: float | None = None,
+    icc: float | None = None,
+    cluster_size: int = 1,
+    repeats: int = 1,
+    repeat_icc: float | None = None,
+    goal: Goal = "difference",
+    margin: float | None = None,
+    alpha: float = 0.05,
+    alternative: Alternative = "two-sided",
+) -> PowerPlan:
+    """Return the chance that a comparison of so many questions shows an effect.
+
+    Parameters
+    ----------
+    effect : float
+        True difference, as for :func:`sample_size`; with 0 the answer is the size of the test.
+    n_questions : int
+        Questions, at least 2; the items are `cluster_size` times as many.
+    sd, discordance, accuracy, correlation : float, optional
+        The noise, as for :func:`sample_size`.
+    icc, cluster_size, repeats, repeat_icc
+        Clusters and repeats, as for :func:`sample_size`.
+    goal, margin, alpha, alternative
+        What is to be shown, as for :func:`sample_size`.
+
+    Returns
+    -------
+    PowerPlan
+
+    Raises
+    ------
+    ValueError
+        When the noise is not given in one way, or parts contradict each other.
+
+    Examples
+    --------
+    >>> print(power(0.012, 80, discordance=0.06))
+    80 items find a difference of 0.012 with mid-p power 0.036 (McNemar, two-sided alpha 0.05, discordance 0.06).
+    The exact test has power 0.014; the normal formula says 0.072.
+    note: about 4.8 discordant items: the normal formula is more than 0.02 off the mid-p test's 0.036
+    """
+    plan = design(
+        sd=sd,
+        discordance=discordance,
+        accuracy=accuracy,
+        correlation=correlation,
+        icc=icc,
+        cluster_size=cluster_size,
+        repeats=repeats,
+        repeat_icc=repeat_icc,
+    )
+    wanted = target(goal, margin, alpha, alternative)
+    n = integer("n_questions", n_questions, minimum=2)
+    effect = number("effect", effect)
+    plan.check(effect)
+    return planned("power", effect, n, float(n), plan, wanted, power=wanted.power(effect, n, plan))
+
+
+def minimum_detectable_effect(
+    n_questions: int,
+    *,
+    sd: float | None = None,
+    discordance: float | None = None,
+    accuracy: float | None = None,
+    correlation: float | None = None,
+    icc: float | None = None,
+    cluster_size: int = 1,
+    repeats: int = 1,
+    repeat_icc: float | None = None,
+    goal: Goal = "difference",
+    effect: float = 0.0,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    alternative: Alternative = "two-sided",
+) -> PowerPlan:
+    """Return the smallest effect that so many questions find, or the smallest margin that they can show.
+
+    Parameters
+    ----------
+    n_questions : int
+        Questions, at least 2; the items are `cluster_size` times as many.
+    sd, discordance, accuracy, correlation : float, optional
+        The noise, as for :func:`sample_size`.
+    icc, cluster_size, repeats, repeat_icc
+        Clusters and repeats, as for :func:`sample_size`.
+    goal : {"difference", "non-inferiority", "equivalence"}
+        With the last two the answer is a margin.
+    effect : float
+        True difference at which the margin is to be shown; 0 with a difference, which is what is looked for.
+    power, alpha, alternative
+        As for :func:`sample_size`.
+
+    Returns
+    -------
+    PowerPlan
+
+    Raises
+    ------
+    ValueError
+        When even the largest difference that the discordance allows is not found so often.
+
+    Examples
+    --------
+    >>> round(minimum_detectable_effect(80, discordance=0.25).effect, 4)
+    0.1543
+    >>> print(minimum_detectable_effect(80, sd=2.0, goal="equivalence"))
+    The smallest margin that 80 items show with power 0.8 is 0.6601 (paired t, one-sided alpha 0.05, sd 2).
+    """
+    plan = design(
+        sd=sd,
+        discordance=discordance,
+        accuracy=accuracy,
+        correlation=correlation,
+        icc=icc,
+        cluster_size=cluster_size,
+        repeats=repeats,
+        repeat_icc=repeat_icc,
+    )
+    wanted = target(goal, None, alpha, alternative, asks_margin=True)
+    n = integer("n_questions", n_questions, minimum=2)
+    chance = probability("power", power, open_interval=True)
+    effect = number("effect", effect)
+    if chance <= alpha:
+        raise ValueError(f"power must be > alpha; got power={power}, alpha={alpha}")
+    plan.check(effect)
+    if goal != "difference":
+        margin = rising_root(lambda room: wanted.power(effect, n, plan, room), chance, 0.0, None)
+        assert margin is not None
+        return planned("smallest margin", effect, n, float(n), plan, wanted, power=chance, margin=margin)
+    if effect != 0:
+        raise ValueError(f"effect must be left out where the smallest one is asked for; got effect={effect}")
+    most = plan.largest_effect()
+    found = rising_root(lambda d: wanted.power(d, n, plan), chance, 0.0, most)
+    if found is None:
+        raise ValueError(
+            f"n_questions must be larger: with {n} even the largest possible difference, {most:.4g}, "
+            f"is found with power {wanted.power(most or 0.0, n, plan):.3g} < {chance:g}"
+        )
+    return planned("minimum detectable effect", found, n, float(n), plan, wanted, power=chance)
+
+
+def _questions(effect: float, plan: Design, wanted: Target, chance: float) -> float:
+    if wanted.test(plan) == "McNemar":
+        return connor_size(effect, plan.discordance_at(effect), wanted.alpha, chance, wanted.sides)
+    found = rising_root(lambda n: wanted.power(effect, n, plan), chance, 2.0, None)
+    if found is None:
+        raise ValueError(
+            f"effect must be larger: more than 10^15 questions would be needed at effect={effect}"
+        )
+    return found

@@ -1,0 +1,640 @@
+"""An evaluation run as inference reads it: one value per item, and which items hang together.
+
+Runs come from logs, from ``Trajectories`` or from tidy tables. Two runs are compared on the same items or not at
+all: items that only one run has are named, and leaving them out has to be asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from d3stats._check import choice
+from d3stats._words import counted
+from d3stats.inference.comparison.run_tables import (
+    RecordedLog,
+    RunTable,
+    fields_of,
+    from_frame,
+    from_path,
+    from_trajectories,
+    is_missing,
+    missing_as_wrong,
+    recorded_of,
+)
+from d3stats.inference.tables import TableFile, blank_clusters
+from d3stats.log.column_names import Columns, MissingColumn, choice_of
+from d3stats.log.files import as_frame, is_frame
+from d3stats.plausibility import MUCH_MISSING, warnings_of
+from d3stats.trajectories import Missing, Trajectories, as_trajectories
+from d3stats.values import canonical
+
+__all__ = ["ItemMismatch", "Items", "PairedRuns", "Run", "as_run", "as_runs", "pair"]
+
+Floats = NDArray[np.float64]
+
+
+class ItemMismatch(ValueError):
+    """Runs do not have the same items; `only` says which are in some run alone (run name to item names)."""
+
+    def __init__(self, message: str, only: dict[str, tuple[str, ...]]) -> None:
+        super().__init__(message)
+        self.only = only
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Run:
+    """One value per item of an evaluation.
+
+    Attributes
+    ----------
+    name : str
+        What the run is called in tables.
+    items : tuple of str
+        Item names, each once.
+    value : ndarray of float, shape (items,)
+        1 right and 0 wrong, or any score; the mean over repeats where an item was run several times; NaN where
+        nothing could be scored.
+    cluster : tuple of str
+        The question (or group) that each item belongs to: the unit of resampling.
+    repeats : ndarray of int, shape (items,)
+        How many values each mean is made of; 0 where there is none.
+    binary : bool
+        Whether every value is 0 or 1.
+    notes : tuple of str
+        What was done to get here.
+    unlabelled : tuple of str
+        Items without a label: whether they are right is unknown, whatever a missing vote counts as.
+    label : tuple of str or None
+        The right answer that decided each item's value, None where unknown; empty where values came as such.
+    """
+
+    name: str
+    items: tuple[str, ...]
+    value: Floats
+    cluster: tuple[str, ...]
+    repeats: NDArray[np.int64]
+    binary: bool
+    notes: tuple[str, ...] = field(default=())
+    unlabelled: tuple[str, ...] = field(default=())
+    label: tuple[str | None, ...] = field(default=())
+
+    def __repr__(self) -> str:
+        size = f"{counted(len(self.items), 'item')} in {counted(len(set(self.cluster)), 'cluster')}"
+        return f"Run({self.name!r}, {size})"
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def clustered(self) -> bool:
+        """Whether some item belongs to something else than itself."""
+        return self.cluster != self.items
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PairedRuns:
+    """Several runs side by side on the same items, all of them scored.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The runs.
+    items : tuple of str
+    values : ndarray of float, shape (runs, items)
+        No NaN: items that some run could not score are in `unscored`, or count as `missing` says.
+    cluster : ndarray of int64, shape (items,)
+        Codes into `cluster_names`.
+    cluster_names : tuple of str
+    binary : bool
+        Whether every value of every run is 0 or 1.
+    left_out : dict of str to tuple of str
+        Items of each run that the others lack; empty with ``items="same"``.
+    unscored : dict of str to tuple of str
+        Items that each run could not score, for want of a label or of a value.
+    notes : tuple of str
+    repeated : bool
+        Whether some value is a mean over several tries at its item.
+    """
+
+    names: tuple[str, ...]
+    items: tuple[str, ...]
+    values: Floats
+    cluster: NDArray[np.int64]
+    cluster_names: tuple[str, ...]
+    binary: bool
+    left_out: dict[str, tuple[str, ...]]
+    unscored: dict[str, tuple[str, ...]]
+    notes: tuple[str, ...] = ()
+    repeated: bool = False
+
+    def __repr__(self) -> str:
+        size = f"{counted(self.n_items, 'item')} in {counted(self.n_clusters, 'cluster')}"
+        return f"PairedRuns({', '.join(self.names)}; {size})"
+
+    @property
+    def n_items(self) -> int:
+        """Number of items that all runs scored."""
+        return len(self.items)
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters that these items come from."""
+        return len(self.cluster_names)
+
+
+Items = Literal["same", "intersection"]
+_SHOWN = 5
+
+
+def pair(runs: Sequence[Run], *, items: Items = "same") -> PairedRuns:
+    """Put runs side by side, item by item.
+
+    A run that states no clusters takes those of the runs that do, and a note says so.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        At least two, with different names.
+    items : {"same", "intersection"}
+        "same" refuses runs over different items; "intersection" keeps the items that all have, and the result
+        says which were left out.
+
+    Raises
+    ------
+    ItemMismatch
+        When runs have different items and `items` is "same".
+    ValueError
+        When fewer than two runs are given, two have one name, no item is common or scored by all, or an item is
+        in different clusters, or has different labels, in different runs.
+
+    Examples
+    --------
+    >>> from d3stats.inference.comparison.runs import as_run
+    >>> a = as_run(pd.Series({"q1": 1, "q2": 0, "q3": 1}, name="A"))
+    >>> b = as_run(pd.Series({"q1": 1, "q2": 1}, name="B"))
+    >>> pair([a, b], items="intersection").left_out["A"]
+    ('q3',)
+    """
+    choice("items", items, ("same", "intersection"))
+    if len(runs) < 2:
+        raise ValueError(f"runs must be at least two; got {len(runs)}")
+    names = tuple(run.name for run in runs)
+    if len(set(names)) < len(names):
+        raise ValueError(f"runs must have different names (pass names=); got {list(names)}")
+    shared = set(runs[0].items).intersection(*(run.items for run in runs[1:]))
+    only = {run.name: tuple(i for i in run.items if i not in shared) for run in runs}
+    if any(only.values()) and items == "same":
+        raise ItemMismatch(_mismatch(only, len(shared)), only)
+    common = [i for i in runs[0].items if i in shared]
+    if not common:
+        raise ValueError(f"runs must have items in common; got none among {[len(r) for r in runs]} items")
+    places = [pd.Index(run.items).get_indexer(pd.Index(common)) for run in runs]
+    _one_label(runs, places, common)
+    table = np.vstack([run.value[at] for run, at in zip(runs, places, strict=True)])
+    repeats = np.vstack([run.repeats[at] for run, at in zip(runs, places, strict=True)])
+    cluster, cluster_note = _common_clusters(runs, places, common)
+    scored = ~np.isnan(table).any(axis=0)
+    unscored = {
+        name: tuple(common[k] for k in np.flatnonzero(np.isnan(row)))
+        for name, row in zip(names, table, strict=True)
+    }
+    if not scored.any():
+        counts = ", ".join(f"{len(v)} of {len(common)} not by {k}" for k, v in unscored.items() if v)
+        raise ValueError(f"runs must have items that all of them scored; got none ({counts})")
+    codes, cluster_names = pd.factorize(cluster[scored])
+    values = table[:, scored]
+    notes = [f"{run.name}: {note}" for run in runs for note in run.notes]
+    notes += [cluster_note] if cluster_note else []
+    return PairedRuns(
+        names=names,
+        items=tuple(np.asarray(common, dtype=object)[scored]),
+        values=values,
+        cluster=codes.astype(np.int64),
+        cluster_names=tuple(map(str, cluster_names)),
+        binary=bool(((values == 0) | (values == 1)).all()),
+        left_out=only,
+        unscored=unscored,
+        notes=(*dict.fromkeys(notes), *_losses(only, unscored, len(common), int(scored.sum()))),
+        repeated=bool((repeats[:, scored] > 1).any()),
+    )
+
+
+def _one_label(runs: Sequence[Run], places: Sequence[NDArray[np.intp]], common: Sequence[str]) -> None:
+    """Refuse runs whose right answers to an item differ: they are marked by different keys."""
+    marked = [
+        (run, np.array(run.label, dtype=object)[at])
+        for run, at in zip(runs, places, strict=True)
+        if run.label
+    ]
+    for k, (run, label) in enumerate(marked):
+        for other, second in marked[:k]:
+            different = [i for i, (x, y) in enumerate(zip(second, label, strict=True)) if x and y and x != y]
+            if different:
+                at = different[0]
+                named = ", ".join(repr(common[i]) for i in different[:_SHOWN])
+                more = f" and {len(different) - _SHOWN} more" if len(different) > _SHOWN else ""
+                raise ValueError(
+                    f"runs must have the same label on an item; got {second[at]!r} ({other.name}) and {label[at]!r} "
+                    f"({run.name}) on {common[at]!r}; labels differ on {len(different)} of {len(common)} items "
+                    f"({named}{more}). Where they may (answers in another order), give 'correct' for 'vote' and "
+                    "'label'."
+                )
+
+
+def _losses(
+    only: dict[str, tuple[str, ...]], unscored: dict[str, tuple[str, ...]], n_common: int, n_kept: int
+) -> list[str]:
+    notes = []
+    if any(only.values()):
+        counts = ", ".join(f"{len(v)} of {k}" for k, v in only.items() if v)
+        notes.append(f"items that not all runs have were left out: {counts}")
+    if n_kept < n_common:
+        counts = ", ".join(f"{len(v)} by {k}" for k, v in unscored.items() if v)
+        notes.append(f"{n_common - n_kept} of {n_common} items left out as not scored: {counts}")
+    total = n_common + len({item for items in only.values() for item in items})
+    if 2 * n_kept < total:
+        notes.append(
+            f"WARNING: more than half of the items are left out ({total - n_kept} of {total}); what follows "
+            f"speaks for the other {n_kept} alone, and these may be the easy ones"
+        )
+    return notes
+
+
+def _common_clusters(
+    runs: Sequence[Run], places: Sequence[NDArray[np.intp]], common: Sequence[str]
+) -> tuple[NDArray[np.object_], str]:
+    """Return the cluster of every common item, and a note when some runs say nothing of clusters."""
+    stating = [k for k, run in enumerate(runs) if run.clustered]
+    source = stating[0] if stating else 0
+    owner = {k: np.asarray(runs[k].cluster, dtype=object)[places[k]] for k in stating or [0]}
+    for k in stating[1:]:
+        different = np.flatnonzero(owner[k] != owner[source])
+        if len(different):
+            at = int(different[0])
+            raise ValueError(
+                f"an item must be in one cluster in all runs; got {common[at]!r} in {owner[source][at]!r} "
+                f"({runs[source].name}) and {owner[k][at]!r} ({runs[k].name})"
+            )
+    silent = [run.name for k, run in enumerate(runs) if stating and k not in stating]
+    note = f"clusters are those of {runs[source].name}; none stated by {', '.join(silent)}" if silent else ""
+    return owner[source], note
+
+
+def _mismatch(only: dict[str, tuple[str, ...]], n_shared: int) -> str:
+    parts = []
+    for name, items in only.items():
+        if items:
+            more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
+            parts.append(f"{len(items)} only in {name} ({', '.join(map(repr, items[:_SHOWN]))}{more})")
+    mended = (
+        f'To compare on the {counted(n_shared, "common item")}, ask for it: items="intersection".'
+        if n_shared
+        else "They have no item in common."
+    )
+    return f"runs must have the same items; got {'; '.join(parts)}. {mended}"
+
+
+UNNAMED = "run"
+"""What a run is called that nobody named."""
+
+
+def as_run(
+    source: Any,
+    *,
+    name: str | None = None,
+    value: str | None = None,
+    by: Literal["debate", "question"] = "question",
+    round_number: int | None = None,
+    missing: Missing = "exclude",
+    missing_values: Iterable[str] | None = None,
+    columns: Columns = None,
+    encoding: str | None = None,
+) -> Run:
+    """Read a run from whatever holds one.
+
+    Parameters
+    ----------
+    source : Run, Trajectories, DebateLog, DataFrame, Series, array, str or Path
+        A path is read as a DataFrame is, or as a debate log. A log
+        or ``Trajectories`` gives 1 where the verdict is the label. A DataFrame has a column ``item``
+        and one of ``correct`` (0/1), ``score``, or the column that `value` names, or ``vote`` and ``label``
+        (in one written form, see :mod:`d3stats.values`); optionally ``cluster``, or else a ``question`` that
+        several items share. In a CSV empty cells and words such as NA are missing. A DataFrame with a column
+        ``debate`` and no ``item`` is a log; columns may have the field's other names. A Series has items as its
+        index, an array of shape (items,) numbers them; an array of shape (debates, rounds, seats) holds votes.
+    name : str, optional
+        What to call the run; by default the file's, the Series' or the column's name.
+    value : str, optional
+        Of a table, the column of values. Of a log, "verdict" (is it right, the default), "plurality" (is the plurality
+        of the votes right), "votes" (the share of the votes cast that are right), "tokens" (spent up to that round) or
+        "score:SIDE" (points of a side in that round). The verdict is the decision that a log's file records, and then
+        missing where a debate has none; in a log without decisions, in ``Trajectories`` and in a round that was asked
+        for it is the plurality.
+    by : {"question", "debate"}
+        What an item is in a log: a question (several debates of it are averaged) or a single debate.
+    round_number : int, optional
+        The round of a log that is taken, or a debate's last where it ended before; by default each debate's last.
+    missing : {"exclude", "wrong"}
+        Whether a value that could not be read is missing or counts 0, which right/wrong values alone can.
+    missing_values : iterable of str, optional
+        The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
+    columns : mapping of str to str, optional
+        Own names of a table's columns by their standard names: ``{"item": "qid"}``.
+    encoding : str, optional
+        Of a text file; UTF-8 by default.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    ValueError
+        When a column is absent, no item has a label, a value is infinite, an item changes its cluster or its label,
+        votes are spelt as no label is, `missing` is "wrong" and the values are not right or wrong, or a table is
+        asked for a round.
+    TypeError
+        When the source is of another kind.
+
+    Examples
+    --------
+    >>> run = as_run(pd.DataFrame({"item": ["q1", "q2"], "correct": [1, 0]}), name="A")
+    >>> run.value.tolist(), run.binary
+    ([1.0, 0.0], True)
+    """
+    choice("missing", missing, ("exclude", "wrong"))
+    choice("by", by, ("question", "debate"))
+    default: str | None = None
+    cells: dict[str, str] = {}
+    taken: list[str] = []
+    recorded: RecordedLog | None = None
+    if isinstance(source, (str, Path)):
+        default = Path(source).name.removesuffix(".gz").rsplit(".", 1)[0]
+        source = from_path(source, value, missing_values, columns, encoding)
+        if isinstance(source, TableFile):
+            source, cells, taken = source.frame, source.cells, source.notes
+        elif isinstance(source, RecordedLog):
+            source, recorded = source.trajectories, source
+    elif not isinstance(source, (Run, Trajectories, pd.Series)):
+        source, recorded, taken = _in_memory(source, value, columns, missing_values)
+    if round_number is not None and isinstance(source, (Run, pd.Series, pd.DataFrame)):
+        raise ValueError(
+            f"round_number must be left out where a run has no rounds; got {round_number} for a table"
+        )
+    if value is not None and isinstance(source, (Run, pd.Series)):
+        raise ValueError(f"value must be left out where a run has one column; got {value!r}")
+    if isinstance(source, Run):
+        return _again(source, name, missing)
+    if isinstance(source, Trajectories):
+        table = from_trajectories(source, value, by, round_number, missing, recorded)
+        told = warnings_of(
+            f for f in source.findings() if f.kind != "no vote is a label"
+        )  # said in its own words
+        table.notes[:] = [*told, *table.notes, *source.notes]
+    elif isinstance(source, pd.Series):
+        (items,) = canonical(source.index.to_series(), missing_values=(), names=True).columns
+        rows = pd.DataFrame({"item": items, "value": source.to_numpy(), "labelled": True})
+        table = RunTable(rows, None if source.name is None else str(source.name))
+    elif isinstance(source, pd.DataFrame):
+        table = from_frame(source, value, name or default or UNNAMED, missing_values)
+        table.notes[:0] = taken
+        table.notes.extend(cells[c] for c in ("correct", "score", value) if c in cells)
+    else:
+        kinds = "a Run, Trajectories, DebateLog, DataFrame, Series, array or a path"
+        raise TypeError(f"a run must be {kinds}; got {type(source).__name__}")
+    called = next(n for n in (name, default, table.name, UNNAMED) if n is not None)
+    doubts = _doubts(table.rows, missing) if isinstance(source, (pd.DataFrame, pd.Series)) else []
+    return _reduced(table.rows, called, missing, [*doubts, *table.notes])
+
+
+def as_runs(
+    sources: Sequence[Any],
+    round_numbers: Sequence[int | None] | None = None,
+    *,
+    columns: Columns = None,
+    **reading: Any,
+) -> list[Run]:
+    """Read several runs with one choice of columns, of which a table may lack some that another one has.
+
+    Parameters
+    ----------
+    sources : sequence
+        Whatever :func:`as_run` reads.
+    round_numbers : sequence of int or None, optional
+        One per source.
+    columns : mapping, optional
+        A chosen column that a table lacks is looked for there under its usual names.
+    **reading
+        Passed on to :func:`as_run`.
+
+    Raises
+    ------
+    ValueError
+        When no source has a chosen column, or a source cannot be read.
+    """
+    runs: list[Run] = []
+    lacking: list[dict[str, MissingColumn]] = []
+    rounds = [None] * len(sources) if round_numbers is None else round_numbers
+    for source, round_number in zip(sources, rounds, strict=True):
+        own, missing = choice_of(columns), {}
+        while True:
+            try:
+                runs.append(as_run(source, round_number=round_number, columns=own or None, **reading))
+                break
+            except MissingColumn as error:
+                # A log calls an item a debate.
+                field = next(name for name in own if name == error.field or error.field == "debate")
+                del own[field]
+                missing[field] = error
+            except ValueError:
+                if missing:
+                    raise next(iter(missing.values())) from None
+                raise
+        lacking.append(missing)
+    for field, error in lacking[0].items():
+        if all(field in missing for missing in lacking):
+            raise error
+    return runs
+
+
+def _in_memory(
+    source: Any, value: str | None, columns: Columns, missing_values: Iterable[str] | None
+) -> tuple[Any, RecordedLog | None, list[str]]:
+    """Return a table, a Series or Trajectories of what was handed over, the decisions of a log, and other names."""
+    if hasattr(source, "verdicts") and hasattr(source, "turns"):
+        recorded = recorded_of(source)
+        return recorded.trajectories, recorded, []
+    if isinstance(source, (list, tuple, np.ndarray)) and np.ndim(source) == 1:
+        return pd.Series(source), None, []
+    if is_frame(source):
+        table, fields = as_frame(source), fields_of(value)
+        if fields.is_log(table.columns, columns):
+            return as_trajectories(table, missing_values=missing_values, columns=columns), None, []
+        named, taken = fields.named(table, columns)
+        return named, None, taken
+    known = isinstance(source, (np.ndarray, Mapping))
+    return (as_trajectories(source, missing_values=missing_values) if known else source), None, []
+
+
+def _doubts(rows: pd.DataFrame, missing: Missing) -> list[str]:
+    """Warn of values that can hardly be meant: all wrong, or many missing."""
+    value = pd.to_numeric(rows["value"], errors="coerce").to_numpy(dtype=np.float64)[
+        rows["labelled"].to_numpy()
+    ]
+    known = value[~np.isnan(value)]
+    doubts = []
+    if len(known) >= 8 and not known.any():
+        doubts.append(
+            f"WARNING: every one of {len(known)} values is 0: check that the column says what is right"
+        )
+    if missing == "exclude" and len(value) >= 8 and len(value) - len(known) > MUCH_MISSING * len(value):
+        doubts.append(
+            f"WARNING: {len(value) - len(known)} of {len(value)} values are missing: the others may not stand for all"
+        )
+    return doubts
+
+
+def _again(run: Run, name: str | None, missing: Missing) -> Run:
+    if missing == "wrong" and np.isnan(run.value).any():
+        if run.repeats.max(initial=0) > 1:
+            raise ValueError(
+                f"missing must be given to as_run where items were run several times; got a finished {run!r}"
+            )
+        labelled = ~np.isin(run.items, run.unlabelled)
+        empty = np.isnan(run.value) & labelled
+        said = missing_as_wrong(int(empty.sum()), int(labelled.sum()), "values")
+        run = replace(
+            run,
+            value=np.where(empty, 0.0, run.value),
+            repeats=np.where(empty, 1, run.repeats),
+            notes=(*run.notes, *said),
+        )
+    return run if name is None else replace(run, name=name)
+
+
+def _reduced(table: pd.DataFrame, name: str, missing: Missing, notes: Sequence[str]) -> Run:
+    """Turn a row per try into a value per item."""
+    if table.empty:
+        raise ValueError(f"a run must have items; got none in {name!r}")
+    if table["item"].isna().any():
+        row = int(np.argmax(table["item"].isna().to_numpy()))
+        raise ValueError(f"item must be named; got a missing name at row {row} of {name!r}")
+    labelled = table["labelled"].to_numpy(dtype=bool)
+    given = _floats(table, name)
+    values = _filled(given, labelled, missing, name)
+    filled = missing_as_wrong(
+        int((values == values).sum() - (given == given).sum()), int(labelled.sum()), "values"
+    )
+    codes, names = pd.factorize(table["item"].astype(str))
+    known = ~np.isnan(values)
+    repeats = np.bincount(codes[known], minlength=len(names))
+    total = np.bincount(codes[known], weights=values[known], minlength=len(names))
+    mean = np.full(len(names), np.nan)
+    np.divide(total, repeats, out=mean, where=repeats > 0)
+    some = mean[repeats > 0]
+    without = np.bincount(codes[~labelled], minlength=len(names)) == np.bincount(codes)
+    unlabelled = tuple(map(str, names[without]))
+    cluster, blank = _clusters(table, codes, names, name)
+    return Run(
+        name=name,
+        items=tuple(map(str, names)),
+        value=mean,
+        cluster=cluster,
+        repeats=repeats.astype(np.int64),
+        binary=bool(len(some) and np.isin(some, (0.0, 1.0)).all()),
+        notes=(*notes, *_said(labelled, unlabelled, repeats), *filled, *blank),
+        unlabelled=unlabelled,
+        label=_labels(table, codes, names, name),
+    )
+
+
+def _floats(table: pd.DataFrame, name: str) -> Floats:
+    column = table["value"]
+    try:
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError):
+        read = pd.to_numeric(column, errors="coerce").isna().to_numpy()
+        row = int(np.argmax(read & column.notna().to_numpy()))
+        raise TypeError(
+            f"values of a run must be numbers; got {column.iloc[row]!r} at row {row} (item "
+            f"{str(table['item'].iloc[row])!r}) of {name!r}"
+        ) from None
+    if np.isinf(values).any():
+        row = int(np.isinf(values).argmax())
+        raise ValueError(f"values must be finite or missing; got an infinite one at row {row} of {name!r}")
+    return values
+
+
+def _filled(values: Floats, labelled: NDArray[Any], missing: Missing, name: str) -> Floats:
+    empty = np.isnan(values) & labelled
+    if missing == "exclude" or not empty.any():
+        return values
+    there = values[~np.isnan(values)]
+    if not np.isin(there, (0.0, 1.0)).all():
+        # 0 would be a guessed score.
+        raise ValueError(
+            f"missing must be 'exclude' where values are not right or wrong; got 'wrong' with values from "
+            f"{there.min():g} to {there.max():g} in {name!r}"
+        )
+    return np.where(empty, 0.0, values)
+
+
+def _said(labelled: NDArray[Any], unlabelled: tuple[str, ...], repeats: NDArray[Any]) -> tuple[str, ...]:
+    notes = []
+    if not labelled.all():
+        rows, n = int((~labelled).sum()), len(repeats)
+        notes.append(
+            f"{rows} of {len(labelled)} tries have no label; {len(unlabelled)} of {n} items have none at all"
+        )
+    if repeats.max(initial=0) > 1:
+        notes.append(f"items run several times ({int(repeats.max())} at most) count with their mean")
+    return tuple(notes)
+
+
+def _labels(table: pd.DataFrame, codes: NDArray[Any], names: Any, name: str) -> tuple[str | None, ...]:
+    """Return each item's right answer, None where unknown; empty where values came as such."""
+    if "label" not in table:
+        return ()
+    stated = table["label"].to_numpy(dtype=object)
+    found: list[str | None] = [None] * len(names)
+    for k, label in zip(codes.tolist(), stated, strict=True):
+        if label is None:
+            continue
+        if found[k] not in (None, label):
+            raise ValueError(
+                f"an item must have one label; got {found[k]!r} and {label!r} on {str(names[k])!r} in {name!r}"
+            )
+        found[k] = label
+    return tuple(found)
+
+
+def _clusters(
+    table: pd.DataFrame, codes: NDArray[Any], names: Any, name: str
+) -> tuple[tuple[str, ...], list[str]]:
+    """Return each item's cluster, and a note when some have none; where none is stated, the item itself."""
+    items = np.asarray(names, dtype=object)
+    if "cluster" not in table:
+        return tuple(map(str, items)), []
+    stated = table["cluster"].astype(object).to_numpy()
+    blank = np.array([is_missing(c) for c in stated], dtype=bool)
+    owner = np.array(
+        [items[k] if gone else str(c) for c, k, gone in zip(stated, codes, blank, strict=True)], dtype=object
+    )
+    _, first = np.unique(codes, return_index=True)
+    of_item = owner[first]
+    different = np.flatnonzero(owner != of_item[codes])
+    if len(different):
+        row = int(different[0])
+        raise ValueError(
+            f"an item must be in one cluster; got {items[codes[row]]!r} in {of_item[codes[row]]!r} and "
+            f"{owner[row]!r} in {name!r}"
+        )
+    alone = int(blank[first].sum())
+    return tuple(map(str, of_item)), [blank_clusters(alone)] if 0 < alone < len(items) else []

@@ -1,0 +1,49 @@
+"""What votes of several judges show: agreement, correlation, juries, corrected rates."""
+
+from __future__ import annotations
+
+from d3stats.inference.judges.agreement import MEASURES, AgreementTable, agreement
+from d3stats.inference.judges.coefficients import (
+    cohen_kappa,
+    fleiss_cohen_everitt,
+    fleiss_kappa,
+    gwet_ac,
+    krippendorff_alpha,
+    percent_agreement,
+)
+from d3stats.inference.judges.correction import CorrectedShares, correct_counts, correct_rate, correct_shares
+from d3stats.inference.judges.correlation import Correlation, correlation, kendall, spearman
+from d3stats.inference.judges.jury import JuryCurve, jury_curve
+from d3stats.inference.judges.prediction_powered import (
+    PredictionPowered,
+    prediction_powered_difference,
+    prediction_powered_mean,
+)
+from d3stats.inference.judges.ratings import Ratings, as_ratings
+
+__all__ = [
+    "MEASURES",
+    "AgreementTable",
+    "CorrectedShares",
+    "Correlation",
+    "JuryCurve",
+    "PredictionPowered",
+    "Ratings",
+    "agreement",
+    "as_ratings",
+    "cohen_kappa",
+    "correct_counts",
+    "correct_rate",
+    "correct_shares",
+    "correlation",
+    "fleiss_cohen_everitt",
+    "fleiss_kappa",
+    "gwet_ac",
+    "jury_curve",
+    "kendall",
+    "krippendorff_alpha",
+    "percent_agreement",
+    "prediction_powered_difference",
+    "prediction_powered_mean",
+    "spearman",
+]

@@ -1,0 +1,758 @@
+"""How often is it so, when a judge with known errors says how often?
+
+A judge that calls a share p of items positive, finds positives with sensitivity Se and negatives with specificity
+Sp, sees p = theta Se + (1 - theta) (1 - Sp). Solved for the true share,
+
+    theta = (p + Sp - 1) / (Se + Sp - 1).
+
+Se and Sp come from a calibration set: judged items whose label is known. Their error is a part of the answer's, and
+with few calibration items the larger part.
+
+What it assumes: the judge errs on the study's items as it does on the calibration's (given the label). The calibration
+set may be chosen by label, for instance half of it positives; it need not look like the study. When it is a random
+part of the study, :func:`~d3stats.inference.judges.prediction_powered.prediction_powered_mean` assumes less and is narrower.
+
+Intervals: ``Lang-Reiczigel`` (independent items; adds z^2/2 and 1 to the counts, and holds near 0 and 1), ``Fieller``
+(inverts the test of a - theta b = 0; clusters allowed), ``delta`` (symmetric; too short near 0 and 1), and bootstraps.
+
+References
+----------
+Rogan and Gladen (1978), American Journal of Epidemiology 107, 71. Lang and Reiczigel (2014), Preventive Veterinary
+Medicine 113, 13. Fieller (1954), J. R. Stat. Soc. B 16, 175.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from d3stats._check import RngLike, choice, integer, probability, whole_numbers
+from d3stats.estimate import Estimate, estimates_frame, estimates_latex
+from d3stats.resampling import bootstrap_limits, cluster_totals
+from d3stats.resampling.proportions import share
+
+__all__ = [
+    "CorrectedRate",
+    "CorrectedShares",
+    "cluster_codes",
+    "column_of",
+    "correct_counts",
+    "correct_rate",
+    "correct_shares",
+    "grouped_error",
+    "refuse_scores",
+]
+
+Floats = NDArray[np.float64]
+
+
+def column_of(name: str, values: ArrayLike, size: int | None = None) -> Floats:
+    """Return a one-dimensional float column, NaN where missing; infinities are refused."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        array = np.asarray(values, dtype=object)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional; got an array of shape {array.shape}")
+    try:
+        column = np.where(pd.isna(array), np.nan, array).astype(np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be numbers or missing; got {array.tolist()[:3]!r}") from None
+    if np.isinf(column).any():
+        raise ValueError(
+            f"{name} must be finite or missing; got an infinity at row {np.isinf(column).argmax()}"
+        )
+    if size is not None and column.size != size:
+        raise ValueError(f"{name} must have one value per item ({size}); got {column.size}")
+    return column
+
+
+def refuse_scores(name: str, column: Floats) -> None:
+    """Refuse a column with anything but 0, 1 and missing."""
+    bad = ~(np.isnan(column) | np.isin(column, (0.0, 1.0)))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"{name} must be 0, 1 or missing; got {name}={column[row]:g} at row {row}")
+
+
+def cluster_codes(columns: Sequence[tuple[str, ArrayLike | None, int]]) -> list[NDArray[np.int64]] | None:
+    """Return codes for several columns of cluster names, equal names alike in all; None when none is given."""
+    if all(names is None for _, names, _ in columns):
+        return None
+    everything: list[Any] = []
+    for name, values, size in columns:
+        if values is None:
+            raise ValueError(
+                f"{name} must be given as well, for items of one question hang together; got None"
+            )
+        array = np.asarray(values, dtype=object)
+        if array.shape != (size,):
+            raise ValueError(f"{name} must have one name per item ({size}); got shape {array.shape}")
+        missing = pd.isna(array)
+        if missing.any():
+            raise ValueError(
+                f"{name} must name every item's cluster; got a missing name at row {missing.argmax()}"
+            )
+        everything.extend(array.tolist())
+    codes = pd.factorize(np.array(everything, dtype=object))[0].astype(np.int64)
+    ends = np.cumsum([size for _, _, size in columns])
+    return np.split(codes, ends[:-1])
+
+
+def grouped_error(influence: Floats, scarce: NDArray[np.bool_], *, spent: int = 1) -> tuple[float, float]:
+    """Return the error of a sum of cluster influences and its degrees of freedom (Welch and Satterthwaite).
+
+    A statistic of a few labelled and of many unlabelled clusters is as uncertain in its error as the part that
+    weighs: each part has its own G / (G - 1) and degrees.
+
+    Parameters
+    ----------
+    influence : ndarray of float, shape (clusters,)
+        Linearised contributions; they add up to about 0.
+    scarce : ndarray of bool, shape (clusters,)
+        Clusters with labels.
+    spent : int
+        Degrees that the labelled clusters lose: 1 for a mean, 2 with one slope fitted on them.
+    """
+    variance = squares = 0.0
+    for part, lost in ((influence[scarce], spent), (influence[~scarce], 1)):
+        if len(part) > lost:
+            own = len(part) / (len(part) - lost) * float(part @ part)
+            variance += own
+            squares += own**2 / (len(part) - lost)
+    if variance == 0.0:
+        return 0.0, float(max(len(influence) - spent, 1))
+    return float(np.sqrt(variance)), variance**2 / squares
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Counts of the study (`x` positive of `n`) and of the calibration (`tp` of `n1` positives, `tn` of `n0`)."""
+
+    x: float
+    n: float
+    tp: float
+    n1: float
+    tn: float
+    n0: float
+
+    @property
+    def apparent(self) -> float:
+        """Share that the judge calls positive."""
+        return self.x / self.n
+
+    @property
+    def youden(self) -> float:
+        """Sensitivity + specificity - 1."""
+        return self.tp / self.n1 + self.tn / self.n0 - 1
+
+    @property
+    def corrected(self) -> float:
+        """(p + Sp - 1) / (Se + Sp - 1), not truncated."""
+        return (self.apparent + self.tn / self.n0 - 1) / self.youden
+
+    def variances(self) -> tuple[float, float, float]:
+        """Return the binomial variances of the apparent rate, the sensitivity and the specificity."""
+        parts = ((self.x, self.n), (self.tp, self.n1), (self.tn, self.n0))
+        p, se, sp = (k / m * (1 - k / m) / m for k, m in parts)
+        return p, se, sp
+
+    def adjusted(self, z: float) -> Rates:
+        """Return the counts with z^2 / 2 (study) and 1 (calibration) successes and failures more."""
+        return Rates(
+            self.x + z**2 / 2, self.n + z**2, self.tp + 1, self.n1 + 2, self.tn + 1, self.n0 + 2
+        )  # fmt: skip
+
+
+def covariance(rates: Rates) -> tuple[float, float, float]:
+    """Return Var a, Cov(a, b), Var b of a = p + Sp - 1 and b = Se + Sp - 1 for independent samples."""
+    p, se, sp = rates.variances()
+    return p + sp, sp, se + sp
+
+
+def delta_error(rates: Rates) -> float:
+    """Return the standard error of the corrected rate (Rogan and Gladen 1978; with estimated Se and Sp)."""
+    theta = rates.corrected
+    p, se, sp = rates.variances()
+    return float(np.sqrt(p + theta**2 * se + (1 - theta) ** 2 * sp) / abs(rates.youden))
+
+
+def lang_reiczigel(rates: Rates, z: float) -> tuple[float, float]:
+    """Return Lang and Reiczigel's (2014) limits: delta method on adjusted counts, with a shift; not truncated."""
+    more = rates.adjusted(z)
+    theta = more.corrected
+    _, se, sp = more.variances()
+    centre = theta + 2 * z**2 * (theta * se - (1 - theta) * sp)
+    half = z * delta_error(more)
+    return centre - half, centre + half
+
+
+def fieller(a: float, b: float, aa: float, ab: float, bb: float, t: float) -> tuple[float, float]:
+    """Return all theta for which a - theta b is within t errors of 0 (Fieller 1954); b must be t errors above 0."""
+    first, second, third = b**2 - t**2 * bb, a * b - t**2 * ab, a**2 - t**2 * aa
+    root = float(np.sqrt(max(second**2 - first * third, 0.0)))
+    return (second - root) / first, (second + root) / first
+
+
+def clearly_tells_apart(rates: Rates, z: float) -> bool:
+    """Say whether Se + Sp - 1 is z errors above 0, with one success and one failure added to each."""
+    more = rates.adjusted(z)
+    _, se, sp = more.variances()
+    return bool(more.youden > z * np.sqrt(se + sp))
+
+
+class Reported:
+    """Shows `estimates` and `notes`; a result adds what else it holds."""
+
+    notes: tuple[str, ...]
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """The estimates, what was asked for first."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return "\n".join([*map(str, self.estimates), *(f"note: {note}" for note in self.notes)])
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per estimate, columns as in :class:`~d3stats.estimate.Estimate`."""
+        return estimates_frame(self.estimates)
+
+    def to_latex(self, *, digits: int = 3) -> str:
+        """Return the estimates as a booktabs tabular."""
+        return estimates_latex(self.estimates, digits=digits)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as a dictionary that JSON can hold."""
+        return {"estimates": [e.to_dict() for e in self.estimates], "notes": list(self.notes)}
+
+
+@dataclass(frozen=True)
+class CorrectedRate(Reported):
+    """What :func:`correct_rate` found.
+
+    Attributes
+    ----------
+    rate : Estimate
+        The corrected share, within [0, 1].
+    naive : Estimate
+        What the judge alone says.
+    labels_only : Estimate
+        Share of positives in the calibration set: comparable only when that is a random part of the study.
+    sensitivity, specificity : Estimate
+    youden : float
+        Se + Sp - 1: 1 for a judge without error, 0 for one that knows nothing.
+    untruncated : float
+        The corrected share before it was put into [0, 1].
+    notes : tuple of str
+    """
+
+    rate: Estimate
+    naive: Estimate
+    labels_only: Estimate
+    sensitivity: Estimate
+    specificity: Estimate
+    youden: float
+    untruncated: float
+    notes: tuple[str, ...] = ()
+
+    __str__ = Reported.__str__
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """Corrected, naive, labels only, sensitivity, specificity."""
+        return self.rate, self.naive, self.labels_only, self.sensitivity, self.specificity
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as a dictionary that JSON can hold."""
+        return super().to_dict() | {"youden": self.youden, "untruncated": self.untruncated}
+
+
+def reported(
+    rates: Rates,
+    ends: tuple[float, float] | None,
+    se: float,
+    kind: str,
+    level: float,
+    totals: Floats | None,
+    notes: tuple[str, ...],
+) -> CorrectedRate:
+    """Return a corrected rate within [0, 1] beside the rates that it is made of."""
+    theta = rates.corrected
+    value = min(max(theta, 0.0), 1.0)
+    said = []
+    if value != theta:
+        said.append(f"the corrected share is {theta:.3f}, truncated to {value:g}")
+    low = high = None
+    if ends is None:
+        said.append("no interval: no cluster differs from the others")
+    elif max(ends) < 0 or min(ends) > 1:
+        said.append(
+            f"no interval: [{ends[0]:.3f}, {ends[1]:.3f}] lies outside [0, 1], so that the judge cannot err in the "
+            "study as it does on the calibration set"
+        )
+    else:
+        low, high = (min(max(end, 0.0), 1.0) for end in ends)
+        cut = [f"{end:.3f}" for end in ends if not 0 <= end <= 1]
+        if cut:
+            said.append(f"limits outside [0, 1] were truncated: {', '.join(cut)}")
+        # A shifted interval may leave a truncated estimate outside by a hair.
+        low, high = min(low, value), max(high, value)
+    n_clusters = None if totals is None else len(totals)
+    rate = Estimate(
+        name="corrected rate",
+        value=value,
+        low=low,
+        high=high,
+        kind=kind,
+        n=int(rates.n),
+        se=se,
+        level=level,
+        n_clusters=n_clusters,
+        note="; ".join(said),
+    )
+    parts = []
+    names = ("judge alone", "sensitivity", "specificity", "labels alone")
+    pairs = [*pairs_of(rates), (rates.n1, rates.n1 + rates.n0)]
+    columns = ((1, 0), (3, 2), (5, 4), (2, None))
+    for name, (k, m), (top, bottom) in zip(names, pairs, columns, strict=True):
+        if totals is None:
+            parts.append(share(int(k), int(m), level=level, name=name))
+            continue
+        size = totals[:, 2] + totals[:, 4] if bottom is None else totals[:, bottom]
+        on = size > 0
+        parts.append(
+            share(
+                totals[on, top].astype(int),
+                size[on].astype(int),
+                cluster=np.flatnonzero(on),
+                level=level,
+                name=name,
+            )
+        )
+    naive, sensitivity, specificity, labels = parts
+    return CorrectedRate(
+        rate, naive, labels, sensitivity, specificity, rates.youden, theta, notes + tuple(said)
+    )
+
+
+def pairs_of(rates: Rates) -> tuple[tuple[float, float], ...]:
+    """Return successes and trials of the apparent rate, the sensitivity and the specificity."""
+    return (rates.x, rates.n), (rates.tp, rates.n1), (rates.tn, rates.n0)
+
+
+def refuse_empty(rates: Rates) -> None:
+    """Refuse a study without items and a calibration set without positives or negatives."""
+    if rates.n < 1:
+        raise ValueError("the study must have a judged item; got none")
+    for what, size, rate in (("positives", rates.n1, "sensitivity"), ("negatives", rates.n0, "specificity")):
+        if size < 1:
+            raise ValueError(
+                f"the calibration set must hold {what}, for the {rate} is unknown without; got none"
+            )
+
+
+def refuse_blind(rates: Rates, z: float, *, clear: bool) -> None:
+    """Refuse a judge that is not known to tell positives from negatives."""
+    if clear and clearly_tells_apart(rates, z):
+        return
+    raise ValueError(
+        "the judge must be known to tell positives from negatives (Se + Sp - 1 above 0 by more than its error): "
+        f"got Se = {rates.tp / rates.n1:.3f} of {rates.n1:g} and Sp = {rates.tn / rates.n0:.3f} of {rates.n0:g}; "
+        "more calibration labels, or a better judge"
+    )
+
+
+def normal_quantile(level: float) -> float:
+    """Return the two-sided normal quantile of a level."""
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + level) / 2))
+
+
+def clustered_rate(
+    rows: Floats,
+    units: NDArray[np.int64],
+    kind: str,
+    level: float,
+    n_boot: int,
+    rng: RngLike,
+    notes: tuple[str, ...],
+    clustered: bool,
+) -> CorrectedRate:
+    """Return the corrected rate with an interval over clusters, or over items as their own clusters."""
+    from scipy.special import stdtrit
+
+    totals = cluster_totals(rows, units)
+    rates = Rates(*totals.sum(axis=0)[[1, 0, 3, 2, 5, 4]].tolist())
+    refuse_empty(rates)
+    refuse_blind(rates, normal_quantile(level), clear=True)
+    if len(totals) < 2:
+        raise ValueError("clusters must be at least 2, for nothing says how one varies; got 1")
+    # Influences of the apparent rate, the sensitivity and the specificity, cluster by cluster.
+    part = [
+        (totals[:, i + 1] - k / m * totals[:, i]) / m
+        for i, (k, m) in zip((0, 2, 4), pairs_of(rates), strict=True)
+    ]
+    scarce = totals[:, 2] + totals[:, 4] > 0
+    se_b, df_b = grouped_error(part[1] + part[2], scarce)
+    if rates.youden <= float(stdtrit(df_b, (1 + level) / 2)) * se_b:
+        refuse_blind(rates, 0.0, clear=False)
+    theta = rates.corrected
+    se_theta, df = grouped_error(part[0] + part[2] - theta * (part[1] + part[2]), scarce)
+    se = se_theta / rates.youden
+    t = float(stdtrit(df, (1 + level) / 2))
+    ends: tuple[float, float] | None
+    if se == 0.0:
+        ends = None
+    elif kind == "delta":
+        ends = theta - t * se, theta + t * se
+    elif kind == "Fieller":
+        a = [part[0] + part[2], part[1] + part[2]]
+        aa, bb, both = (grouped_error(x, scarce)[0] ** 2 for x in (a[0], a[1], a[0] + a[1]))
+        # The degrees are those at the estimate; the determinant may be short of b^2 > t^2 bb by their change.
+        if rates.youden**2 <= t**2 * bb:
+            refuse_blind(rates, 0.0, clear=False)
+        ends = fieller(
+            rates.apparent + rates.tn / rates.n0 - 1, rates.youden, aa, (both - aa - bb) / 2, bb, t
+        )
+    else:
+        drawn = bootstrap_limits(totals, _corrected, kind=kind, level=level, n_boot=n_boot, rng=rng)  # type: ignore[arg-type]
+        low, high = drawn.interval()
+        ends = None if low is None or high is None else (low, high)
+        notes += tuple(note for note in (drawn.note,) if note)
+    label = {"percentile": "bootstrap percentile", "basic": "bootstrap basic", "bca": "bootstrap BCa",
+             "studentised": "bootstrap studentised"}.get(kind, f"{kind}, clustered")  # fmt: skip
+    return reported(rates, ends, se, label, level, totals if clustered else None, notes)
+
+
+def _corrected(sums: Floats) -> Floats:
+    n, x, n1, tp, n0, tn = sums.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        youden = tp / n1 + tn / n0 - 1
+        theta = (x / n + tn / n0 - 1) / youden
+    return np.where(youden > 0, theta, np.nan)
+
+
+def judged_rows(study: Floats, seen: Floats, label: Floats) -> Floats:
+    """Return a row per item: study item, called positive; labelled positive, found; labelled negative, found."""
+    rows = np.zeros((study.size + seen.size, 6))
+    rows[: study.size, 0], rows[: study.size, 1] = 1, study
+    calibration = rows[study.size :]
+    calibration[:, 2], calibration[:, 3] = label, label * seen
+    calibration[:, 4], calibration[:, 5] = 1 - label, (1 - label) * (1 - seen)
+    return rows
+
+
+CorrectionKind = Literal["Lang-Reiczigel", "Fieller", "delta", "percentile", "basic", "bca", "studentised"]
+CLOSED = ("Lang-Reiczigel", "Fieller", "delta")
+BOOTSTRAPS = ("percentile", "basic", "bca", "studentised")
+
+
+def correct_counts(
+    positive: int,
+    n: int,
+    true_positive: int,
+    n_positive: int,
+    true_negative: int,
+    n_negative: int,
+    *,
+    kind: Literal["Lang-Reiczigel", "Fieller", "delta"] = "Lang-Reiczigel",
+    level: float = 0.95,
+) -> CorrectedRate:
+    """Correct a judged share from counts of independent items.
+
+    Parameters
+    ----------
+    positive, n : int
+        Items that the judge calls positive, of how many in the study.
+    true_positive, n_positive : int
+        Labelled positives that the judge calls positive, of how many in the calibration set.
+    true_negative, n_negative : int
+        Labelled negatives that the judge calls negative, of how many.
+    kind : {"Lang-Reiczigel", "Fieller", "delta"}
+    level : float
+
+    Raises
+    ------
+    ValueError
+        When counts are no counts, the calibration set lacks positives or negatives, or Se + Sp - 1 is not above 0
+        by more than its error: the judge is then not known to tell positives from negatives.
+
+    Examples
+    --------
+    >>> print(correct_counts(130, 400, 85, 100, 92, 100).rate)
+    corrected rate: 0.318 [0.231, 0.399] (95 % Lang-Reiczigel, n = 400)
+    """
+    choice("kind", kind, CLOSED)
+    level = probability("level", level, open_interval=True)
+    for name, k, most, of in (
+        ("positive", positive, n, "n"),
+        ("true_positive", true_positive, n_positive, "n_positive"),
+        ("true_negative", true_negative, n_negative, "n_negative"),
+    ):
+        if integer(name, k, minimum=0) > integer(of, most, minimum=0):
+            raise ValueError(f"{of} must be >= {name}; got {of}={most}, {name}={k}")
+    rates = Rates(positive, n, true_positive, n_positive, true_negative, n_negative)
+    refuse_empty(rates)
+    z = normal_quantile(level)
+    refuse_blind(rates, z, clear=True)
+    aa, ab, bb = covariance(rates)
+    a = rates.apparent + rates.tn / rates.n0 - 1
+    if kind == "Lang-Reiczigel":
+        ends = lang_reiczigel(rates, z)
+    elif kind == "Fieller":
+        ends = fieller(a, rates.youden, aa, ab, bb, z)
+    else:
+        half = z * delta_error(rates)
+        ends = rates.corrected - half, rates.corrected + half
+    return reported(rates, ends, delta_error(rates), kind, level, None, ())
+
+
+def correct_rate(
+    judge: ArrayLike,
+    calibration_judge: ArrayLike,
+    calibration_label: ArrayLike,
+    *,
+    cluster: ArrayLike | None = None,
+    calibration_cluster: ArrayLike | None = None,
+    kind: CorrectionKind | None = None,
+    level: float = 0.95,
+    n_boot: int = 10_000,
+    rng: RngLike = None,
+) -> CorrectedRate:
+    """Correct the share of items that a judge calls positive for the judge's errors.
+
+    Parameters
+    ----------
+    judge : array of 0/1, shape (items,)
+        The judge's verdicts in the study; missing ones (NaN, None) are left out and counted in the notes.
+    calibration_judge, calibration_label : array of 0/1, shape (calibration items,)
+        Verdict and label of items that are *not* among the study's; pairs with one missing are left out.
+    cluster, calibration_cluster : array, optional
+        The question of each item; a question may occur in both.
+    kind : {"Lang-Reiczigel", "Fieller", "delta", "percentile", "basic", "bca", "studentised"}, optional
+        By default "Lang-Reiczigel", and "Fieller" with clusters; the last four are bootstraps of clusters.
+    level : float
+    n_boot : int
+        Replicates of the bootstraps.
+    rng : Generator, int or None
+        Of the bootstraps.
+
+    Returns
+    -------
+    CorrectedRate
+        The corrected share beside the naive one; truncation to [0, 1] is said in a note.
+
+    Raises
+    ------
+    ValueError
+        As :func:`correct_counts`; when a verdict is not 0 or 1; when the kind does not go with clusters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> judge = np.repeat([1, 0], [130, 270])
+    >>> seen, label = np.repeat([1, 0, 1, 0], [85, 15, 8, 92]), np.repeat([1, 0], 100)
+    >>> result = correct_rate(judge, seen, label)
+    >>> print(result.rate.value.__round__(3), result.naive.value)
+    0.318 0.325
+    """
+    level = probability("level", level, open_interval=True)
+    study = column_of("judge", judge)
+    seen = column_of("calibration_judge", calibration_judge)
+    label = column_of("calibration_label", calibration_label, seen.size)
+    for name, column in (("judge", study), ("calibration_judge", seen), ("calibration_label", label)):
+        refuse_scores(name, column)
+    codes = cluster_codes(
+        [("cluster", cluster, study.size), ("calibration_cluster", calibration_cluster, seen.size)]
+    )
+    chosen = kind if kind is not None else ("Lang-Reiczigel" if codes is None else "Fieller")
+    choice("kind", chosen, (*CLOSED, *BOOTSTRAPS))
+    if chosen == "Lang-Reiczigel" and codes is not None:
+        raise ValueError(
+            "kind must not be 'Lang-Reiczigel' with clusters: it takes items as independent; got both"
+        )
+    kept, whole = ~np.isnan(study), ~(np.isnan(seen) | np.isnan(label))
+    notes = tuple(
+        f"{int((~good).sum())} of {good.size} {what} left out: {why}"
+        for good, what, why in (
+            (kept, "study items", "no verdict"),
+            (whole, "calibration items", "no verdict or no label"),
+        )
+        if not good.all()
+    )
+    rows = judged_rows(study[kept], seen[whole], label[whole])
+    if codes is None:
+        rates = Rates(*rows.sum(axis=0)[[1, 0, 3, 2, 5, 4]].tolist())
+        if chosen in CLOSED:
+            plain = correct_counts(*(int(c) for c in _counts(rates)), kind=chosen, level=level)  # type: ignore[arg-type]
+            return replace(plain, notes=notes + plain.notes)
+        units = np.arange(len(rows))
+    else:
+        units = np.concatenate([codes[0][kept], codes[1][whole]])
+    return clustered_rate(rows, units, chosen, level, n_boot, rng, notes, codes is not None)
+
+
+def _counts(rates: Rates) -> tuple[float, ...]:
+    return rates.x, rates.n, rates.tp, rates.n1, rates.tn, rates.n0
+
+
+@dataclass(frozen=True)
+class CorrectedShares(Reported):
+    """What :func:`correct_shares` found.
+
+    Attributes
+    ----------
+    shares : tuple of Estimate
+        The corrected share of each category, within [0, 1].
+    naive : tuple of Estimate
+        What the judge alone says.
+    untruncated : tuple of float
+        Corrected shares before truncation; they add up to 1.
+    covariance : ndarray of float, shape (categories, categories)
+        Of the untruncated shares.
+    notes : tuple of str
+    """
+
+    shares: tuple[Estimate, ...]
+    naive: tuple[Estimate, ...]
+    untruncated: tuple[float, ...]
+    covariance: Floats = field(repr=False, compare=False)
+    notes: tuple[str, ...] = ()
+
+    __str__ = Reported.__str__
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """Corrected shares, then the judge's."""
+        return self.shares + self.naive
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as a dictionary that JSON can hold."""
+        return super().to_dict() | {
+            "untruncated": list(self.untruncated),
+            "covariance": self.covariance.tolist(),
+        }
+
+
+def correct_shares(
+    judged: ArrayLike,
+    confusion: ArrayLike,
+    *,
+    categories: Sequence[str] | None = None,
+    level: float = 0.95,
+) -> CorrectedShares:
+    """Correct the shares of several categories for a judge's confusions, items independent.
+
+    Parameters
+    ----------
+    judged : array of int, shape (categories,)
+        How many items of the study the judge put in each category.
+    confusion : array of int, shape (categories, categories)
+        Calibration items by label (row) and verdict (column); none of them is in the study.
+    categories : sequence of str, optional
+        Their names.
+    level : float
+        Of delta-method intervals with a normal quantile, too short for shares near 0 and 1.
+
+    Returns
+    -------
+    CorrectedShares
+
+    Raises
+    ------
+    ValueError
+        When counts are no counts, a label has no calibration item, or the table does not tell the labels apart by
+        more than its error: its determinant is not that far from 0.
+
+    Examples
+    --------
+    >>> found = correct_shares([130, 270], [[85, 15], [8, 92]], categories=["yes", "no"])
+    >>> [round(share.value, 3) for share in found.shares]
+    [0.318, 0.682]
+    """
+    from scipy.special import ndtri
+
+    level = probability("level", level, open_interval=True)
+    z = float(ndtri((1 + level) / 2))
+    study = whole_numbers("judged", judged).astype(float)
+    size = study.size
+    table = np.asarray(confusion)
+    if table.shape != (size, size) or size < 2:
+        raise ValueError(f"confusion must have shape ({size}, {size}), with at least 2; got {table.shape}")
+    counts = whole_numbers("confusion", table.ravel()).astype(float).reshape(size, size)
+    names = tuple(map(str, range(1, size + 1))) if categories is None else tuple(map(str, categories))
+    if len(names) != size:
+        raise ValueError(f"categories must have {size} names; got {len(names)}")
+    if study.sum() < 1:
+        raise ValueError("judged must hold an item; got none")
+    labelled = counts.sum(axis=1)
+    if (labelled < 1).any():
+        empty = names[int(np.argmin(labelled))]
+        raise ValueError(f"confusion must hold calibration items of every label; got none of {empty!r}")
+    _refuse_alike(counts, z, names)
+    said = (counts / labelled[:, None]).T
+    inverse = np.linalg.inv(said)
+    q = study / study.sum()
+    theta = inverse @ q
+    middle = _multinomial(q, study.sum())
+    for i in range(size):
+        middle += theta[i] ** 2 * _multinomial(said[:, i], labelled[i])
+    covariance = inverse @ middle @ inverse.T
+    errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    notes: list[str] = []
+    shares = tuple(
+        _estimate(f"corrected share of {name}", float(value), float(error), z, int(study.sum()), level, notes)
+        for name, value, error in zip(names, theta, errors, strict=True)
+    )
+    plain = np.sqrt(q * (1 - q) / study.sum())
+    naive = tuple(
+        _estimate(f"judge alone: {name}", float(value), float(error), z, int(study.sum()), level, [])
+        for name, value, error in zip(names, q, plain, strict=True)
+    )
+    return CorrectedShares(shares, naive, tuple(map(float, theta)), covariance, tuple(notes))
+
+
+def _multinomial(p: Floats, n: float) -> Floats:
+    result: Floats = (np.diag(p) - np.outer(p, p)) / n
+    return result
+
+
+def _estimate(
+    name: str, value: float, se: float, z: float, n: int, level: float, notes: list[str]
+) -> Estimate:
+    inside = min(max(value, 0.0), 1.0)
+    low, high = value - z * se, value + z * se
+    note = ""
+    if inside != value:
+        note = f"{value:.3f}, truncated to {inside:g}"
+        notes.append(f"{name}: {note}")
+    if se == 0 or high < 0 or low > 1:
+        why = "no spread in the data" if se == 0 else f"[{low:.3f}, {high:.3f}] lies outside [0, 1]"
+        return Estimate(name=name, value=inside, low=None, high=None, kind="delta", n=n, level=level,
+                        note="; ".join(x for x in (note, why) if x))  # fmt: skip
+    return Estimate(name=name, value=inside, low=max(low, 0.0), high=min(high, 1.0), kind="delta", n=n, se=se,
+                    level=level, note=note)  # fmt: skip
+
+
+def _refuse_alike(counts: Floats, z: float, names: tuple[str, ...]) -> None:
+    # With one more of each pair of label and verdict, as one success and one failure are added for two categories.
+    more = counts + 1
+    labelled = more.sum(axis=1)
+    said = more / labelled[:, None]
+    determinant = float(np.linalg.det(said))
+    clear = determinant > 0
+    if clear:
+        slope = determinant * np.linalg.inv(said).T
+        variance = sum(slope[i] @ _multinomial(said[i], labelled[i]) @ slope[i] for i in range(len(names)))
+        clear = determinant > z * float(np.sqrt(variance))
+    if not clear:
+        raise ValueError(
+            "the judge must be known to tell the labels apart (determinant of its table of shares above 0 by more than "
+            f"its error): got {determinant:.3f} for {', '.join(names)}; more calibration labels, or a better judge"
+        )

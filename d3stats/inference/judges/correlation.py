@@ -1,0 +1,476 @@
+"""Do scores rise together? Spearman's and Kendall's correlation with ties, missing scores and clusters.
+
+Scores of several turns of one dialogue, or of several answers to one question, are not independent: give them as
+`cluster`. Two questions are told apart. *Over all turns*: does a higher score go with a higher score, whatever dialogue
+a turn is from? *Within dialogues* (`within`): is the better turn of a dialogue scored higher? The first mixes the
+second with how dialogues differ. "Turn-level" in ChatEval (Chan et al., 2023, section 3.5), after Zhong et al. (2022),
+is the first: one correlation over all turns.
+
+References: Spearman (1904); Kendall (1945), tau-b; Bonett and Wright (2000), Psychometrika 65, 23-28; Fieller, Hartley
+and Pearson (1957) for tau.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from d3stats._check import RngLike, choice, integer, probability
+from d3stats.estimate import Estimate, estimates_frame, estimates_latex
+from d3stats.inference.judges.coefficients import ONE_CLUSTER, two_sided
+from d3stats.resampling import LimitsKind, Statistic, bootstrap_limits, cluster_t, cluster_totals, jackknife
+from d3stats.resampling.bootstrap import FEW_CLUSTERS
+
+__all__ = ["Correlation", "correlation", "kendall", "spearman"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+_CHUNK = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Distinct pairs of scores.
+
+    Attributes
+    ----------
+    cell : ndarray of int64, shape (n,)
+        Which distinct pair each observation is.
+    x, y : ndarray of int64, shape (cells,)
+        Ranks of the pair's two scores among the distinct scores, from 0.
+    """
+
+    cell: Codes
+    x: Codes
+    y: Codes
+
+    @classmethod
+    def of(cls, x: Floats, y: Floats) -> Cells:
+        """Collect the distinct pairs of two rows of scores."""
+        first, second = (np.unique(v, return_inverse=True)[1] for v in (x, y))
+        wide = int(second.max(initial=0)) + 1
+        pairs, cell = np.unique(first * wide + second, return_inverse=True)
+        return cls(cell.astype(np.int64), pairs // wide, pairs % wide)
+
+    def totals(self, cluster: Codes) -> Floats:
+        """Count cells by cluster, shape (clusters, cells); clusters are codes from 0 without gaps."""
+        n, wide = int(cluster.max(initial=0)) + 1, len(self.x)
+        return np.bincount(cluster * wide + self.cell, minlength=n * wide).reshape(n, wide).astype(np.float64)
+
+
+def rank_statistic(cells: Cells, method: str) -> Callable[[Floats], Floats]:
+    """Return rho or tau-b as a function of cell counts: (m, cells) to (m, 1), NaN where a score does not vary."""
+    one = _spearman(cells) if method == "spearman" else _kendall(cells)
+    step = max(1, _CHUNK // len(cells.x))
+
+    def statistic(sums: Floats) -> Floats:
+        return np.concatenate([one(sums[at : at + step]) for at in range(0, len(sums), step)])[:, None]
+
+    return statistic
+
+
+def _spearman(cells: Cells) -> Callable[[Floats], Floats]:
+    def one(weight: Floats) -> Floats:
+        n = weight.sum(axis=1, keepdims=True)
+        ranks = []
+        for codes in (cells.x, cells.y):
+            here = _by_value(weight, codes)
+            middle = np.cumsum(here, axis=1) - here / 2 - n / 2
+            ranks.append(middle[:, codes])
+        x, y = ranks
+        # Middle ranks have mean n / 2 by construction.
+        return _ratio(
+            (weight * x * y).sum(axis=1),
+            (weight * x * x).sum(axis=1),
+            (weight * y * y).sum(axis=1),
+            n[:, 0] ** 3,
+        )
+
+    return one
+
+
+def _kendall(cells: Cells) -> Callable[[Floats], Floats]:
+    sign = np.sign(np.subtract.outer(cells.x, cells.x)) * np.sign(np.subtract.outer(cells.y, cells.y))
+    table = sign.astype(np.float64)
+
+    def one(weight: Floats) -> Floats:
+        n = weight.sum(axis=1)
+        score = ((weight @ table) * weight).sum(axis=1) / 2
+        # Pairs not tied in x: (n^2 - sum of squares) / 2, whole or not.
+        apart = [(n**2 - (_by_value(weight, codes) ** 2).sum(axis=1)) / 2 for codes in (cells.x, cells.y)]
+        return _ratio(score, apart[0], apart[1], n**2)
+
+    return one
+
+
+def _by_value(weight: Floats, codes: Codes) -> Floats:
+    order = np.argsort(codes, kind="stable")
+    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    result: Floats = np.add.reduceat(weight[:, order], starts, axis=1)
+    return result
+
+
+def _ratio(above: Floats, x: Floats, y: Floats, scale: Floats) -> Floats:
+    value: Floats = np.full(above.shape, np.nan)
+    vary = (x > 1e-12 * scale) & (y > 1e-12 * scale)
+    np.divide(above, np.sqrt(np.where(vary, x, 1.0)) * np.sqrt(np.where(vary, y, 1.0)), out=value, where=vary)
+    result: Floats = np.clip(value, -1.0, 1.0)
+    return result
+
+
+KINDS = ("fisher", "cluster t", "jackknife t", "percentile", "basic", "bca")
+_WORDS = {
+    "cluster t": "cluster t",
+    "jackknife t": "cluster jackknife t",
+    "percentile": "bootstrap percentile",
+    "basic": "bootstrap basic",
+    "bca": "bootstrap BCa",
+}
+_ONE = 1 - 1e-12
+_PERFECT = "perfect: nothing says how far it is from 1"
+MOST_CELLS = 40_000_000
+"""Clusters times distinct pairs of scores that are held at once."""
+
+
+def fisher(name: str, value: float, n: int, method: str, level: float) -> Estimate:
+    """Return limits on Fisher's z for independent pairs."""
+    from scipy import special
+
+    shape: dict[str, Any] = {"name": name, "value": value, "n": n, "level": level, "kind": "Fisher z"}
+    if abs(value) > _ONE:
+        return Estimate(low=None, high=None, note=_PERFECT, **shape)
+    if n < 5:
+        return Estimate(low=None, high=None, note=f"Fisher's z needs 5 pairs; got {n}", **shape)
+    z = np.arctanh(value)
+    variance = (1 + value**2 / 2) / (n - 3) if method == "spearman" else 0.437 / (n - 4)
+    null = 1 / (n - 3) if method == "spearman" else 0.437 / (n - 4)
+    half = special.ndtri((1 + level) / 2) * np.sqrt(variance)
+    return Estimate(
+        low=float(np.tanh(z - half)),
+        high=float(np.tanh(z + half)),
+        se=float((1 - value**2) * np.sqrt(variance)),
+        p_value=two_sided(float(z / np.sqrt(null))),
+        **shape,
+    )
+
+
+def over_clusters(
+    name: str,
+    value: float,
+    cells: Cells,
+    cluster: Codes,
+    method: str,
+    kind: str,
+    level: float,
+    n_boot: int,
+    rng: RngLike,
+) -> Estimate:
+    """Return limits of a correlation over all pairs, clusters being what varies."""
+    codes = np.unique(cluster, return_inverse=True)[1].astype(np.int64)
+    n_clusters = int(codes.max()) + 1
+    n = len(codes)
+    if n_clusters * len(cells.x) > MOST_CELLS:
+        raise ValueError(
+            f"kind={kind!r} holds clusters x distinct pairs, at most {MOST_CELLS}; got {n_clusters} x {len(cells.x)}. "
+            "Round the scores, or use kind='fisher' if pairs are independent"
+        )
+    shape: dict[str, Any] = {
+        "name": name, "value": value, "n": n, "level": level, "kind": _WORDS[kind], "n_clusters": n_clusters
+    }  # fmt: skip
+    if n_clusters < 2:
+        return Estimate(low=None, high=None, note=ONE_CLUSTER, **shape)
+    if abs(value) > _ONE:
+        return Estimate(low=None, high=None, note=_PERFECT, **shape)
+    made = _resampled(cells.totals(codes), rank_statistic(cells, method), kind, level, n_boot, rng, on_z=True)
+    return Estimate(**shape, **made)
+
+
+def over_groups(
+    name: str,
+    x: Floats,
+    y: Floats,
+    group: Codes,
+    cluster: Codes,
+    method: str,
+    kind: str,
+    level: float,
+    n_boot: int,
+    rng: RngLike,
+) -> tuple[Estimate, int, int]:
+    """Return the mean correlation within groups with limits over clusters, groups used and groups without one."""
+    order = np.argsort(group, kind="stable")
+    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    values, owners, sizes = [], [], []
+    for rows in np.split(order, starts[1:]):
+        if len(rows) < 2 or np.ptp(x[rows]) == 0 or np.ptp(y[rows]) == 0:
+            continue
+        cells = Cells.of(x[rows], y[rows])
+        values.append(float(rank_statistic(cells, method)(cells.totals(np.zeros(len(rows), np.int64)))[0, 0]))
+        owners.append(cluster[rows[0]])
+        sizes.append(len(rows))
+    undefined = len(starts) - len(values)
+    if not values:
+        raise ValueError(f"within= must have a group in which both scores vary; got none among {len(starts)}")
+    totals = cluster_totals(np.column_stack([values, np.ones(len(values))]), np.array(owners))
+    shape: dict[str, Any] = {
+        "name": name, "value": float(np.mean(values)), "n": int(np.sum(sizes)), "level": level,
+        "kind": _WORDS[kind], "n_clusters": len(totals),
+    }  # fmt: skip
+    if len(totals) < 2:
+        return Estimate(low=None, high=None, note=ONE_CLUSTER, **shape), len(values), undefined
+
+    def mean(sums: Floats) -> Floats:
+        return sums[:, :1] / sums[:, 1:2]
+
+    made = _resampled(totals, mean, kind, level, n_boot, rng, on_z=False)
+    return Estimate(**shape, **made), len(values), undefined
+
+
+def _resampled(
+    totals: Floats, statistic: Statistic, kind: str, level: float, n_boot: int, rng: RngLike, *, on_z: bool
+) -> dict[str, Any]:
+    """Return limits, error, p-value and note; the t kinds on Fisher's z when `on_z`."""
+    from scipy import special
+
+    if kind in ("percentile", "basic", "bca"):
+        chosen = cast(LimitsKind, kind)
+        drawn = bootstrap_limits(totals, statistic, kind=chosen, level=level, n_boot=n_boot, rng=rng)
+        low, high = drawn.interval()
+        return {"low": low, "high": high, "se": float(drawn.se[0]), "note": drawn.reasons[0] or drawn.note}
+
+    def scaled(sums: Floats) -> Floats:
+        values = statistic(sums)
+        if not on_z:
+            return values
+        with np.errstate(divide="ignore"):
+            return np.arctanh(values)
+
+    linear = cluster_t(totals, scaled, level=level)
+    if linear.reasons[0]:
+        return {"low": None, "high": None, "note": linear.reasons[0]}
+    centre, se, p = float(linear.estimate[0]), float(linear.se[0]), float(linear.p_value[0])
+    if kind == "jackknife t":
+        without, n = jackknife(totals, scaled)[:, 0], len(totals)
+        if not np.isfinite(without).all():
+            return {"low": None, "high": None, "note": "undefined when a cluster is left out"}
+        se = float(np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum()))
+        p = float(2 * special.stdtr(n - 1, -abs(centre) / se))
+    half = float(special.stdtrit(linear.df, (1 + level) / 2)) * se
+    low, high = centre - half, centre + half
+    if on_z:
+        low, high, se = float(np.tanh(low)), float(np.tanh(high)), se * (1 - float(np.tanh(centre)) ** 2)
+    few = len(totals) < FEW_CLUSTERS
+    return {
+        "low": low, "high": high, "se": se, "p_value": p,
+        "note": f"only {len(totals)} clusters" if few else "",
+    }  # fmt: skip
+
+
+Method = Literal["spearman", "kendall"]
+CorrelationKind = Literal["fisher", "cluster t", "jackknife t", "percentile", "basic", "bca"]
+_NAMES = {"spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Correlation:
+    """A rank correlation with its interval.
+
+    Attributes
+    ----------
+    estimate : Estimate
+        Its p-value tests 0.
+    method : {"spearman", "kendall"}
+    over : str
+        "all pairs", or "groups" for the mean of correlations within groups.
+    n_groups, n_groups_undefined : int or None
+        Groups that went in, and those left out because a score does not vary in them.
+    notes : tuple of str
+    """
+
+    estimate: Estimate
+    method: str
+    over: str
+    n_groups: int | None = None
+    n_groups_undefined: int | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """The correlation."""
+        return (self.estimate,)
+
+    def __str__(self) -> str:
+        return "\n".join([str(self.estimate), *(f"- {note}" for note in self.notes)])
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table of one row, as :func:`~d3stats.estimate.estimates_frame`."""
+        return estimates_frame(self.estimates)
+
+    def to_latex(self) -> str:
+        """Return a booktabs tabular."""
+        return estimates_latex(self.estimates)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as a dictionary that JSON can hold."""
+        return {
+            "method": self.method,
+            "over": self.over,
+            "estimate": self.estimate.to_dict(),
+            "n_groups": self.n_groups,
+            "n_groups_undefined": self.n_groups_undefined,
+            "notes": list(self.notes),
+        }
+
+
+def correlation(
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    method: Method = "spearman",
+    within: Sequence[Any] | None = None,
+    cluster: Sequence[Any] | None = None,
+    kind: CorrelationKind | None = None,
+    level: float = 0.95,
+    n_boot: int = 10_000,
+    rng: RngLike = None,
+) -> Correlation:
+    """Return a rank correlation of two scores, with its interval.
+
+    Ties get their mean rank (Spearman) or are corrected for (tau-b). Pairs with a missing score are left out.
+
+    Parameters
+    ----------
+    x, y : array_like of float, shape (n,)
+        Scores; NaN or None is missing.
+    method : {"spearman", "kendall"}
+    within : sequence, shape (n,), optional
+        The dialogue (or question) of each pair: the correlation is taken within each and averaged. Groups in which
+        a score does not vary have none and are left out.
+    cluster : sequence, shape (n,), optional
+        What pairs are resampled with; with `within` by default the group. A group must lie in one cluster.
+    kind : {"fisher", "cluster t", "jackknife t", "percentile", "basic", "bca"}, optional
+        "fisher" takes pairs as independent: limits on Fisher's z, with the variance (1 + r^2 / 2) / (n - 3) for
+        Spearman (Bonett and Wright, 2000) and .437 / (n - 4) for Kendall (Fieller, Hartley and Pearson, 1957). The
+        two t kinds are made on Fisher's z as well, except with `within`. By default "fisher" without `within` and
+        `cluster`, else "cluster t".
+    level : float
+        Coverage aimed at.
+    n_boot : int
+        Replicates of the bootstrap kinds.
+    rng : Generator, int or None
+        Of the bootstrap kinds.
+
+    Raises
+    ------
+    ValueError
+        When lengths differ, a score is infinite, fewer than three pairs are complete, a score does not vary, or the
+        kind takes pairs as independent and `cluster` or `within` says that they are not.
+
+    Examples
+    --------
+    >>> result = correlation([1, 2, 3, 4, 5, 6, 7, 8], [2, 1, 4, 3, 6, 8, 5, 7])
+    >>> print(result)
+    Spearman's rho: 0.833 [0.180, 0.977] (95 % Fisher z, n = 8)
+    """
+    choice("method", method, _NAMES)
+    level = probability("level", level, open_interval=True)
+    integer("n_boot", n_boot, minimum=2)
+    dependent = within is not None or cluster is not None
+    chosen = ("cluster t" if dependent else "fisher") if kind is None else choice("kind", kind, KINDS)
+    if chosen == "fisher" and dependent:
+        raise ValueError("kind must not be 'fisher' with cluster= or within=: it takes pairs as independent")
+    first, second = _scores("x", x), _scores("y", y)
+    if len(first) != len(second):
+        raise ValueError(f"x and y must be as long as each other; got {len(first)} and {len(second)}")
+    group = _codes("within", within, len(first))
+    owner = _codes("cluster", cluster, len(first))
+    complete = ~(np.isnan(first) | np.isnan(second))
+    notes = []
+    if not complete.all():
+        notes.append(f"{int((~complete).sum())} of {len(first)} pairs left out: a score is missing")
+    first, second = first[complete], second[complete]
+    if len(first) < 3:
+        raise ValueError(f"a correlation needs three complete pairs; got {len(first)}")
+    for name, values in (("x", first), ("y", second)):
+        if np.ptp(values) == 0:
+            raise ValueError(f"{name} must vary to correlate with anything; got only {values[0]:g}")
+    label = _NAMES[method]
+    if group is not None:
+        group = group[complete]
+        owner = group if owner is None else _nested(group, owner[complete])
+        made, used, undefined = over_groups(
+            f"{label} within groups", first, second, group, owner, method, chosen, level, n_boot, rng
+        )
+        if undefined:
+            notes.append(f"{undefined} of {used + undefined} groups left out: a score does not vary there")
+        return Correlation(
+            estimate=made, method=method, over="groups", n_groups=used, n_groups_undefined=undefined,
+            notes=tuple(notes),
+        )  # fmt: skip
+    cells = Cells.of(first, second)
+    owner = np.arange(len(first)) if owner is None else owner[complete]
+    value = float(rank_statistic(cells, method)(cells.totals(np.zeros(len(first), dtype=np.int64)))[0, 0])
+    if chosen == "fisher":
+        made = fisher(label, value, len(first), method, level)
+    else:
+        made = over_clusters(label, value, cells, owner, method, chosen, level, n_boot, rng)
+    return Correlation(estimate=made, method=method, over="all pairs", notes=tuple(notes))
+
+
+def spearman(x: ArrayLike, y: ArrayLike, **settings: Any) -> Correlation:
+    """Return Spearman's rho; settings as for :func:`correlation`.
+
+    Examples
+    --------
+    >>> round(spearman([1, 2, 2, 4], [1, 3, 2, 4]).estimate.value, 4)
+    0.9487
+    """
+    return correlation(x, y, method="spearman", **settings)
+
+
+def kendall(x: ArrayLike, y: ArrayLike, **settings: Any) -> Correlation:
+    """Return Kendall's tau-b; settings as for :func:`correlation`.
+
+    Examples
+    --------
+    >>> round(kendall([1, 2, 2, 4, 5], [1, 3, 2, 4, 5]).estimate.value, 4)
+    0.9487
+    """
+    return correlation(x, y, method="kendall", **settings)
+
+
+def _scores(name: str, values: ArrayLike) -> Floats:
+    try:
+        array = np.asarray(pd.Series(np.asarray(values, dtype=object)).astype("float64"), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be one row of numbers; got {values!r}") from None
+    if np.isinf(array).any():
+        raise ValueError(
+            f"{name} must be finite or missing; got an infinite score at row {np.isinf(array).argmax()}"
+        )
+    return array
+
+
+def _codes(name: str, values: Sequence[Any] | None, n: int) -> NDArray[np.int64] | None:
+    if values is None:
+        return None
+    array = np.asarray(values, dtype=object)
+    if array.shape != (n,):
+        raise ValueError(f"{name} must have one value per pair ({n}); got shape {array.shape}")
+    if pd.isna(array).any():
+        raise ValueError(
+            f"{name} must be known for every pair; got none at row {int(pd.isna(array).argmax())}"
+        )
+    return pd.factorize(array)[0].astype(np.int64)
+
+
+def _nested(group: NDArray[np.int64], cluster: NDArray[np.int64]) -> NDArray[np.int64]:
+    pairs = pd.DataFrame({"group": group, "cluster": cluster}).drop_duplicates()
+    if pairs["group"].duplicated().any():
+        raise ValueError("a group of within= must lie in one cluster; got one in two clusters")
+    return cluster

@@ -1,0 +1,633 @@
+"""Who judged what how: items x raters, the table that every measure of agreement reads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from d3stats._check import choice, meant
+from d3stats._words import counted
+from d3stats.inference.tables import (
+    Fields,
+    blank_clusters,
+    is_table,
+    question_clusters,
+    read_table,
+    unread_note,
+)
+from d3stats.log.column_names import TABLE_COLUMNS, Columns, other_names, plain, resolve, to_type
+from d3stats.log.files import as_frame, as_path, is_frame
+from d3stats.log.tables import NO_VOTES
+from d3stats.plausibility import judged, warnings_of
+from d3stats.trajectories import MISSING, Trajectories, as_trajectories
+from d3stats.values import canonical, shared_spelling
+
+__all__ = ["Ratings", "as_ratings"]
+
+Repeats = Literal["refuse", "separate"]
+
+_LONG = ("item", "rater", "vote")
+_FIELDS = Fields((*_LONG, "label", "cluster", "round"), _LONG, ("question",))
+CORRECTNESS = "votes are only right or wrong here: two wrong ones count as agreement, which is an assumption"
+
+
+def long_table(
+    source: Any,
+    round_number: int | None,
+    repeats: Repeats,
+    by: str,
+    missing_values: Iterable[str] | None = None,
+    columns: Columns = None,
+    encoding: str | None = None,
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return texts in the columns item, rater, vote, cluster (and label), one row per item and rater."""
+    notes: list[str] = []
+    if isinstance(source, (str, Path)):
+        source = _read(as_path(source), notes, missing_values, columns, encoding)
+    elif is_frame(source):
+        source = as_frame(source)
+        if _FIELDS.is_log(source.columns, columns):
+            source = as_trajectories(source, missing_values=missing_values, columns=columns)
+        else:
+            source, taken = _FIELDS.named(source, columns)
+            notes.extend(taken)
+    elif hasattr(source, "verdicts") and hasattr(source, "turns"):
+        notes.extend(source.notes)
+        source = _Log(source.turns, source.items, source.coding)
+    if not isinstance(source, pd.DataFrame):
+        missing_values = ()  # words that are left in a log are answers
+    if isinstance(source, Trajectories):
+        notes.extend(source.notes)
+        table = _of_trajectories(source, round_number, by, notes)
+    elif isinstance(source, pd.DataFrame):
+        table = _of_frame(source, round_number, notes)
+    elif isinstance(source, _Log):
+        table = _of_log(source, round_number, by, notes)
+    else:
+        kinds = "Ratings, Trajectories, a DebateLog, a DataFrame or a path"
+        raise TypeError(f"ratings must be {kinds}; got {type(source).__name__}")
+    if table.empty:
+        raise ValueError("ratings must have at least one item and one rater; got none")
+    table = table.reset_index(drop=True)
+    names = {}
+    for column in ("item", "rater"):
+        read = canonical(table[column], missing_values=(), names=True)
+        (names[column],) = read.columns
+        absent = pd.isna(names[column])
+        if absent.any():
+            raise ValueError(f"{column} must be named; got a missing name at row {int(np.argmax(absent))}")
+        notes += read.notes(f"{column}s")
+    label = table["label"] if "label" in table.columns else pd.Series([None] * len(table), dtype=object)
+    vote, right = canonical(table["vote"], label, missing_values=missing_values).columns
+    # The label stands on every row of its item: it is counted once.
+    first = ~pd.Series(names["item"]).duplicated()
+    once: Any = table["label"][first.to_numpy()] if "label" in table.columns else []
+    notes += canonical(table["vote"], once, missing_values=missing_values).notes("votes", "labels")
+    result = pd.DataFrame(
+        names | {"vote": vote} | ({"label": right} if "label" in table.columns else {}), dtype=object
+    )
+    result["cluster"] = pd.Series([None] * len(table), dtype=object)
+    if "cluster" in table.columns:
+        grouped = canonical(table["cluster"], missing_values=missing_values, names=True)
+        result["cluster"] = grouped.columns[0]
+        notes += grouped.notes("clusters")
+    for column in ("cluster", "label"):
+        if column in result.columns:
+            result[column] = _one_per_item(result, column)
+    bare = result.loc[result["cluster"].isna(), "item"].nunique()
+    if 0 < bare < result["item"].nunique():
+        notes.append(blank_clusters(int(bare)))
+    result["cluster"] = result["cluster"].where(result["cluster"].notna(), result["item"])
+    known = result["label"] if "label" in result.columns else None
+    doubts = warnings_of(judged(result["item"], result["rater"], result["vote"], known))
+    return _without_repeats(result, repeats, notes), (*doubts, *notes)
+
+
+class _Log:
+    """Turns and items of a log that was read."""
+
+    def __init__(self, turns: pd.DataFrame, items: pd.DataFrame, coding: str) -> None:
+        self.turns, self.items, self.coding = turns, items, coding
+
+
+def _read(
+    path: str,
+    notes: list[str],
+    missing_values: Iterable[str] | None,
+    columns: Columns,
+    encoding: str | None,
+) -> Any:
+    from d3stats.log.reader import read_log
+
+    if is_table(path):
+        read = read_table(path, _FIELDS, columns=columns, encoding=encoding)
+        if read is not None:
+            notes.extend(read.notes)
+            return read.frame
+    log = read_log(path, missing_values=missing_values, columns=columns, encoding=encoding)
+    notes.extend(log.notes)
+    return _Log(log.turns, log.items, log.coding)
+
+
+def _of_log(log: _Log, round_number: int | None, by: str, notes: list[str]) -> pd.DataFrame:
+    from d3stats.log.reader import seated
+
+    vote = "vote" if log.coding == "answers" else "correct"
+    if log.coding != "answers":
+        notes.append(CORRECTNESS)
+    # Who never votes (advocates, a judge beside a jury) is no rater with votes missing.
+    turns = log.turns[seated(log.turns)]
+    silent = log.turns["debate"].nunique() - turns["debate"].nunique()
+    if silent:
+        notes.append(f"in {counted(silent, 'debate')} no rater had a turn: left out")
+    turns = turns[["debate", "round", "agent", vote]].rename(columns={vote: "vote", "agent": "rater"})
+    items = log.items.set_index("debate")
+    taken = _in_round(turns, "debate", round_number)
+    notes += _which_round(round_number, turns["round"].nunique(), taken["round"])
+    turns = taken
+    about = items.loc[turns["debate"]]
+    question, run = (about[column].to_numpy(dtype=object) for column in ("question", "log"))
+    turns["cluster"] = about["cluster"].where(about["cluster"].notna(), about["question"]).to_numpy()
+    turns["item"] = turns["debate"] if by == "debate" else question
+    if log.coding == "answers":
+        turns["label"] = about["label"].to_numpy()
+    else:
+        turns["label"] = 1
+    if by == "question" and len(set(about["log"].dropna())) > 1:
+        turns["rater"] = [f"{x}: {rater}" for x, rater in zip(run, turns["rater"], strict=True)]
+    return turns
+
+
+def _of_trajectories(t: Trajectories, round_number: int | None, by: str, notes: list[str]) -> pd.DataFrame:
+    if t.coding == "correctness":
+        notes.append(CORRECTNESS)
+    if round_number is not None and not 1 <= round_number <= t.n_rounds:
+        raise ValueError(f"round_number must lie between 1 and {t.n_rounds}; got {round_number}")
+    spoke = t.had_turns()
+    someone: NDArray[np.bool_] = np.asarray(spoke.any(axis=2), dtype=np.bool_)
+    # The last round in which a rater had a turn: advocates may go on after the jury.
+    last = someone.shape[1] - 1 - np.argmax(someone[:, ::-1], axis=1)
+    at = last if round_number is None else np.full(t.n_debates, round_number - 1)
+    silent = int(((t.depth > 0) & ~someone.any(axis=1)).sum())
+    if silent:
+        notes.append(f"in {counted(silent, 'debate')} no rater had a turn: left out")
+    played = np.flatnonzero(someone[np.arange(t.n_debates), at])
+    notes += _which_round(round_number, int(someone.any(axis=0).sum()), at[played] + 1)
+    cube = t.votes[played, at[played]]
+    debate, seat = np.nonzero(spoke[played, at[played]])
+    row = played[debate]
+    answers = np.array([*t.answers, None], dtype=object)
+    cluster = np.asarray(t.cluster_names, dtype=object)[t.cluster[row]]
+    rater = np.asarray(t.seats, dtype=object)[seat]
+    if by == "question" and len(set(t.groups)) > 1:
+        run = np.asarray(t.groups, dtype=object)[row]
+        rater = np.array([f"{x}: {name}" for x, name in zip(run, rater, strict=True)], dtype=object)
+    return pd.DataFrame(
+        {
+            "item": np.asarray(t.debates, dtype=object)[row] if by == "debate" else cluster,
+            "rater": rater,
+            "vote": answers[cube[debate, seat]],
+            "cluster": cluster,
+            "label": answers[np.where(t.label == MISSING, len(t.answers), t.label)[row]],
+        }
+    )
+
+
+def _of_frame(frame: pd.DataFrame, round_number: int | None, notes: list[str]) -> pd.DataFrame:
+    given = set(map(str, frame.columns))
+    if question_clusters(frame) == "question":
+        notes.append("clusters are those of the column 'question'")
+        frame = frame.rename(columns={"question": "cluster"})
+        given = given - {"question"} | {"cluster"}
+    if given >= set(_LONG):
+        kept = [name for name in (*_LONG, "label", "cluster", "round") if name in given]
+        notes += unread_note(frame, {*kept, "question"})
+        long = frame[kept].copy()
+        if "round" in kept:
+            n_rounds = long["round"].nunique()
+            long = _in_round(long.assign(round=pd.to_numeric(long["round"])), "item", round_number)
+            notes += _which_round(round_number, n_rounds, long["round"])
+        elif round_number is not None:
+            raise ValueError(f"round_number needs a column 'round'; got {list(frame.columns)}")
+        return long.drop(columns="round", errors="ignore")
+    if {"rater", "vote"} & given:
+        absent = [name for name in _LONG if name not in given]
+        raise ValueError(f"a long table must have the columns {list(_LONG)}; got none named {absent}")
+    if round_number is not None:
+        raise ValueError("round_number needs a log or a long table with a column 'round'; got a wide table")
+    wide, keys, with_items = _named_keys(frame, notes)
+    if wide["item"].duplicated().any():
+        twice = wide["item"][wide["item"].duplicated()].iloc[0]
+        raise ValueError(f"a wide table must have one row per item; got {twice!r} twice")
+    others = [name for name in wide.columns if name not in (*keys, "question")]
+    # What is said of an item is no rater's vote.
+    raters = [name for name in others if plain(name) not in _NO_RATERS]
+    if not raters:
+        raise ValueError(f"a wide table must have a column per rater; got {list(frame.columns)}")
+    if not with_items:
+        strange = [name for name in raters if _is_name(wide, name, raters)]
+        if 0 < len(strange) < len(raters):
+            raise ValueError(
+                "a table of ratings must have a column 'item' (and 'rater' and 'vote', or a column per rater), or be "
+                f"a debate log; got {list(frame.columns)}: say which with {to_type(item=str(strange[0]))}"
+            )
+    if len(raters) < len(others):
+        listed = ", ".join(map(str, raters[:8])) + (f" and {len(raters) - 8} more" if len(raters) > 8 else "")
+        (unread,) = unread_note(wide[others], raters)
+        notes.append(f"raters are {listed}; {unread}")
+    return wide.astype(object).melt(id_vars=keys, value_vars=raters, var_name="rater", value_name="vote")
+
+
+def _is_name(wide: pd.DataFrame, name: str, raters: list[str]) -> bool:
+    """Whether no value of a column stands twice, in it or in another one: as names of items do."""
+    said = set(wide[name].dropna())
+    others = (wide[other] for other in raters if other != name)
+    return len(said) == len(wide) > 1 and not any(other.isin(said).any() for other in others)
+
+
+def _named_keys(frame: pd.DataFrame, notes: list[str]) -> tuple[pd.DataFrame, list[str], bool]:
+    """Give what a wide table says of an item its standard name, and return whether items have names.
+
+    They are in a column, or the index where that is more than a count of rows.
+    """
+    numbered = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
+    wanted = ["item", *_OF_ITEMS] if numbered or "item" in frame.columns else _OF_ITEMS
+    # A question of several items does not name them.
+    names_items = [n for n in frame.columns if n != "question" or frame[n].is_unique]
+    found = resolve(names_items, wanted)
+    names = {column: field for field, (column,) in found.columns.items()}
+    notes += found.taken_note()
+    wide = frame.rename(columns=lambda name: names.get(str(name), name))
+    if "item" not in wide.columns:
+        wide = wide.rename_axis(index="item").reset_index()
+    keys = ["item", *(name for name in _OF_ITEMS if name in wide.columns)]
+    return wide, keys, not numbered or "item" in found.columns
+
+
+_OF_ITEMS = ("label", "cluster")
+_MAY_BE_RATERS = {"agent", "model", "vote", "first"}
+_NO_RATERS = frozenset(
+    name
+    for field in ("item", *(name for name in TABLE_COLUMNS if name not in _MAY_BE_RATERS))
+    for name in (plain(field), *other_names(field))
+) | {*NO_VOTES}
+"""Names of columns that no rater has, plain: they say something of an item or of a turn."""
+
+
+def _which_round(round_number: int | None, n_rounds: int, taken: Any) -> list[str]:
+    """Say that the last round was taken, where there are several and nobody chose, and which that is."""
+    if round_number is not None or n_rounds < 2:
+        return []
+    rounds = sorted({int(one) for one in taken})
+    which = f"round {rounds[0]}" if len(rounds) == 1 else f"rounds {rounds[0]} to {rounds[-1]}, by item"
+    return [
+        "votes are those of the last round in which raters had a turn "
+        f"({which}); for another, ask with round_number=..."
+    ]
+
+
+def _in_round(table: pd.DataFrame, item: str, round_number: int | None) -> pd.DataFrame:
+    if round_number is not None:
+        known = sorted({int(x) for x in table["round"]})
+        if round_number not in known:
+            raise ValueError(f"round_number must be one of {known}; got {round_number}")
+        return table[table["round"] == round_number].copy()
+    return table[table["round"] == table.groupby(item)["round"].transform("max")].copy()
+
+
+def _one_per_item(table: pd.DataFrame, column: str) -> pd.Series:
+    """Return what each item's rows say, where some row says it; two different values are refused."""
+    first = table.groupby("item", sort=False)[column].transform("first")
+    differs = (table[column].notna() & (table[column] != first)).to_numpy()
+    if differs.any():
+        row = int(np.argmax(differs))
+        raise ValueError(
+            f"{column} must be one per item; got {first.iloc[row]!r} and {table[column].iloc[row]!r} "
+            f"on item {table['item'].iloc[row]!r}"
+        )
+    return first.astype(object).where(first.notna(), None)
+
+
+def _without_repeats(table: pd.DataFrame, repeats: Repeats, notes: list[str]) -> pd.DataFrame:
+    again = table.groupby(["item", "rater"], sort=False).cumcount().to_numpy()
+    if not again.any():
+        return table
+    if repeats == "refuse":
+        row = int(np.argmax(again > 0))
+        item, rater = table["item"].iloc[row], table["rater"].iloc[row]
+        raise ValueError(
+            f"a rater must judge an item once; got {rater!r} on {item!r} twice. "
+            'To count repeats as other raters, ask for it: repeats="separate".'
+        )
+    notes.append(f"repeated votes count as those of other raters: {int((again > 0).sum())} of {len(table)}")
+    name = [r if k == 0 else f"{r} ({k + 1})" for r, k in zip(table["rater"], again, strict=True)]
+    return table.assign(rater=name)
+
+
+Codes = NDArray[np.int64]
+LABEL = "label"
+"""What the column of right answers is called when it is put beside the raters."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ratings:
+    """One category per item and rater.
+
+    Attributes
+    ----------
+    items : tuple of str
+        What was judged.
+    raters : tuple of str
+        Judges, humans or seats, in the order in which they first occur.
+    categories : tuple of str
+        What the codes stand for, in order: numbers by size, texts by the alphabet, or as the caller gave them.
+        A tie is a category like any other.
+    codes : ndarray of int64, shape (items, raters)
+        Indices into `categories`; -1 where a rater did not judge an item.
+    label : ndarray of int64, shape (items,), or None
+        The right category, -1 where unknown; None where the source has no labels.
+    cluster : ndarray of int64, shape (items,)
+        Indices into `cluster_names`: the unit of resampling.
+    cluster_names : tuple of str
+    notes : tuple of str
+        What was done to get here.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"judge 1": ["A", "B", "tie"], "judge 2": ["A", None, "B"]}, index=["q1", "q2", "q3"])
+    >>> as_ratings(table).codes.tolist()
+    [[0, 0], [1, -1], [2, 1]]
+    """
+
+    items: tuple[str, ...]
+    raters: tuple[str, ...]
+    categories: tuple[str, ...]
+    codes: Codes
+    label: Codes | None
+    cluster: Codes
+    cluster_names: tuple[str, ...]
+    notes: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        n, q = len(self.items), len(self.categories)
+        for name, array, shape in (
+            ("codes", self.codes, (n, len(self.raters))),
+            ("label", self.label, (n,)),
+            ("cluster", self.cluster, (n,)),
+        ):
+            if array is None:
+                continue
+            if array.shape != shape:
+                raise ValueError(f"{name} must have shape {shape}; got {array.shape}")
+            most, least = (len(self.cluster_names), 0) if name == "cluster" else (q, MISSING)
+            if array.size and (array.min() < least or array.max() >= most):
+                raise ValueError(
+                    f"{name} must be codes from {least} to {most - 1}; got {array.min()} to {array.max()}"
+                )
+            array.setflags(write=False)
+        for name, names in (("raters", self.raters), ("items", self.items), ("categories", self.categories)):
+            if len(set(names)) < len(names):
+                twice = next(x for x in names if names.count(x) > 1)
+                raise ValueError(f"{name} must have different names; got {twice!r} twice")
+
+    def __repr__(self) -> str:
+        return (
+            f"Ratings({self.n_items} items in {self.n_clusters} clusters x {self.n_raters} raters, "
+            f"{len(self.categories)} categories, {int((self.codes == MISSING).sum())} missing)"
+        )
+
+    @property
+    def n_items(self) -> int:
+        """Number of items, also those that nobody judged."""
+        return len(self.items)
+
+    @property
+    def n_raters(self) -> int:
+        """Number of raters."""
+        return len(self.raters)
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters that items come from."""
+        return len(self.cluster_names)
+
+    @cached_property
+    def counts(self) -> Codes:
+        """How many raters put an item in a category, shape (items, categories)."""
+        table = np.zeros((self.n_items, len(self.categories)), dtype=np.int64)
+        rows, columns = np.nonzero(self.codes != MISSING)
+        np.add.at(table, (rows, self.codes[rows, columns]), 1)
+        table.setflags(write=False)
+        return table
+
+    def values(self) -> NDArray[np.float64]:
+        """Return the categories as numbers, shape (categories,).
+
+        Raises
+        ------
+        ValueError
+            When a category is no finite number.
+        """
+        numbers = []
+        for name in self.categories:
+            try:
+                number = float(name)
+            except ValueError:
+                number = np.nan
+            if not np.isfinite(number):
+                raise ValueError(f"categories must be numbers to have distances; got {name!r}")
+            numbers.append(number)
+        return np.array(numbers)
+
+    def of(self, raters: Sequence[str]) -> Ratings:
+        """Keep some raters, in the given order; the label can be named as one of them.
+
+        Raises
+        ------
+        ValueError
+            When a rater is unknown.
+        """
+        columns = []
+        for name in raters:
+            if name in self.raters:
+                columns.append(self.codes[:, self.raters.index(name)])
+            elif name == LABEL and self.label is not None:
+                columns.append(self.label)
+            else:
+                known = [*self.raters, *([LABEL] if self.label is not None else [])]
+                listed = ", ".join(map(repr, known[:12])) + (" ..." if len(known) > 12 else "")
+                raise ValueError(f"rater must be one of {listed}; got {name!r}{meant(name, known)}")
+        codes = np.column_stack(columns) if columns else self.codes[:, :0]
+        return replace(self, raters=tuple(raters), codes=codes.astype(np.int64))
+
+    def where(self, items: NDArray[np.bool_]) -> Ratings:
+        """Keep the flagged items; clusters keep their codes."""
+        return replace(
+            self,
+            items=tuple(name for name, kept in zip(self.items, items.tolist(), strict=True) if kept),
+            codes=self.codes[items],
+            label=None if self.label is None else self.label[items],
+            cluster=self.cluster[items],
+        )
+
+
+def as_ratings(
+    source: Any,
+    *,
+    round_number: int | None = None,
+    categories: Sequence[Any] | None = None,
+    raters: Sequence[str] | None = None,
+    repeats: Repeats = "refuse",
+    by: Literal["debate", "question"] = "debate",
+    missing_values: Iterable[str] | None = None,
+    columns: Columns = None,
+    encoding: str | None = None,
+) -> Ratings:
+    """Read ratings from whatever holds some.
+
+    Parameters
+    ----------
+    source : Ratings, Trajectories, DebateLog, DataFrame, str or Path
+        A long table has the columns ``item, rater, vote`` and optionally ``label, cluster, round``. Any other
+        DataFrame is wide: a row per item (named by a column ``item``, else by the index), a column per rater,
+        and optionally ``label`` and ``cluster``. Where there is no ``cluster``, items that share a ``question`` hang
+        together. A DataFrame with a column ``debate`` and no ``item`` is a log. A path is a debate log or either
+        table as CSV or Parquet, and then with a column ``item``; empty cells and words such as NA are missing. In a
+        log the agents are the raters, in ``Trajectories`` the seats.
+    round_number : int, optional
+        The round whose votes are taken; by default each debate's last.
+    categories : sequence, optional
+        Every category that could have been chosen, in order; by default those that occur. A measure may depend
+        on the ones that nobody chose.
+    raters : sequence of str, optional
+        Keep these, in this order; "label" stands for the right answers.
+    repeats : {"refuse", "separate"}
+        What a second vote of a rater on an item is: an error, or the vote of another rater, "NAME (2)".
+    by : {"debate", "question"}
+        What an item is in a log. By "question", votes of several runs meet: a rater is then "RUN: AGENT" where
+        there are several runs.
+    missing_values : iterable of str, optional
+        The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
+    columns : mapping of str to str, optional
+        Own names of a table's columns by their standard names: ``{"item": "qid"}``.
+    encoding : str, optional
+        Of a text file; UTF-8 by default.
+
+    Raises
+    ------
+    ValueError
+        When a column is absent, a vote is outside `categories`, a rater votes twice on an item, or an item
+        changes its label or cluster.
+    TypeError
+        When the source is of another kind.
+
+    Examples
+    --------
+    >>> votes = pd.DataFrame({"item": ["q1", "q1", "q2"], "rater": ["x", "y", "x"], "vote": ["A", "B", "A"]})
+    >>> as_ratings(votes)
+    Ratings(2 items in 2 clusters x 2 raters, 2 categories, 1 missing)
+    """
+    choice("repeats", repeats, ("refuse", "separate"))
+    choice("by", by, ("debate", "question"))
+    if isinstance(source, Ratings):
+        if round_number is not None:
+            raise ValueError(f"round_number must be left out for ratings; got {round_number}")
+        ratings = source if categories is None else _recoded(source, categories)
+    else:
+        reading: dict[str, Any] = {"columns": columns, "encoding": encoding}
+        table = long_table(source, round_number, repeats, by, missing_values, **reading)
+        ratings = _from_table(*table, categories)
+    return ratings if raters is None else ratings.of(raters)
+
+
+def _from_table(table: pd.DataFrame, notes: tuple[str, ...], categories: Sequence[Any] | None) -> Ratings:
+    item, items = pd.factorize(table["item"])
+    rater, raters = pd.factorize(table["rater"])
+    labelled = "label" in table.columns and bool(table["label"].notna().any())
+    said = table["vote"]
+    names = _ordered(said, table["label"] if labelled else None, categories)
+    codes = np.full((len(items), len(raters)), MISSING, dtype=np.int64)
+    codes[item, rater] = _coded("vote", said, names)
+    label = np.full(len(items), MISSING, dtype=np.int64)
+    if labelled:
+        label[item] = _coded("label", table["label"], names)
+    cluster = np.zeros(len(items), dtype=np.int64)
+    cluster_codes, cluster_names = pd.factorize(table["cluster"])
+    cluster[item] = cluster_codes
+    return Ratings(
+        items=tuple(map(str, items)),
+        raters=tuple(map(str, raters)),
+        categories=names,
+        codes=codes,
+        label=label if labelled else None,
+        cluster=cluster,
+        cluster_names=tuple(map(str, cluster_names)),
+        notes=(*notes, *_strangers(codes, label, tuple(map(str, raters)))),
+    )
+
+
+def _strangers(codes: Codes, label: Codes, raters: tuple[str, ...]) -> list[str]:
+    """Name raters none of whose votes is ever another's: their columns may be no votes."""
+    used = [set(column[column != MISSING].tolist()) for column in codes.T]
+    right = set(label[label != MISSING].tolist())
+    times = Counter(code for said in used for code in said)
+    alone = [
+        repr(name)
+        for name, said in zip(raters, used, strict=True)
+        if said and not said & right and all(times[code] == 1 for code in said)
+    ]
+    if not alone or len(raters) < 2:
+        return []
+    more = f" and {len(alone) - 5} more" if len(alone) > 5 else ""
+    return [f"no vote of {', '.join(alone[:5])}{more} is ever another rater's: are these votes?"]
+
+
+def _ordered(said: pd.Series, label: pd.Series | None, given: Sequence[Any] | None) -> tuple[str, ...]:
+    seen = set(said.dropna()) | (set() if label is None else set(label.dropna()))
+    if given is not None:
+        names = _named(given, seen)
+        if not names:
+            raise ValueError("categories must be at least one; got none")
+        return names
+    try:
+        return tuple(sorted(seen, key=lambda text: (float(text), text)))
+    except ValueError:
+        return tuple(sorted(seen))
+
+
+def _named(given: Sequence[Any], seen: set[str]) -> tuple[str, ...]:
+    """Return given categories as those that occur are written."""
+    spelling = shared_spelling(
+        [*seen, *(form for form in canonical(given, missing_values=()).columns[0] if form)]
+    )
+    return tuple(
+        spelling.get(str(form), str(form)) for form in canonical(given, missing_values=()).columns[0]
+    )
+
+
+def _coded(name: str, column: pd.Series, categories: tuple[str, ...]) -> Codes:
+    at = {text: code for code, text in enumerate(categories)}
+    strange = column.notna() & ~column.isin(list(at))
+    if strange.any():
+        row = int(np.argmax(strange.to_numpy()))
+        raise ValueError(f"{name} must be one of {list(categories)}; got {column.iloc[row]!r} at row {row}")
+    return np.asarray(column.map(at).fillna(MISSING), dtype=np.int64)
+
+
+def _recoded(source: Ratings, categories: Sequence[Any]) -> Ratings:
+    names = _named(categories, set(source.categories))
+    used = set(np.unique(source.codes)) | (set() if source.label is None else set(np.unique(source.label)))
+    gone = [source.categories[c] for c in sorted(used - {MISSING}) if source.categories[c] not in names]
+    if gone:
+        raise ValueError(f"categories must list every one that occurs; got none named {gone[0]!r}")
+    move = np.array([*(names.index(c) if c in names else MISSING for c in source.categories), MISSING])
+    label = None if source.label is None else move[source.label]
+    return replace(source, categories=names, codes=move[source.codes], label=label)

@@ -1,1 +1,0 @@
-"""Behind `jury`: exact accuracies of panels, their sums over items, what a juror is worth."""

@@ -1,0 +1,193 @@
+"""A number as it was printed, and the numbers that it may have been before it was rounded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import pandas as pd
+
+from d3stats._check import number
+from d3stats._latex import booktabs
+
+__all__ = ["Finding", "Printed", "Verdict", "findings_frame", "findings_latex", "printed"]
+
+_FORM = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?")
+_POWER = re.compile(r"(?P<digits>[^e]+)e-(?P<power>\d{1,3})", re.IGNORECASE)
+_SLACK = 1e-12
+"""What binary floating point may add to a decimal half-unit, relative to the number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A printed number: any value in [low, high] is printed so.
+
+    Attributes
+    ----------
+    text : str
+        As printed.
+    value : float
+    half_unit : float
+        Half a unit of the last printed digit.
+
+    Examples
+    --------
+    >>> printed("85.1").low, printed("85.1").high
+    (85.05, 85.15)
+    """
+
+    text: str
+    value: float
+    half_unit: float
+
+    @property
+    def low(self) -> float:
+        """Smallest value that is printed so."""
+        return float(f"{self.value - self.half_unit:.15g}")
+
+    @property
+    def high(self) -> float:
+        """Largest value that is printed so."""
+        return float(f"{self.value + self.half_unit:.15g}")
+
+    @property
+    def below(self) -> bool:
+        """Whether a bound is printed, "< 0.01", and no number."""
+        return self.text.startswith("<")
+
+    @property
+    def several_runs(self) -> bool:
+        """Whether a "±" is printed, so that the number may be a mean of several runs."""
+        return "±" in self.text
+
+    def taken_exactly(self) -> Printed:
+        """Return the same number as if no digit had been cut off."""
+        return Printed(self.text, self.value, 0.0)
+
+    def cut_off(self) -> Printed:
+        """Return the same number as if its further digits had been cut off instead of rounded.
+
+        Examples
+        --------
+        >>> printed("66.6").cut_off().low, printed("66.6").cut_off().high
+        (66.6, 66.69999999)
+        """
+        if self.below or self.half_unit == 0:
+            return self
+        if self.value <= 0:
+            # Towards zero, or down: "-0.4" may have been -0.45 or -0.35.
+            return Printed(self.text, self.value, 2 * self.half_unit)
+        # The upper end itself would be printed as the next number.
+        half = self.half_unit * (1 - 1e-7)
+        return Printed(self.text, self.value + half, half)
+
+    def scaled(self, factor: float) -> Printed:
+        """Return the same number in other units: a percentage as a share."""
+        return Printed(self.text, self.value * factor, self.half_unit * abs(factor))
+
+    def covers(self, low: float, high: float | None = None) -> bool:
+        """Say whether some value in [low, high] would be printed so."""
+        slack = 1e-15 + _SLACK * abs(self.value) + 1e-9 * self.half_unit
+        return (low if high is None else high) >= self.low - slack and low <= self.high + slack
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def printed(text: str | float | Printed) -> Printed:
+    """Read a printed number; "%", "$", "~", "≈", "×" and marks (*, †, ‡) are dropped, "1,100" is 1100.
+
+    "85.9 ± 0.7" is 85.9. "< 0.01" is any number from 0 to 0.01. "1.9e-6" has two digits.
+
+    Parameters
+    ----------
+    text : str, float or Printed
+        A float counts with the digits of its shortest form.
+
+    Raises
+    ------
+    ValueError
+        When the text is no number.
+
+    Examples
+    --------
+    >>> printed("4.65x").value, printed("1,100").half_unit, printed("8.7 %").half_unit
+    (4.65, 0.5, 0.05)
+    >>> printed("< 0.01").low, printed("< 0.01").high
+    (0.0, 0.01)
+    """
+    if isinstance(text, Printed):
+        return text
+    if not isinstance(text, str):
+        text = repr(float(number("printed", text)))
+        text = text.removesuffix(".0")
+    text = text.strip().replace("≤", "<").replace("<=", "<")
+    below = text.startswith("<")
+    bare = (
+        text.partition("±")[0]
+        .strip("< *†‡")
+        .replace("−", "-")
+        .strip("~≈$ ")
+        .removesuffix("%")
+        .rstrip("x×")
+        .strip()
+    )
+    power = 0
+    if scientific := _POWER.fullmatch(bare):
+        bare, power = scientific["digits"], int(scientific["power"])
+    if not bare or bare in "+-" or not _FORM.fullmatch(bare):
+        raise ValueError(f"a printed number must be digits with at most one decimal point; got {text!r}")
+    digits = bare.replace(",", "")
+    value = float(f"{digits}e-{power}")
+    if below:
+        if not value > 0:
+            raise ValueError(f"a printed number with < must be above 0; got {text!r}")
+        return Printed(text, value / 2, value / 2)
+    return Printed(text, value, float(f"0.5e-{power + len(digits.partition('.')[2])}"))
+
+
+Verdict = Literal["consistent", "inconsistent", "conditional"]
+COLUMNS = ("place", "check", "printed", "implied", "verdict", "needed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One printed number held against the others.
+
+    Attributes
+    ----------
+    check : str
+        What was checked.
+    place : str
+        Where the number stands.
+    printed, implied : str
+        As printed, and what the other numbers imply (a range where rounding leaves one).
+    verdict : {"consistent", "inconsistent", "conditional"}
+        "conditional" holds only if `needed` does, which the table does not say.
+    needed : str
+        What would have to be true.
+    """
+
+    check: str
+    place: str
+    printed: str
+    implied: str
+    verdict: Verdict
+    needed: str = ""
+
+    def __str__(self) -> str:
+        needed = f" ({self.needed})" if self.needed else ""
+        return f"{self.place}, {self.check}: printed {self.printed}, implied {self.implied}: {self.verdict}{needed}"
+
+
+def findings_frame(findings: Iterable[Finding]) -> pd.DataFrame:
+    """Return one row per finding."""
+    return pd.DataFrame([asdict(f) for f in findings], columns=list(COLUMNS))
+
+
+def findings_latex(findings: Iterable[Finding]) -> str:
+    """Return a booktabs tabular, one row per finding."""
+    rows = [tuple(str(asdict(f)[c]) for c in COLUMNS) for f in findings]
+    return booktabs("llllll", COLUMNS, rows)

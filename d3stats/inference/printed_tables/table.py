@@ -1,0 +1,894 @@
+"""Does my table hold? Every check that its columns allow, and which were left out for want of a column."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import pandas as pd
+
+from d3stats._check import choice, integer
+from d3stats._words import counted
+from d3stats.inference.printed_tables.checks import (
+    check_average,
+    check_difference,
+    check_kappas,
+    check_one_price,
+    check_ratio,
+    check_relative_gain,
+    check_share,
+    check_within_parts,
+    counts_of_share,
+    kappa_of_any_classes,
+)
+from d3stats.inference.printed_tables.printed import (
+    Finding,
+    Printed,
+    Verdict,
+    findings_frame,
+    findings_latex,
+    printed,
+)
+from d3stats.inference.printed_tables.significance import (
+    check_common_df,
+    check_gains_and_losses,
+    check_p_values,
+    check_paired_t,
+    check_significance,
+    check_t_and_p,
+    implied_df,
+    t_range,
+)
+
+__all__ = [
+    "CHECKS",
+    "COLUMNS",
+    "Check",
+    "Reading",
+    "Row",
+    "TableAudit",
+    "Unit",
+    "UserTable",
+    "audit_table",
+    "read_table",
+    "readings",
+    "said_of",
+]
+
+Unit = Literal["percent", "share", "count"]
+
+COLUMNS = (
+    "accuracy",
+    "kappa",
+    "n",
+    "baseline",
+    "gain",
+    "relative_gain",
+    "gained",
+    "lost",
+    "t",
+    "p",
+    "tokens",
+    "cost",
+    "tokens_per_point",
+    "cost_per_point",
+)
+"""Columns that are read, besides the name of the row."""
+FROM_ITEMS = ("accuracy", "baseline")
+"""Columns of which each number is a share of items."""
+NAMES = ("system", "model", "method", "framework", "configuration", "name")
+EMPTY = frozenset({"", "-", "--", "–", "—", "na", "n/a", "nan", "none", "baseline"})
+NO_TEST = frozenset({"inf", "-inf", "n.s.", "ns"})
+"""What t and p print where there is no number."""
+AVERAGE = re.compile(r"((un)?weighted|macro|micro|grand)?[ _-]*(average|avg\.?|mean)")
+WHOLES = frozenset({"overall", "total", "all"})
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: its name and the numbers that it prints."""
+
+    name: str
+    cells: dict[str, Printed]
+
+    @property
+    def n(self) -> int | None:
+        """Number of items, None where it is not printed."""
+        if "n" not in self.cells:
+            return None
+        value = self.cells["n"].value
+        if value < 1 or value != int(value):
+            raise ValueError(
+                f"n must be a whole number >= 1; got {self.cells['n'].text!r} in row {self.name!r}"
+            )
+        return int(value)
+
+    def has(self, columns: Iterable[str]) -> bool:
+        """Say whether every one of these columns has a number here."""
+        return all(column in self.cells for column in columns)
+
+
+@dataclass(frozen=True, slots=True)
+class UserTable:
+    """A table as read.
+
+    Attributes
+    ----------
+    rows : tuple of Row
+        Without rows that average or total the others.
+    averages, wholes : tuple of Row
+        Rows called "average" or "mean", and "overall", "total" or "all".
+    units : dict of str to str
+        What a column is read as: "percent", "share", or "count" of items. One unit a column.
+    columns : tuple of str
+        Columns that were read and have a number.
+    ignored : tuple of str
+        Columns that no check knows.
+    notes : tuple of str
+        What was decided in reading.
+    """
+
+    rows: tuple[Row, ...]
+    averages: tuple[Row, ...]
+    wholes: tuple[Row, ...]
+    units: Mapping[str, Unit]
+    columns: tuple[str, ...]
+    ignored: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def percent(self) -> bool:
+        """Whether accuracies are in percent; otherwise they are shares."""
+        return self.units["accuracy"] == "percent"
+
+    def with_columns(self, *columns: str) -> list[Row]:
+        """Return the rows that print all of these."""
+        return [row for row in self.rows if row.has(columns)]
+
+    def cell(self, row: Row, column: str, unit: Unit | None = None) -> Printed:
+        """Return a row's number in the unit of its column, or in another: a share is a count of the row's n items."""
+        mine = self.units[column]
+        unit = unit or mine
+        if mine == "count" == unit:
+            return row.cells[column].taken_exactly()
+        if "count" in (mine, unit) and row.n is None:
+            raise ValueError(f"n must be printed to count items; got none in row {row.name!r}")
+        size = {"share": 1.0, "percent": 100.0, "count": float(row.n or 0)}
+        given = row.cells[column]
+        return (given.taken_exactly() if mine == "count" else given).scaled(size[unit] / size[mine])
+
+    def read_as(self, reading: Reading) -> UserTable:
+        """Return the same table in one of its readings."""
+        if not reading.cut_off:
+            return replace(self, units=reading.units)
+        exact = {"n", *(c for c, unit in reading.units.items() if unit == "count")}
+
+        def cut(rows: tuple[Row, ...]) -> tuple[Row, ...]:
+            return tuple(
+                Row(r.name, {c: x if c in exact else x.cut_off() for c, x in r.cells.items()}) for r in rows
+            )
+
+        return replace(
+            self,
+            rows=cut(self.rows),
+            averages=cut(self.averages),
+            wholes=cut(self.wholes),
+            units=reading.units,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a table's numbers may mean: the unit of each column, and whether digits were cut off or rounded."""
+
+    units: Mapping[str, Unit]
+    cut_off: bool
+
+
+def readings(table: UserTable) -> Iterator[Reading]:
+    """Yield what the table may mean, the most plausible first; a sign or a number above 1 leaves a column one unit."""
+    every = [r.cells for r in (*table.rows, *table.averages, *table.wholes)]
+
+    def cells(*columns: str) -> list[Printed]:
+        return [row[c] for row in every for c in columns if c in row]
+
+    def of_size(*columns: str, first: Unit) -> tuple[Unit, ...]:
+        given = cells(*columns)
+        if not given:
+            return (first,)
+        if any("%" in x.text or abs(x.value) > 1 for x in given):
+            return ("percent",)
+        return ("percent", "share") if first == "percent" else ("share", "percent")
+
+    counted = cells("gained", "lost")
+    relative = of_size("relative_gain", first="percent")
+    if (rises := cells("relative_gain")) and not any("%" in x.text for x in rises):
+        relative = ("percent", "share")
+    for cut_off in (False, True):
+        for accuracy in of_size("accuracy", first="share"):
+            baselines = of_size("baseline", first=accuracy)
+            # Both columns small: one unit for both.
+            both_small = len(of_size("accuracy", first="share")) == len(baselines) == 2
+            for baseline in (accuracy,) if both_small else baselines:
+                for gain in of_size("gain", first=accuracy):
+                    for items in _units_of_items(counted, any("n" in row for row in every)):
+                        for rise in relative:
+                            units: dict[str, Unit] = {
+                                "accuracy": accuracy,
+                                "baseline": baseline,
+                                "gain": gain,
+                            }
+                            units |= {"gained": items, "lost": items, "relative_gain": rise}
+                            yield Reading(units, cut_off)
+
+
+def _units_of_items(cells: Sequence[Printed], sized: bool) -> tuple[Unit, ...]:
+    """Return what gained and lost may be: whole numbers are counts, others are percentages or shares."""
+    if not cells or any("%" in x.text for x in cells):
+        return ("percent",)
+    small: tuple[Unit, ...] = ("share",) if all(x.value <= 1 for x in cells) else ()
+    if any("." in x.text for x in cells):
+        return (*small, "percent")
+    return ("count", "percent", *small) if sized else ("percent", *small, "count")
+
+
+def said_of(table: UserTable, reading: Reading) -> str:
+    """Return a sentence that says in which units the columns are read."""
+    words = {"percent": "percent", "share": "shares", "count": "numbers of items"}
+    by_unit: dict[str, list[str]] = {}
+    for column, unit in reading.units.items():
+        if column in table.columns:
+            by_unit.setdefault(words[unit], []).append(column)
+    return "; ".join(f"{_listed(columns)} in {unit}" for unit, columns in by_unit.items())
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def read_table(frame: pd.DataFrame, *, n: int | None = None) -> UserTable:
+    """Read a table; `n` is every row's number of items where there is no such column.
+
+    Raises
+    ------
+    ValueError
+        When there is no row, two rows share a name, a cell is no number, or no known column is there.
+    """
+    given = {str(c).strip().lower().replace(" ", "_").replace("-", "_"): c for c in frame.columns}
+    if len(given) < frame.shape[1]:
+        raise ValueError(f"columns must have names that differ by more than case; got {list(frame.columns)}")
+    known = [c for c in COLUMNS if c in given]
+    if not known:
+        raise ValueError(
+            f"a table must have one of the columns {', '.join(COLUMNS)}; got {list(frame.columns)}"
+        )
+    if frame.empty:
+        raise ValueError("a table must have at least one row; got none")
+    names = _names(frame, given)
+    rows = []
+    for i, name in enumerate(names):
+        cells = {c: cell for c in known if (cell := _cell(frame[given[c]].iloc[i], c, name)) is not None}
+        if n is not None and "n" not in given:
+            cells["n"] = printed(integer("n", n, minimum=1))
+        rows.append(Row(name, cells))
+    if not any(row.cells for row in rows):
+        raise ValueError(f"a table must print at least one number in {', '.join(known)}; got none")
+    _refuse_outside(rows)
+    rows, notes = _in_tens(rows)
+    kinds = [
+        "average" if AVERAGE.fullmatch(k) else "whole" if k in WHOLES else "row"
+        for k in (name.strip().lower() for name in names)
+    ]
+    unsure = [r.name for r in rows if any(r.cells[c].several_runs for c in r.cells if c in FROM_ITEMS)]
+    if unsure:
+        notes.append(
+            f'{_listed(unsure)}: a "±" is printed, so that the accuracy may be a mean of several runs; '
+            "it is not held against whole numbers of items"
+        )
+    table = UserTable(
+        rows=tuple(r for r, k in zip(rows, kinds, strict=True) if k == "row"),
+        averages=tuple(r for r, k in zip(rows, kinds, strict=True) if k == "average"),
+        wholes=tuple(r for r, k in zip(rows, kinds, strict=True) if k == "whole"),
+        units={},
+        columns=tuple(c for c in COLUMNS if any(c in r.cells for r in rows)),
+        ignored=tuple(str(c) for low, c in given.items() if low not in COLUMNS and low not in NAMES),
+        notes=tuple(notes),
+    )
+    return table.read_as(next(readings(table)))
+
+
+def _names(frame: pd.DataFrame, given: Mapping[str, object]) -> list[str]:
+    column = next((given[c] for c in NAMES if c in given), None)
+    if column is None:
+        return [f"row {i + 1}" for i in range(len(frame))]
+    names = [str(name).strip() for name in frame[column]]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"{column} must name each row once; got {twice[0]!r} more than once")
+    return names
+
+
+def _cell(value: object, column: str, name: str) -> Printed | None:
+    text = "" if value is None or value is pd.NA else str(value).strip()
+    if text.lower() in EMPTY or (column in ("t", "p") and text.lower() in NO_TEST):
+        return None
+    try:
+        if column == "p" and text[0] in ">≥":
+            bound = printed(text.lstrip(">≥= ")).value
+            return Printed(text, (1 + bound) / 2, (1 - bound) / 2)
+        return printed(text if isinstance(value, str) else float(text))
+    except ValueError:
+        raise ValueError(f"{column} must be a number as printed; got {text!r} in row {name!r}") from None
+
+
+def _in_tens(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
+    """Take tokens that all end in 0 as rounded to tens, hundreds, or what else all of them share."""
+    cells = [row.cells["tokens"] for row in rows if "tokens" in row.cells]
+    if len(cells) < 2 or any(x.half_unit != 0.5 or x.value == 0 for x in cells):
+        return list(rows), []
+    zeros = min(len(str(int(x.value))) - len(str(int(x.value)).rstrip("0")) for x in cells)
+    if not zeros:
+        return list(rows), []
+    out = []
+    for row in rows:
+        if "tokens" in row.cells:
+            given = row.cells["tokens"]
+            row = Row(row.name, row.cells | {"tokens": replace(given, half_unit=0.5 * 10**zeros)})
+        out.append(row)
+    return out, [f"tokens all end in 0: they are taken as rounded to {10**zeros:,}"]
+
+
+def _refuse_outside(rows: Sequence[Row]) -> None:
+    limits = {"accuracy": (0.0, 100.0), "baseline": (0.0, 100.0), "p": (0.0, 1.0), "kappa": (-1.0, 1.0)}
+    for row in rows:
+        for column, (low, high) in limits.items():
+            cell = row.cells.get(column)
+            if cell is not None and not low <= cell.value <= high:
+                raise ValueError(
+                    f"{column} must lie between {low:g} and {high:g}; got {cell.text!r} in row {row.name!r}"
+                )
+
+
+_SUMMED = ("accuracy", "baseline", "kappa", "gain", "relative_gain", "tokens", "cost")
+"""Columns of which a row of averages may print the average."""
+_PAIRS = 400
+"""Above so many pairs of counts that print both accuracies, tables of counts are not enumerated."""
+_SLACK = 1e-9
+_OTHER_ITEMS = "another number of items, clusters of items, or scores that are not 0 or 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check of a user's table.
+
+    Attributes
+    ----------
+    name : str
+    needs : tuple of str
+        Columns that some row must have together.
+    asks : str
+        The question, for people.
+    run : callable
+        Takes the table, yields findings.
+    """
+
+    name: str
+    needs: tuple[str, ...]
+    asks: str
+    run: Callable[[UserTable], Iterator[Finding]]
+
+
+def _shares(table: UserTable) -> Iterator[Finding]:
+    for row in _of_items(table, "accuracy", "n"):
+        yield check_share(row.cells["accuracy"], _n(row.n), place=row.name, percent=table.percent)
+
+
+def _gains(table: UserTable) -> Iterator[Finding]:
+    unit = table.units["gain"]
+    for row in table.with_columns("accuracy", "baseline", "gain"):
+        new, old = (table.cell(row, column, unit) for column in ("accuracy", "baseline"))
+        yield check_difference(new, old, row.cells["gain"], place=row.name, check="gain")
+
+
+def _relative_gains(table: UserTable) -> Iterator[Finding]:
+    for row in table.with_columns("accuracy", "baseline", "relative_gain"):
+        new, old = (table.cell(row, column, "share") for column in ("accuracy", "baseline"))
+        if old.low <= 0:  # nothing is relative to 0
+            continue
+        said = table.cell(row, "relative_gain", "percent")
+        if table.units["relative_gain"] == "share":
+            said = replace(said, text=f"{said.text} = {said.value:.6g}%")
+        yield check_relative_gain(new, old, said, place=row.name, check="relative gain in percent")
+
+
+def _gained_and_lost(table: UserTable) -> Iterator[Finding]:
+    for row in table.with_columns("gained", "lost"):
+        unit = table.units["gain"] if "gain" in row.cells else table.units["accuracy"]
+        if table.units["gained"] == "count" and row.n is None:
+            continue
+        if "gain" in row.cells:
+            said = _from_entries(table, row, "gain")
+        elif row.has(("accuracy", "baseline")):
+            new, old = (table.cell(row, column, unit) for column in ("accuracy", "baseline"))
+            difference, error = new.value - old.value, new.half_unit + old.half_unit
+            said = Printed(f"{new} - {old}", difference, error)
+        else:
+            continue
+        up, down = (table.cell(row, column, unit) for column in ("gained", "lost"))
+        found = check_gains_and_losses(up, down, said, place=row.name)
+        needed = found.needed and "other numbers gained and lost, or numbers of other items"
+        yield replace(found, needed=needed)
+
+
+def _from_entries(table: UserTable, row: Row, column: str) -> Printed:
+    """Return a gain, granting that it was taken from the accuracies as printed and is off by their rounding."""
+    said = row.cells[column]
+    if column not in ("gain", "relative_gain") or "accuracy" not in row.cells:
+        return said
+    unit = table.units[column]
+    new = table.cell(row, "accuracy", unit)
+    # A baseline that is not printed has as many digits as the accuracy.
+    error = table.cell(row, "baseline", unit).half_unit if "baseline" in row.cells else new.half_unit
+    if column == "gain":
+        return replace(said, half_unit=said.half_unit + new.half_unit + error)
+    whole = 1.0 if unit == "share" else 100.0
+    ratio = 1 + said.value / whole
+    old = table.cell(row, "baseline", unit) if "baseline" in row.cells else new.scaled(1 / max(ratio, 1e-9))
+    if old.value <= error:
+        return replace(said, half_unit=math.inf)
+    slip = whole * (new.half_unit + abs(ratio) * error) / (old.value - error)
+    return replace(said, half_unit=said.half_unit + slip)
+
+
+def _t_and_p(table: UserTable) -> Iterator[Finding]:
+    for row in table.with_columns("t", "p"):
+        t, p = row.cells["t"], row.cells["p"]
+        found = check_t_and_p(t, p, place=row.name, df=None if row.n is None else row.n - 1)
+        other = "" if found.verdict != "inconsistent" else _other_t_test(t, p, row.n)
+        yield replace(found, verdict="conditional", needed=other) if other else found
+
+
+def _other_t_test(t: Printed, p: Printed, n: int | None) -> str:
+    """Name the test other than a two-sided paired t test of n items that has this t and p; "" where there is none."""
+    if (other := _test_of_items(implied_df(t, p), n)) != "":
+        return other
+    # One-sided: half the two-sided p, or the rest of it when the new run is the worse one.
+    halves = [p.scaled(2)]
+    if t.low <= 0:
+        halves.append(Printed(p.text, 2 - 2 * p.value, 2 * p.half_unit + 1e-15))
+    for half in halves:
+        found = implied_df(t, half) if half.low <= 1 else None
+        if found is not None and (n is None or _holds(found, n - 1) or _test_of_items(found, n)):
+            return "a one-sided test"
+    return ""
+
+
+def _test_of_items(found: tuple[int, int | None] | None, n: int | None) -> str:
+    """Name the test of n items, other than the paired t, that has degrees of freedom in this range; "" if none has."""
+    if found is None or n is None or _holds(found, n - 1):
+        return ""
+    least, most = found
+    if most is None:
+        return "a p of the normal distribution, or more items"
+    if most >= n and least <= 2 * n - 2:
+        return "a test of two independent samples"
+    return f"{least + 1} to {most + 1} pairs or clusters" if most < n - 1 else ""
+
+
+def _holds(found: tuple[int, int | None], df: int) -> bool:
+    return found[0] <= df and (found[1] is None or df <= found[1])
+
+
+def _one_df(table: UserTable) -> Iterator[Finding]:
+    rows = table.with_columns("t", "p")
+    # Rows of other numbers of items have other degrees of freedom.
+    if len(rows) > 1 and len({r.n for r in rows}) == 1:
+        found = check_common_df([(r.name, r.cells["t"], r.cells["p"]) for r in rows], place="all rows")
+        yield _only_if(found, "another number of pairs for each row, or other tests in some rows")
+
+
+def _paired_t(table: UserTable) -> Iterator[Finding]:
+    for row in _of_items(table, "accuracy", "baseline", "t", "n"):
+        old, new = (table.cell(row, column, "share") for column in ("baseline", "accuracy"))
+        n, t = _n(row.n), row.cells["t"]
+        if n < 2:
+            continue
+        least, most = t_range(old, new, n)
+        stated = sorted((abs(t.low), abs(t.high)))
+        reached = stated[1] >= least - _SLACK and (stated[0] <= most + _SLACK or t.low <= 0 <= t.high)
+        if len(counts_of_share(old, n, percent=False)) * len(counts_of_share(new, n, percent=False)) > _PAIRS:
+            # Too many tables to count them: between the extremes every t is nearly reached.
+            yield Finding(
+                check=f"paired t of {n} right-or-wrong answers",
+                place=row.name,
+                printed=f"{old} -> {new}, t = {t}",
+                implied=f"t from {least:.2f} to {most:.2f}",
+                verdict="conditional" if reached else "inconsistent",
+                needed="few enough items lost" if reached else _OTHER_ITEMS,
+            )
+            continue
+        found = check_paired_t(old, new, t, n, place=row.name)
+        if found.verdict == "inconsistent":
+            found = replace(found, needed=_OTHER_ITEMS)
+        yield _only_if(found, "a z test, or a test of two independent samples") if reached else found
+
+
+def _differences(table: UserTable) -> Iterator[Finding]:
+    for row in _of_items(table, "accuracy", "baseline", "p", "n"):
+        old, new = (table.cell(row, column, "share") for column in ("baseline", "accuracy"))
+        yield check_significance(old, new, row.cells["p"], _n(row.n), place=row.name, percent=False)
+
+
+def _family(table: UserTable) -> Iterator[Finding]:
+    rows = table.with_columns("p")
+    if len(rows) > 1:
+        yield check_p_values([(r.name, r.cells["p"]) for r in rows], place="all rows")
+
+
+def _kappas(table: UserTable) -> Iterator[Finding]:
+    rows = table.with_columns("accuracy", "kappa")
+    for r in rows:
+        a, k = r.cells["accuracy"], r.cells["kappa"]
+        found = check_kappas([(a, k)], place=r.name, percent=table.percent)
+        if kappa_of_any_classes(a, k, percent=table.percent):
+            yield _only_if(found, "more than two classes")
+        else:
+            yield replace(found, needed="a weighted kappa, or one of other items")
+    if len(rows) > 1:
+        cells = [(r.cells["accuracy"], r.cells["kappa"]) for r in rows]
+        found = check_kappas(cells, place="all rows", percent=table.percent)
+        yield _only_if(found, "more than two classes, or other items in each row")
+
+
+def _ratio(above: str) -> Callable[[UserTable], Iterator[Finding]]:
+    def run(table: UserTable) -> Iterator[Finding]:
+        for row in table.with_columns(above, "accuracy", f"{above}_per_point"):
+            points = table.cell(row, "accuracy", "percent")
+            if points.low <= 0:
+                continue
+            yield check_ratio(
+                row.cells[above],
+                points,
+                row.cells[f"{above}_per_point"],
+                place=row.name,
+                check=f"{above} for a point of accuracy",
+            )
+
+    return run
+
+
+def _price(table: UserTable) -> Iterator[Finding]:
+    rows = [
+        row
+        for row in table.with_columns("tokens", "cost")
+        if row.cells["tokens"].low > 0 and row.cells["cost"].high > 0
+    ]
+    if len(rows) > 1:
+        found = check_one_price(
+            [(r.name, r.cells["tokens"], r.cells["cost"]) for r in rows], place="all rows"
+        )
+        yield _only_if(found, "another price for some rows")
+
+
+def _averages(table: UserTable) -> Iterator[Finding]:
+    rows = table.rows
+    sizes = [float(_n(r.n)) for r in rows] if all("n" in r.cells for r in rows) else None
+    for whole in table.averages:
+        # A column with a gap may be averaged over other rows than those that print it.
+        columns = [c for c in _SUMMED if c in whole.cells and all(c in r.cells for r in rows)]
+        if len(rows) < 2:
+            continue
+        unclear = []
+        for column in columns:
+            parts, said = [_from_entries(table, r, column) for r in rows], _from_entries(table, whole, column)
+            if not all(math.isfinite(p.half_unit) for p in (*parts, said)):
+                continue
+            made = [
+                check_average(parts, said, place=whole.name, weights=w, check=f"average {column}")
+                for w in (None, sizes)
+                if w is None or sizes is not None
+            ]
+            plain, weighted = made[0], made[-1]
+            if plain.verdict == "consistent":
+                yield plain
+            elif weighted.verdict == "consistent":
+                yield replace(weighted, needed="rows weighted by their n")
+            elif column == "relative_gain" and _of_averages(table, whole):
+                yield replace(_only_if(plain, "a relative gain of the averages"))
+            elif sizes is None or column == "relative_gain":
+                unclear.append((column, plain))
+            else:
+                yield plain
+        linear = [c for c in columns if c in ("accuracy", "baseline", "gain") or c in dict(unclear)]
+        linear = [c for c in linear if c != "relative_gain"]
+        weights = _weights_exist(
+            [([_from_entries(table, r, c) for r in rows], _from_entries(table, whole, c)) for c in linear]
+            if sizes is None
+            else []
+        )
+        for column, plain in unclear:
+            parts = [_from_entries(table, r, column) for r in rows]
+            among = (
+                check_within_parts(parts, _from_entries(table, whole, column), place="").verdict
+                == "consistent"
+            )
+            fits = weights and among
+            yield _only_if(plain, "rows weighted by numbers that are not printed") if fits else plain
+
+
+def _of_averages(table: UserTable, whole: Row) -> bool:
+    """Say whether a row's relative gain is that of its own accuracy and baseline."""
+    if not whole.has(("accuracy", "baseline")):
+        return False
+    new, old = (table.cell(whole, column, "share") for column in ("accuracy", "baseline"))
+    said = table.cell(whole, "relative_gain", "percent")
+    return old.low > 0 and check_relative_gain(new, old, said, place="").verdict == "consistent"
+
+
+def _weights_exist(columns: Sequence[tuple[Sequence[Printed], Printed]]) -> bool:
+    """Say whether one weighting of the rows gives every column's average at once, rounding allowed for."""
+    if not columns:
+        return True
+    from scipy.optimize import linprog
+
+    rows, limits = [], []
+    for parts, said in columns:
+        scale = max(max(abs(p.high) for p in parts), abs(said.high), 1e-12)
+        rows += [[p.low / scale for p in parts], [-p.high / scale for p in parts]]
+        limits += [said.high / scale + 1e-9, -said.low / scale + 1e-9]
+    n = len(columns[0][0])
+    found = linprog([0.0] * n, A_ub=rows, b_ub=limits, A_eq=[[1.0] * n], b_eq=[1.0], bounds=(0, 1))
+    return bool(found.status == 0)
+
+
+def _wholes(table: UserTable) -> Iterator[Finding]:
+    for whole in table.wholes:
+        parts = table.with_columns("accuracy")
+        if "accuracy" not in whole.cells or len(parts) < max(2, len(table.rows)):
+            continue
+        cells = [r.cells["accuracy"] for r in parts]
+        sizes = [r.n for r in parts if "n" in r.cells]
+        if len(sizes) == len(parts) and whole.n == sum(map(_n, sizes)):
+            # The parts make up the whole, so that their sizes are its weights.
+            found = check_average(
+                cells,
+                whole.cells["accuracy"],
+                place=whole.name,
+                weights=[float(_n(x)) for x in sizes],
+                check="accuracy over all items",
+            )
+            plain = check_average(cells, whole.cells["accuracy"], place=whole.name)
+            if found.verdict == "inconsistent" and plain.verdict == "consistent":
+                found = replace(found, needed="a mean of the rows, each of which counts alike")
+            yield found
+        else:
+            yield check_within_parts(cells, whole.cells["accuracy"], place=whole.name)
+
+
+def _of_items(table: UserTable, *columns: str) -> list[Row]:
+    """Return the rows that print these and whose accuracies are those of one run over n items."""
+    return [
+        row
+        for row in table.with_columns(*columns)
+        if not any(row.cells[c].several_runs for c in columns if c in ("accuracy", "baseline"))
+    ]
+
+
+def _only_if(found: Finding, needed: str) -> Finding:
+    """Return an inconsistent finding as a conditional one: the table does not say that it is not so."""
+    return found if found.verdict != "inconsistent" else replace(found, verdict="conditional", needed=needed)
+
+
+def _n(n: int | None) -> int:
+    if n is None:
+        raise ValueError("n must be printed or given; got none")
+    return n
+
+
+CHECKS = {
+    c.name: c
+    for c in (
+        Check("share", ("accuracy", "n"), "Is each accuracy a whole number of n items?", _shares),
+        Check("gain", ("accuracy", "baseline", "gain"), "Is the gain the difference?", _gains),
+        Check(
+            "relative-gain",
+            ("accuracy", "baseline", "relative_gain"),
+            "Is the relative gain that of the entries?",
+            _relative_gains,
+        ),
+        Check("gained-lost", ("gained", "lost"), "Is gained minus lost the gain?", _gained_and_lost),
+        Check("kappa", ("accuracy", "kappa"), "Which share of the majority class do they need?", _kappas),
+        Check("t-and-p", ("t", "p"), "Which degrees of freedom do t and p share?", _t_and_p),
+        Check("one-df", ("t", "p"), "Does one number of degrees of freedom serve all rows?", _one_df),
+        Check(
+            "paired-t",
+            ("accuracy", "baseline", "t", "n"),
+            "Can t come from n right-or-wrong answers?",
+            _paired_t,
+        ),
+        Check(
+            "difference-p",
+            ("accuracy", "baseline", "p", "n"),
+            "Can the difference have this p at n?",
+            _differences,
+        ),
+        Check("holm", ("p",), "Which tests stand when all are counted?", _family),
+        Check(
+            "tokens-per-point",
+            ("tokens", "accuracy", "tokens_per_point"),
+            "Is it tokens over accuracy?",
+            _ratio("tokens"),
+        ),
+        Check(
+            "cost-per-point",
+            ("cost", "accuracy", "cost_per_point"),
+            "Is it cost over accuracy?",
+            _ratio("cost"),
+        ),
+        Check("one-price", ("tokens", "cost"), "Does one price serve all rows?", _price),
+        Check("average", (), "Is a row called average or mean the mean of the others?", _averages),
+        Check("overall", ("accuracy",), "Does a row called overall lie among the others?", _wholes),
+    )
+}
+"""Every check of a user's table by name, in the order of the report."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableAudit:
+    """What the checks of one table found.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+        In the order of the checks.
+    left_out : dict of str to str
+        Checks that were not made, and why.
+    ignored : tuple of str
+        Columns that no check reads.
+    notes : tuple of str
+        What was decided in reading: the unit of each column, whether digits were rounded or cut off.
+    """
+
+    findings: tuple[Finding, ...]
+    left_out: Mapping[str, str]
+    ignored: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def of(self, verdict: Verdict) -> tuple[Finding, ...]:
+        """Return the findings with this verdict."""
+        return tuple(f for f in self.findings if f.verdict == verdict)
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is inconsistent."""
+        return not self.of("inconsistent")
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per finding."""
+        return findings_frame(self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return findings, what was left out and the verdict, as JSON can hold them."""
+        return {
+            "holds": self.holds,
+            "findings": [asdict(f) for f in self.findings],
+            "left_out": dict(self.left_out),
+            "ignored_columns": list(self.ignored),
+            "notes": list(self.notes),
+        }
+
+    def to_latex(self) -> str:
+        """Return a booktabs tabular, one row per finding."""
+        return findings_latex(self.findings)
+
+    def summary(self) -> str:
+        """Return the counts in a line."""
+        if not self.findings:
+            return "Nothing was checked: no check has all of its columns."
+        wrong, depends, right = (len(self.of(v)) for v in ("inconsistent", "conditional", "consistent"))
+        return (
+            f"{counted(len(self.findings), 'finding')}: {wrong} inconsistent, {depends} possible only if something "
+            f"else holds, {right} consistent."
+        )
+
+    def __str__(self) -> str:
+        ordered = [
+            f for v in ("inconsistent", "conditional", "consistent") for f in self.findings if f.verdict == v
+        ]
+        return "\n".join([self.summary(), *map(str, ordered), *(f"Note: {note}." for note in self.notes)])
+
+
+def audit_table(
+    frame: pd.DataFrame, *, checks: Sequence[str] | None = None, n: int | None = None
+) -> TableAudit:
+    """Hold every number of a table against the others, rounding allowed for.
+
+    A table is read in the way in which the fewest numbers are inconsistent, one unit a column; `notes` say which.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per system. Columns that are read (upper and lower case alike): ``system`` (or ``model``, ``method``,
+        ``framework``, ``configuration``, ``name``), ``accuracy`` and ``baseline`` (the accuracy compared with),
+        ``kappa``, ``n`` (items), ``gain`` (accuracy less baseline), ``relative_gain``, ``gained`` and ``lost`` (items
+        right in this run alone, and in the baseline alone: counts, percent or shares of n), ``t``, ``p`` (of that t,
+        where both are printed), ``tokens``, ``cost``, ``tokens_per_point``, ``cost_per_point`` (per percentage point of
+        accuracy). Cells should be text: read a CSV with ``dtype=str``, for a float has lost its closing zeros. A row
+        called "average" or "mean", "overall", "total" or "all" is checked against the others.
+    checks : sequence of str, optional
+        Names in ``CHECKS``; by default all.
+    n : int, optional
+        Number of items of every row, when there is no column ``n``.
+
+    Returns
+    -------
+    TableAudit
+
+    Raises
+    ------
+    ValueError
+        When a check is unknown, or wanted by name and its columns are missing; when the table cannot be read.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"system": ["MORE", "SAMRE"], "accuracy": ["85.0", "86.3"], "baseline": ["72.5", "72.5"],
+    ...                       "gain": ["12.5", "14.8"]})
+    >>> found = audit_table(table, n=80)
+    >>> print(found.of("inconsistent")[0])
+    SAMRE, gain: printed 14.8, implied 13.8 (13.7 to 13.9): inconsistent (other entries than those printed)
+    """
+    table = read_table(frame, n=n)
+    wanted = list(CHECKS) if checks is None else [choice("check", name, CHECKS) for name in checks]
+    first: TableAudit | None = None
+    best: tuple[int, Reading, TableAudit] | None = None
+    for reading in readings(table):
+        found = _made(table.read_as(reading), wanted)
+        first = first or found
+        wrong = len(found.of("inconsistent"))
+        if best is None or wrong < best[0]:
+            best = wrong, reading, found
+        if not wrong:
+            break
+    if first is None or best is None:
+        raise AssertionError("every table has a reading")
+    wrong, reading, found = best
+    if checks is not None and found.left_out:
+        name, why = next(iter(found.left_out.items()))
+        raise ValueError(f"check {name!r} must have its columns ({', '.join(CHECKS[name].needs)}); got {why}")
+    return replace(
+        found, notes=(*_notes(table, reading, len(first.of("inconsistent")) - wrong), *table.notes)
+    )
+
+
+def _made(table: UserTable, wanted: Sequence[str]) -> TableAudit:
+    """Make the wanted checks of a table in one reading."""
+    findings: list[Finding] = []
+    left_out: dict[str, str] = {}
+    for name in wanted:
+        check = CHECKS[name]
+        made = list(check.run(table))
+        findings += made
+        if not made:
+            missing = [c for c in check.needs if c not in table.columns]
+            left_out[name] = f"no {' and no '.join(missing)}" if missing else "no rows that it could compare"
+    return TableAudit(tuple(findings), left_out, table.ignored)
+
+
+def _notes(table: UserTable, reading: Reading, saved: int) -> list[str]:
+    """Say how the table was read, and why not in the first way."""
+    notes = []
+    first = next(readings(table))
+    if units := said_of(table, reading):
+        notes.append(f"read as {units}")
+    if reading.units["accuracy"] == "share" and "accuracy" in table.columns:
+        notes.append('accuracies are at most 1 and have no "%"; percentages below 1 need one')
+    if saved:
+        changes = [f"as {said_of(table, first)}"] if dict(first.units) != dict(reading.units) else []
+        changes += ["rounded, not cut off"] if reading.cut_off else []
+        notes.append(f"read {', '.join(changes)}, {saved} more findings would be inconsistent")
+    if reading.cut_off:
+        notes.append("digits are taken as cut off, not rounded")
+    return notes

@@ -1,1 +1,0 @@
-"""Behind `proportion` and `mcnemar`: limits of a share and binomial tails."""

@@ -1,0 +1,581 @@
+"""Is the debate a martingale: does the share of correct votes move in no direction on average?
+
+With S_t the share of votes cast in round t that are right, the null is E[S_{t+1} - S_t | past] = 0: talking
+changes who is right, and not how many on average. Three looks at it, each with debates of one question kept
+together:
+
+- the *mean drift* E[S_{t+1} - S_t], per transition and over all;
+- the drift *given S_t*, by cells of the starting count, and a joint test that all cells are 0;
+- the *slope* of the increment on S_t, of all panels and of split ones: in split panels it is above 0 where the
+  larger side gains, and below 0 where shares return towards the middle. All panels together always tend below
+  0 as soon as the ends are left, from which there is one way only.
+
+S is bounded, and that has teeth. From S_t = 0 it can only rise and from S_t = 1 only fall, so under the null a
+panel that is all wrong or all right never moves again: a single departure refutes the null for good, and no
+test is needed (but look whether a vote was misread). A cell in which nobody moved has no error and adds nothing
+to the joint test.
+
+The mean drift and the drift given S_t answer different questions. In models where *beliefs* are martingales
+and votes are draws from them (Dirichlet-compound), the mean drift is 0, yet S_t itself is no martingale: a high
+count was partly luck, and the next one is lower on average. The first is the claim of the literature, the
+second that of the voter model. The same luck makes the share rise, without anybody learning, in debates chosen
+because their first vote was bad.
+
+References
+----------
+Debate or Vote (2025), arXiv 2508.17536 (the claim). Liang and Zeger (1986), Biometrika 73, 13 (clusters).
+Hotelling (1931), Annals of Mathematical Statistics 2, 360 (the joint test).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from d3stats._check import choice, integer, probability
+from d3stats.resampling.clusters import cluster_totals
+from d3stats.trajectories import LogSource, log_or_array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["MartingaleTest", "martingale_test"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Increments:
+    """Rows of (debate, round): where the share started, by how much it changed, in which cell and cluster.
+
+    Attributes
+    ----------
+    start, change : ndarray, shape (rows,)
+        S_t and S_{t+1} - S_t.
+    cell : ndarray of int, shape (rows,)
+        The starting count; with a varying number of votes the count of the largest panel that is nearest,
+        0 and `panel` being kept for shares of exactly 0 and 1.
+    from_round, debate, cluster : ndarray of int, shape (rows,)
+    panel : int
+        Votes of the largest panel.
+    notes : tuple of str
+        What was left out.
+    """
+
+    start: Floats
+    change: Floats
+    cell: Ints
+    from_round: Ints
+    debate: Ints
+    cluster: Ints
+    panel: int
+    notes: tuple[str, ...] = ()
+
+    def of_round(self, r: int) -> Increments:
+        """Return the rows that start in round `r`."""
+        return self.where(self.from_round == r)
+
+    def where(self, at: NDArray[np.bool_]) -> Increments:
+        """Return some of the rows."""
+        parts = (
+            self.start[at],
+            self.change[at],
+            self.cell[at],
+            self.from_round[at],
+            self.debate[at],
+            self.cluster[at],
+        )
+        return Increments(*parts, self.panel)
+
+
+def increments_of(log: Any, trials: ArrayLike | None, cluster: ArrayLike | None, missing: str) -> Increments:
+    """Read a log or arrays, check them, and return the increments."""
+    if hasattr(log, "successes_trials"):
+        if trials is not None or cluster is not None:
+            raise TypeError("trials and cluster must be left out when a log is given; it brings its own")
+        s, n = log.successes_trials(missing)
+        group = np.asarray(log.cluster)
+        played = np.asarray(log.reached())
+    else:
+        if trials is None:
+            raise TypeError("trials must be given with an array of correct votes; got None")
+        s = _whole("successes", log)
+        n = _whole("trials", trials)
+        if s.ndim != 2:
+            raise ValueError(f"successes must have shape (debates, rounds); got shape {s.shape}")
+        if n.ndim and n.shape != s.shape:
+            raise ValueError(f"trials must be one number or have shape {s.shape}; got shape {n.shape}")
+        n = np.broadcast_to(n, s.shape)
+        if (s > n).any():
+            row, column = np.argwhere(s > n)[0]
+            raise ValueError(
+                f"trials must be >= successes; got trials={n[row, column]}, "
+                f"successes={s[row, column]} at debate {row}, round {column + 1}"
+            )
+        group = np.arange(len(s)) if cluster is None else np.asarray(cluster)
+        if group.shape != (len(s),):
+            raise ValueError(f"cluster must have one value per debate ({len(s)}); got shape {group.shape}")
+        # A round without votes is the end of a debate unless it went on.
+        played = np.cumsum(n[:, ::-1] > 0, axis=1)[:, ::-1] > 0
+    return _increments(s, n, played, np.unique(group, return_inverse=True)[1].astype(np.int64))
+
+
+def _increments(s: Ints, n: Ints, played: NDArray[np.bool_], cluster: Ints) -> Increments:
+    if s.shape[1] < 2:
+        raise ValueError(f"the log must have at least two rounds, a change needs two; got {s.shape[1]}")
+    both = (n[:, :-1] > 0) & (n[:, 1:] > 0)
+    # Column by column, so that rows of one transition lie together.
+    at, debate = np.nonzero(both.T)
+    if not len(at):
+        raise ValueError("the log must have a debate with votes and a label in two rounds running; got none")
+    groups = len(np.unique(cluster[debate]))
+    if groups < 2:
+        raise ValueError(
+            f"cluster must have at least 2 values, errors are measured between questions; got {groups}"
+        )
+    before, votes = s[debate, at], n[debate, at]
+    start = before / votes
+    change = s[debate, at + 1] / n[debate, at + 1] - start
+    panel = int(votes.max())
+    # 2 s panel + votes over 2 votes is s / votes * panel rounded half up, in whole numbers.
+    nearest = np.clip((2 * before * panel + votes) // (2 * votes), min(1, panel), max(panel - 1, 0))
+    cell = np.where(before == 0, 0, np.where(before == votes, panel, nearest))
+    known: NDArray[np.bool_] = np.asarray((n > 0).any(axis=1))
+    holes = int((~both & played[:, 1:] & known[:, None]).sum())
+    lost = int((~known).sum())
+    notes = []
+    if holes:
+        notes.append(f"{holes} pairs of rounds left out because one of them has no vote")
+    if lost:
+        notes.append(f"{lost} debates left out: no vote or no label")
+    return Increments(
+        start,
+        change,
+        cell.astype(np.int64),
+        (at + 1).astype(np.int64),
+        debate.astype(np.int64),
+        cluster[debate],
+        panel,
+        tuple(notes),
+    )
+
+
+def _whole(name: str, values: Any) -> Ints:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a rectangular array of whole numbers; got {values!r}") from None
+    bad = ~(np.isfinite(array) & (array == np.floor(array)) & (array >= 0))
+    if bad.any():
+        raise ValueError(f"{name} must be whole numbers >= 0; got {array[bad][0]!r}")
+    return array.astype(np.int64)
+
+
+class ClusteredEstimate(NamedTuple):
+    """An estimate with its cluster-robust t interval.
+
+    Where every cluster is alike `se` is 0: that is no measure of an error, so limits and p-value are None. With
+    fewer than two clusters `se` is None as well.
+    """
+
+    value: float
+    se: float | None
+    df: int
+    low: float | None
+    high: float | None
+    p_value: float | None
+
+
+class JointTest(NamedTuple):
+    """Hotelling's test that several cluster totals have mean zero; F and its p-value None when not testable."""
+
+    f: float | None
+    df1: int
+    df2: int
+    p_value: float | None
+
+
+def clustered_mean(values: Floats, cluster: Ints, level: float) -> ClusteredEstimate:
+    """Return the mean over debates and its error over clusters of unequal size."""
+    totals = cluster_totals(np.column_stack([values, np.ones(len(values))]), cluster)
+    value = float(values.mean())
+    return _with_error(value, (totals[:, 0] - value * totals[:, 1]) / len(values), level)
+
+
+def clustered_slope(x: Floats, y: Floats, cluster: Ints, level: float) -> ClusteredEstimate | None:
+    """Return the least-squares slope of y on x, its error by leaving out one cluster at a time.
+
+    The jackknife allows for clusters far out on x, whose residuals a sandwich takes for too small. None where
+    x does not vary, in all debates or without some one cluster.
+    """
+    # About the means, so that sums of squares do not cancel.
+    x, y = x - x.mean(), y - y.mean()
+    parts = cluster_totals(np.column_stack([np.ones(len(x)), x, y, x * x, x * y]), cluster)
+    whole = parts.sum(axis=0)
+    n, sx, sy, sxx, sxy = np.vstack([whole, whole - parts]).T
+    spread = n * sxx - sx**2
+    if (spread <= 1e-9 * len(x) * len(x) * max(float(x @ x) / len(x), 1e-12)).any():
+        return None
+    slopes = (n * sxy - sx * sy) / spread
+    away = slopes[1:] - slopes[1:].mean()
+    # _with_error wants shares that sum to zero and scales them by G / (G - 1); the jackknife's is (G - 1) / G.
+    g = len(parts)
+    return _with_error(float(slopes[0]), away * (g - 1) / g, level)
+
+
+def joint_zero(totals: Floats) -> JointTest:
+    """Test that every column of cluster totals, shape (clusters, q), has mean zero.
+
+    ``F = (G - q) / (q (G - 1)) T^2`` with T^2 = G m' S^-1 m, compared with F(q, G - q).
+    """
+    g, q = totals.shape
+    if q == 0 or g <= q:
+        return JointTest(None, q, g - q, None)
+    mean = totals.mean(axis=0)
+    centred = totals - mean
+    # One scale per column, so that a thin cell and a full one are told apart from a singular matrix alike.
+    scale = np.sqrt((centred**2).sum(axis=0) / (g - 1))
+    if (scale <= 0).any():
+        return JointTest(None, q, g - q, None)
+    correlation = (centred / scale).T @ (centred / scale) / (g - 1)
+    if np.linalg.cond(correlation) > 1e10:
+        return JointTest(None, q, g - q, None)
+    t2 = g * float((mean / scale) @ np.linalg.solve(correlation, mean / scale))
+    f = (g - q) / (q * (g - 1)) * t2
+    return JointTest(f, q, g - q, float(special.fdtrc(q, g - q, f)))
+
+
+def _with_error(value: float, influence: Floats, level: float) -> ClusteredEstimate:
+    """Return the interval from each cluster's share of the estimate's error; shares sum to zero."""
+    g = len(influence)
+    if g < 2:
+        return ClusteredEstimate(value, None, g - 1, None, None, None)
+    se = float(np.sqrt(g / (g - 1) * (influence**2).sum()))
+    # Rounding leaves a trace of an error where every cluster is alike.
+    if se <= 1e-13 * max(1.0, abs(value)):
+        return ClusteredEstimate(value, 0.0, g - 1, None, None, None)
+    half = float(special.stdtrit(g - 1, (1 + level) / 2)) * se
+    p_value = float(2 * special.stdtr(g - 1, -abs(value) / se))
+    return ClusteredEstimate(value, se, g - 1, value - half, value + half, p_value)
+
+
+FEW_CLUSTERS = 10
+POOLED = "pooled"
+NO_ERROR = "every cluster moved alike: there is nothing to measure an error from"
+
+
+def look(name: str, data: Increments, level: float, least: int, panel: int) -> dict[str, list[Any]]:
+    """Return the rows of one transition (or of all together) for every table."""
+    d, start, cluster = data.change, data.start, data.cluster
+    rounds = {"transition": name}
+    mean = clustered_mean(d, cluster, level)
+    drift = rounds | {"n_pairs": len(d), "n_clusters": len(np.unique(cluster)), "drift": mean.value}
+    drift |= _error(mean)
+    cells = [_cell(k, data, level, least, panel) for k in np.unique(data.cell).tolist()]
+    tested = np.array([cell["count"] for cell in cells if cell["tested"]], dtype=np.int64)
+    joint = joint_zero(cluster_totals(d[:, None] * (data.cell[:, None] == tested), cluster))
+    inside = tested[(tested > 0) & (tested < panel)]
+    apart = joint_zero(cluster_totals(d[:, None] * (data.cell[:, None] == inside), cluster))
+    why = ""
+    if joint.p_value is None:
+        why = "no cell can be tested" if not len(tested) else "the cells do not vary apart from each other"
+    elif apart.p_value is None:
+        why = "p_inside: no cell of split panels can be tested"
+    sloped, split = _slope(data, level), _slope(data.where((start > 0) & (start < 1)), level)
+    sloped |= {f"{name}_inside": split[name] for name in ("slope", "low", "high")} | {
+        "p_inside": split["p_value"]
+    }
+    flat = _why_no_slope(sloped, "the starts")
+    if not flat and (inner := _why_no_slope(split, "the starts of split panels")):
+        flat = f"slope_inside: {inner}"
+    wrong, right = start == 0, start == 1
+    edge = {
+        "all_wrong": int(wrong.sum()),
+        "left_all_wrong": int((wrong & (d != 0)).sum()),
+        "all_right": int(right.sum()),
+        "left_all_right": int((right & (d != 0)).sum()),
+    }
+    return {
+        "drift": [drift],
+        "joint": [rounds | joint._asdict() | {"cells": len(tested), "p_inside": apart.p_value, "why": why}],
+        "slope": [rounds | sloped | {"why": flat}],
+        "boundary": [rounds | edge],
+        "conditional": [rounds | cell for cell in cells],
+    }
+
+
+def _slope(data: Increments, level: float) -> dict[str, Any]:
+    found = clustered_slope(data.start, data.change, data.cluster, level) if len(data.start) else None
+    if found is None:
+        return {"slope": None, "se": None, "df": None, "low": None, "high": None, "p_value": None}
+    return {"slope": found.value} | _error(found)
+
+
+def _why_no_slope(found: dict[str, Any], starts: str) -> str:
+    if found["slope"] is None:
+        return f"{starts} do not vary enough"
+    return NO_ERROR if found["p_value"] is None else ""
+
+
+def _cell(count: int, data: Increments, level: float, least: int, panel: int) -> dict[str, Any]:
+    inside = data.cell == count
+    change, cluster = data.change[inside], data.cluster[inside]
+    mean, n_clusters = clustered_mean(change, cluster, level), len(np.unique(cluster))
+    why = ""
+    if n_clusters < least:
+        why = f"{n_clusters} clusters, fewer than {least}"
+    elif not change.any():
+        why = "nobody moved"
+    elif not mean.se:
+        why = "all moved alike"
+    return {
+        "count": count,
+        "panel": panel,
+        "start": float(data.start[inside].mean()),
+        "n_pairs": int(inside.sum()),
+        "n_clusters": n_clusters,
+        "drift": mean.value,
+        "se": mean.se,
+        "low": mean.low,
+        "high": mean.high,
+        "tested": not why,
+        "why": why,
+    }
+
+
+def _error(estimate: Any) -> dict[str, Any]:
+    """Return all of an estimate but its value."""
+    return {name: value for name, value in estimate._asdict().items() if name != "value"}
+
+
+def notes_on(data: Increments, n_clusters: int, looks: list[dict[str, list[Any]]]) -> tuple[str, ...]:
+    """Say in words what was left out, what the ends say, and what cannot be told; `looks` ends with all rounds."""
+    notes, pooled = list(data.notes), looks[-1]
+    alone = [look["drift"][0]["transition"] for look in looks if look["drift"][0]["se"] is None]
+    if alone:
+        notes.append(f"no error can be given where there is one cluster: transitions {', '.join(alone)}")
+    if n_clusters < FEW_CLUSTERS:
+        notes.append(
+            f"{n_clusters} clusters are too few for errors that can be relied on; have at least {FEW_CLUSTERS}"
+        )
+    (edge,), (drift,) = pooled["boundary"], pooled["drift"]
+    left, held = (edge[f"{verb}all_wrong"] + edge[f"{verb}all_right"] for verb in ("left_", ""))
+    if left:
+        notes.append(
+            f"the share left 0 or 1 after {left} of {held} rounds that ended all wrong or all right; under the null it "
+            "never does, so in the strict sense it is no martingale"
+        )
+    thin = [str(cell["count"]) for cell in pooled["conditional"] if "fewer than" in cell["why"]]
+    if thin:
+        notes.append(f"cells shown and not tested for want of clusters: count {', '.join(thin)}")
+    alike = [look["drift"][0]["transition"] for look in looks if look["drift"][0]["se"] == 0]
+    if alike:
+        notes.append(f"{NO_ERROR}, no limits and no p-value; transitions {', '.join(alike)}")
+    if drift["low"] is not None:
+        half = (drift["high"] - drift["low"]) / 2
+        notes.append(f"a mean drift within {half:.3f} of 0 could not be told from none")
+    return tuple(notes)
+
+
+INTERVAL = "t, clustered"
+
+
+@dataclass(frozen=True, eq=False)
+class MartingaleTest:
+    """What :func:`martingale_test` found.
+
+    Attributes
+    ----------
+    drift : DataFrame
+        One row per ``transition`` ("1-2", ..., "pooled"): ``n_pairs`` (debates seen in both rounds),
+        ``n_clusters``, ``drift, se, df, low, high, p_value``; shares of votes, in [-1, 1]. Limits and p-value are
+        missing where every cluster moved alike (``se`` 0) or there is one only; a note then says so.
+    joint : DataFrame
+        One row per transition: Hotelling's ``f, df1, df2, p_value`` that all tested cells are 0, ``cells``
+        (how many are tested), ``p_inside`` (the same without the cells of 0 and of all, which a single misread vote
+        can set in motion) and ``why`` (why there is no test, or empty).
+    slope : DataFrame
+        One row per transition: ``slope, se, df, low, high, p_value`` of the increment on S_t, the same of split
+        panels alone (0 < S_t < 1) as ``slope_inside, low_inside, high_inside, p_inside``, and ``why`` (why some of
+        these are missing, or empty).
+    boundary : DataFrame
+        One row per transition: ``all_wrong`` and ``all_right`` (how often a round ended so) and how many
+        ``left_all_wrong, left_all_right`` by the next.
+    conditional : DataFrame
+        One row per transition and cell: ``count`` (of ``panel``), ``start`` (mean share), ``n_pairs,
+        n_clusters, drift, se, low, high, tested, why``; limits are missing where ``why`` says that nobody moved or
+        all moved alike, or where there is one cluster.
+    notes : tuple of str
+        What the data cannot tell.
+    panel : int
+        Votes of the largest panel; cells are its counts.
+    n_debates, n_clusters : int
+        Debates and clusters with at least one pair of rounds.
+    level : float
+    interval : str
+        How the intervals are made.
+    missing : str
+        How missing votes were counted; empty for arrays.
+    """
+
+    drift: pd.DataFrame
+    joint: pd.DataFrame
+    slope: pd.DataFrame
+    boundary: pd.DataFrame
+    conditional: pd.DataFrame
+    notes: tuple[str, ...]
+    panel: int
+    n_debates: int
+    n_clusters: int
+    level: float
+    interval: str
+    missing: str
+
+    @property
+    def p_value(self) -> float | None:
+        """p-value of the mean drift over all transitions; None when every cluster moved alike."""
+        value = self.drift["p_value"].iloc[-1]
+        return None if pd.isna(value) else float(value)
+
+    @property
+    def p_conditional(self) -> float | None:
+        """p-value that the drift is 0 in every tested cell, over all transitions; None when none is tested."""
+        value = self.joint["p_value"].iloc[-1]
+        return None if pd.isna(value) else float(value)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per transition: the drift, then the joint test, the slope and the boundary."""
+        names = ["f", "df1", "df2", "p_value", "p_inside", "cells"]
+        joint = self.joint.set_index("transition")[names].rename(
+            columns={"p_value": "p_conditional", "p_inside": "p_conditional_inside", "cells": "cells_tested"}
+        )
+        slope = self.slope.set_index("transition").drop(columns=["se", "df", "why"])
+        slope = slope.rename(
+            columns={
+                "low": "slope_low",
+                "high": "slope_high",
+                "p_value": "p_slope",
+                "low_inside": "slope_inside_low",
+                "high_inside": "slope_inside_high",
+                "p_inside": "p_slope_inside",
+            }
+        )
+        parts = (joint, slope, self.boundary.set_index("transition"))
+        frame = self.drift.set_index("transition").join(list(parts)).reset_index()
+        return frame.assign(level=self.level, interval=self.interval)
+
+    def summary(self) -> str:
+        """Say in a few lines what was found and what cannot be told."""
+        row = self.to_frame().iloc[-1]
+        lines = [
+            f"{self.n_debates} debates, {self.n_clusters} clusters, {int(row['n_pairs'])} pairs of rounds",
+            self._said_drift(row),
+        ]
+        if self.p_conditional is None:
+            lines.append(f"drift given the start: no joint test, {self.joint['why'].iloc[-1]}")
+        else:
+            lines.append(
+                f"drift given the start: F({int(row['df1'])}, {int(row['df2'])}) = {row['f']:.2f}, "
+                f"p = {self.p_conditional:.3g} over {int(row['cells_tested'])} cells"
+            )
+        for name, of in (("slope", "all panels"), ("slope_inside", "split panels")):
+            if pd.notna(row[name]):
+                low, high = row[f"{name}_low"], row[f"{name}_high"]
+                limits = f"[{low:+.3f}, {high:+.3f}]" if pd.notna(low) else "(no error can be measured)"
+                lines.append(f"slope on the start, {of} {row[name]:+.3f} {limits}")
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    def _said_drift(self, row: pd.Series) -> str:
+        mean = f"mean drift per round {row['drift']:+.4f}"
+        if self.p_value is None:
+            return f"{mean}, without limits or p-value: no error can be measured"
+        return (
+            f"{mean} [{row['low']:+.4f}, {row['high']:+.4f}] "
+            f"({self.level:.0%}, {self.interval}), p = {self.p_value:.3g}"
+        )
+
+    def plot(self, ax: Axes | None = None, *, by: Literal["pooled", "transition"] = "pooled") -> Axes:
+        """Draw the drift by starting count, all transitions together or each in its colour."""
+        from d3stats.plotting.martingale_drift import plot_martingale_drift
+
+        choice("by", by, ("pooled", "transition"))
+        table = self.conditional
+        chosen = table[(table["transition"] == POOLED) == (by == "pooled")]
+        frame = chosen.rename(columns={"low": "lower", "high": "upper"})
+        if by == "transition":
+            frame = frame.assign(group="rounds " + frame["transition"])
+        return plot_martingale_drift(frame, ax=ax)
+
+
+def martingale_test(
+    log: LogSource | ArrayLike,
+    trials: ArrayLike | None = None,
+    *,
+    cluster: ArrayLike | None = None,
+    missing: Literal["exclude", "wrong"] = "exclude",
+    level: float = 0.95,
+    min_cell_clusters: int = 10,
+) -> MartingaleTest:
+    """Test whether the share of correct votes is a martingale.
+
+    Parameters
+    ----------
+    log : Trajectories, what :func:`d3stats.as_trajectories` takes, or array of int of shape (debates, rounds)
+        A log with labels, or correct votes; a debate counts in a transition when it has votes in both rounds.
+    trials : int or array of int, shape (debates, rounds), optional
+        Votes cast, with arrays only; 0 where a round was not reached.
+    cluster : array, shape (debates,), optional
+        The question of each debate, with arrays only (a log brings its own); by default each debate is its own.
+    missing : {"exclude", "wrong"}
+        With a log: leave missing votes out of the share, or count them as not correct.
+    level : float
+        Level of the intervals, which are Student's with clusters - 1 degrees of freedom.
+    min_cell_clusters : int
+        A cell with fewer clusters is shown and not tested, at least 2.
+
+    Returns
+    -------
+    MartingaleTest
+
+    Raises
+    ------
+    ValueError
+        With fewer than two rounds, no debate with votes and a label in two rounds running, or fewer than two
+        clusters.
+
+    Examples
+    --------
+    >>> from d3stats.simulate import simulate
+    >>> from d3stats.worlds import Voter
+    >>> found = martingale_test(simulate(Voter(panel=5), 300, 4, rng=1))
+    >>> found.drift[["transition", "n_pairs", "drift", "low", "high"]].round(3)
+      transition  n_pairs  drift    low   high
+    0        1-2      300  0.013 -0.007  0.032
+    1        2-3      300 -0.005 -0.025  0.014
+    2        3-4      300  0.006 -0.010  0.022
+    3     pooled      900  0.004 -0.006  0.015
+    """
+    level = probability("level", level, open_interval=True)
+    least = integer("min_cell_clusters", min_cell_clusters, minimum=2)
+    log = log_or_array(log)
+    data = increments_of(log, trials, cluster, choice("missing", missing, ("exclude", "wrong")))
+    groups = [(f"{r}-{r + 1}", data.of_round(r)) for r in np.unique(data.from_round).tolist()]
+    looks = [look(name, part, level, least, data.panel) for name, part in [*groups, (POOLED, data)]]
+    n_clusters = len(np.unique(data.cluster))
+    tables = {key: pd.DataFrame([row for look in looks for row in look[key]]) for key in looks[0]}
+    return MartingaleTest(
+        **tables,
+        notes=notes_on(data, n_clusters, looks),
+        panel=data.panel,
+        n_debates=len(np.unique(data.debate)),
+        n_clusters=n_clusters,
+        level=level,
+        interval=INTERVAL,
+        missing=missing if hasattr(log, "successes_trials") else "",
+    )

@@ -1,0 +1,509 @@
+"""How does a panel move from round to round? A small chain that fifty debates can carry.
+
+In debate i a seat's first vote is 1 with logit ``first - gap_first h_i + spread_first z_i + shock v_i1``, and after
+round t a seat that cast x (coded +1 and -1) casts 1 with logit
+
+    t^hardening (drift - gap h_i + spread z_i + own_vote x + pull (2s - 1) + log_pull l(s)) + shock v_it
+
+where s is the panel's share of ones in round t, ``l(s)`` half its logit with half a vote added, h_i is 1 for a
+share ``hard`` of debates and 0 for the others, z_i ~ N(0, 1) the debate's easiness within its kind and v_it ~ N(0, 1)
+a shock that all seats of one round share. Votes are right/wrong where there is a gold label, else votes for one
+named answer. Two kinds are what bimodal logs ask for: panels that are nearly always right, and items that they
+find hard. ``own_vote`` is stubbornness, ``pull`` and ``log_pull`` are conformity (the voter model is log_pull near
+2), ``hardening`` lets convictions grow, ``shock`` is error that agents of one LLM share. Given kind and z, seats
+that voted alike are alike, so the number of ones is a Markov chain and everything that depends on it is exact.
+
+The fit maximises likelihood times a weak prior; its uncertainty is the curvature there (Laplace).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy import optimize, special
+
+from d3stats._check import RngLike, as_rng, integer
+from d3stats.models.chains.process import CountProcess
+
+__all__ = [
+    "LOWER",
+    "NAMES",
+    "NODES",
+    "PRIOR_MEAN",
+    "PRIOR_SD",
+    "SHOCKS",
+    "UPPER",
+    "ChainData",
+    "ChainLaws",
+    "PanelChainFit",
+    "chain_laws",
+    "features",
+    "fit_panel_chain",
+    "hermite",
+    "minus_log_posterior",
+    "scores",
+]
+
+Floats = NDArray[np.float64]
+
+NAMES = (
+    "first",
+    "log_spread_first",
+    "drift",
+    "log_spread",
+    "own_vote",
+    "pull",
+    "log_pull",
+    "hardening",
+    "log_shock",
+    "gap_first",
+    "gap",
+    "logit_hard",
+)
+# Weak: on the logit scale of a single vote, one unit covers what any published debate has shown.
+PRIOR_MEAN = np.array([0.5, -0.3, 0.0, -0.5, 1.0, 0.5, 1.0, 0.0, -1.0, 0.7, 0.7, -0.7])
+PRIOR_SD = np.array([1.0, 0.7, 0.7, 0.8, 1.0, 1.0, 1.0, 0.5, 0.8, 1.0, 1.0, 1.0])
+LOWER = np.array([-5.0, -4.0, -5.0, -4.0, -5.0, -8.0, -5.0, -1.5, -5.0, 0.0, 0.0, -4.0])
+UPPER = np.array([5.0, 1.5, 5.0, 1.5, 5.0, 8.0, 5.0, 1.5, 1.0, 6.0, 6.0, 3.0])
+
+NODES, SHOCKS = 5, 5
+"""Points for easiness within a kind, and for shocks."""
+_CHUNK = 1024
+
+
+class Rule(NamedTuple):
+    """Nodes and weights of a Gauss-Hermite rule for a standard normal."""
+
+    at: Floats
+    weight: Floats
+
+
+def hermite(n: int) -> Rule:
+    """Return the rule with n nodes; weights sum to 1."""
+    at, weight = np.polynomial.hermite_e.hermegauss(n)
+    return Rule(at, weight / weight.sum())
+
+
+def kinds(nodes: int) -> tuple[Floats, Floats, Floats]:
+    """Return the classes of easiness: z, whether the kind is hard (0 or 1), and the weight within the kind.
+
+    Each of shape (2 * nodes,), the easy kind first.
+    """
+    rule = hermite(nodes)
+    return np.tile(rule.at, 2), np.repeat([0.0, 1.0], nodes), np.tile(rule.weight, 2)
+
+
+def features(ones: NDArray[np.int64], cast: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Return how a round's share of ones pulls: linearly, and on the logit scale with half a vote added."""
+    linear = 2.0 * ones / np.maximum(cast, 1) - 1.0
+    return np.where(cast > 0, linear, 0.0), 0.5 * np.log((ones + 0.5) / (cast - ones + 0.5))
+
+
+@dataclass(frozen=True, eq=False)
+class ChainData:
+    """What the likelihood needs of the votes.
+
+    Attributes
+    ----------
+    first_ones, first_cast : ndarray of int, shape (debates,)
+        Ones and votes in round 1.
+    ones_after_one, cast_after_one : ndarray of int, shape (debates, rounds - 1)
+        Among seats that cast a 1 and vote again in the next round: how many cast a 1 there, and how many.
+    ones_after_zero, cast_after_zero : the same among seats that cast a 0.
+    linear, logit : ndarray of float, shape (debates, rounds - 1)
+        The features of the earlier round.
+    """
+
+    first_ones: NDArray[np.int64]
+    first_cast: NDArray[np.int64]
+    ones_after_one: NDArray[np.int64]
+    cast_after_one: NDArray[np.int64]
+    ones_after_zero: NDArray[np.int64]
+    cast_after_zero: NDArray[np.int64]
+    linear: Floats
+    logit: Floats
+
+    @classmethod
+    def from_votes(cls, votes: NDArray[np.int8]) -> ChainData:
+        """Count from votes of shape (debates, rounds, seats): 1, 0, or -1 for none."""
+        one, zero = votes == 1, votes == 0
+        cast = one | zero
+        again_one, again_zero = one[:, :-1] & cast[:, 1:], zero[:, :-1] & cast[:, 1:]
+        linear, logit = features(one[:, :-1].sum(2), cast[:, :-1].sum(2))
+        return cls(
+            one[:, 0].sum(1),
+            cast[:, 0].sum(1),
+            (again_one & one[:, 1:]).sum(2),
+            again_one.sum(2),
+            (again_zero & one[:, 1:]).sum(2),
+            again_zero.sum(2),
+            linear,
+            logit,
+        )
+
+    def __len__(self) -> int:
+        return len(self.first_ones)
+
+    def chunks(self) -> list[ChainData]:
+        """Cut into pieces that keep the arrays over nodes small."""
+        fields = [getattr(self, name) for name in self.__dataclass_fields__]
+        return [ChainData(*(array[i : i + _CHUNK] for array in fields)) for i in range(0, len(self), _CHUNK)]
+
+
+def _terms(theta: Floats, d: ChainData) -> tuple[Floats, Floats]:
+    """Return each debate's log-likelihood and its gradient, shapes (debates,) and (debates, parameters)."""
+    first, log_spread_first, drift, log_spread, own, pull, log_pull, hardening, log_shock = theta[:9]
+    gap_first, gap, logit_hard = theta[9:]
+    z, hard, within = kinds(NODES)
+    share = special.expit(logit_hard)
+    wz = within * np.where(hard == 1.0, share, 1.0 - share)
+    v, wv = hermite(SHOCKS)
+    spread_first, spread, shock = np.exp(log_spread_first), np.exp(log_spread), np.exp(log_shock)
+
+    eta = first + (spread_first * z - gap_first * hard)[:, None] + shock * v
+    ones, cast = d.first_ones[:, None, None], d.first_cast[:, None, None]
+    log_first = ones * eta - cast * np.logaddexp(0.0, eta) + np.log(wv)
+    by_node = special.logsumexp(log_first, axis=2)
+    in_first = np.exp(log_first - by_node[:, :, None]) * (ones - cast * special.expit(eta))
+
+    log_time = np.log(np.arange(1, d.linear.shape[1] + 1))
+    scale = np.exp(hardening * log_time)[None, :, None, None]
+    middle = (drift + pull * d.linear + log_pull * d.logit)[:, :, None, None]
+    middle = middle + (spread * z - gap * hard)[None, None, :, None]
+    mean_one, mean_zero = middle + own, middle - own
+    eta_one, eta_zero = scale * mean_one + shock * v, scale * mean_zero + shock * v
+    n1, n0 = d.cast_after_one[:, :, None, None], d.cast_after_zero[:, :, None, None]
+    x1, x0 = d.ones_after_one[:, :, None, None], d.ones_after_zero[:, :, None, None]
+    log_round = (
+        x1 * eta_one - n1 * np.logaddexp(0.0, eta_one) + x0 * eta_zero - n0 * np.logaddexp(0.0, eta_zero)
+    ) + np.log(wv)
+    top = log_round.max(axis=3, keepdims=True)
+    weight = np.exp(log_round - top)
+    total = weight.sum(axis=3, keepdims=True)
+    joint = by_node + (top + np.log(total))[..., 0].sum(axis=1) + np.log(wz)
+    llf = special.logsumexp(joint, axis=1)
+
+    posterior = np.exp(joint - llf[:, None])
+    weight *= posterior[:, None, :, None] / total
+    in_one = weight * (x1 - n1 * special.expit(eta_one))
+    in_zero = weight * (x0 - n0 * special.expit(eta_zero))
+    both = in_one + in_zero
+    scaled = both * scale
+    in_first *= posterior[:, :, None]
+    per_round = scaled.sum(axis=(2, 3))
+    gradient = np.empty((len(d), len(theta)))
+    gradient[:, 0] = in_first.sum(axis=(1, 2))
+    gradient[:, 1] = (in_first.sum(axis=2) @ z) * spread_first
+    gradient[:, 2] = per_round.sum(axis=1)
+    gradient[:, 3] = (scaled.sum(axis=(1, 3)) @ z) * spread
+    gradient[:, 4] = ((in_one - in_zero) * scale).sum(axis=(1, 2, 3))
+    gradient[:, 5] = (per_round * d.linear).sum(axis=1)
+    gradient[:, 6] = (per_round * d.logit).sum(axis=1)
+    moved = (in_one * mean_one + in_zero * mean_zero) * scale
+    gradient[:, 7] = moved.sum(axis=(2, 3)) @ log_time
+    gradient[:, 8] = (both.sum(axis=(1, 2)) @ v + in_first.sum(axis=1) @ v) * shock
+    gradient[:, 9] = -(in_first.sum(axis=2) @ hard)
+    gradient[:, 10] = -(scaled.sum(axis=(1, 3)) @ hard)
+    gradient[:, 11] = posterior @ hard - share
+    return llf, gradient
+
+
+def scores(theta: Floats, data: ChainData) -> tuple[Floats, Floats]:
+    """Return each debate's log-likelihood and score, without the prior."""
+    parts = [_terms(theta, piece) for piece in data.chunks()]
+    return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+
+
+def minus_log_posterior(theta: Floats, data: ChainData) -> tuple[float, Floats]:
+    """Return minus the log-likelihood plus the prior's penalty, and the gradient; what the fit minimises."""
+    value, gradient = 0.0, np.zeros(len(theta))
+    for piece in data.chunks():
+        llf, slope = _terms(theta, piece)
+        value -= float(llf.sum())
+        gradient -= slope.sum(axis=0)
+    away = (theta - PRIOR_MEAN) / PRIOR_SD
+    return value + 0.5 * float(away @ away), gradient + away / PRIOR_SD
+
+
+_STARTS = (PRIOR_MEAN, np.array([1.2, -1.0, 1.0, -1.0, 0.5, 0.2, 0.1, 0.1, -1.5, 2.0, 2.0, -0.5]))
+
+
+@dataclass(frozen=True, eq=False)
+class ChainLaws:
+    """Count laws of one or many parameter vectors.
+
+    Attributes
+    ----------
+    weight : ndarray, shape (draws, nodes)
+        Of the classes, the easy kind first.
+    initial : ndarray, shape (draws, nodes, panel + 1)
+        Law of round 1's number of ones.
+    steps : ndarray, shape (draws, rounds - 1, nodes, panel + 1, panel + 1)
+    """
+
+    weight: Floats
+    initial: Floats
+    steps: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class PanelChainFit:
+    """A fitted panel chain.
+
+    Attributes
+    ----------
+    params : Series
+        Estimates by name; spreads and the shock on the log scale.
+    cov : DataFrame
+        Their covariance (Laplace): the inverse of the prior's information plus the likelihood's, the latter divided
+        by `design_effect`. No direction has a larger variance than under the prior.
+    llf : float
+        Log-likelihood, without the prior.
+    n_obs : int
+        Debates with a vote.
+    n_clusters : int
+        Questions.
+    design_effect : float
+        By how much the likelihood's information was divided, because debates of one question move together or the
+        chain does not quite fit: the variance of the questions' scores over what the chain expects, at least 1.
+    converged : bool
+    boundary : tuple of str
+        Parameters that ended on a bound.
+    n_iter : int
+    """
+
+    params: pd.Series
+    cov: pd.DataFrame
+    llf: float
+    n_obs: int
+    n_clusters: int
+    design_effect: float
+    converged: bool
+    boundary: tuple[str, ...]
+    n_iter: int
+
+    @property
+    def bse(self) -> pd.Series:
+        """Standard errors."""
+        return pd.Series(np.sqrt(np.diag(self.cov)), index=self.params.index, name="bse")
+
+    def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Return normal intervals from the curvature, columns ``lower, upper``."""
+        half = special.ndtri(1 - alpha / 2) * self.bse
+        return pd.DataFrame({"lower": self.params - half, "upper": self.params + half})
+
+    def summary(self) -> str:
+        """Return the estimates as plain text."""
+        table = pd.concat([self.params.rename("estimate"), self.bse, self.conf_int()], axis=1)
+        return (
+            f"Panel chain: {self.n_obs} debates of {self.n_clusters} questions, log-likelihood {self.llf:.2f}\n"
+            f"95 % Laplace intervals\n{table.to_string(float_format=lambda x: f'{x:.3f}')}"
+        )
+
+    def draws(self, n: int, rng: RngLike = None) -> Floats:
+        """Draw parameter vectors from the Laplace approximation, kept within the bounds; shape (n, 12)."""
+        integer("n", n, minimum=1)
+        root = np.linalg.cholesky(self.cov.to_numpy())
+        noise = as_rng(rng).standard_normal((n, len(self.params)))
+        return np.clip(self.params.to_numpy() + noise @ root.T, LOWER, UPPER)
+
+    def process(
+        self, panel: int, n_rounds: int, *, labelled: bool = True, nodes: int = NODES
+    ) -> CountProcess:
+        """Return the fitted law of the count of votes for A.
+
+        Parameters
+        ----------
+        panel, n_rounds : int
+        labelled : bool
+            Whether ones are right votes: A is then right in half of the debates. Otherwise ones are votes for
+            A, and the "right" answer of a class is the one that its full-depth verdict most often names.
+        nodes : int
+            Classes of easiness within each kind.
+        """
+        laws = chain_laws(self.params.to_numpy()[None], panel, n_rounds, nodes=nodes)
+        initial, steps = laws.initial[0], laws.steps[0].swapaxes(0, 1)
+        z, hard, _ = kinds(nodes)
+        names = tuple(f"{'hard' if h else 'easy'}, z {at:+.2f}" for at, h in zip(z, hard, strict=True))
+        weight = laws.weight[0]
+        if labelled:
+            return CountProcess.symmetric(initial, steps, n_rounds=n_rounds, weights=weight, names=names)
+        guess = CountProcess(weight, np.ones(2 * nodes, dtype=bool), initial, steps, n_rounds, names)
+        final = (guess.by_class()[-1] * guess.majority()).sum(axis=1)
+        return CountProcess(weight, final >= 0.5, initial, steps, n_rounds, names)
+
+
+def fit_panel_chain(votes: ArrayLike, cluster: ArrayLike | None = None) -> PanelChainFit:
+    """Fit the panel chain to votes.
+
+    Parameters
+    ----------
+    votes : array of int, shape (debates, rounds, seats)
+        1, 0, or -1 where there is no vote (a missing vote, an empty seat, a round not played).
+    cluster : array of int, shape (debates,), optional
+        Question of each debate; by default each is its own.
+
+    Returns
+    -------
+    PanelChainFit
+
+    Raises
+    ------
+    ValueError
+        When there are fewer than two debates with votes, or no round is followed by another.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> first = rng.random((60, 1, 5)) < 0.7
+    >>> stay = rng.random((60, 3, 5)) < 0.9
+    >>> votes = np.concatenate([first, np.where(stay, first, ~first)], axis=1).astype(int)
+    >>> fit = fit_panel_chain(votes)
+    >>> fit.converged, bool(fit.params["own_vote"] > 0.5)
+    (True, True)
+    """
+    array = np.asarray(votes)
+    if array.ndim != 3:
+        raise ValueError(f"votes must have shape (debates, rounds, seats); got shape {array.shape}")
+    if not np.isin(array, (-1, 0, 1)).all():
+        raise ValueError("votes must be 1, 0 or -1 (none); got another value among them")
+    question = np.arange(len(array)) if cluster is None else np.asarray(cluster)
+    if question.shape != (len(array),):
+        raise ValueError(f"cluster must have one value per debate ({len(array)}); got shape {question.shape}")
+    heard = (array != -1).any(axis=(1, 2))
+    data = ChainData.from_votes(array[heard].astype(np.int8))
+    if len(data) < 2:
+        raise ValueError(f"votes must hold at least 2 debates with a vote; got {len(data)}")
+    if not (data.cast_after_one.any() or data.cast_after_zero.any()):
+        raise ValueError("votes must hold a seat that votes in two rounds running; got none")
+    bounds = list(zip(LOWER, UPPER, strict=True))
+    best = None
+    for start in _STARTS:
+        found = optimize.minimize(
+            minus_log_posterior,
+            start,
+            args=(data,),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"maxiter": 500},
+        )
+        if best is None or found.fun < best.fun:
+            best = found
+    assert best is not None
+    theta: Floats = best.x
+    codes = np.unique(question[heard], return_inverse=True)[1]
+    cov, effect = _covariance(theta, data, codes)
+    names = list(NAMES)
+    return PanelChainFit(
+        params=pd.Series(theta, index=names, name="estimate"),
+        cov=pd.DataFrame(cov, index=names, columns=names),
+        llf=float(scores(theta, data)[0].sum()),
+        n_obs=len(data),
+        n_clusters=int(codes.max()) + 1,
+        design_effect=effect,
+        converged=_settled(theta, data),
+        boundary=tuple(
+            name
+            for name, x, low, high in zip(names, theta, LOWER, UPPER, strict=True)
+            if x <= low + 1e-6 or x >= high - 1e-6
+        ),
+        n_iter=int(best.nit),
+    )
+
+
+def _settled(theta: Floats, data: ChainData) -> bool:
+    """Say whether the posterior is flat at the end of the climb, bounds apart: why a climb ended is no evidence."""
+    gradient = minus_log_posterior(theta, data)[1]
+    held = ((theta <= LOWER) & (gradient > 0)) | ((theta >= UPPER) & (gradient < 0))
+    return bool(np.abs(np.where(held, 0.0, gradient)).max() < 1e-3 * max(1.0, len(data)))
+
+
+def _covariance(theta: Floats, data: ChainData, cluster: NDArray[np.int64]) -> tuple[Floats, float]:
+    """Invert prior plus likelihood information, the latter divided by how much more the questions' scores vary.
+
+    The prior's information is not the data's, so no lack of independence takes any of it away: the errors are never
+    wider than the prior's.
+    """
+    size, h = len(theta), 1e-4
+    curvature = np.empty((size, size))
+    for i in range(size):
+        step = np.zeros(size)
+        step[i] = h
+        up, down = (minus_log_posterior(theta + s * step, data)[1] for s in (1, -1))
+        curvature[i] = (up - down) / (2 * h)
+    sd = PRIOR_SD
+    # In units of the prior's errors, where the prior's information is one in every direction.
+    whole = (curvature + curvature.T) / 2 * np.outer(sd, sd)
+    values, vectors = np.linalg.eigh(whole - np.eye(size))
+    told = np.maximum(values, 0.0)
+
+    def cov(effect: float) -> Floats:
+        """Return the covariance when the data's information is worth so many times less."""
+        return np.asarray((vectors / (1.0 + told / effect)) @ vectors.T)
+
+    score = scores(theta, data)[1] * sd
+    total = np.zeros((int(cluster.max()) + 1, size))
+    np.add.at(total, cluster, score)
+    naive = cov(1.0)
+    # What the scores would vary by if the chain were right and debates independent.
+    expected = float((told / (1.0 + told)).sum())
+    alone = float(np.trace(naive @ (score.T @ score)))
+    seen = float(np.trace(naive @ (total.T @ total)))
+    effect = max(1.0, *(seen / base for base in (expected, alone) if base > 0))
+    return cov(effect) * np.outer(sd, sd), effect
+
+
+def chain_laws(theta: ArrayLike, panel: int, n_rounds: int, *, nodes: int = NODES) -> ChainLaws:
+    """Return the count laws of one or many parameter vectors.
+
+    Parameters
+    ----------
+    theta : array, shape (draws, 12)
+        In the order of ``PanelChainFit.params``.
+    panel, n_rounds : int
+    nodes : int
+        Classes of easiness within each kind.
+    """
+    n = integer("panel", panel, minimum=1)
+    integer("n_rounds", n_rounds, minimum=1)
+    columns = np.clip(np.atleast_2d(np.asarray(theta, dtype=np.float64)), LOWER, UPPER).T
+    first, log_spread_first, drift, log_spread, own, pull, log_pull, hardening, log_shock = columns[:9]
+    gap_first, gap, logit_hard = columns[9:]
+    z, hard, within = kinds(nodes)
+    share = special.expit(logit_hard)[:, None]
+    weight = within * np.where(hard == 1.0, share, 1.0 - share)
+    v, wv = hermite(SHOCKS)
+    shock = np.exp(log_shock)[:, None] * v
+    k = np.arange(n + 1)
+    level = first[:, None] + np.exp(log_spread_first)[:, None] * z - gap_first[:, None] * hard
+    eta = level[:, :, None] + shock[:, None, :]
+    initial = (_binomial(n, special.expit(eta)) * wv[:, None]).sum(axis=2)
+    linear, logit = features(k, np.full(n + 1, n))
+    middle = (drift[:, None] + pull[:, None] * linear + log_pull[:, None] * logit)[:, None, :]
+    middle = middle + (np.exp(log_spread)[:, None] * z - gap[:, None] * hard)[:, :, None]
+    scale = np.arange(1, n_rounds)[None, :] ** hardening[:, None]
+
+    def chance(sign: int, at: int) -> Floats:
+        mean = middle[:, :, at] + sign * own[:, None]
+        both = scale[:, :, None, None] * mean[:, None, :, None] + shock[:, None, None, :]
+        return np.asarray(special.expit(both))
+
+    steps = np.zeros((len(first), n_rounds - 1, len(z), n + 1, n + 1))
+    for i in range(n + 1):
+        keep = _binomial(i, chance(1, i)) * wv[:, None]
+        gain = _binomial(n - i, chance(-1, i))
+        joint = np.swapaxes(keep, -1, -2) @ gain
+        for j in range(i + 1):
+            steps[:, :, :, i, j : j + n - i + 1] += joint[..., j, :]
+    return ChainLaws(weight, initial / initial.sum(-1, keepdims=True), steps / steps.sum(-1, keepdims=True))
+
+
+def _binomial(n: int, p: Floats) -> Floats:
+    k = np.arange(n + 1)
+    result: Floats = special.binom(n, k) * p[..., None] ** k * (1.0 - p[..., None]) ** (n - k)
+    return result

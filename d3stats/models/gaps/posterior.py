@@ -1,0 +1,418 @@
+"""A Beta posterior for every debate and round at once: what it says, computed once per distinct (alpha, beta).
+
+Debates of ten rounds know some sixty pairs (successes, trials), however many debates there are. The regularised
+incomplete beta function, which is slow, is therefore evaluated per pair and gathered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from d3stats._check import choice, number, probability
+from d3stats.trajectories import LogSource, log_or_array
+
+
+def prior(name: str, value: float) -> float:
+    """Return a prior parameter, finite and above 0."""
+    result = number(name, value)
+    if result <= 0:
+        raise ValueError(f"{name} must be > 0, a proper prior; got {name}={value!r}")
+    return result
+
+
+def floats(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return an array of floats of any shape."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be numbers; got {values!r}") from None
+
+
+def refuse(
+    name: str, requirement: str, values: NDArray[Any], good: Callable[[NDArray[Any]], NDArray[np.bool_]]
+) -> None:
+    """Refuse the first value that is not `good`, saying where it is."""
+    if values.size == 0:
+        return
+    # A monotone requirement holds everywhere where it holds at the extremes, which is much faster to see.
+    if not bool(np.all(good(np.array([values.min(), values.max()])))):
+        refuse_any(name, requirement, values, ~good(values))
+
+
+def whole(name: str, values: ArrayLike) -> NDArray[Any]:
+    """Return whole numbers >= 0 of any shape as integers."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iu":
+        numbers = floats(name, values)
+        is_whole = np.isfinite(numbers) & (numbers == np.floor(numbers))
+        refuse_any(name, "must be whole numbers", numbers, ~is_whole)
+        array = numbers.astype(np.int64)
+    refuse(name, "must be >= 0", array, lambda x: x >= 0)
+    return array
+
+
+def refuse_any(name: str, requirement: str, values: NDArray[Any], bad: NDArray[np.bool_]) -> None:
+    """Refuse the first of the `bad` values, saying where it is."""
+    if bad.any():
+        at = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
+        where = f" at {at[0] if len(at) == 1 else at}" if at else ""
+        raise ValueError(f"{name} {requirement}; got {name}={values[at].item()!r}{where}")
+
+
+def posterior_table(columns: Mapping[str, NDArray[Any] | None], level: float, kind: str) -> pd.DataFrame:
+    """Return a row per value: where it stands, then `columns` (those that are there), then level and kind.
+
+    Values of shape (debates, rounds) stand at a debate, from 0, and a round, from 1; others at a row, from 0.
+    """
+    given = {name: np.asarray(values) for name, values in columns.items() if values is not None}
+    shape = next(iter(given.values())).shape
+    if len(shape) == 2:
+        at = np.indices(shape).reshape(2, -1)
+        place = {"debate": at[0], "round": at[1] + 1}
+    else:
+        place = {"row": np.arange(int(np.prod(shape)))}
+    table = pd.DataFrame({**place, **{name: np.ravel(values) for name, values in given.items()}})
+    return table.assign(level=float(level), kind=kind)
+
+
+Floats = NDArray[np.float64]
+Kind = Literal["equal-tailed", "hdi"]
+"""How an interval is placed: equal tails, or the shortest (highest density)."""
+
+Cells = tuple[NDArray[Any] | None, Floats, Floats]
+
+KINDS = ("equal-tailed", "hdi")
+_SMALL = 4096
+"""Values up to which looking for equal pairs costs more than it saves."""
+_HALVINGS = 60
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BetaPosterior:
+    """Beta(alpha, beta) of any one shape; the probabilities are exact.
+
+    Attributes
+    ----------
+    alpha, beta : ndarray of float, any one shape
+        Both above 0.
+
+    Raises
+    ------
+    ValueError
+        When a parameter is not finite and above 0, or the shapes do not go together.
+    """
+
+    alpha: Floats
+    beta: Floats
+    _cache: dict[str, Any] = field(default_factory=dict, kw_only=True, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "beta"):
+            array = floats(name, getattr(self, name))
+            refuse(name, "must be finite and > 0", array, lambda x: np.isfinite(x) & (x > 0))
+            # A view, so that the caller's own array stays writable.
+            kept = array.view()
+            kept.setflags(write=False)
+            object.__setattr__(self, name, kept)
+        if self.alpha.shape != self.beta.shape:
+            raise ValueError(
+                f"alpha and beta must have one shape; got {self.alpha.shape} and {self.beta.shape}"
+            )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(shape={self.shape})"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of ``alpha`` and ``beta``, for instance (debates, rounds)."""
+        return self.alpha.shape
+
+    @property
+    def mean(self) -> Floats:
+        """Posterior mean, alpha / (alpha + beta)."""
+        return self._each(lambda a, b: a / (a + b))
+
+    @property
+    def var(self) -> Floats:
+        """Posterior variance."""
+        return self._each(variance)
+
+    @property
+    def sd(self) -> Floats:
+        """Posterior standard deviation."""
+        return self._each(lambda a, b: np.sqrt(variance(a, b)))
+
+    def prob_at_least(self, x: float) -> Floats:
+        """Return P(value >= x), exact far into the tail.
+
+        Parameters
+        ----------
+        x : float
+            In [0, 1].
+        """
+        from scipy.special import betaincc
+
+        at = probability("x", x)
+        return self._each(lambda a, b: betaincc(a, b, at))
+
+    def prob_between(self, low: float, high: float) -> Floats:
+        """Return P(low <= value <= high) by the regularised incomplete beta function.
+
+        Parameters
+        ----------
+        low, high : float
+            In [0, 1], `low` not above `high`.
+
+        Raises
+        ------
+        ValueError
+            When a bound lies outside [0, 1] or they are in the wrong order.
+        """
+        left, right = probability("low", low), probability("high", high)
+        if left > right:
+            raise ValueError(f"low must be <= high; got low={low!r}, high={high!r}")
+        return self._each(lambda a, b: _between(a, b, left, right))
+
+    def prob_near_mean(self, width: float) -> Floats:
+        """Return P(abs(value - mean) < width): how concentrated the posterior is around its own mean.
+
+        Parameters
+        ----------
+        width : float
+            In [0, 1].
+        """
+        half = probability("width", width)
+
+        def law(a: Floats, b: Floats) -> Floats:
+            mean = a / (a + b)
+            return _between(a, b, np.maximum(mean - half, 0.0), np.minimum(mean + half, 1.0))
+
+        return self._each(law)
+
+    def interval(self, level: float, kind: Kind = "equal-tailed") -> tuple[Floats, Floats]:
+        """Return the lower and upper ends of an interval with posterior probability `level`.
+
+        Parameters
+        ----------
+        level : float
+            In (0, 1).
+        kind : {"equal-tailed", "hdi"}
+            Equal tails, or the shortest interval (highest density). A flat density has no shortest one; it
+            gets equal tails.
+
+        Raises
+        ------
+        ValueError
+            When an HDI is asked for a density that is high at both ends (alpha and beta below 1): the set of
+            highest density is no interval.
+        """
+        mass = probability("level", level, open_interval=True)
+        place = _equal_tailed if choice("kind", kind, KINDS) == "equal-tailed" else _shortest
+        _, alpha, beta = self._pairs()
+        low, high = place(alpha, beta, mass)
+        return self._gather(low), self._gather(high)
+
+    def to_frame(self, level: float = 0.95, kind: Kind = "equal-tailed") -> pd.DataFrame:
+        """Return a table with a row per value.
+
+        Parameters
+        ----------
+        level, kind
+            Of the interval, as in :meth:`interval`.
+
+        Returns
+        -------
+        DataFrame
+            ``debate`` (from 0) and ``round`` (from 1) where the shape is (debates, rounds), else ``row``; then
+            ``alpha, beta, mean, sd, lower, upper, level, kind``, and before the interval what the posterior has
+            besides.
+        """
+        low, high = self.interval(level, kind)
+        columns = {
+            "alpha": self.alpha,
+            "beta": self.beta,
+            "mean": self.mean,
+            "sd": self.sd,
+            **self._besides(),
+        }
+        return posterior_table({**columns, "lower": low, "upper": high}, level, kind)
+
+    def _besides(self) -> dict[str, NDArray[Any] | None]:
+        """Return further columns of the table."""
+        return {}
+
+    def _each(self, law: Callable[[Floats, Floats], NDArray[Any]]) -> Floats:
+        """Evaluate once per distinct pair and gather."""
+        _, alpha, beta = self._pairs()
+        return self._gather(law(alpha, beta))
+
+    def _pairs(self) -> Cells:
+        """Return where each value is among the distinct pairs, None for in their own order, and the pairs."""
+        if "cells" not in self._cache:
+            small = self.alpha.size <= _SMALL
+            pairs = (None, np.atleast_1d(self.alpha), np.atleast_1d(self.beta))
+            self._cache["cells"] = pairs if small else _distinct(self.alpha, self.beta)
+        cells: Cells = self._cache["cells"]
+        return cells
+
+    def _gather(self, values: NDArray[Any]) -> Floats:
+        index = self._pairs()[0]
+        array = np.asarray(values, dtype=np.float64)
+        return array.reshape(self.shape) if index is None else array.take(index)
+
+
+def cells_of(successes: NDArray[Any], trials: NDArray[Any], a0: float, b0: float) -> dict[str, Cells]:
+    """Return the pairs that counts can make and where each is, ready for the cache; none where few are equal."""
+    most = int(trials.max(initial=0)) + 1
+    if successes.size <= _SMALL or most * most > successes.size:
+        return {}
+    tried, won = np.divmod(np.arange(most * most), most)
+    index = np.multiply(trials, most, dtype=np.int32)
+    index += successes
+    # A pair with more successes than trials does not occur; any valid parameters will do.
+    return {"cells": (index, a0 + won.astype(float), b0 + np.maximum(tried - won, 0).astype(float))}
+
+
+def _distinct(alpha: Floats, beta: Floats) -> Cells:
+    at_a, values_a = pd.factorize(alpha.ravel())
+    at_b, values_b = pd.factorize(beta.ravel())
+    if len(values_a) * len(values_b) > alpha.size:
+        return None, alpha, beta
+    index = (at_a * len(values_b) + at_b).reshape(alpha.shape)
+    return index, np.repeat(values_a, len(values_b)), np.tile(values_b, len(values_a))
+
+
+def variance(a: Floats, b: Floats) -> Floats:
+    total = a + b
+    result: Floats = (a / total) * (b / total) / (total + 1)
+    return result
+
+
+def _between(a: Floats, b: Floats, low: float | Floats, high: float | Floats) -> Floats:
+    from scipy.special import betainc, betaincc
+
+    mean = a / (a + b)
+    # Differences of the smaller tail: 1 - (nearly 1) would lose it.
+    below = betainc(a, b, high) - betainc(a, b, low)
+    above = betaincc(a, b, low) - betaincc(a, b, high)
+    around = 1.0 - betainc(a, b, low) - betaincc(a, b, high)
+    inside = (low < mean) & (mean < high)
+    return np.maximum(np.where(inside, around, np.where(mean <= low, above, below)), 0.0)
+
+
+def _equal_tailed(a: Floats, b: Floats, level: float) -> tuple[NDArray[Any], NDArray[Any]]:
+    from scipy.special import betainccinv, betaincinv
+
+    tail = (1.0 - level) / 2.0
+    return betaincinv(a, b, tail), betainccinv(a, b, tail)
+
+
+def _shortest(a: Floats, b: Floats, level: float) -> tuple[NDArray[Any], NDArray[Any]]:
+    from scipy.special import betainccinv, betaincinv, xlog1py, xlogy
+
+    both = (a < 1) & (b < 1)
+    if both.any():
+        at = int(np.argmax(both))
+        raise ValueError(
+            "kind must be 'equal-tailed' where alpha and beta are both below 1, because the density is high at "
+            f"both ends; got kind='hdi' with alpha={a.flat[at]:g}, beta={b.flat[at]:g}"
+        )
+
+    def log_density(x: NDArray[Any]) -> Floats:
+        result: Floats = xlogy(a - 1, x) + xlog1py(b - 1, -x)
+        return result
+
+    # p is the mass left of the interval; the density at its left end less that at its right end grows with p.
+    low: NDArray[Any] = np.zeros_like(a)
+    high: NDArray[Any] = np.full_like(a, 1.0 - level)
+    for _ in range(_HALVINGS):
+        p = (low + high) / 2
+        rises = log_density(betaincinv(a, b, p)) < log_density(betainccinv(a, b, (1.0 - level) - p))
+        low, high = np.where(rises, p, low), np.where(rises, high, p)
+    p = (low + high) / 2
+    left, right = betaincinv(a, b, p), betainccinv(a, b, (1.0 - level) - p)
+    falls, grows, flat = (a <= 1) & (b > 1), (a > 1) & (b <= 1), (a == 1) & (b == 1)
+    falls |= (a < 1) & (b == 1)
+    grows |= (a == 1) & (b < 1)
+    left, right = np.where(falls, 0.0, left), np.where(falls, betaincinv(a, b, level), right)
+    left, right = np.where(grows, betainccinv(a, b, level), left), np.where(grows, 1.0, right)
+    ends = _equal_tailed(a, b, level)
+    return np.where(flat, ends[0], left), np.where(flat, ends[1], right)
+
+
+def signed_gaps(scores: LogSource | ArrayLike) -> NDArray[np.float64]:
+    """Return side 0 less side 1 in raw points, shape (debates, rounds); NaN where a score is missing.
+
+    Takes a log with scores of two sides (whatever :func:`d3stats.as_trajectories` takes), an array
+    (debates, rounds, 2) of scores, or the gaps themselves, (debates, rounds). Rounds beyond a debate's
+    depth have no gap.
+
+    Raises
+    ------
+    ValueError
+        When there are no scores, not two sides, or a score is infinite.
+    """
+    reached: NDArray[np.bool_] | None = None
+    given: Any = log_or_array(scores)
+    if hasattr(given, "scores") and hasattr(given, "depth"):
+        if given.scores is None:
+            raise ValueError("scores must be given for two sides; got a log without scores")
+        reached = np.arange(given.scores.shape[1]) < np.asarray(given.depth)[:, None]
+        given = given.scores
+    try:
+        array = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError("scores must be numbers or trajectories; got something else") from None
+    if array.ndim not in (2, 3):
+        raise ValueError(
+            "scores must have shape (debates, rounds, 2), or be gaps of shape (debates, rounds); "
+            f"got shape {array.shape}"
+        )
+    if array.ndim == 3 and array.shape[2] != 2:
+        raise ValueError(f"scores must be of two sides; got scores of {array.shape[2]}")
+    if array.size and not np.isfinite([array.min(), array.max()]).all():
+        refuse_any("scores", "must be finite, or NaN where missing", array, np.isinf(array))
+    gaps = array if array.ndim == 2 else array[:, :, 0] - array[:, :, 1]
+    if reached is not None and not reached.all():
+        gaps = np.where(reached, gaps, np.nan)
+    return gaps
+
+
+def ascents(gaps: NDArray[np.float64], before: float | None) -> tuple[NDArray[Any], ...]:
+    """Count how often the gap grew, how often that could be seen, and ties, so far; each (debates, rounds).
+
+    Each known gap is compared with the last known one, the first of all with `before` where that is given.
+    """
+    complete = gaps.size == 0 or not np.isnan(gaps.max())
+    return _whole_debates(gaps, before) if complete else _with_holes(gaps, before)
+
+
+def _whole_debates(gaps: NDArray[np.float64], before: float | None) -> tuple[NDArray[Any], ...]:
+    """Count successes, trials and ties where no gap is missing."""
+    rounds = gaps.shape[1]
+    grown, tied = np.zeros((2, *gaps.shape), dtype=bool)
+    if rounds:
+        np.greater(gaps[:, 1:], gaps[:, :-1], out=grown[:, 1:])
+        np.equal(gaps[:, 1:], gaps[:, :-1], out=tied[:, 1:])
+        if before is not None:
+            grown[:, 0], tied[:, 0] = gaps[:, 0] > before, gaps[:, 0] == before
+    tried = np.broadcast_to(np.arange(rounds, dtype=np.int32) + (before is not None), gaps.shape)
+    return np.cumsum(grown, axis=1, dtype=np.int32), tried, np.cumsum(tied, axis=1, dtype=np.int32)
+
+
+def _with_holes(gaps: NDArray[np.float64], before: float | None) -> tuple[NDArray[Any], ...]:
+    """Count successes, trials and ties, each known gap against the last known one."""
+    last = np.full(len(gaps), np.nan if before is None else before)
+    grown, tried, tied = np.zeros((3, *gaps.shape), dtype=bool)
+    for r in range(gaps.shape[1]):
+        gap = gaps[:, r]
+        grown[:, r], tied[:, r] = gap > last, gap == last
+        tried[:, r] = ~np.isnan(gap) & ~np.isnan(last)
+        last = np.where(np.isnan(gap), last, gap)
+    return tuple(np.cumsum(x, axis=1, dtype=np.int32) for x in (grown, tried, tied))

@@ -1,0 +1,62 @@
+"""Beta-Binomial mixtures of vote counts: their law, fits by EM, rounds, drift and the KS distance."""
+
+from __future__ import annotations
+
+from d3stats.models.mixtures.fit import (
+    LikelihoodRatioTest,
+    MixtureBatch,
+    fit_beta_binomial,
+    fit_beta_binomial_mixture,
+    fit_beta_binomial_mixture_batch,
+    likelihood_ratio_test,
+)
+from d3stats.models.mixtures.ks import empirical_ks, ks_distance, ks_noise, paired_bootstrap_ks
+from d3stats.models.mixtures.law import BetaBinomialMixture
+from d3stats.models.mixtures.result import (
+    ConvergenceError,
+    FitSettings,
+    MixtureFit,
+    parametric_bootstrap,
+    refit,
+    simulate_counts,
+)
+from d3stats.models.mixtures.rounds import (
+    Drift,
+    Pair,
+    RoundsFit,
+    Scale,
+    distance,
+    fit_rounds,
+    latent_ks,
+    pmf_ks,
+    rounds_drift,
+)
+
+__all__ = [
+    "BetaBinomialMixture",
+    "ConvergenceError",
+    "Drift",
+    "FitSettings",
+    "LikelihoodRatioTest",
+    "MixtureBatch",
+    "MixtureFit",
+    "Pair",
+    "RoundsFit",
+    "Scale",
+    "distance",
+    "empirical_ks",
+    "fit_beta_binomial",
+    "fit_beta_binomial_mixture",
+    "fit_beta_binomial_mixture_batch",
+    "fit_rounds",
+    "ks_distance",
+    "ks_noise",
+    "latent_ks",
+    "likelihood_ratio_test",
+    "paired_bootstrap_ks",
+    "parametric_bootstrap",
+    "pmf_ks",
+    "refit",
+    "rounds_drift",
+    "simulate_counts",
+]

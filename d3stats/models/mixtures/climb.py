@@ -1,0 +1,498 @@
+"""The mixture log-likelihood of many data sets at many parameter values, with gradient and Hessian.
+
+A point is a row ``x = (z_1 .. z_{K-1}, mu_1 .. mu_K, rho_1 .. rho_K)``: weights are the softmax of
+``(z, 0)``; means and correlations stand as they are, in a box that is closed where the likelihood is
+(``rho = 0`` is a Binomial component).
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from d3stats.models.mixtures.law import Cells, log_pmf, log_pmf_derivatives
+
+Floats = NDArray[np.float64]
+
+EDGE = 1e-10
+"""How near to 0 or 1 a mean, and to 1 a correlation, may come: the log-likelihood is unchanged to about 1e-10
+per debate, and its derivatives stay finite."""
+LOGIT_BOUND = 25.0
+
+
+@dataclass(frozen=True)
+class Space:
+    """The parameter space of a K-component mixture, `n_binomial` components of which are Binomial."""
+
+    n_components: int
+    n_binomial: int = 0
+
+    @property
+    def size(self) -> int:
+        """Length of a point."""
+        return 3 * self.n_components - 1
+
+    @property
+    def n_free(self) -> int:
+        """Number of parameters of the model."""
+        return self.size - self.n_binomial
+
+    def bounds(self) -> tuple[Floats, Floats]:
+        """Lower and upper corner of the box."""
+        k = self.n_components
+        low = np.concatenate([np.full(k - 1, -LOGIT_BOUND), np.full(k, EDGE), np.zeros(k)])
+        high = np.concatenate([np.full(k - 1, LOGIT_BOUND), np.full(k, 1 - EDGE), np.full(k, 1 - EDGE)])
+        high[2 * k - 1 : 2 * k - 1 + self.n_binomial] = 0.0
+        return low, high
+
+    def split(self, x: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return log weights, means and correlations, each of shape (points, K)."""
+        k = self.n_components
+        z = np.concatenate([x[:, : k - 1], np.zeros((len(x), 1))], axis=1)
+        z = z - z.max(axis=1, keepdims=True)
+        log_weight = z - np.log(np.exp(z).sum(axis=1, keepdims=True))
+        return log_weight, x[:, k - 1 : 2 * k - 1], x[:, 2 * k - 1 :]
+
+    def join(self, weight: Floats, mu: Floats, rho: Floats) -> Floats:
+        """Return points from weights, means and correlations, clipped into the box."""
+        log_weight = np.log(np.maximum(weight, 1e-300))
+        z = log_weight[:, :-1] - log_weight[:, -1:]
+        low, high = self.bounds()
+        clipped: Floats = np.clip(np.concatenate([z, mu, rho], axis=1), low, high)
+        return clipped
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The (optionally penalised) log-likelihood.
+
+    Attributes
+    ----------
+    penalty : float
+        Adds ``penalty * sum_k [log w_k + log mu_k(1 - mu_k) + log rho_k(1 - rho_k)]``: a log-concave
+        Beta(1 + penalty, 1 + penalty) prior on each, so that the maximum is interior. 0 is maximum likelihood.
+    """
+
+    cells: Cells
+    space: Space
+    penalty: float = 0.0
+
+    def component_log_pmf(self, x: Floats) -> Floats:
+        """Return ``log f_k(cell)``, shape (points, K, cells)."""
+        _, mu, rho = self.space.split(x)
+        return log_pmf(mu, rho, self.cells)
+
+    def value(self, x: Floats, weights: Floats) -> Floats:
+        """Return the objective at each point, shape (points,); `weights` has shape (points, cells)."""
+        log_weight, mu, rho = self.space.split(x)
+        joint = log_pmf(mu, rho, self.cells) + log_weight[:, :, None]
+        total: Floats = (weights * _log_sum(joint)[0]).sum(axis=1)
+        if self.penalty:
+            total = total + self.penalty * self._log_prior(log_weight, mu, rho)
+        return total
+
+    def derivatives(self, x: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return value (points,), gradient (points, p) and Hessian (points, p, p)."""
+        k, m = self.space.n_components, len(x)
+        log_weight, mu, rho = self.space.split(x)
+        value, gradient, hessian = log_pmf_derivatives(mu.ravel(), rho.ravel(), self.cells)
+        value = value.reshape(m, k, -1)
+        gradient, hessian = gradient.reshape(2, m, k, -1), hessian.reshape(3, m, k, -1)
+        if k == 1:
+            posterior = np.ones_like(value)
+            total = (weights * value[:, 0]).sum(axis=1)
+        else:
+            marginal, posterior = _log_sum(value + log_weight[:, :, None])
+            total = (weights * marginal).sum(axis=1)
+        w = np.exp(log_weight)
+        share = posterior * weights[:, None, :]
+
+        # score[c] = d log f(c) / dx, one row per parameter
+        score = np.concatenate(
+            [posterior[:, :-1] - w[:, :-1, None], posterior * gradient[0], posterior * gradient[1]], axis=1
+        )
+        grad = (score * weights[:, None, :]).sum(axis=2)
+        hess = -(score * weights[:, None, :]) @ score.transpose(0, 2, 1)
+
+        diagonal = np.arange(k)
+        at_mu, at_rho = k - 1 + diagonal, 2 * k - 1 + diagonal
+        by_mu = (share * gradient[0]).sum(axis=2)
+        by_rho = (share * gradient[1]).sum(axis=2)
+        hess[:, at_mu, at_mu] += (share * (hessian[0] + gradient[0] ** 2)).sum(axis=2)
+        mixed = (share * (hessian[1] + gradient[0] * gradient[1])).sum(axis=2)
+        hess[:, at_mu, at_rho] += mixed
+        hess[:, at_rho, at_mu] += mixed
+        hess[:, at_rho, at_rho] += (share * (hessian[2] + gradient[1] ** 2)).sum(axis=2)
+        if k > 1:
+            self._add_weight_terms(hess, w, share.sum(axis=2), by_mu, by_rho)
+        if self.penalty:
+            total = total + self.penalty * self._log_prior(log_weight, mu, rho)
+            self._add_prior(grad, hess, w, mu, rho)
+        return total, grad, hess
+
+    @staticmethod
+    def _add_weight_terms(hess: Floats, w: Floats, held: Floats, by_mu: Floats, by_rho: Floats) -> None:
+        """Add the second derivatives that involve the weights (softmax), in place."""
+        k = w.shape[1]
+        free, held_free = w[:, :-1], held[:, :-1]
+        n = held.sum(axis=1)[:, None, None]
+        outer = held_free[:, :, None] * free[:, None, :]
+        block = 2.0 * n * free[:, :, None] * free[:, None, :] - outer - outer.transpose(0, 2, 1)
+        j = np.arange(k - 1)
+        block[:, j, j] += held_free - n[:, 0] * free
+        hess[:, : k - 1, : k - 1] += block
+        indicator = np.eye(k)[: k - 1]
+        for start, by in ((k - 1, by_mu), (2 * k - 1, by_rho)):
+            cross = (indicator[None] - free[:, :, None]) * by[:, None, :]
+            hess[:, : k - 1, start : start + k] += cross
+            hess[:, start : start + k, : k - 1] += cross.transpose(0, 2, 1)
+
+    def _log_prior(self, log_weight: Floats, mu: Floats, rho: Floats) -> Floats:
+        free = slice(self.space.n_binomial, None)
+        r = np.maximum(rho[:, free], 1e-12)
+        result: Floats = (
+            log_weight.sum(axis=1)
+            + (np.log(mu) + np.log1p(-mu)).sum(axis=1)
+            + (np.log(r) + np.log1p(-r)).sum(axis=1)
+        )
+        return result
+
+    def _add_prior(self, grad: Floats, hess: Floats, w: Floats, mu: Floats, rho: Floats) -> None:
+        k, b = self.space.n_components, self.space.n_binomial
+        c = self.penalty
+        if k > 1:
+            free = w[:, :-1]
+            grad[:, : k - 1] += c * (1 - k * free)
+            curvature = k * free[:, :, None] * free[:, None, :]
+            j = np.arange(k - 1)
+            curvature[:, j, j] -= k * free
+            hess[:, : k - 1, : k - 1] += c * curvature
+        at = k - 1 + np.arange(k)
+        grad[:, at] += c * (1 / mu - 1 / (1 - mu))
+        hess[:, at, at] -= c * (1 / mu**2 + 1 / (1 - mu) ** 2)
+        at = 2 * k - 1 + np.arange(b, k)
+        r = np.maximum(rho[:, b:], 1e-12)
+        grad[:, at] += c * (1 / r - 1 / (1 - r))
+        hess[:, at, at] -= c * (1 / r**2 + 1 / (1 - r) ** 2)
+
+
+def _log_sum(joint: Floats) -> tuple[Floats, Floats]:
+    """Return log sum_k exp(joint_k) and the shares exp(joint_k - that), the sum over the second axis."""
+    top = joint.max(axis=1, keepdims=True)
+    shifted = np.exp(joint - top)
+    total = shifted.sum(axis=1, keepdims=True)
+    return (np.log(total) + top)[:, 0], shifted / total
+
+
+def spread_starts(
+    space: Space,
+    share: Floats,
+    weights: Floats,
+    n_starts: int,
+    rng: np.random.Generator | None,
+    *,
+    interior: bool = False,
+) -> Floats:
+    """Return starts for every data set, shape (data sets, n_starts, parameters).
+
+    Parameters
+    ----------
+    share : ndarray, shape (cells,)
+        Successes over trials of each cell.
+    weights : ndarray, shape (data sets, cells)
+    rng : Generator or None
+        None takes a low-discrepancy sequence, so a fit without `rng` is deterministic.
+    interior : bool
+        Keep correlations away from 0: with a penalty the likelihood falls without end there.
+
+    Notes
+    -----
+    Means are quantiles of the data's own distribution, smoothed towards the unit interval: half of the starts
+    split the data evenly, the others at random quantiles. Correlations run from 0 (Binomial) to 0.6.
+    """
+    k = space.n_components
+    unit = _kronecker(n_starts, 3 * k) if rng is None else rng.random((n_starts, 3 * k))
+    levels = np.sort(unit[:, :k], axis=1)
+    even = (np.arange(k) + 0.5) / k
+    levels[: n_starts // 3] = even
+    means = _quantiles(share, weights, levels)
+    gumbel = -np.log(-np.log(np.clip(unit[:, k : 2 * k], 1e-6, 1 - 1e-6)))
+    weight = np.exp(0.7 * gumbel)
+    weight /= weight.sum(axis=1, keepdims=True)
+    rho = 0.6 * unit[:, 2 * k :] ** 1.5
+    rho[::5] = np.where(unit[::5, 2 * k :] < 0.5, 0.0, rho[::5])
+    if interior:
+        rho = np.maximum(rho, 0.01)
+    rho[:, : space.n_binomial] = 0.0
+    if space.n_binomial and k > 1:
+        # which component is the Binomial one must not be tied to the order of the means
+        means[:, 1::2] = means[:, 1::2, ::-1]
+    n_sets = len(weights)
+    flat = space.join(
+        np.tile(weight, (n_sets, 1)), means.reshape(n_sets * n_starts, k), np.tile(rho, (n_sets, 1))
+    )
+    return flat.reshape(n_sets, n_starts, space.size)
+
+
+def vertex_starts(smaller: Objective, x: Floats, weights: Floats, space: Space) -> Floats:
+    """Return starts that add one narrow component where the fit with K - 1 components lacks mass most.
+
+    The gradient function of Lindsay (1983), ``D(p) = sum_c W_c f(c | p) / f_hat(c) - N``, says how fast the
+    likelihood rises when a Binomial component at ``p`` is mixed in; the start puts 5 % there. It finds small
+    components that no quantile of the data points to.
+
+    Parameters
+    ----------
+    smaller : Objective
+        The model with K - 1 components.
+    x : ndarray, shape (data sets, parameters of the smaller model)
+        Its fits.
+
+    Returns
+    -------
+    ndarray, shape (data sets, 1, parameters)
+    """
+    cells = smaller.cells
+    log_weight, mu, rho = smaller.space.split(x)
+    fitted = np.exp(smaller.component_log_pmf(x) + log_weight[:, :, None]).sum(axis=1)
+    grid = np.linspace(0.005, 0.995, 100)
+    candidates = np.exp(log_pmf(grid, np.zeros_like(grid), cells))
+    slope = (weights / np.maximum(fitted, 1e-300)) @ candidates.T
+    peak = grid[slope.argmax(axis=1)][:, None]
+    # A Binomial component stands first, where the space holds it.
+    weight = np.concatenate([np.full_like(peak, 0.05), 0.95 * np.exp(log_weight)], axis=1)
+    start = space.join(
+        weight, np.concatenate([peak, mu], axis=1), np.concatenate([np.zeros_like(peak), rho], axis=1)
+    )
+    return start[:, None, :]
+
+
+def _quantiles(share: Floats, weights: Floats, levels: Floats) -> Floats:
+    """Return smoothed quantiles of each data set's success shares, shape (data sets, *levels.shape)."""
+    order = np.argsort(share, kind="stable")
+    x = 0.02 + 0.96 * share[order]
+    mass = weights[:, order]
+    middle = np.cumsum(mass, axis=1) - 0.5 * mass
+    middle /= np.maximum(mass.sum(axis=1, keepdims=True), 1e-300)
+    return np.stack([np.interp(levels, row, x) for row in middle])
+
+
+def _kronecker(n: int, dimension: int) -> Floats:
+    """Return the first `n` points of the additive recurrence with the generalised golden ratio."""
+    phi = 2.0
+    for _ in range(64):
+        phi = (1.0 + phi) ** (1.0 / (dimension + 1))
+    alpha = phi ** -np.arange(1.0, dimension + 1)
+    points: Floats = np.mod(0.5 + np.outer(np.arange(1, n + 1), alpha), 1.0)
+    return points
+
+
+Method = Literal["newton", "em", "lbfgs"]
+METHODS: tuple[Method, ...] = ("newton", "em", "lbfgs")
+
+REACHED = 1e-6
+"""A start reached the best optimum when its objective is within this of the best, in log-likelihood units."""
+
+SETTLED = 1e-8
+"""What a step may still bring, in log-likelihood units, whatever the tolerance."""
+PROBES = (1e-6, 1e-4, 1e-2)
+"""How far single parameters are moved to see whether a search has ended too early."""
+
+
+@dataclass(frozen=True)
+class Optima:
+    """The best optimum of each data set.
+
+    Attributes
+    ----------
+    x : ndarray, shape (data sets, parameters)
+    value : ndarray, shape (data sets,)
+    n_iter, n_reached : ndarray of int, shape (data sets,)
+        Iterations of the start that won; how many of the `n_starts` came within ``REACHED`` of it.
+    """
+
+    x: Floats
+    value: Floats
+    n_iter: NDArray[np.int64]
+    n_reached: NDArray[np.int64]
+
+
+def optimise(
+    cells: Cells,
+    weights: Floats,
+    space: Space,
+    *,
+    method: Method = "newton",
+    n_starts: int = 30,
+    penalty: float = 0.0,
+    max_iter: int = 500,
+    tol: float = 1e-10,
+    rng: np.random.Generator | None = None,
+    first: Floats | None = None,
+) -> Optima:
+    """Maximise the objective for every row of `weights`.
+
+    Parameters
+    ----------
+    weights : ndarray, shape (data sets, cells)
+    first : ndarray, shape (parameters,) or (data sets, parameters), optional
+        One more start (a bootstrap starts from the fit that it resamples).
+    """
+    n_sets = len(weights)
+    share = cells.successes / np.maximum(cells.trials, 1)
+    full_search = n_starts >= 10 and space.n_components > 1
+    starts = spread_starts(space, share, weights, n_starts - full_search, rng, interior=penalty > 0)
+    if full_search:
+        smaller = Space(space.n_components - 1, max(space.n_binomial - 1, 0))
+        before = optimise(cells, weights, smaller, method=method, n_starts=5, penalty=penalty, rng=rng)
+        vertex = vertex_starts(Objective(cells, smaller, penalty), before.x, weights, space)
+        starts = np.concatenate([starts, vertex], axis=1)
+    if method == "em" and space.n_binomial < space.n_components and not penalty:
+        # A supremum on the boundary is a submodel's maximum; EM finds it fast there and slowly from inside.
+        submodel = Space(space.n_components, space.n_binomial + 1)
+        edge = optimise(
+            cells, weights, submodel, method=method, n_starts=n_starts, max_iter=max_iter, tol=tol, rng=rng
+        )
+        starts = np.concatenate([starts, edge.x[:, None, :]], axis=1)
+    if first is not None:
+        own = np.broadcast_to(first, (n_sets, space.size))
+        starts = np.concatenate([starts, own[:, None, :]], axis=1)
+    per_set = starts.shape[1]
+
+    def piece(at: slice) -> tuple[Floats, Floats, NDArray[np.int64]]:
+        local = starts[at]
+        which = np.repeat(np.arange(len(local)), per_set)
+        rows = np.ascontiguousarray(local.reshape(-1, space.size))
+        return _climb(method, rows, which, weights[at], cells, space, penalty, max_iter, tol)
+
+    n_pieces = min(n_sets, 4 * _n_threads()) if n_sets * per_set > 256 else 1
+    edges = np.linspace(0, n_sets, n_pieces + 1).astype(int)
+    pieces = [slice(a, b) for a, b in itertools.pairwise(edges) if b > a]
+    if len(pieces) > 1 and method != "lbfgs":
+        with ThreadPoolExecutor(_n_threads()) as pool:
+            done = list(pool.map(piece, pieces))
+    else:
+        done = [piece(at) for at in pieces]
+    x, value, n_iter = (np.concatenate(part) for part in zip(*done, strict=True))
+    value = value.reshape(n_sets, per_set)
+    best = value.argmax(axis=1)
+    row = np.arange(n_sets) * per_set + best
+    top = value.max(axis=1)
+    reached = (value[:, :n_starts] >= top[:, None] - REACHED).sum(axis=1)
+    return Optima(x[row], top, n_iter[row], np.maximum(reached, 1))
+
+
+def settled(objective: Objective, x: Floats, weights: Floats, tol: float) -> NDArray[np.bool_]:
+    """Say of each point whether no step promises, and no small move brings, more than a tolerance.
+
+    Why a search ended is no evidence, so its end is looked at. The tolerance is ``max(tol * (1 + |value|), SETTLED)``.
+    The promise is that of a Newton step with the moduli of the curvatures, over the parameters that no bound holds;
+    where the likelihood is flat, what the gradient gives on the whole way to the bounds. Moves are tried because a
+    promise is a parabola's: beside a logarithmic prior it is small however far the maximum is.
+
+    Parameters
+    ----------
+    x : ndarray, shape (data sets, parameters)
+    weights : ndarray, shape (data sets, cells)
+    """
+    low, high = objective.space.bounds()
+    value, gradient, hessian = objective.derivatives(x, weights)
+    limit = np.maximum(tol * (1.0 + np.abs(value)), SETTLED)
+    room = np.maximum(np.where(gradient > 0, high - x, x - low), 0.0)
+    free = room > 0
+    gradient = np.where(free, gradient, 0.0)
+    curvature = np.where(free[:, :, None] & free[:, None, :], hessian, 0.0)
+    readable = (
+        np.isfinite(value) & np.isfinite(gradient).all(axis=1) & np.isfinite(curvature).all(axis=(1, 2))
+    )
+    curvature = np.where(readable[:, None, None], curvature, 0.0)
+    scale = np.sqrt(np.maximum(np.abs(np.diagonal(curvature, axis1=1, axis2=2)), 1e-8))
+    values, vectors = np.linalg.eigh(curvature / (scale[:, :, None] * scale[:, None, :]))
+    along = np.einsum("nij,ni->nj", vectors, gradient / scale)
+    promise = (along**2 / np.maximum(np.abs(values), 1e-6)).sum(axis=1)
+    found: NDArray[np.bool_] = readable & (
+        np.minimum(promise, (np.abs(gradient) * room).sum(axis=1)) <= limit
+    )
+    for move in (*np.eye(x.shape[1]), *-np.eye(x.shape[1])):
+        for size in PROBES:
+            found &= ~(objective.value(np.clip(x + size * move, low, high), weights) > value + limit)
+    return found
+
+
+def _n_threads() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _climb(
+    method: Method,
+    starts: Floats,
+    which: NDArray[np.int64],
+    weights: Floats,
+    cells: Cells,
+    space: Space,
+    penalty: float,
+    max_iter: int,
+    tol: float,
+) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    if method == "lbfgs":
+        return _climb_lbfgs(starts, which, weights, Objective(cells, space, penalty), max_iter)
+    low, high = space.bounds()
+    # Read-only and strided arrays are types of their own to the compiler: 10 seconds for each combination.
+    weights = np.require(weights, requirements=("C", "W"))
+    successes = np.require(cells.successes, requirements=("C", "W"))
+    trials = np.require(cells.trials, requirements=("C", "W"))
+    arguments = (
+        starts,
+        which,
+        weights,
+        space.n_components,
+        space.n_binomial,
+        successes,
+        trials,
+        cells.log_choose,
+        penalty,
+        low,
+        high,
+        max_iter,
+        tol,
+    )
+    if method == "em":
+        from d3stats.models.mixtures.compiled import climb_em
+
+        return climb_em(*arguments)
+    from d3stats.models.mixtures.compiled import climb
+
+    return climb(*arguments)
+
+
+def _climb_lbfgs(
+    starts: Floats, which: NDArray[np.int64], weights: Floats, objective: Objective, max_iter: int
+) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Climb with scipy's L-BFGS-B (Byrd, Lu, Nocedal and Zhu, 1995) on the plain numpy objective."""
+    from scipy.optimize import Bounds, minimize
+
+    bounds = Bounds(*objective.space.bounds())
+    x, value, n_iter = starts.copy(), np.empty(len(starts)), np.zeros(len(starts), np.int64)
+    for row, start in enumerate(starts):
+        data = weights[which[row]][None]
+
+        def negative(point: Floats, data: Floats = data) -> tuple[float, Floats]:
+            v, g, _ = objective.derivatives(point[None], data)
+            return -float(v[0]), -g[0]
+
+        found = minimize(
+            negative,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"maxiter": max_iter, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 20},
+        )
+        x[row], value[row], n_iter[row] = found.x, -found.fun, found.nit
+    return x, value, n_iter

@@ -1,0 +1,525 @@
+"""The compiled twin of ``_objective.py`` and the climb that uses it: many data sets, many starts, one call.
+
+Compiled because a fit is a few hundred dependent steps on eight numbers: a numpy step costs its call overhead
+each time (tests/benchmarks compares both). Everything here has a plain reference: the derivatives are tested
+against :class:`~d3stats.models.mixtures.climb.Objective`, the optimum against a quasi-Newton search and published
+values.
+
+The climb is Newton's with damping inside a box. A step that does not raise the likelihood is refused and damped
+more (Levenberg, 1944; Marquardt, 1963), so the accepted sequence is monotone. Parameters that sit on a bound with
+the gradient pointing out are held there (projected Newton; Bertsekas, 1982), which is how a Binomial component, a
+supremum on the boundary, is reached exactly and not approached forever.
+
+Importing this module loads numba; only :mod:`d3stats.models.mixtures.climb` does so, when a fit begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _compiled(function: F) -> F:
+    """Compile on first use, keep the machine code on disk, release the interpreter lock while running."""
+    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+@_compiled
+def _tables(mu: float, rho: float, up: Floats, down: Floats, norm: Floats) -> None:
+    """Fill the prefix sums over ``i`` that every cell's log pmf and derivatives are differences of."""
+    keep = 1.0 - rho
+    for i in range(norm.shape[1] - 1):
+        for side in range(2):
+            table = up if side == 0 else down
+            mean = mu if side == 0 else 1.0 - mu
+            u = mean * keep + i * rho
+            by_mean = keep / u
+            by_rho = (i - mean) / u
+            table[0, i + 1] = table[0, i] + np.log(u)
+            table[1, i + 1] = table[1, i] + by_mean
+            table[2, i + 1] = table[2, i] + by_rho
+            table[3, i + 1] = table[3, i] + by_mean * by_mean
+            table[4, i + 1] = table[4, i] + by_mean * by_rho + 1.0 / u
+            table[5, i + 1] = table[5, i] + by_rho * by_rho
+        d = keep + i * rho
+        by_d = (i - 1.0) / d
+        norm[0, i + 1] = norm[0, i] + np.log(d)
+        norm[1, i + 1] = norm[1, i] + by_d
+        norm[2, i + 1] = norm[2, i] + by_d * by_d
+
+
+@_compiled
+def derivatives(
+    x: Floats,
+    k: int,
+    n_binomial: int,
+    successes: NDArray[np.int64],
+    trials: NDArray[np.int64],
+    log_choose: Floats,
+    weights: Floats,
+    penalty: float,
+    work: Floats,
+    grad: Floats,
+    hess: Floats,
+) -> float:
+    """Write gradient and Hessian at one point into `grad` and `hess`; return the objective.
+
+    `work` has shape (k, 15, max trials + 1): prefix sums by component.
+    """
+    size = 3 * k - 1
+    top = 0.0
+    for j in range(k - 1):
+        top = max(top, x[j])
+    log_weight = np.empty(k)
+    total_weight = 0.0
+    for j in range(k):
+        log_weight[j] = (x[j] if j < k - 1 else 0.0) - top
+        total_weight += np.exp(log_weight[j])
+    log_total = np.log(total_weight)
+    w = np.empty(k)
+    for j in range(k):
+        log_weight[j] -= log_total
+        w[j] = np.exp(log_weight[j])
+        table = work[j]
+        _tables(x[k - 1 + j], x[2 * k - 1 + j], table[0:6], table[6:12], table[12:15])
+    for a in range(size):
+        grad[a] = 0.0
+        for b in range(size):
+            hess[a, b] = 0.0
+
+    value = 0.0
+    posterior = np.empty(k)
+    score = np.empty(size)
+    local = np.empty((k, 5))
+    for c in range(len(successes)):
+        weight = weights[c]
+        if weight == 0.0:
+            continue
+        s, n = successes[c], trials[c]
+        f = n - s
+        highest = -np.inf
+        for j in range(k):
+            t = work[j]
+            log_f = log_weight[j] + t[0, s] + t[6, f] - t[12, n]
+            local[j, 0] = t[1, s] - t[7, f]
+            local[j, 1] = t[2, s] + t[8, f] - t[13, n]
+            local[j, 2] = -t[3, s] - t[9, f]
+            local[j, 3] = -t[4, s] + t[10, f]
+            local[j, 4] = t[14, n] - t[5, s] - t[11, f]
+            posterior[j] = log_f
+            highest = max(highest, log_f)
+        total = 0.0
+        for j in range(k):
+            posterior[j] = np.exp(posterior[j] - highest)
+            total += posterior[j]
+        value += weight * (highest + np.log(total) + log_choose[c])
+        for j in range(k):
+            p = posterior[j] / total
+            posterior[j] = p
+            if j < k - 1:
+                score[j] = p - w[j]
+            score[k - 1 + j] = p * local[j, 0]
+            score[2 * k - 1 + j] = p * local[j, 1]
+        for a in range(size):
+            weighted = weight * score[a]
+            grad[a] += weighted
+            for b in range(a + 1):
+                hess[a, b] -= weighted * score[b]
+        for j in range(k):
+            p = weight * posterior[j]
+            m, r = k - 1 + j, 2 * k - 1 + j
+            by_m, by_r = local[j, 0], local[j, 1]
+            hess[m, m] += p * (local[j, 2] + by_m * by_m)
+            hess[r, m] += p * (local[j, 3] + by_m * by_r)
+            hess[r, r] += p * (local[j, 4] + by_r * by_r)
+            for a in range(k - 1):
+                own = (1.0 if a == j else 0.0) - w[a]
+                hess[m, a] += p * own * by_m
+                hess[r, a] += p * own * by_r
+                for b in range(a + 1):
+                    hess[a, b] += p * own * ((1.0 if b == j else 0.0) - w[b])
+                    hess[a, b] -= p * ((w[a] if a == b else 0.0) - w[a] * w[b])
+    if penalty > 0.0:
+        value += _add_prior(x, k, n_binomial, penalty, log_weight, w, grad, hess)
+    for a in range(size):
+        for b in range(a):
+            hess[b, a] = hess[a, b]
+    return value
+
+
+@_compiled
+def _add_prior(
+    x: Floats,
+    k: int,
+    n_binomial: int,
+    penalty: float,
+    log_weight: Floats,
+    w: Floats,
+    grad: Floats,
+    hess: Floats,
+) -> float:
+    value = 0.0
+    for j in range(k):
+        value += log_weight[j]
+        if j < k - 1:
+            grad[j] += penalty * (1.0 - k * w[j])
+            for b in range(j + 1):
+                hess[j, b] += penalty * k * (w[j] * w[b] - (w[j] if j == b else 0.0))
+        for block in range(2):
+            if block == 1 and j < n_binomial:
+                continue
+            at = (k - 1 if block == 0 else 2 * k - 1) + j
+            v = max(x[at], 1e-12)
+            value += np.log(v) + np.log1p(-v)
+            grad[at] += penalty * (1.0 / v - 1.0 / (1.0 - v))
+            hess[at, at] -= penalty * (1.0 / v**2 + 1.0 / (1.0 - v) ** 2)
+    return penalty * value
+
+
+@_compiled
+def _newton_step(
+    hess: Floats, grad: Floats, held: NDArray[np.bool_], damping: float, step: Floats, lower: Floats
+) -> bool:
+    """Solve (-H + damping |diag H|) step = grad on the free parameters by Cholesky; False if not definite."""
+    size = len(grad)
+    for a in range(size):
+        for b in range(a + 1):
+            if held[a] or held[b]:
+                value = 1.0 if a == b else 0.0
+            else:
+                value = -hess[a, b]
+                if a == b:
+                    value += damping * max(abs(hess[a, a]), 1e-8)
+            for c in range(b):
+                value -= lower[a, c] * lower[b, c]
+            if a == b:
+                if not value > 1e-14 * max(abs(hess[a, a]), 1e-8):
+                    return False
+                lower[a, a] = np.sqrt(value)
+            else:
+                lower[a, b] = value / lower[b, b]
+    for a in range(size):
+        value = 0.0 if held[a] else grad[a]
+        for c in range(a):
+            value -= lower[a, c] * step[c]
+        step[a] = value / lower[a, a]
+    for a in range(size - 1, -1, -1):
+        value = step[a]
+        for c in range(a + 1, size):
+            value -= lower[c, a] * step[c]
+        step[a] = value / lower[a, a]
+    return True
+
+
+@_compiled
+def _hold(x: Floats, grad: Floats, low: Floats, high: Floats, held: NDArray[np.bool_]) -> None:
+    """Mark the parameters that sit on a bound with the gradient pointing out."""
+    for a in range(len(x)):
+        held[a] = (x[a] <= low[a] and grad[a] <= 0.0) or (x[a] >= high[a] and grad[a] >= 0.0)
+
+
+@_compiled
+def climb(
+    starts: Floats,
+    which: NDArray[np.int64],
+    weights: Floats,
+    k: int,
+    n_binomial: int,
+    successes: NDArray[np.int64],
+    trials: NDArray[np.int64],
+    log_choose: Floats,
+    penalty: float,
+    low: Floats,
+    high: Floats,
+    max_iter: int,
+    tol: float,
+) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Climb from every row of `starts` on the data set ``weights[which[row]]``.
+
+    Returns
+    -------
+    x : ndarray, shape (rows, parameters)
+    value : ndarray, shape (rows,)
+    n_iter : ndarray of int, shape (rows,)
+        Evaluations of the derivatives.
+
+    Notes
+    -----
+    A climb ends when the next Newton step promises less than ``tol * (1 + |value|)``, when no step of any size helps,
+    or after `max_iter` evaluations; whether the end is a maximum is for the caller to see.
+    """
+    rows, size = starts.shape
+    top = 0
+    for c in range(len(trials)):
+        top = max(top, trials[c])
+    work = np.zeros((k, 15, top + 1))
+    out = starts.copy()
+    values = np.empty(rows)
+    n_iter = np.zeros(rows, dtype=np.int64)
+    grad, new_grad = np.empty(size), np.empty(size)
+    hess, new_hess = np.empty((size, size)), np.empty((size, size))
+    step, trial = np.empty(size), np.empty(size)
+    lower = np.empty((size, size))
+    held = np.empty(size, dtype=np.bool_)
+    for row in range(rows):
+        data = weights[which[row]]
+        x = out[row]
+        for a in range(size):
+            x[a] = min(max(x[a], low[a]), high[a])
+        value = derivatives(x, k, n_binomial, successes, trials, log_choose, data, penalty, work, grad, hess)
+        n_iter[row] = 1
+        damping = 1e-2
+        while n_iter[row] < max_iter:
+            _hold(x, grad, low, high, held)
+            while not _newton_step(hess, grad, held, damping, step, lower) and damping < 1e20:
+                damping = max(damping * 4.0, 1e-3)
+            if damping >= 1e20:
+                break
+            promise = 0.0
+            for a in range(size):
+                if not held[a]:
+                    promise += grad[a] * step[a]
+                trial[a] = min(max(x[a] + (0.0 if held[a] else step[a]), low[a]), high[a])
+            new_value = derivatives(
+                trial, k, n_binomial, successes, trials, log_choose, data, penalty, work, new_grad, new_hess
+            )
+            n_iter[row] += 1
+            small = promise <= tol * (1.0 + abs(value))
+            # A last tiny step may move the value by rounding alone; it still sharpens the parameters.
+            slack = 1e-13 * (1.0 + abs(value)) if small else 0.0
+            if new_value > value - slack:
+                for a in range(size):
+                    x[a] = trial[a]
+                    grad[a] = new_grad[a]
+                    for b in range(size):
+                        hess[a, b] = new_hess[a, b]
+                value = new_value
+                if small and damping < 1e-3:
+                    break
+                damping = max(damping * 0.1, 1e-14)
+            else:
+                damping = max(damping * 10.0, 1e-3)
+                if (small and damping > 1e3) or damping > 1e16:
+                    break
+        values[row] = value
+    return out, values, n_iter
+
+
+LONGEST_LEAP = 1e4
+"""Bound on the extrapolation, in EM steps: where two maps hardly bend, the ratio means nothing."""
+
+
+@_compiled
+def _expected(
+    mu: float,
+    rho: float,
+    share: Floats,
+    successes: NDArray[np.int64],
+    trials: NDArray[np.int64],
+    penalty: float,
+    free_rho: bool,
+    work: Floats,
+    out: Floats,
+) -> float:
+    """Return the component's expected log-likelihood; write (g_mu, g_rho, h_mumu, h_murho, h_rhorho) to out."""
+    _tables(mu, rho, work[0:6], work[6:12], work[12:15])
+    out[:] = 0.0
+    value = 0.0
+    for c in range(len(successes)):
+        p = share[c]
+        if p == 0.0:
+            continue
+        s, n = successes[c], trials[c]
+        f = n - s
+        value += p * (work[0, s] + work[6, f] - work[12, n])
+        out[0] += p * (work[1, s] - work[7, f])
+        out[1] += p * (work[2, s] + work[8, f] - work[13, n])
+        out[2] += p * (-work[3, s] - work[9, f])
+        out[3] += p * (-work[4, s] + work[10, f])
+        out[4] += p * (work[14, n] - work[5, s] - work[11, f])
+    if penalty > 0.0:
+        value += penalty * (np.log(mu) + np.log1p(-mu))
+        out[0] += penalty * (1.0 / mu - 1.0 / (1.0 - mu))
+        out[2] -= penalty * (1.0 / mu**2 + 1.0 / (1.0 - mu) ** 2)
+        if free_rho:
+            r = max(rho, 1e-12)
+            value += penalty * (np.log(r) + np.log1p(-r))
+            out[1] += penalty * (1.0 / r - 1.0 / (1.0 - r))
+            out[4] -= penalty * (1.0 / r**2 + 1.0 / (1.0 - r) ** 2)
+    return value
+
+
+@_compiled
+def _component_step(
+    mu: float,
+    rho: float,
+    share: Floats,
+    successes: NDArray[np.int64],
+    trials: NDArray[np.int64],
+    penalty: float,
+    low: Floats,
+    high: Floats,
+    work: Floats,
+) -> tuple[float, float]:
+    """Take one safeguarded Newton step on the component's expected log-likelihood."""
+    local = np.empty(5)
+    scratch = np.empty(5)
+    free_rho = high[1] > low[1]
+    value = _expected(mu, rho, share, successes, trials, penalty, free_rho, work, local)
+    grad = np.array([local[0], local[1]])
+    hess = np.array([[local[2], local[3]], [local[3], local[4]]])
+    held = np.empty(2, dtype=np.bool_)
+    _hold(np.array([mu, rho]), grad, low, high, held)
+    step, lower = np.zeros(2), np.zeros((2, 2))
+    damping = 0.0
+    while not _newton_step(hess, grad, held, damping, step, lower):
+        damping = max(4.0 * damping, 1e-3)
+        if damping > 1e20:
+            return mu, rho
+    length = 1.0
+    for _ in range(40):
+        new_mu = mu if held[0] else min(max(mu + length * step[0], low[0]), high[0])
+        new_rho = rho if held[1] else min(max(rho + length * step[1], low[1]), high[1])
+        new_value = _expected(new_mu, new_rho, share, successes, trials, penalty, free_rho, work, scratch)
+        if new_value >= value:
+            return new_mu, new_rho
+        length *= 0.5
+    return mu, rho
+
+
+@_compiled
+def _em_map(
+    x: Floats,
+    k: int,
+    successes: NDArray[np.int64],
+    trials: NDArray[np.int64],
+    weights: Floats,
+    penalty: float,
+    low: Floats,
+    high: Floats,
+    work: Floats,
+    share: Floats,
+    out: Floats,
+) -> None:
+    """Write the point after one E-step and one M-step to `out`."""
+    for j in range(k):
+        t = work[j]
+        _tables(x[k - 1 + j], x[2 * k - 1 + j], t[0:6], t[6:12], t[12:15])
+    for c in range(len(successes)):
+        s, n = successes[c], trials[c]
+        highest = -np.inf
+        for j in range(k):
+            t = work[j]
+            share[j, c] = (x[j] if j < k - 1 else 0.0) + t[0, s] + t[6, n - s] - t[12, n]
+            highest = max(highest, share[j, c])
+        total = 0.0
+        for j in range(k):
+            share[j, c] = np.exp(share[j, c] - highest)
+            total += share[j, c]
+        for j in range(k):
+            share[j, c] *= weights[c] / total
+    last = np.log(max(share[k - 1].sum() + penalty, 1e-300))
+    for j in range(k):
+        if j < k - 1:
+            z = np.log(max(share[j].sum() + penalty, 1e-300)) - last
+            out[j] = min(max(z, low[j]), high[j])
+        m, r = k - 1 + j, 2 * k - 1 + j
+        out[m], out[r] = _component_step(
+            x[m],
+            x[r],
+            share[j],
+            successes,
+            trials,
+            penalty,
+            np.array([low[m], low[r]]),
+            np.array([high[m], high[r]]),
+            work[j],
+        )
+
+
+@_compiled
+def climb_em(
+    starts: Floats,
+    which: NDArray[np.int64],
+    weights: Floats,
+    k: int,
+    n_binomial: int,
+    successes: NDArray[np.int64],
+    trials: NDArray[np.int64],
+    log_choose: Floats,
+    penalty: float,
+    low: Floats,
+    high: Floats,
+    max_iter: int,
+    tol: float,
+) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Climb by accelerated EM; same arguments and returns as :func:`d3stats.models.mixtures.compiled.climb`.
+
+    `n_iter` counts EM maps. The climb ends where a Newton step would promise less than ``tol * (1 + |value|)``: small
+    EM steps alone prove nothing, EM is slow near its limit.
+    """
+    rows, size = starts.shape
+    top = 0
+    for c in range(len(trials)):
+        top = max(top, trials[c])
+    work = np.zeros((k, 15, top + 1))
+    share = np.zeros((k, len(trials)))
+    grad, hess = np.empty(size), np.empty((size, size))
+    step, lower = np.empty(size), np.empty((size, size))
+    held = np.empty(size, dtype=np.bool_)
+    first, second, leap = np.empty(size), np.empty(size), np.empty(size)
+    out = starts.copy()
+    values = np.empty(rows)
+    n_iter = np.zeros(rows, dtype=np.int64)
+    for row in range(rows):
+        data = weights[which[row]]
+        x = out[row]
+        for a in range(size):
+            x[a] = min(max(x[a], low[a]), high[a])
+        value = derivatives(x, k, n_binomial, successes, trials, log_choose, data, penalty, work, grad, hess)
+        while n_iter[row] < max_iter:
+            _hold(x, grad, low, high, held)
+            if _newton_step(hess, grad, held, 0.0, step, lower):
+                promise = 0.0
+                for a in range(size):
+                    if not held[a]:
+                        promise += grad[a] * step[a]
+                if promise <= tol * (1.0 + abs(value)):
+                    break
+            _em_map(x, k, successes, trials, data, penalty, low, high, work, share, first)
+            _em_map(first, k, successes, trials, data, penalty, low, high, work, share, second)
+            n_iter[row] += 2
+            change, bend = 0.0, 0.0
+            for a in range(size):
+                r = first[a] - x[a]
+                v = second[a] - first[a] - r
+                change += r * r
+                bend += v * v
+            length = min(max(np.sqrt(change / bend), 1.0), LONGEST_LEAP) if bend > 0.0 else 1.0
+            for a in range(size):
+                r = first[a] - x[a]
+                v = second[a] - first[a] - r
+                leap[a] = min(max(x[a] + 2.0 * length * r + length * length * v, low[a]), high[a])
+            # The map after the leap pulls it back towards the ridge that EM follows.
+            _em_map(leap, k, successes, trials, data, penalty, low, high, work, share, first)
+            n_iter[row] += 1
+            leap_value = derivatives(
+                first, k, n_binomial, successes, trials, log_choose, data, penalty, work, grad, hess
+            )
+            if leap_value >= value:
+                x[:] = first
+                value = leap_value
+            else:
+                x[:] = second
+                value = derivatives(
+                    x, k, n_binomial, successes, trials, log_choose, data, penalty, work, grad, hess
+                )
+        values[row] = value
+    return out, values, n_iter

@@ -1,0 +1,407 @@
+"""How many kinds of debate are in this log? Fit a Beta-Binomial, or a mixture of them, to counts.
+
+The likelihood has several maxima, a supremum that often lies on the boundary (a component becomes a Binomial),
+and directions in which it hardly changes. So every fit starts from many points and says how many agreed,
+represents the boundary exactly and flags it, and reports functionals of the fitted law before components.
+
+References
+----------
+Skellam (1948), J. R. Stat. Soc. B 10, 257 (the Beta-Binomial). Griffiths (1973), Biometrics 29, 637 (maximum
+likelihood). Smith (1983), Appl. Stat. 32, 196 (AS 189: counts as sufficient statistics for varying trials).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from d3stats._check import RngLike, as_rng, choice, integer, number
+from d3stats.counts import Counts
+from d3stats.models.mixtures.climb import METHODS, Method, Objective, Optima, Space, optimise, settled
+from d3stats.models.mixtures.law import BetaBinomialMixture, Cells
+from d3stats.models.mixtures.result import FitSettings, MixtureFit, simulate_counts
+
+__all__ = [
+    "LikelihoodRatioTest",
+    "MixtureBatch",
+    "fit_beta_binomial",
+    "fit_beta_binomial_mixture",
+    "fit_beta_binomial_mixture_batch",
+    "likelihood_ratio_test",
+]
+
+
+def fit_beta_binomial(
+    successes: ArrayLike | Counts,
+    trials: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    *,
+    method: Method = "newton",
+    n_starts: int = 5,
+    max_iter: int | None = None,
+    tol: float = 1e-10,
+    penalty: float = 0.0,
+    rng: RngLike = None,
+) -> MixtureFit:
+    """Fit one Beta-Binomial: :func:`fit_beta_binomial_mixture` with one component.
+
+    Examples
+    --------
+    >>> fit = fit_beta_binomial([0, 1, 2, 3], 3, weights=[32, 103, 122, 80])
+    >>> round(fit.llf, 4), round(float(fit.distribution.alpha[0]), 3)
+    (-436.813, 6.12)
+    """
+    return fit_beta_binomial_mixture(
+        successes,
+        trials,
+        weights,
+        n_components=1,
+        method=method,
+        n_starts=n_starts,
+        max_iter=max_iter,
+        tol=tol,
+        penalty=penalty,
+        rng=rng,
+    )
+
+
+def fit_beta_binomial_mixture(
+    successes: ArrayLike | Counts,
+    trials: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    *,
+    n_components: int = 2,
+    n_binomial: int = 0,
+    method: Method = "newton",
+    n_starts: int = 30,
+    max_iter: int | None = None,
+    tol: float = 1e-10,
+    penalty: float = 0.0,
+    rng: RngLike = None,
+) -> MixtureFit:
+    """Fit a mixture of `n_components` Beta-Binomials by maximum (penalised) likelihood.
+
+    Parameters
+    ----------
+    successes : array of int, shape (rows,), or Counts
+        Correct votes of each debate (or cell). A :class:`~d3stats.counts.Counts` carries all three arrays.
+    trials : int or array of int, shape (rows,)
+        Votes cast. They may vary: a missing vote is one trial less.
+    weights : array of float, shape (rows,), optional
+        How many debates each row stands for.
+    n_components : int
+        K >= 1.
+    n_binomial : int
+        How many of the components are held at ``rho = 0``: 1 of 2 is "Beta-Binomial plus Binomial", 2 of 2
+        is the two-Binomial mixture.
+    method : {"newton", "em", "lbfgs"}
+        Damped Newton in a box (the fastest, and the most often at the best optimum), accelerated EM, or
+        scipy's L-BFGS-B on an independent implementation of the likelihood. All are monotone.
+    n_starts : int
+        Starting points; the result says how many reached the best optimum.
+    max_iter : int, optional
+        Iterations per start; 500, or 20000 for EM.
+    tol : float
+        The fit has converged when no step from its optimum promises more than ``tol * (1 + |llf|)`` or 1e-8,
+        whichever is larger.
+    penalty : float
+        0 is maximum likelihood; ``penalty > 0`` gives the posterior mode under independent
+        Beta(1 + penalty, 1 + penalty) priors on weights, means and correlations, which is always interior.
+    rng : Generator, int or None
+        Random starting points; None takes a fixed well-spread set, so that the fit is deterministic.
+
+    Returns
+    -------
+    MixtureFit
+
+    Raises
+    ------
+    ValueError
+        When no debate has a vote, successes exceed trials, a weight is negative, or a value is not finite.
+
+    Examples
+    --------
+    >>> fit = fit_beta_binomial_mixture(range(8), 7, weights=[96, 58, 41, 38, 45, 62, 98, 182])
+    >>> round(fit.llf, 5), fit.boundary
+    (-1198.63115, ())
+    """
+    counts = counts_of(successes, trials, weights)
+    settings = _settings(n_components, n_binomial, method, n_starts, max_iter, tol, penalty)
+    space = Space(settings.n_components, settings.n_binomial)
+    cells = Cells.of(counts.successes, counts.trials)
+    found, converged = _optimise(cells, counts.weights[None], space, settings, rng)
+    return MixtureFit.from_optimum(counts, settings, found, converged, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureBatch:
+    """The fits of many data sets that share their cells.
+
+    Attributes
+    ----------
+    distribution : BetaBinomialMixture
+        Batch of shape (data sets, K), components ordered by mean.
+    llf : ndarray, shape (data sets,)
+    n_iter, n_reached_best : ndarray of int, shape (data sets,)
+    converged : ndarray of bool, shape (data sets,)
+    settings : FitSettings
+    """
+
+    successes: NDArray[np.int64]
+    trials: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    distribution: BetaBinomialMixture
+    llf: NDArray[np.float64]
+    n_iter: NDArray[np.int64]
+    n_reached_best: NDArray[np.int64]
+    converged: NDArray[np.bool_]
+    settings: FitSettings
+    _optima: Optima
+
+    def __len__(self) -> int:
+        return len(self.llf)
+
+    def __getitem__(self, index: int) -> MixtureFit:
+        """Return one data set's fit with all its methods."""
+        counts = Counts.from_columns(self.successes, self.trials, weights=self.weights[index])
+        return MixtureFit.from_optimum(counts, self.settings, self._optima, self.converged, index)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per data set: llf, mean, spread, convergence."""
+        return pd.DataFrame(
+            {
+                "llf": self.llf,
+                "mean": self.distribution.mean,
+                "spread": self.distribution.spread,
+                "n_iter": self.n_iter,
+                "n_reached_best": self.n_reached_best,
+                "converged": self.converged,
+            }
+        )
+
+
+def fit_beta_binomial_mixture_batch(
+    successes: ArrayLike,
+    trials: ArrayLike,
+    weights: ArrayLike,
+    *,
+    n_components: int = 2,
+    n_binomial: int = 0,
+    method: Method = "newton",
+    n_starts: int = 30,
+    max_iter: int | None = None,
+    tol: float = 1e-10,
+    penalty: float = 0.0,
+    rng: RngLike = None,
+) -> MixtureBatch:
+    """Fit many data sets in one call: bootstrap replicates, rounds, logs.
+
+    Parameters
+    ----------
+    successes, trials : array of int, shape (cells,)
+        The cells that the data sets share; a cell that a data set lacks has weight 0 there.
+    weights : array of float, shape (data sets, cells)
+        Other parameters as in :func:`fit_beta_binomial_mixture`.
+
+    Raises
+    ------
+    ValueError
+        As :func:`fit_beta_binomial_mixture`, and when a data set has no weight at all.
+
+    Examples
+    --------
+    >>> batch = fit_beta_binomial_mixture_batch(range(4), 3, [[3, 5, 9, 4], [8, 1, 1, 8]], n_components=1)
+    >>> batch.distribution.mean.round(3).tolist()
+    [0.555, 0.5]
+    """
+    table = np.asarray(weights, dtype=np.float64)
+    if table.ndim != 2 or not len(table):
+        raise ValueError(f"weights must have shape (data sets, cells); got shape {table.shape}")
+    pairs = counts_of(successes, trials, np.ones(table.shape[1]), keep_all=True)
+    if len(pairs) != table.shape[1]:
+        raise ValueError(
+            f"cells must be distinct, with trials >= 1, one per column of weights ({table.shape[1]}); "
+            f"got {len(pairs)}"
+        )
+    if not (np.isfinite(table).all() and (table >= 0).all()):
+        raise ValueError("weights must be finite and >= 0; got a negative or non-finite value")
+    empty = table.sum(axis=1) <= 0
+    if empty.any():
+        raise ValueError(
+            f"weights must be positive somewhere in each data set; got none in row {np.argmax(empty)}"
+        )
+    s = np.asarray(successes, dtype=np.int64)
+    n = np.broadcast_to(np.asarray(trials, dtype=np.int64), s.shape)
+    settings = _settings(n_components, n_binomial, method, n_starts, max_iter, tol, penalty)
+    space = Space(settings.n_components, settings.n_binomial)
+    found, converged = _optimise(Cells.of(s, n), table, space, settings, rng)
+    log_weight, mu, rho = space.split(found.x)
+    order = np.argsort(mu, axis=1, kind="stable")
+    law = BetaBinomialMixture(*(np.take_along_axis(a, order, axis=1) for a in (np.exp(log_weight), mu, rho)))
+    return MixtureBatch(
+        s, n, table, law, found.value, found.n_iter, found.n_reached, converged, settings, found
+    )
+
+
+def counts_of(
+    successes: ArrayLike | Counts,
+    trials: ArrayLike | None,
+    weights: ArrayLike | None,
+    *,
+    keep_all: bool = False,
+) -> Counts:
+    """Check the three arrays of a fit and reduce them to cells; debates without a vote say nothing and go."""
+    if isinstance(successes, Counts):
+        if trials is not None or weights is not None:
+            raise TypeError("trials and weights must be left out when successes is a Counts; got both")
+        counts = successes
+    else:
+        if trials is None:
+            raise TypeError(
+                "trials must be given unless successes is a Counts (of a log: log.counts()[round]); "
+                f"got successes of type {type(successes).__name__} and no trials"
+            )
+        s = np.asarray(list(successes) if isinstance(successes, range) else successes)
+        n = np.asarray(trials)
+        counts = Counts.from_columns(s, np.broadcast_to(n, s.shape) if n.ndim == 0 else n, weights=weights)
+    if (counts.trials == 0).any():
+        cast = counts.trials > 0
+        counts = Counts.from_columns(
+            counts.successes[cast], counts.trials[cast], weights=counts.weights[cast]
+        )
+    if not keep_all and counts.n_obs <= 0:
+        raise ValueError("counts must hold at least one debate with a vote; got none")
+    return counts
+
+
+def _settings(
+    n_components: int,
+    n_binomial: int,
+    method: str,
+    n_starts: int,
+    max_iter: int | None,
+    tol: float,
+    penalty: float,
+) -> FitSettings:
+    k = integer("n_components", n_components, minimum=1)
+    held = integer("n_binomial", n_binomial, minimum=0)
+    if held > k:
+        raise ValueError(f"n_binomial must be <= n_components; got n_binomial={held}, n_components={k}")
+    choice("method", method, METHODS)
+    return FitSettings(
+        n_components=k,
+        n_binomial=held,
+        method=method,
+        n_starts=integer("n_starts", n_starts, minimum=1),
+        max_iter=(20000 if method == "em" else 500)
+        if max_iter is None
+        else integer("max_iter", max_iter, minimum=1),
+        tol=number("tol", tol, minimum=0.0),
+        penalty=number("penalty", penalty, minimum=0.0),
+    )
+
+
+def _optimise(
+    cells: Cells, weights: NDArray[np.float64], space: Space, settings: FitSettings, rng: RngLike
+) -> tuple[Optima, NDArray[np.bool_]]:
+    method: Method = settings.method  # type: ignore[assignment]  # checked by _settings
+    found = optimise(
+        cells,
+        weights,
+        space,
+        method=method,
+        n_starts=settings.n_starts,
+        penalty=settings.penalty,
+        max_iter=settings.max_iter,
+        tol=settings.tol,
+        rng=None if rng is None else as_rng(rng),
+    )
+    return found, settled(Objective(cells, space, settings.penalty), found.x, weights, settings.tol)
+
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LikelihoodRatioTest:
+    """The test of `k_null` against `k_alternative` components by parametric bootstrap.
+
+    Attributes
+    ----------
+    statistic : float
+        ``2 (llf_alternative - llf_null)``.
+    p_value : float
+        ``(1 + #{bootstrap statistics >= statistic}) / (1 + n_boot)``.
+    draws : ndarray, shape (n_boot,)
+        The statistic under the fitted null model.
+    """
+
+    k_null: int
+    k_alternative: int
+    statistic: float
+    p_value: float
+    draws: Floats
+    null: MixtureFit
+    alternative: MixtureFit
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row."""
+        return pd.DataFrame(
+            {
+                "k_null": [self.k_null],
+                "k_alternative": [self.k_alternative],
+                "statistic": [self.statistic],
+                "p_value": [self.p_value],
+                "n_boot": [len(self.draws)],
+            }
+        )
+
+
+def likelihood_ratio_test(
+    counts: Counts,
+    *,
+    k_null: int = 1,
+    k_alternative: int | None = None,
+    n_boot: int = 999,
+    n_starts: int = 12,
+    rng: RngLike = None,
+) -> LikelihoodRatioTest:
+    """Test how many components the data ask for.
+
+    The statistic has no chi-square limit (the smaller model lies on the boundary of the larger), so its law
+    is simulated under the fitted smaller model (McLachlan, 1987, Appl. Stat. 36, 318).
+
+    Parameters
+    ----------
+    k_alternative : int, optional
+        ``k_null + 1`` by default.
+    n_starts : int
+        Starts per bootstrap refit, beside the fit itself.
+
+    Examples
+    --------
+    >>> c = Counts.from_columns(range(8), [7] * 8, weights=[96, 58, 41, 38, 45, 62, 98, 182])
+    >>> bool(likelihood_ratio_test(c, n_boot=99, rng=1).p_value <= 0.05)
+    True
+    """
+    if not isinstance(counts, Counts):
+        raise TypeError(f"counts must be a Counts; got {type(counts).__name__}")
+    k_null = integer("k_null", k_null, minimum=1)
+    k_more = k_null + 1 if k_alternative is None else integer("k_alternative", k_alternative, minimum=1)
+    if k_more <= k_null:
+        raise ValueError(f"k_alternative must be > k_null; got {k_more} and {k_null}")
+    integer("n_boot", n_boot, minimum=1)
+    null = fit_beta_binomial_mixture(counts, n_components=k_null)
+    alternative = fit_beta_binomial_mixture(counts, n_components=k_more)
+    statistic = max(2.0 * (alternative.llf - null.llf), 0.0)
+    cells, weights = simulate_counts(null.distribution, null.counts, n_boot, rng)
+    values = [
+        optimise(cells, weights, Space(k), n_starts=n_starts, first=fit.point).value
+        for k, fit in ((k_null, null), (k_more, alternative))
+    ]
+    draws = np.maximum(2.0 * (values[1] - values[0]), 0.0)
+    p_value = (1.0 + float((draws >= statistic - 1e-9).sum())) / (1.0 + n_boot)
+    return LikelihoodRatioTest(k_null, k_more, statistic, p_value, draws, null, alternative)

@@ -1,0 +1,283 @@
+"""The Beta-Binomial log-likelihood, its gradient and its Hessian, for many parameter values at once.
+
+One component has mean ``mu`` and intraclass correlation ``rho = 1 / (alpha + beta + 1)``. Written with rising
+factorials (Griffiths, 1973; Smith, 1983, AS 189), with ``u_i = mu (1 - rho) + i rho``,
+``v_i = (1 - mu) (1 - rho) + i rho`` and ``d_i = 1 - rho + i rho``,
+
+    log f(s | n) = log C(n, s) + sum_{i<s} log u_i + sum_{i<n-s} log v_i - sum_{i<n} log d_i,
+
+nothing is subtracted that is large, and ``rho = 0`` is the Binomial exactly. The sums over ``i`` are matrix
+products with 0/1 matrices that depend on the cells alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from d3stats._check import RngLike, as_rng, integer
+
+__all__ = ["BetaBinomialMixture"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Distinct (successes, trials) pairs with what the likelihood needs of them, computed once.
+
+    Attributes
+    ----------
+    successes, trials : ndarray of int64, shape (cells,)
+    log_choose : ndarray of float, shape (cells,)
+        ``log C(trials, successes)``.
+    below_successes, below_failures, below_trials : ndarray of float, shape (max trials, cells)
+        1 where ``i < s``, ``i < n - s`` and ``i < n``.
+    """
+
+    successes: NDArray[np.int64]
+    trials: NDArray[np.int64]
+    log_choose: Floats
+    below_successes: Floats
+    below_failures: Floats
+    below_trials: Floats
+
+    @classmethod
+    def of(cls, successes: NDArray[np.int64], trials: NDArray[np.int64]) -> Cells:
+        """Prepare the pairs."""
+        top = int(trials.max(initial=0))
+        i = np.arange(top)[:, None]
+        log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, top + 1)))])
+        return cls(
+            successes,
+            trials,
+            log_factorial[trials] - log_factorial[successes] - log_factorial[trials - successes],
+            (i < successes).astype(np.float64),
+            (i < trials - successes).astype(np.float64),
+            (i < trials).astype(np.float64),
+        )
+
+    @classmethod
+    def all_of(cls, trials: int) -> Cells:
+        """Prepare every outcome 0..trials of one panel size."""
+        return cls.of(np.arange(trials + 1), np.full(trials + 1, trials))
+
+
+def log_pmf(mu: Floats, rho: Floats, cells: Cells) -> Floats:
+    """Return ``log f`` of shape (..., cells) for `mu`, `rho` of shape (...,)."""
+    i = np.arange(len(cells.below_trials))
+    m, r = mu[..., None], rho[..., None]
+    up = np.log(m * (1 - r) + i * r)
+    down = np.log((1 - m) * (1 - r) + i * r)
+    norm = np.log((1 - r) + i * r)
+    result: Floats = (
+        up @ cells.below_successes
+        + down @ cells.below_failures
+        - norm @ cells.below_trials
+        + cells.log_choose
+    )
+    return result
+
+
+def log_pmf_derivatives(mu: Floats, rho: Floats, cells: Cells) -> tuple[Floats, Floats, Floats]:
+    """Return ``log f``, its gradient and its Hessian in (mu, rho).
+
+    Parameters
+    ----------
+    mu, rho : ndarray, shape (m,)
+
+    Returns
+    -------
+    value : ndarray, shape (m, cells)
+    gradient : ndarray, shape (2, m, cells)
+        d/d mu, d/d rho.
+    hessian : ndarray, shape (3, m, cells)
+        d2/d mu2, d2/d mu d rho, d2/d rho2.
+    """
+    m = len(mu)
+    i = np.arange(len(cells.below_trials))
+    keep = (1 - rho)[:, None]
+    slope_r = np.stack([i - mu[:, None], i - (1 - mu)[:, None]])
+    u = np.stack([mu, 1 - mu])[..., None] * keep + i * rho[:, None]
+    inverse = 1.0 / u
+    ratio_m = keep * inverse
+    ratio_r = slope_r * inverse
+    # stacked: log u, du/dmu / u, du/drho / u, and the three products for the second derivatives
+    stack = np.empty((6, 2, m, len(i)))
+    np.log(u, out=stack[0])
+    stack[1], stack[2] = ratio_m, ratio_r
+    np.multiply(ratio_m, ratio_m, out=stack[3])
+    np.multiply(ratio_m, ratio_r, out=stack[4])
+    stack[4] += inverse
+    np.multiply(ratio_r, ratio_r, out=stack[5])
+    up = stack[:, 0] @ cells.below_successes
+    down = stack[:, 1] @ cells.below_failures
+    d = keep + i * rho[:, None]
+    ratio_d = (i - 1.0) / d
+    norm = np.stack([np.log(d), ratio_d, ratio_d * ratio_d]) @ cells.below_trials
+    value = up[0] + down[0] - norm[0] + cells.log_choose
+    gradient = np.stack([up[1] - down[1], up[2] + down[2] - norm[1]])
+    hessian = np.stack([-up[3] - down[3], -up[4] + down[4], norm[2] - up[5] - down[5]])
+    return value, gradient, hessian
+
+
+CLOSED = 1e-9
+"""A mean or correlation this near to 0 or 1 counts as being there: the Beta density has become point masses."""
+
+
+@dataclass(frozen=True, eq=False)
+class BetaBinomialMixture:
+    """One mixture, or a batch of mixtures with the same number of components.
+
+    Attributes
+    ----------
+    weight, mu, rho : ndarray of float, shape (..., K)
+        Weights (summing to 1), means in [0, 1], intraclass correlations in [0, 1].
+
+    Examples
+    --------
+    >>> m = BetaBinomialMixture.from_alpha_beta([0.6, 0.4], [2, 1], [1, 3])
+    >>> other = BetaBinomialMixture.from_alpha_beta([0.6, 0.4], [1, 3], [2, 1])
+    >>> bool(np.allclose(m.pmf(7), other.pmf(7)))  # not identifiable: two descriptions, one law
+    True
+    """
+
+    weight: Floats
+    mu: Floats
+    rho: Floats
+
+    def __post_init__(self) -> None:
+        for name in ("weight", "mu", "rho"):
+            value = np.array(getattr(self, name), dtype=np.float64)
+            if not (np.isfinite(value).all() and (value >= 0).all() and (value <= 1).all()):
+                raise ValueError(f"{name} must lie between 0 and 1; got {name}={value.tolist()}")
+            value.setflags(write=False)
+            object.__setattr__(self, name, value)
+        if not self.weight.shape == self.mu.shape == self.rho.shape or self.weight.ndim < 1:
+            raise ValueError(
+                "weight, mu and rho must have one shape (..., components); "
+                f"got {self.weight.shape}, {self.mu.shape}, {self.rho.shape}"
+            )
+        total = self.weight.sum(axis=-1)
+        if not np.allclose(total, 1.0, rtol=0, atol=1e-8):
+            raise ValueError(f"weight must sum to 1; got a sum of {float(total.ravel()[0])!r}")
+
+    @classmethod
+    def from_alpha_beta(cls, weight: ArrayLike, alpha: ArrayLike, beta: ArrayLike) -> BetaBinomialMixture:
+        """Build from the Beta parameters, all positive and finite."""
+        a, b = np.asarray(alpha, dtype=np.float64), np.asarray(beta, dtype=np.float64)
+        for name, value in (("alpha", a), ("beta", b)):
+            if not (np.isfinite(value).all() and (value > 0).all()):
+                raise ValueError(f"{name} must be finite and > 0; got {name}={value.tolist()}")
+        return cls(np.asarray(weight, dtype=np.float64), a / (a + b), 1.0 / (a + b + 1.0))
+
+    @property
+    def n_components(self) -> int:
+        """Number of components K."""
+        return int(self.weight.shape[-1])
+
+    @property
+    def precision(self) -> Floats:
+        """``alpha + beta`` of each component; infinite for a Binomial."""
+        with np.errstate(divide="ignore"):
+            result: Floats = 1.0 / self.rho - 1.0
+        return result
+
+    @property
+    def alpha(self) -> Floats:
+        """First Beta parameter of each component; infinite for a Binomial."""
+        return self._times_precision(self.mu)
+
+    @property
+    def beta(self) -> Floats:
+        """Second Beta parameter of each component; infinite for a Binomial."""
+        return self._times_precision(1.0 - self.mu)
+
+    def _times_precision(self, share: Floats) -> Floats:
+        precision = self.precision
+        finite = np.where(np.isinf(precision), 0.0, precision) * share
+        return np.where(np.isinf(precision), np.where(share > 0, np.inf, 0.0), finite)
+
+    def component_pmf(self, trials: int) -> Floats:
+        """Return each component's pmf over 0..trials, shape (..., K, trials + 1)."""
+        cells = Cells.all_of(integer("trials", trials, minimum=1))
+        edge = 1e-15
+        return np.exp(log_pmf(np.clip(self.mu, edge, 1 - edge), np.minimum(self.rho, 1 - edge), cells))
+
+    def pmf(self, trials: int) -> Floats:
+        """Return P(S = s) for s = 0..trials, shape (..., trials + 1)."""
+        result: Floats = (self.weight[..., None] * self.component_pmf(trials)).sum(axis=-2)
+        return result
+
+    def cdf(self, trials: int) -> Floats:
+        """Return P(S <= s) for s = 0..trials, shape (..., trials + 1)."""
+        return np.minimum(np.cumsum(self.pmf(trials), axis=-1), 1.0)
+
+    def prob_majority(self, trials: int) -> Floats:
+        """Return P(S > trials / 2): the chance that the correct votes are a strict majority."""
+        result: Floats = self.pmf(trials)[..., trials // 2 + 1 :].sum(axis=-1)
+        return result
+
+    @property
+    def mean(self) -> Floats:
+        """The chance that a vote is correct, ``E p``."""
+        result: Floats = (self.weight * self.mu).sum(axis=-1)
+        return result
+
+    @property
+    def spread(self) -> Floats:
+        """Standard deviation of ``p`` between debates, ``sqrt(Var p)``."""
+        within = self.rho * self.mu * (1.0 - self.mu)
+        between = (self.mu - self.mean[..., None]) ** 2
+        result: Floats = np.sqrt((self.weight * (within + between)).sum(axis=-1))
+        return result
+
+    def latent_cdf(self, p: ArrayLike, *, side: str = "right") -> Floats:
+        """Return P(latent <= p), or P(latent < p) with ``side="left"``; shape ``(..., *p.shape)``.
+
+        Binomial components are steps at their mean; ``rho = 1`` components put their mass at 0 and 1.
+        """
+        x = np.asarray(p, dtype=np.float64)
+        shape = (*self.weight.shape, *(1,) * x.ndim)
+        mu, rho, weight = (a.reshape(shape) for a in (self.mu, self.rho, self.weight))
+        result: Floats = (weight * _latent_component(x, mu, rho, side)).sum(axis=self.weight.ndim - 1)
+        return result
+
+    def sample(self, trials: Sequence[int] | NDArray[np.int64], rng: RngLike = None) -> NDArray[np.int64]:
+        """Draw one number of correct votes per entry of `trials` (one mixture only)."""
+        if self.weight.ndim != 1:
+            raise ValueError(f"sample needs a single mixture; got a batch of shape {self.weight.shape[:-1]}")
+        generator = as_rng(rng)
+        n = np.asarray(trials, dtype=np.int64)
+        which = generator.choice(self.n_components, size=n.shape, p=self.weight / self.weight.sum())
+        mu, rho = self.mu[which], self.rho[which]
+        all_or_none = rho >= 1 - CLOSED
+        plain = (rho <= 0) | all_or_none | (mu <= 0) | (mu >= 1)
+        precision = 1.0 / np.where(plain, 0.5, rho) - 1.0
+        safe = np.clip(mu, 1e-300, 1 - 1e-16)
+        drawn = generator.beta(safe * precision, (1 - safe) * precision)
+        p = np.where(plain, mu, drawn)
+        p = np.where(all_or_none, (generator.random(n.shape) < mu).astype(float), p)
+        return generator.binomial(n, p).astype(np.int64)
+
+
+def _latent_component(x: Floats, mu: Floats, rho: Floats, side: str) -> Floats:
+    from scipy.special import betainc
+
+    point = (rho <= CLOSED * CLOSED) | (mu <= CLOSED) | (mu >= 1 - CLOSED)
+    ends = ~point & (rho >= 1 - CLOSED)
+    precision = 1.0 / np.where(point | ends, 0.5, rho) - 1.0
+    inside = np.where(point | ends, 0.5, mu)
+    smooth = betainc(inside * precision, (1.0 - inside) * precision, np.clip(x, 0.0, 1.0))
+    at = np.where(mu <= CLOSED, 0.0, np.where(mu >= 1 - CLOSED, 1.0, mu))
+    if side == "right":
+        step = (x >= at).astype(float)
+        two = np.where(x >= 1, 1.0, np.where(x >= 0, 1.0 - mu, 0.0))
+    else:
+        step = (x > at).astype(float)
+        two = np.where(x > 1, 1.0, np.where(x > 0, 1.0 - mu, 0.0))
+    result: Floats = np.where(point, step, np.where(ends, two, smooth))
+    return result

@@ -1,0 +1,613 @@
+"""Which of two laws of a score spreads more, in the sense that advocates can use? Orders checked with margins.
+
+A check returns the least slack of the inequality that defines the order, and where. Pairs of discrete laws are
+checked at every corner, so the answer is exact. Otherwise the inequality is evaluated at 113 levels whose log
+odds run from -28 to 28 (u from 7e-13 to 1 - 7e-13), on both sides of every jump, and 16 times closer around the
+least slack, twice. Such a grid can refute an order but not prove it: ``exact`` is then false, and what happens
+beyond the last level is not seen.
+
+What the orders say about the gap between two panels of advocates is in :mod:`d3stats.models.separation.orders`.
+
+References
+----------
+Shaked and Shanthikumar (2007), Stochastic Orders, Springer: chapters 1 (usual order), 3.A (dilation), 3.B
+(dispersive) and 3.C (excess wealth).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from d3stats.models.separation.best_of_k import separation
+from d3stats.models.separation.excess import (
+    StopLoss,
+    corners,
+    gain_of_max,
+    gini_mean_difference,
+    logit_quantile,
+)
+from d3stats.models.separation.laws import MaxLaw, MixtureLaw, ScoreLaw, as_count, as_law, require_mean
+
+__all__ = [
+    "GRID",
+    "GapGrowth",
+    "OrderCheck",
+    "Steps",
+    "ceiling_limit",
+    "dilation_order",
+    "dispersive_order",
+    "dominates",
+    "drop",
+    "excess_wealth_order",
+    "gain_condition",
+    "gap_growth_conditions",
+    "gini_condition",
+    "is_dfr",
+    "least",
+    "logits",
+    "places",
+    "rounding",
+    "scale",
+    "verdict",
+    "with_means",
+]
+
+Floats = NDArray[np.float64]
+
+GRID = np.linspace(-28.0, 28.0, 113)
+"""Log odds of the levels at which continuous laws are compared: u from 7e-13 to 1 - 7e-13, a factor 1.65 apart."""
+GRID.setflags(write=False)
+_ZOOM = np.linspace(0.0, 1.0, 17)
+_SAME = 1e-12
+"""Levels of two step functions closer than this are one level: sums of probabilities are rounded."""
+
+
+@dataclass(frozen=True)
+class OrderCheck:
+    """Whether an inequality holds everywhere, and where it comes closest to failing.
+
+    Attributes
+    ----------
+    holds : bool
+        Whether `margin` is at least ``-tolerance``.
+    margin : float
+        Least slack of the inequality, in the units that the check names. Most orders hold with equality at the
+        ends, so that a margin of 0 is the most one can see; a negative one says by how much the order fails.
+    at : float or None
+        Where the slack is least; None for a check of one number.
+    tolerance : float
+        What rounding and quadrature may take from the margin.
+    exact : bool
+        True when every place was looked at (step functions at their corners, or one number from sums); False
+        when a grid or quadrature stands for a continuum, which can refute an inequality but not prove it.
+
+    Examples
+    --------
+    >>> bool(OrderCheck(holds=True, margin=0.0, at=0.5, tolerance=1e-12, exact=True))
+    True
+    """
+
+    holds: bool
+    margin: float
+    at: float | None
+    tolerance: float
+    exact: bool
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+
+def verdict(margin: float, at: float | None, tolerance: float, exact: bool) -> OrderCheck:
+    """Judge a margin by its tolerance."""
+    return OrderCheck(bool(margin >= -tolerance), float(margin), at, float(tolerance), exact)
+
+
+def least(slack: Callable[[Floats], Floats], points: Floats, zooms: int = 2) -> tuple[float, float]:
+    """Return the least value over ascending points and where, looked at 16 times closer around it `zooms` times."""
+    values = slack(points)
+    i = int(np.argmin(values))
+    margin, at = float(values[i]), float(points[i])
+    low, high = points[max(i - 1, 0)], points[min(i + 1, points.size - 1)]
+    for _ in range(zooms):
+        closer = low + (high - low) * _ZOOM
+        values = slack(closer)
+        i = int(np.argmin(values))
+        if values[i] < margin:
+            margin, at = float(values[i]), float(closer[i])
+        low, high = closer[max(i - 1, 0)], closer[min(i + 1, closer.size - 1)]
+    return margin, at
+
+
+def drop(values: Floats) -> tuple[float, int]:
+    """Return the least of values[j] - values[i] over i <= j, and its j: 0 for a sequence that never falls."""
+    with np.errstate(invalid="ignore"):
+        falls = values - np.maximum.accumulate(values)
+    j = int(np.argmin(falls))
+    return float(falls[j]), j
+
+
+def logits(*laws: ScoreLaw) -> Floats:
+    """Return the grid of log odds, with both sides of every level at which a law jumps or leaves a gap."""
+    more = []
+    for law in laws:
+        if law.is_discrete or law.atoms[0].size or hasattr(law, "laws") or hasattr(law, "law"):
+            x = corners(law)
+            with np.errstate(divide="ignore"):
+                up_to = np.log(law.cdf(x)) - np.log(law.sf(x))
+                under = np.log(law.below(x)) - np.log1p(-law.below(x))
+            found = np.concatenate([up_to, under])
+            found = found[np.abs(found) < -GRID[0]]
+            more += [found - 1e-9, found + 1e-9]
+    return np.unique(np.concatenate([GRID, *more])) if more else GRID
+
+
+def places(*laws: ScoreLaw) -> Floats:
+    """Return scores spread over laws as the grid spreads over levels, finite and ascending."""
+    found: list[Floats] = []
+    for law in laws:
+        if isinstance(law, MaxLaw):
+            found.append(places(law.law))
+        elif isinstance(law, MixtureLaw):
+            # Quantiles of the parts are as dense, and need no search.
+            found.append(places(*law.laws))
+        else:
+            found.append(logit_quantile(law, GRID))
+    x = np.unique(np.concatenate(found))
+    return np.asarray(x[np.isfinite(x)])
+
+
+def scale(*wealth: StopLoss) -> float:
+    """Return a size of the spread of laws, in points: the greatest of their mean excesses over their middle."""
+    return float(max(each(each.middle) for each in wealth))
+
+
+def rounding(one: ScoreLaw, two: ScoreLaw) -> float:
+    """Return what rounding may take from a difference of two scores, in points."""
+    return 256 * float(np.finfo(float).eps) * max(_reach(one), _reach(two))
+
+
+def _reach(law: ScoreLaw) -> float:
+    """Return the size of a usual score."""
+    if isinstance(law, MixtureLaw):
+        return max(_reach(part) for part in law.laws)
+    if isinstance(law, MaxLaw):
+        return _reach(law.law)
+    return float(np.abs(law.quantile([0.001, 0.5, 0.999])).max())
+
+
+def with_means(first: Any, second: Any) -> tuple[ScoreLaw, ScoreLaw]:
+    """Read two laws and refuse one without a finite mean."""
+    one, two = as_law(first), as_law(second)
+    require_mean("first", one)
+    require_mean("second", two)
+    return one, two
+
+
+class Steps:
+    """Two discrete laws as step functions of one level u.
+
+    Attributes
+    ----------
+    u : array, shape (pieces,)
+        Where each piece begins.
+    first, second : array, shape (pieces,)
+        The quantile functions on each piece.
+    """
+
+    def __init__(self, first: ScoreLaw, second: ScoreLaw) -> None:
+        points = [law.atoms[0] for law in (first, second)]
+        levels = [law.cdf(x)[:-1] for law, x in zip((first, second), points, strict=True)]
+        ends = np.unique(np.concatenate([[0.0, 1.0], *levels]))
+        width = np.diff(ends)
+        kept = width > _SAME
+        self.u: Floats = ends[:-1][kept]
+        middle = self.u + 0.5 * width[kept]
+        self.first, self.second = (
+            x[np.searchsorted(level, middle, side="left")] for x, level in zip(points, levels, strict=True)
+        )
+
+
+_EPS = float(np.finfo(float).eps)
+
+
+def dominates(first: Any, second: Any) -> OrderCheck:
+    """Check first-order stochastic dominance: P(G1 > x) >= P(G2 > x) for every x.
+
+    Parameters
+    ----------
+    first, second : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
+
+    Returns
+    -------
+    OrderCheck
+        The margin is a probability; `at` is a score. Unless both laws are discrete it is at most 0: survival
+        functions may cross beyond any grid, where both are all but 0 or 1.
+
+    Examples
+    --------
+    >>> from d3stats.models.separation.laws import uniform
+    >>> dominates(uniform(0.5, 1), uniform()).holds
+    True
+    >>> dominates({1: 0.5, 20: 0.5}, {10: 1})
+    OrderCheck(holds=False, margin=-0.5, at=1.0, tolerance=1e-12, exact=True)
+    """
+    one, two = as_law(first), as_law(second)
+    exact = one.is_discrete and two.is_discrete
+    jumps = np.union1d(corners(one), corners(two))
+    # Between jumps and just before one: P(X >= x), since a grid never hits the left side of an atom.
+    over = one.sf(jumps) - two.sf(jumps)
+    before = two.below(jumps) - one.below(jumps)
+    both = np.minimum(over, before)
+    found = [(float(both[i]), float(jumps[i])) for i in ([int(np.argmin(both))] if jumps.size else [])]
+    if not exact:
+        found.append(least(lambda x: np.asarray(one.sf(x) - two.sf(x)), places(one, two)))
+    margin, at = min(found)
+    return verdict(margin if exact else min(margin, 0.0), at, 1e-12, exact)
+
+
+def excess_wealth_order(first: Any, second: Any) -> OrderCheck:
+    """Check the excess-wealth order: W1(u) >= W2(u) for every u in (0, 1).
+
+    If it holds, the mean of the best of k gains at least as much for the first law as for the second, for every
+    k: E M1 - E M2 >= E G1 - E G2 (see :func:`~d3stats.models.separation.excess.gain_of_max`). Dominance is not needed.
+
+    Parameters
+    ----------
+    first, second : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
+
+    Returns
+    -------
+    OrderCheck
+        The margin is in points; `at` is a level u. For discrete laws the left end of a piece, which is the limit
+        from the right.
+
+    Raises
+    ------
+    ValueError
+        When a law has no finite mean.
+
+    Examples
+    --------
+    >>> from d3stats.models.separation.laws import exponential, uniform
+    >>> excess_wealth_order(exponential(2), exponential(1)).holds
+    True
+    >>> found = excess_wealth_order(uniform(0.5, 1), uniform())
+    >>> found.holds, round(found.margin, 6)
+    (False, -0.25)
+    """
+    one, two = with_means(first, second)
+    wealth = StopLoss(one), StopLoss(two)
+    if one.is_discrete and two.is_discrete:
+        steps = Steps(one, two)
+        slack = wealth[0](steps.first) - wealth[1](steps.second)
+        i = int(np.argmin(slack))
+        return verdict(float(slack[i]), float(steps.u[i]), rounding(one, two), True)
+
+    def at_level(z: Floats) -> Floats:
+        return np.asarray(wealth[0](logit_quantile(one, z)) - wealth[1](logit_quantile(two, z)))
+
+    margin, at = least(at_level, logits(one, two))
+    return verdict(margin, _level(at), _allowed(wealth), False)
+
+
+def dispersive_order(first: Any, second: Any) -> OrderCheck:
+    """Check the dispersive order: Q1(v) - Q1(u) >= Q2(v) - Q2(u) for all u < v.
+
+    Equivalently the difference of the quantile functions never falls. It implies the excess-wealth order, and
+    that E M1 - E M2 grows with k at every step.
+
+    Parameters
+    ----------
+    first, second : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
+
+    Returns
+    -------
+    OrderCheck
+        The margin is the deepest fall of Q1 - Q2, in points; `at` is the level v at its bottom.
+
+    Examples
+    --------
+    >>> from d3stats.models.separation.laws import normal
+    >>> dispersive_order(normal(0, 2), normal(5, 1)).holds
+    True
+    >>> found = dispersive_order({0: 0.5, 1: 0.5}, {0: 0.25, 1: 0.75})
+    >>> found.holds, found.margin, found.at
+    (False, -1.0, 0.25)
+    """
+    one, two = as_law(first), as_law(second)
+    if one.is_discrete and two.is_discrete:
+        steps = Steps(one, two)
+        margin, j = drop(steps.first - steps.second)
+        return verdict(margin, float(steps.u[j]), rounding(one, two), True)
+    z = logits(one, two)
+    ones, twos = logit_quantile(one, z), logit_quantile(two, z)
+    margin, j = drop(ones - twos)
+    middle = np.abs(z) < 4
+    spread = max(np.ptp(ones[middle]), np.ptp(twos[middle]))
+    # Quantiles in the tails are as wide as they are far, and rounded likewise.
+    allowed = 1e-11 * spread + 64 * _EPS * max(np.abs(ones).max(), np.abs(twos).max())
+    return verdict(margin, _level(z[j]), allowed, False)
+
+
+def dilation_order(first: Any, second: Any) -> OrderCheck:
+    """Check the dilation order: the convex order of the laws less their means.
+
+    E (G1 - E G1 - t)^+ >= E (G2 - E G2 - t)^+ for every t. The excess-wealth order implies it.
+
+    Parameters
+    ----------
+    first, second : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
+
+    Returns
+    -------
+    OrderCheck
+        The margin is in points; `at` is t, a score less its mean.
+
+    Raises
+    ------
+    ValueError
+        When a law has no finite mean.
+
+    Examples
+    --------
+    >>> dilation_order({0: 0.5, 2: 0.5}, {5: 0.5, 6: 0.5}).holds
+    True
+
+    The best of two coins reaches no further above its mean than one coin:
+
+    >>> found = dilation_order({0: 0.25, 1: 0.75}, {0: 0.5, 1: 0.5})
+    >>> found.holds, found.margin, found.at
+    (False, -0.125, 0.25)
+    """
+    one, two = with_means(first, second)
+    wealth = StopLoss(one), StopLoss(two)
+    means = one.mean, two.mean
+
+    def slack(t: Floats) -> Floats:
+        return np.asarray(wealth[0](t + means[0]) - wealth[1](t + means[1]))
+
+    if one.is_discrete and two.is_discrete:
+        t = np.union1d(one.atoms[0] - means[0], two.atoms[0] - means[1])
+        margin, at = least(slack, t, zooms=0)
+        return verdict(margin, at, rounding(one, two), True)
+    # Corners are where a survival function bends, so that the difference may be least there.
+    own, other = (np.union1d(places(law), corners(law)) for law in (one, two))
+    margin, at = least(slack, np.union1d(own - means[0], other - means[1]))
+    return verdict(margin, at, _allowed(wealth), False)
+
+
+def is_dfr(law: Any) -> OrderCheck:
+    """Check that the failure rate f/S decreases: the log of the survival function is convex on the support.
+
+    Then M, the best of k, is larger than one score in the dispersive order, and, where the law has a finite mean,
+    in excess wealth and dilation.
+
+    Parameters
+    ----------
+    law : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
+        One atom at the lower end of the support is allowed (Barlow and Proschan 1975). Any other atom, and any
+        upper end of the support, makes the rate infinite there: the margin is -inf. So no discrete law and no
+        score with a ceiling is DFR.
+
+    Returns
+    -------
+    OrderCheck
+        The margin is the least of log rate(x) - log rate(y) over x < y, without unit; `at` is that y.
+
+    Examples
+    --------
+    >>> from d3stats.models.separation.laws import uniform, weibull
+    >>> is_dfr(weibull(0.7, 2)).holds, is_dfr(weibull(1.2, 2)).holds, is_dfr(uniform()).margin
+    (True, False, -inf)
+    """
+    one = as_law(law)
+    low, high = one.support
+    jumps = one.atoms[0]
+    if np.isfinite(high) or (jumps.size and (jumps.size > 1 or jumps[0] > low)) or not np.isfinite(low):
+        at = high if np.isfinite(high) else (float(jumps[-1]) if jumps.size else low)
+        return verdict(-np.inf, at, 1e-9, True)
+    # From the lower end on, so that a gap between an atom there and the next score is seen: its rate is 0.
+    x = np.union1d(low, places(one))
+    x = np.unique(np.concatenate([x, 0.5 * (x[1:] + x[:-1])]))
+    x = x[x > low]
+    with np.errstate(divide="ignore"):
+        rate = np.log(one.density(x)) - np.log(one.sf(x))
+    gap = np.flatnonzero(np.isneginf(rate))
+    if gap.size:
+        return verdict(-np.inf, float(x[gap[0]]), 1e-9, True)
+    margin, j = drop(-rate)
+    return verdict(margin, float(x[j]), 1e-9, False)
+
+
+def _allowed(wealth: tuple[StopLoss, StopLoss]) -> float:
+    """Return what quadrature and rounding may take from a difference of two excesses, in points."""
+    one, two = wealth
+    return 1e-10 * scale(one, two) + rounding(one.law, two.law) + one.error + two.error
+
+
+def _level(z: float) -> float:
+    return float(special.expit(z))
+
+
+@dataclass(frozen=True)
+class GapGrowth:
+    """Sufficient conditions for E abs(M1 - M2) >= E abs(G1 - G2), and that conclusion.
+
+    Attributes
+    ----------
+    spread : OrderCheck
+        (i) The best of k is above one score in the dilation order, for both answers; the lesser margin.
+    mean_gap : OrderCheck
+        (ii) E M1 - E M2 >= E G1 - E G2; the margin in points.
+    ahead : OrderCheck
+        (iii) P(G1 >= G2) >= 1/2; the margin is a probability.
+    conclusion : OrderCheck
+        E abs(M1 - M2) - E abs(G1 - G2), in points.
+    prob_first, prob_tie : float
+        P(G1 > G2) and P(G1 = G2), for readers of stronger forms of (iii).
+    """
+
+    spread: OrderCheck
+    mean_gap: OrderCheck
+    ahead: OrderCheck
+    conclusion: OrderCheck
+    prob_first: float
+    prob_tie: float
+
+    @property
+    def promised(self) -> bool:
+        """Whether all three conditions hold, so that the conclusion must."""
+        return self.spread.holds and self.mean_gap.holds and self.ahead.holds
+
+
+def gain_condition(first: Any, second: Any, k: int) -> OrderCheck:
+    """Check for one k that the best of k gains at least as much for the first law as for the second.
+
+    It is the same as E M1 - E M2 >= E G1 - E G2, and as: the integral of (Q1 - Q2)(k u^(k-1) - 1) is >= 0.
+
+    Returns
+    -------
+    OrderCheck
+        The margin is (E M1 - E M2) - (E G1 - E G2), in points.
+
+    Raises
+    ------
+    ValueError
+        When a law has no finite mean, or k is below 1.
+
+    Examples
+    --------
+    >>> from d3stats.models.separation.laws import uniform
+    >>> round(gain_condition(uniform(0.5, 1), uniform(), 2).margin, 6)
+    -0.083333
+    """
+    one, two = with_means(first, second)
+    count = as_count(k)
+    margin = float(gain_of_max(one, count)[0] - gain_of_max(two, count)[0])
+    return _number(margin, one, two)
+
+
+def gini_condition(first: Any, second: Any) -> OrderCheck:
+    """Check that the Gini mean difference of the first law is at least that of the second.
+
+    It decides the mean gap at k = 2, and says nothing about other k.
+
+    Returns
+    -------
+    OrderCheck
+        The margin is the difference of the two, in points.
+
+    Examples
+    --------
+    >>> gini_condition({0: 0.5, 1: 0.5}, {0: 0.25, 1: 0.75}).margin
+    0.125
+    """
+    one, two = with_means(first, second)
+    return _number(gini_mean_difference(one) - gini_mean_difference(two), one, two)
+
+
+def gap_growth_conditions(first: Any, second: Any, k: int) -> GapGrowth:
+    """Check the three conditions under which k advocates a side widen the expected absolute gap.
+
+    Parameters
+    ----------
+    first, second : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
+    k : int
+        Advocates a side, at least 1.
+
+    Returns
+    -------
+    GapGrowth
+
+    Raises
+    ------
+    ValueError
+        When a law has no finite mean, or k is below 1.
+
+    Notes
+    -----
+    Proof. By (i) M1 - M2 less its mean is above G1 - G2 less its mean in the convex order, so
+    E abs(M1 - M2) >= f(E M1 - E M2) with f(d) = E abs(G1 - G2 - E G1 + E G2 + d). f is convex, and its right
+    derivative at d = E G1 - E G2 is P(G1 >= G2) - P(G1 < G2). If (iii) that is not negative, f does not fall
+    beyond, and (ii) places E M1 - E M2 there.
+
+    (iii) counts ties in full: P(G1 > G2) >= 1/2 and P(G1 > G2) + P(G1 = G2)/2 >= 1/2 suffice but are not needed.
+    It cannot be weakened within the proof: with P(G1 >= G2) < 1/2 f falls at first.
+
+    (i) fails for k >= 2 and every score with a ceiling, a point mass excepted: the ceiling is the same for the
+    best of k, whose mean is greater, so the best of k reaches less far above its mean. The theorem is about
+    scores without a ceiling; with one, see :func:`ceiling_limit`.
+
+    Examples
+    --------
+    >>> from d3stats.models.separation.laws import exponential, uniform
+    >>> found = gap_growth_conditions(exponential(2), exponential(1), 3)
+    >>> found.promised, round(found.conclusion.margin, 6)
+    (True, 0.688889)
+    >>> found = gap_growth_conditions(uniform(0.5, 1), uniform(), 3)
+    >>> found.spread.holds, found.mean_gap.holds, found.ahead.holds, round(found.conclusion.margin, 6)
+    (False, False, True, -0.14494)
+    """
+    one, two = with_means(first, second)
+    count = as_count(k)
+    each = [dilation_order(MaxLaw(law, count), law) for law in (one, two)]
+    single = separation(one, two, [1, count])
+    exact = single.method == "sum"
+    ahead, tie = float(single.prob_first[0]), float(single.prob_tie[0])
+    return GapGrowth(
+        spread=min(each, key=lambda check: (check.holds, check.margin)),
+        mean_gap=gain_condition(one, two, count),
+        ahead=verdict(ahead + tie - 0.5, None, max(1e-12, float(single.error[0])), exact),
+        conclusion=verdict(
+            float(single.expected_gap[1] - single.expected_gap[0]), None, float(single.error.sum()), exact
+        ),
+        prob_first=ahead,
+        prob_tie=tie,
+    )
+
+
+def ceiling_limit(first: Any, second: Any) -> float:
+    """Return what E abs(M1 - M2) tends to as k grows: the distance of the two ceilings, in points.
+
+    Parameters
+    ----------
+    first, second : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
+        Scores with a ceiling and a finite mean; a floor is not needed.
+
+    Raises
+    ------
+    ValueError
+        When a score has no ceiling or no finite mean.
+
+    Notes
+    -----
+    abs(M1 - M2) differs from the distance of the ceilings by at most the two distances M_i to its ceiling, which
+    fall to zero in the mean (dominated convergence). With a common ceiling the gap vanishes, so it cannot have
+    grown for all large k.
+
+    Examples
+    --------
+    >>> rubric = {score: 0.05 for score in range(1, 21)}
+    >>> ceiling_limit(rubric, {1: 0.9, 20: 0.1})
+    0.0
+    """
+    one, two = with_means(first, second)
+    tops = []
+    for name, law in (("first", one), ("second", two)):
+        top = law.support[1]
+        if not np.isfinite(top):
+            raise ValueError(f"{name} must have a ceiling; got {law!r}, whose scores are unbounded above")
+        tops.append(top)
+    return abs(tops[0] - tops[1])
+
+
+def _number(margin: float, one: ScoreLaw, two: ScoreLaw) -> OrderCheck:
+    exact = one.is_discrete and two.is_discrete
+    # Quadrature is good to about 1e-12 of the size of a score, rounding to some ulps.
+    return verdict(margin, None, rounding(one, two) * (1 if exact else 200), exact)

@@ -1,0 +1,429 @@
+"""What are k advocates worth when they think alike, and when does another one stop paying?
+
+Advocates of one model make correlated scores. With exchangeable correlation rho the best of k is less extreme,
+and k advocates count as fewer. The dependence is a Gaussian copula with one shared factor: scores keep their
+law, and their normal ranks correlate by rho (Vasicek, 2002, Risk 15, for the law of the greatest).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from d3stats._check import choice, integer, nonnegative, number, probability
+from d3stats.models.separation.best_of_k import Separation, chances, separation
+from d3stats.models.separation.correlated import (
+    CorrelatedMaxLaw,
+    ScoreCorrelation,
+    correlated_max,
+    mean_of_power,
+    score_correlation,
+)
+from d3stats.models.separation.laws import ScoreLaw, as_counts, as_law, require_mean
+
+__all__ = [
+    "AdvocatePayoff",
+    "CorrelatedMaxLaw",
+    "Ranks",
+    "ScoreCorrelation",
+    "advocate_payoff",
+    "correlated_max",
+    "correlated_separation",
+    "effective_advocates",
+    "payoff_of",
+    "score_correlation",
+]
+
+Floats = NDArray[np.float64]
+
+PER_MILLION = 1e6
+
+
+class Ranks(NamedTuple):
+    """How often the best of k of each side is ahead, for every k: the part of a separation that needs no mean."""
+
+    k: NDArray[np.int64]
+    prob_first: Floats
+    prob_tie: Floats
+    prob_error: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class AdvocatePayoff:
+    """What k advocates a side cost and bring, and where one should stop adding them.
+
+    Attributes
+    ----------
+    k : array of int, shape (ks,)
+        Advocates a side.
+    prob_right : array
+        P(M1 > M2) + P(M1 = M2) / 2: the better answer wins, a coin decides ties.
+    prob_tie : array
+    tokens, dollars : array
+        Of one debate: 2 k advocates.
+    gain : array
+        Probability right beyond the k before, the first beyond a coin.
+    gain_per_dollar : array
+        That gain over what the step costs, per dollar.
+    net_value : array
+        Dollars: value_of_right * prob_right - dollars.
+    value_of_right : float
+        Dollars.
+    best_k : int
+        Greatest net value among those asked for; the least such k. It lies beyond `pays_until` where steps that do
+        not pay each alone are made good by later ones.
+    pays_until : int
+        The last k up to which every step was worth its price; 0 when not even the first beats a coin.
+    reason : str
+        Why it stops there, and which k is worth most where that is a later one.
+    """
+
+    k: NDArray[np.int64]
+    prob_right: Floats
+    prob_tie: Floats
+    tokens: Floats
+    dollars: Floats
+    gain: Floats
+    gain_per_dollar: Floats
+    net_value: Floats
+    value_of_right: float
+    best_k: int
+    pays_until: int
+    reason: str
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per k."""
+        names = ("k", "prob_right", "prob_tie", "tokens", "dollars", "gain", "gain_per_dollar", "net_value")
+        return pd.DataFrame({name: getattr(self, name) for name in names})
+
+    def summary(self) -> str:
+        """Return the best k, what it costs and brings, and why another advocate does not pay."""
+        i = int(np.flatnonzero(self.k == self.best_k)[0])
+        lines = [
+            f"best: k={self.best_k} a side, right with probability {self.prob_right[i]:.4f} for "
+            f"${self.dollars[i]:.4g} a debate ({self.tokens[i]:,.0f} tokens)",
+            f"pays until k={self.pays_until}: {self.reason}"
+            if self.pays_until
+            else f"the first step does not pay: {self.reason}",
+        ]
+        if self.net_value[i] <= self.value_of_right / 2:
+            lines.append(
+                "a coin is worth as much: at these prices no number of advocates that was asked for pays"
+            )
+        return "\n".join(lines)
+
+
+def payoff_of(
+    found: Separation | Ranks,
+    *,
+    prices: float | tuple[float, float],
+    tokens_per_advocate: float | tuple[float, float],
+    value_of_right: float,
+) -> AdvocatePayoff:
+    """Price a separation; arguments as of :func:`~d3stats.models.separation.payoff.advocate_payoff`."""
+    k = found.k
+    falls = np.flatnonzero(np.diff(k) <= 0)
+    if falls.size:
+        i = int(falls[0])
+        raise ValueError(f"k must be strictly increasing; got {k[i]} before {k[i + 1]} at position {i}")
+    value = number("value_of_right", value_of_right, minimum=0.0)
+    per_token = _one_or_two("prices", prices) / PER_MILLION
+    used = _one_or_two("tokens_per_advocate", tokens_per_advocate)
+    if per_token.size == 2 and used.size == 1:
+        raise ValueError(
+            f"tokens_per_advocate must be a pair (prompt, completion) when prices are; got {tokens_per_advocate!r}"
+        )
+    one = float((per_token * used).sum())
+    if one <= 0:
+        raise ValueError(
+            "an advocate must cost something; "
+            f"got prices={prices!r} and tokens_per_advocate={tokens_per_advocate!r}"
+        )
+    tokens = 2.0 * k * used.sum()
+    dollars = np.asarray(2.0 * k * one, dtype=np.float64)
+    right = found.prob_first + 0.5 * found.prob_tie
+    gain = np.diff(right, prepend=0.5)
+    step = np.diff(dollars, prepend=0.0)
+    net = value * right - dollars
+    pays_until, reason = _stop(k, right, value * gain, step, np.asarray(found.prob_error))
+    best = int(np.argmax(net))
+    # Below a coin's worth no number of advocates is to be recommended.
+    later = bool(k[best] > pays_until and net[best] > value / 2)
+    if later:
+        reason += f"; yet later steps make up for it, and of those asked for k={k[best]} is worth most"
+    elif " rank worse" in reason:
+        reason += f"; use k={pays_until}"
+    return AdvocatePayoff(
+        k=k,
+        prob_right=right,
+        prob_tie=found.prob_tie,
+        tokens=tokens,
+        dollars=dollars,
+        gain=gain,
+        gain_per_dollar=gain / step,
+        net_value=net,
+        value_of_right=value,
+        best_k=int(k[best]),
+        pays_until=pays_until,
+        reason=reason,
+    )
+
+
+def _stop(k: NDArray[np.int64], right: Floats, worth: Floats, step: Floats, error: Floats) -> tuple[int, str]:
+    """Return the last k before the first step that does not pay, and why it does not."""
+    short = np.flatnonzero(worth < step)
+    if short.size == 0:
+        if k.size == 1:
+            return int(k[0]), f"k={k[0]} against a coin is worth its price, and no other k was asked for"
+        return int(k[-1]), f"every step up to the last k asked for ({k[-1]}) pays; ask for more"
+    i = int(short[0])
+    cost = f"is worth ${max(worth[i], 0.0):.4g} and costs ${step[i]:.4g}"
+    if i == 0:
+        if right[0] < 0.5:
+            return 0, f"the better answer is behind at k={k[0]}: P(right) is {right[0]:.4f}, below a coin's"
+        return 0, f"already k={k[0]} against a coin {cost}"
+    before = int(k[i - 1])
+    fallen = right[i] < right[i - 1] - 4 * (float(error[i]) + 1e-15)
+    if fallen:
+        return before, (
+            f"more advocates rank worse: P(right) falls from {right[i - 1]:.4f} at k={before} to "
+            f"{right[i]:.4f} at k={k[i]}"
+        )
+    return before, f"the step from k={before} to k={k[i]} {cost}"
+
+
+def _one_or_two(name: str, values: float | Sequence[float]) -> Floats:
+    array = nonnegative(name, np.atleast_1d(np.asarray(values, dtype=np.float64)))
+    if array.size not in (1, 2):
+        raise ValueError(f"{name} must be one number, or a pair for prompt and completion; got {array.size}")
+    return array
+
+
+_GOOD = 1e-6
+"""Error of a probability above which there is no result, as in a separation."""
+
+
+def correlated_separation(
+    first: Any, second: Any, k: int | Sequence[int] = 1, *, rho: float | tuple[float, float] = 0.0
+) -> Separation:
+    """Compute what the best of k says about two answers when the advocates of a side think alike.
+
+    Parameters
+    ----------
+    first, second : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
+        The law of one advocate's score for each answer. The two sides are independent of each other.
+    k : int or sequence of int
+        Advocates a side, at least 1.
+    rho : float or pair of float
+        Correlation of normal ranks within each side, 0 to 1.
+
+    Returns
+    -------
+    Separation
+        As of :func:`~d3stats.models.separation.best_of_k.separation`, which it equals at rho = 0. Its errors are those of
+        the sums and integrals; the copula adds less than 1e-13 to each probability.
+
+    Raises
+    ------
+    ValueError
+        When a law has no finite mean, k is below 1, or rho lies outside 0 to 1.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> one, two = stats.norm(1), stats.norm()
+    >>> correlated_separation(one, two, [1, 5], rho=0.8).prob_first.round(4).tolist()
+    [0.7602, 0.7733]
+    """
+    one, two, counts, (r1, r2) = _asked(first, second, k, rho)
+    if r1 == r2 == 0:
+        return separation(one, two, counts.tolist())
+    require_mean("first", one)
+    require_mean("second", two)
+    parts = [separation(correlated_max(one, n, r1), correlated_max(two, n, r2), 1) for n in counts.tolist()]
+    joined = {
+        field.name: np.concatenate([getattr(part, field.name) for part in parts])
+        for field in fields(Separation)
+        if isinstance(getattr(parts[0], field.name), np.ndarray)
+    }
+    changes: dict[str, Any] = {**joined, "k": counts}
+    return replace(parts[0], **changes)
+
+
+def effective_advocates(
+    k: int, rho: float, kind: Literal["variance", "maximum"] = "maximum", law: Any = None
+) -> float:
+    """Count how many independent advocates k correlated ones are worth.
+
+    Parameters
+    ----------
+    k : int
+        Advocates, at least 1.
+    rho : float
+        Correlation of two advocates: for the variance of their scores, down to just above -1 / (k - 1) and at most
+        1; for the maximum of their normal ranks, 0 to 1. The two agree for normal scores and for no others in
+        general, so one estimate does not serve for both.
+    kind : {"variance", "maximum"}
+        Worth in what: the number whose independent mean has the same variance, k / (1 + (k - 1) rho) (Kish,
+        1965, Survey Sampling, section 5.4), or the real number m for which the mean of F^m is the mean of the
+        best of k.
+    law : ScoreLaw, frozen scipy distribution, table of score to probability, or sample, optional
+        The law of one score, which only the maximum depends on; standard normal by default.
+
+    Returns
+    -------
+    float
+        Between 1 and k for 0 <= rho <= 1.
+
+    Raises
+    ------
+    ValueError
+        When rho is out of range, or the law is a single point, where every number of advocates is worth the
+        same.
+
+    Examples
+    --------
+    >>> round(effective_advocates(5, 0.5, "variance"), 4), round(effective_advocates(5, 0.5), 4)
+    (1.6667, 2.8935)
+    """
+    k = integer("k", k, minimum=1)
+    if choice("kind", kind, ("variance", "maximum")) == "variance":
+        rho = number("rho", rho)
+        scale = 1 + (k - 1) * rho
+        if rho > 1 or scale <= 0:
+            least = f" and above {-1 / (k - 1):.4g}" if k > 1 else ""
+            raise ValueError(f"rho must be at most 1{least}, so that a variance is positive; got rho={rho!r}")
+        return k / scale
+    rho = probability("rho", rho)
+    if law is None:
+        from scipy import stats
+
+        law = stats.norm()
+    one = as_law(law)
+    require_mean("law", one)
+    low, high = one.support
+    if low == high:
+        raise ValueError(
+            f"law must have more than one score, or no number of advocates is worth more; got {one!r}"
+        )
+    if k == 1 or rho == 0:
+        return float(k)
+    if rho == 1:
+        return 1.0
+    from scipy.optimize import brentq
+
+    target = CorrelatedMaxLaw(one, k, rho).mean
+
+    def over(log_m: float) -> float:
+        return mean_of_power(one, float(np.exp(log_m))) - target
+
+    ends = 0.0, float(np.log(k))
+    # Within rounding of a limit the root is the limit.
+    if over(ends[0]) >= 0:
+        return 1.0
+    if over(ends[1]) <= 0:
+        return float(k)
+    return float(np.exp(brentq(over, *ends, xtol=1e-13, rtol=1e-13)))
+
+
+def advocate_payoff(
+    first: Any,
+    second: Any,
+    k: int | Sequence[int],
+    *,
+    prices: float | tuple[float, float],
+    tokens_per_advocate: float | tuple[float, float],
+    value_of_right: float,
+    rho: float | tuple[float, float] = 0.0,
+) -> AdvocatePayoff:
+    """Weigh what another advocate a side adds to a right verdict against what its tokens cost.
+
+    Parameters
+    ----------
+    first, second : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
+        The law of one advocate's score for the better and for the worse answer.
+    k : int or sequence of int
+        Advocates a side, strictly increasing.
+    prices : float or pair of float
+        Dollars per million tokens, above 0; a pair prices prompt and completion apart.
+    tokens_per_advocate : float or pair of float
+        Tokens that one advocate uses, above 0 in total; a pair counts prompt and completion apart.
+    value_of_right : float
+        Dollars that a right verdict is worth more than a wrong one, at least 0.
+    rho : float or pair of float
+        Correlation of normal ranks within each side, 0 to 1.
+
+    Returns
+    -------
+    AdvocatePayoff
+
+    Raises
+    ------
+    ValueError
+        When k does not increase, a price or a token count is not positive, rho is out of range, or a probability
+        cannot be computed to six digits.
+
+    Notes
+    -----
+    The verdict is the side with the higher best score, and a coin where they tie. No debate at all costs
+    nothing and is right half of the time: gains start there. Only who is ahead counts, so laws without a mean serve.
+
+    Examples
+    --------
+    More advocates help when scores have long tails, and harm under a common ceiling:
+
+    >>> from scipy import stats
+    >>> cost = dict(prices=10.0, tokens_per_advocate=500.0, value_of_right=2.0)
+    >>> found = advocate_payoff(stats.norm(1), stats.norm(), range(1, 11), **cost)
+    >>> found.best_k, found.pays_until
+    (9, 9)
+    >>> advocate_payoff(stats.uniform(0.5, 0.5), stats.uniform(), [1, 2, 3], **cost).reason
+    'more advocates rank worse: P(right) falls from 0.7500 at k=1 to 0.7083 at k=2; use k=1'
+    """
+    one, two, counts, pair = _asked(first, second, k, rho)
+    found = (
+        correlated_separation(one, two, counts.tolist(), rho=pair)
+        if one.is_discrete and two.is_discrete
+        else _ranks(one, two, counts, pair)
+    )
+    return payoff_of(
+        found, prices=prices, tokens_per_advocate=tokens_per_advocate, value_of_right=value_of_right
+    )
+
+
+def _asked(
+    first: Any, second: Any, k: Any, rho: Any
+) -> tuple[ScoreLaw, ScoreLaw, NDArray[np.int64], tuple[float, float]]:
+    """Return the checked laws, numbers of advocates, and correlations of each side."""
+    one, two = as_law(first), as_law(second)
+    counts = as_counts(k)
+    if counts.size == 0:
+        raise ValueError("k must hold at least one number of advocates; got none")
+    pair = np.atleast_1d(np.asarray(rho, dtype=np.float64))
+    if pair.shape not in ((1,), (2,)):
+        raise ValueError(f"rho must be one number or one for each side; got shape {np.shape(rho)}")
+    return one, two, counts, (probability("rho", pair[0]), probability("rho", pair[-1]))
+
+
+def _ranks(one: ScoreLaw, two: ScoreLaw, k: NDArray[np.int64], rho: tuple[float, float]) -> Ranks:
+    """Return who is ahead how often; the integrals of a separation in points would need a mean."""
+    if rho == (0.0, 0.0):
+        parts = [chances(one, two, k)]
+    else:
+        alone = np.ones(1, dtype=np.int64)
+        parts = [
+            chances(correlated_max(one, n, rho[0]), correlated_max(two, n, rho[1]), alone) for n in k.tolist()
+        ]
+    first, tie, _, error = (np.concatenate(column) for column in zip(*parts, strict=True))
+    if not (error <= _GOOD).all():
+        i = int(np.argmax(~(error <= _GOOD)))
+        raise ValueError(
+            "first and second must be laws whose ranking can be computed to six digits; "
+            f"got an error of {error[i]:.2g} at k={k[i]} for {one!r} and {two!r}"
+        )
+    return Ranks(k, first, tie, error)

@@ -1,0 +1,471 @@
+"""Which of k arguments speaks for a side: the one a softmax ranks first, one drawn, or their weighted score.
+
+Weights are p_i = exp(g_i / tau) / sum_j exp(g_j / tau) with the temperature tau in points of the score.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from d3stats.models.separation.laws import (
+    DiscreteLaw,
+    ScoreLaw,
+    as_count,
+    as_law,
+    integrate,
+    mean_of_max,
+    require_mean,
+)
+
+__all__ = [
+    "SelectedScore",
+    "WeightedScore",
+    "softmax_law",
+    "softmax_mean",
+    "softmax_selected",
+    "softmax_weighted",
+    "softmax_weights",
+    "temperature_of",
+]
+
+Floats = NDArray[np.float64]
+
+
+def softmax_mean(law: Any, k: int, temperature: float) -> float:
+    """Return the expected softmax-weighted score of k independent arguments.
+
+    It is also the expected score of an argument drawn with softmax weights.
+
+    Parameters
+    ----------
+    law : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
+        The law of one argument's score.
+    k : int
+        Arguments of the side, at least 1.
+    temperature : float
+        In points, 0 and infinity allowed: the expected best, and the mean.
+
+    Returns
+    -------
+    float
+        In points, with an absolute error near 1e-10 times the scale of the scores.
+
+    Raises
+    ------
+    ValueError
+        When the law has no finite mean, or the temperature of a law with a density is below 1/200 of the range
+        of its scores, where the limit 0 is closer than the integral.
+
+    Notes
+    -----
+    An argument drawn with softmax weights is the one with the greatest g + tau * Gumbel noise (Yellott, 1977,
+    Journal of Mathematical Psychology 15). With Y that sum and F its distribution function,
+    E A = k * integral of E[g; Y = y] F(y)^(k-1) dy.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> [round(softmax_mean(stats.uniform(), 3, tau), 4) for tau in (0.0, 0.1, 1.0)]
+    [0.75, 0.7293, 0.5544]
+    """
+    one = as_law(law)
+    k = as_count(k)
+    tau = temperature_of(temperature)
+    require_mean("law", one)
+    if tau == np.inf or k == 1:
+        return one.mean
+    if tau == 0:
+        return float(mean_of_max(one, np.array([k]))[0])
+    points, masses = _nodes(one, tau)
+    middle = float(points @ masses)
+
+    def integrand(y: Floats) -> Floats:
+        behind = (y[:, None] - points) / tau
+        # exp(-exp(-x)) underflows to 0 well before exp(-x) overflows.
+        decay = np.exp(-np.maximum(behind, -700.0))
+        below = np.exp(-decay)
+        rate = decay * below / tau
+        chosen: Floats = (
+            k * (rate @ (masses * (points - middle))) * np.minimum(below @ masses, 1.0) ** (k - 1)
+        )
+        return chosen[:, None]
+
+    cuts = np.union1d(one.breakpoints(), one.support)
+    cuts = cuts[np.isfinite(cuts)]
+    edges = np.array([-4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 45.0]) * tau
+    low, high = float(cuts[0]) - 4.0 * tau, float(cuts[-1]) + (45.0 + np.log(k)) * tau
+    inside = np.unique(np.concatenate([(cuts[:, None] + edges).ravel(), [low, high]]))
+    inside = inside[(inside >= low) & (inside <= high)]
+    # Pieces far shorter than the noise add nodes and no accuracy.
+    keep = np.append(np.diff(inside) > 0.25 * tau, True)
+    return middle + float(integrate(integrand, inside[keep] if keep.sum() > 1 else inside)[0][0])
+
+
+def _nodes(law: ScoreLaw, tau: float) -> tuple[Floats, Floats]:
+    """Return points and masses whose sums are the law's integrals of functions smooth on the scale of tau."""
+    points, masses = law.atoms
+    if not law.is_discrete:
+        from scipy import special
+
+        x, w = special.roots_legendre(20)
+        cuts = law.breakpoints()
+        low, high = law.quantile(np.array([1e-9, 1 - 1e-9]))
+        if tau < (high - low) / 200:
+            raise ValueError(
+                "temperature must be 0 or at least 1/200 of the range of a score with a density "
+                f"({(high - low) / 200:.3g}); got temperature={tau!r}"
+            )
+        steps = np.arange(low, high, 2 * tau)
+        cuts = np.union1d(cuts, steps)
+        half, centre = 0.5 * np.diff(cuts), 0.5 * (cuts[1:] + cuts[:-1])
+        inner = (centre[:, None] + half[:, None] * x).ravel()
+        density = law.density(inner)
+        # On a piece of rounding width a node can fall on an end where the density is infinite.
+        inner_mass = (half[:, None] * w).ravel() * np.where(np.isfinite(density), density, 0.0)
+        points, masses = np.concatenate([points, inner]), np.concatenate([masses, inner_mass])
+    kept = masses > 1e-30
+    return points[kept], masses[kept] / masses[kept].sum()
+
+
+def temperature_of(temperature: float) -> float:
+    """Return a temperature as a float; 0 and infinity are limits that are allowed."""
+    try:
+        tau = float(temperature)
+    except (TypeError, ValueError):
+        raise TypeError(f"temperature must be a number; got temperature={temperature!r}") from None
+    if not tau >= 0:
+        raise ValueError(f"temperature must be >= 0; got temperature={temperature!r}")
+    return tau
+
+
+_LARGEST = 1e100
+
+
+def softmax_weights(scores: ArrayLike, temperature: float) -> Floats:
+    """Return the softmax weights of the arguments of each side.
+
+    Parameters
+    ----------
+    scores : array, shape (..., advocates)
+        Missing scores are NaN and get weight 0.
+    temperature : float
+        In points. 0 is the limit from above: the best share the weight. Infinity: all weigh the same.
+
+    Returns
+    -------
+    array, shape (..., advocates)
+        They sum to one over the last axis.
+
+    Raises
+    ------
+    ValueError
+        When a side has no score at all, a score is infinite, or the temperature is negative.
+
+    Examples
+    --------
+    >>> softmax_weights([1.0, 0.0, float("nan")], 1.0).round(4).tolist()
+    [0.7311, 0.2689, 0.0]
+    >>> softmax_weights([2.0, 2.0, 1.0], 0.0).tolist()
+    [0.5, 0.5, 0.0]
+    """
+    values, seen = _scores("scores", scores)
+    return _weights(values, seen, temperature_of(temperature))
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedScore:
+    """The softmax-weighted score of each side, between the bounds that hold at every temperature.
+
+    Attributes
+    ----------
+    value : array, shape (...)
+        A = sum_i p_i g_i, in points.
+    mean, best : array
+        Lowest and highest it can be: its limits at an infinite and at a zero temperature.
+    entropy : array
+        H(p) in nats.
+    entropy_bound : array
+        best - temperature * H(p), at most `value`.
+    count_bound : array
+        best - temperature * log(advocates), at most `entropy_bound`.
+    slope : array
+        dA / d(1/temperature) = Var_p(g), in points squared: never negative.
+    n_advocates : array of int
+        Scores that are not missing.
+    temperature : float
+    """
+
+    value: Floats
+    mean: Floats
+    best: Floats
+    entropy: Floats
+    entropy_bound: Floats
+    count_bound: Floats
+    slope: Floats
+    n_advocates: NDArray[np.int64]
+    temperature: float
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per side, in the order of the scores."""
+        names = ("value", "mean", "best", "entropy", "entropy_bound", "count_bound", "slope", "n_advocates")
+        return pd.DataFrame({name: np.ravel(getattr(self, name)) for name in names})
+
+    def summary(self) -> str:
+        """Return one line: where the weighted scores lie between the mean and the best."""
+        room = np.ravel(self.best - self.mean)
+        gained = np.ravel(self.value - self.mean)
+        share = f"{gained.sum() / room.sum():.1%}" if room.sum() > 0 else "none to be had:"
+        return (
+            f"softmax-weighted score at temperature {self.temperature:g}: {share} of the way from the mean "
+            f"({self.mean.mean():.4g}) to the best ({self.best.mean():.4g}), over {room.size} sides"
+        )
+
+
+def softmax_weighted(scores: ArrayLike, temperature: float) -> WeightedScore:
+    """Average the scores of each side with softmax weights.
+
+    Parameters
+    ----------
+    scores : array, shape (..., advocates)
+        Missing scores are NaN and left out.
+    temperature : float
+        In points, 0 and infinity allowed.
+
+    Returns
+    -------
+    WeightedScore
+
+    Raises
+    ------
+    ValueError
+        As in :func:`softmax_weights`.
+
+    Notes
+    -----
+    mean <= A <= max, for A grows with 1/tau: its derivative is Var_p(g). And tau * log sum exp(g / tau) is at
+    least the maximum and equals A + tau * H(p), so A >= max - tau * H(p) >= max - tau * log k.
+
+    Examples
+    --------
+    >>> round(softmax_weighted([0.9, 0.85, 0.4], 0.1).value.item(), 6)
+    0.879114
+    """
+    tau = temperature_of(temperature)
+    values, seen = _scores("scores", scores)
+    p = _weights(values, seen, tau)
+    count = seen.sum(axis=-1)
+    known = np.where(seen, values, 0.0)
+    best = np.where(seen, values, -np.inf).max(axis=-1)
+    lowest = np.where(seen, values, np.inf).min(axis=-1)
+    # About the best: scores far from zero lose no digits, and rounding cannot pass a bound of its own.
+    behind = np.where(seen, best[..., None] - known, 0.0)
+    short = (p * behind).sum(axis=-1)
+    value = np.clip(best - short, lowest, best)
+    entropy = -np.where(p > 0, p * np.log(np.where(p > 0, p, 1.0)), 0.0).sum(axis=-1)
+    entropy = np.clip(entropy, 0.0, np.log(count))
+    return WeightedScore(
+        value=value,
+        mean=best - behind.sum(axis=-1) / count,
+        best=best,
+        entropy=entropy,
+        entropy_bound=best - _times(tau, entropy),
+        count_bound=best - _times(tau, np.log(count)),
+        slope=(p * (behind - short[..., None]) ** 2).sum(axis=-1),
+        n_advocates=count,
+        temperature=tau,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class SelectedScore:
+    """The argument that an aggregator puts forward, and what the judge makes of it.
+
+    Attributes
+    ----------
+    index : array of int, shape (...)
+        The first argument with the greatest inner score.
+    score : array
+        The judge's score of it, in points.
+    best : array
+        The judge's highest score among the side's arguments.
+    tied : array of int
+        Arguments that share the greatest inner score; where it is above 1 the choice is arbitrary.
+    lowest, highest : array
+        The judge's scores over those tied arguments.
+    is_best : array of bool
+        Whether the score is the judge's best: whether the inner argmax is an argmax of the judge.
+    """
+
+    index: NDArray[np.int64]
+    score: Floats
+    best: Floats
+    tied: NDArray[np.int64]
+    lowest: Floats
+    highest: Floats
+    is_best: NDArray[np.bool_]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per side, in the order of the scores."""
+        names = ("index", "score", "best", "tied", "lowest", "highest", "is_best")
+        return pd.DataFrame({name: np.ravel(getattr(self, name)) for name in names})
+
+    def summary(self) -> str:
+        """Return one line: how often the best argument was put forward, and what was lost."""
+        lost = np.ravel(self.best - self.score)
+        return (
+            f"the judge's best argument was put forward on {np.mean(self.is_best):.1%} of {lost.size} sides; "
+            f"{lost.mean():.4g} points lost on average; ties on {np.mean(self.tied > 1):.1%}"
+        )
+
+
+def softmax_selected(
+    scores: ArrayLike, temperature: float = 1.0, inner: ArrayLike | None = None
+) -> SelectedScore:
+    """Put forward the argument to which a softmax of inner scores gives most weight.
+
+    Parameters
+    ----------
+    scores : array, shape (..., advocates)
+        The judge's scores; missing ones are NaN, and their arguments are left out.
+    temperature : float
+        Greater than 0. It changes nothing: a softmax keeps the order at every temperature. Inner scores are
+        compared themselves, for their weights may round to a tie.
+    inner : array, shape (..., advocates), optional
+        The aggregator's own scores, by default the judge's. Missing ones are left out.
+
+    Returns
+    -------
+    SelectedScore
+
+    Raises
+    ------
+    ValueError
+        As in :func:`softmax_weights`, or when the shapes differ.
+
+    Examples
+    --------
+    The aggregator likes the second argument, the judge the first:
+
+    >>> found = softmax_selected([0.9, 0.8], inner=[0.1, 0.7])
+    >>> found.score.item(), found.best.item(), found.is_best.item()
+    (0.8, 0.9, False)
+    """
+    tau = temperature_of(temperature)
+    if not 0 < tau < np.inf:
+        raise ValueError(
+            f"temperature must be > 0 and finite for a selection; got temperature={temperature!r}"
+        )
+    values, own, seen = _both(scores, inner)
+    judged = np.where(seen, values, -np.inf)
+    best = judged.max(axis=-1)
+    ranked = np.where(seen, own, -np.inf)
+    top = seen & (ranked == ranked.max(axis=-1, keepdims=True))
+    index = np.argmax(top, axis=-1)
+    score = np.take_along_axis(judged, index[..., None], axis=-1)[..., 0]
+    return SelectedScore(
+        index=index,
+        score=score,
+        best=best,
+        tied=top.sum(axis=-1),
+        lowest=np.where(top, values, np.inf).min(axis=-1),
+        highest=np.where(top, values, -np.inf).max(axis=-1),
+        is_best=score == best,
+    )
+
+
+def softmax_law(scores: ArrayLike, temperature: float, inner: ArrayLike | None = None) -> DiscreteLaw:
+    """Return the law of the judge's score when one argument is drawn with softmax weights.
+
+    With the judge's own scores as inner ones its mean is the weighted score, between mean and best. With other
+    inner scores it lies between the worst and the best only.
+
+    Parameters
+    ----------
+    scores : array, shape (advocates,)
+        The judge's scores of one side; missing ones are NaN, and their arguments are left out.
+    temperature : float
+        In points of the inner score, 0 and infinity allowed.
+    inner : array, shape (advocates,), optional
+        The scores that the weights are made of, by default the judge's.
+
+    Returns
+    -------
+    DiscreteLaw
+
+    Raises
+    ------
+    ValueError
+        As in :func:`softmax_weights`, or for more than one side.
+
+    Examples
+    --------
+    >>> softmax_law([3, 4, 4], 1.0).masses.round(4).tolist()
+    [0.1554, 0.8446]
+    """
+    values, own, seen = _both(scores, inner)
+    if values.ndim != 1:
+        raise ValueError(f"scores must be those of one side; got an array of shape {values.shape}")
+    p = _weights(own, seen, temperature_of(temperature))
+    points, at = np.unique(values[seen], return_inverse=True)
+    return DiscreteLaw(points, np.bincount(at, weights=p[seen], minlength=points.size))
+
+
+def _scores(name: str, scores: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
+    try:
+        values = np.asarray(scores, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be numbers; got {scores!r}") from None
+    if values.ndim == 0 or values.shape[-1] == 0:
+        raise ValueError(f"{name} must have a last axis of advocates; got shape {values.shape}")
+    if np.isinf(values).any():
+        raise ValueError(f"{name} must be finite, or NaN where missing; got an infinite score")
+    # So that squares of differences stay finite.
+    if (np.abs(values) > _LARGEST).any():
+        size = float(np.nanmax(np.abs(values)))
+        raise ValueError(f"{name} must be at most {_LARGEST:g} in size; got a score of size {size!r}")
+    seen = ~np.isnan(values)
+    _require_seen(name, seen)
+    return values, seen
+
+
+def _require_seen(name: str, seen: NDArray[np.bool_]) -> None:
+    empty = ~seen.any(axis=-1)
+    if empty.any():
+        where = tuple(int(i) for i in np.argwhere(empty)[0])
+        at = f" at {where[0] if len(where) == 1 else where}" if where else ""
+        raise ValueError(f"{name} must hold at least one score a side; got none{at}")
+
+
+def _both(scores: ArrayLike, inner: ArrayLike | None) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    values, seen = _scores("scores", scores)
+    if inner is None:
+        return values, values, seen
+    own, known = _scores("inner", inner)
+    if own.shape != values.shape:
+        raise ValueError(f"inner must have the shape of scores {values.shape}; got {own.shape}")
+    both = seen & known
+    _require_seen("scores and inner together", both)
+    return values, own, both
+
+
+def _weights(values: Floats, seen: NDArray[np.bool_], tau: float) -> Floats:
+    best = np.where(seen, values, -np.inf).max(axis=-1, keepdims=True)
+    behind = np.where(seen, best - np.where(seen, values, 0.0), 0.0)
+    if tau == 0:
+        raw = (seen & (behind == 0)).astype(np.float64)
+    else:
+        # A tiny temperature overflows to an infinite distance, whose weight is 0 as it should be.
+        with np.errstate(over="ignore", under="ignore"):
+            raw = np.where(seen, np.exp(-behind / tau), 0.0)
+    weights: Floats = raw / raw.sum(axis=-1, keepdims=True)
+    return weights
+
+
+def _times(tau: float, entropy: Floats) -> Floats:
+    """Return tau * entropy, with no entropy costing nothing even at an infinite temperature."""
+    return np.where(entropy > 0, tau * np.where(entropy > 0, entropy, 1.0), 0.0)

@@ -1,0 +1,323 @@
+"""Resample whole clusters by their totals: no row is copied and no replicate is looped over.
+
+A statistic that is a function of sums needs only each cluster's sums. Clusters with equal sums are
+exchangeable, so drawing G of G clusters is one multinomial over the distinct rows, at any number of debates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from d3stats._check import RngLike, as_rng, integer, whole_numbers
+
+__all__ = [
+    "Statistic",
+    "cluster_totals",
+    "jackknife",
+    "ratios",
+    "resampled_counts",
+    "resampled_totals",
+    "swapped_totals",
+]
+
+MOST_UNITS = 10_000
+"""From twice as many distinct clusters on they are drawn in groups, never fewer than so many."""
+
+_CHUNK_ELEMENTS = 1 << 22
+_CACHED_ELEMENTS = 1 << 15
+"""How many single draws are made, counted and added up before they leave the processor's cache."""
+_MULTINOMIAL_COST = 12
+"""How many uniform draws one binomial draw of a multinomial costs, as measured."""
+
+
+def cluster_totals(values: NDArray[np.float64], cluster: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Sum rows by cluster: shape (clusters that occur, columns), clusters in ascending order of code."""
+    _, index = np.unique(cluster, return_inverse=True)
+    n_clusters = int(index.max(initial=-1)) + 1
+    total = np.empty((n_clusters, values.shape[1]))
+    for column in range(values.shape[1]):
+        total[:, column] = np.bincount(index, weights=values[:, column], minlength=n_clusters)
+    return total
+
+
+def resampled_counts(cells: ArrayLike, n_boot: int, rng: RngLike) -> NDArray[np.int64]:
+    """Draw as many observations as there are, with replacement, and count them by cell, `n_boot` times.
+
+    The exact bootstrap of anything that is a function of counts: 0/1 values, paired 0/1 values, confusion tables.
+    Drawing n rows of which `cells` are alike is one multinomial (Efron, 1979), whatever n.
+
+    Parameters
+    ----------
+    cells : array_like of int, shape (q,)
+        How many observations each cell has; flatten a table first.
+    n_boot : int
+        Number of replicates.
+    rng : Generator, int or None
+
+    Returns
+    -------
+    ndarray of int, shape (n_boot, q)
+
+    Raises
+    ------
+    ValueError
+        Cells that are not whole numbers >= 0, or all 0.
+
+    Examples
+    --------
+    >>> resampled_counts([30, 10], n_boot=3, rng=0).sum(axis=1).tolist()
+    [40, 40, 40]
+    """
+    counts = whole_numbers("cells", cells)
+    n_boot = integer("n_boot", n_boot, minimum=1)
+    n = int(counts.sum())
+    if n == 0:
+        raise ValueError(f"cells must hold at least one observation; got {counts.tolist()}")
+    return as_rng(rng).multinomial(n, counts / n, size=n_boot)
+
+
+def resampled_totals(totals: NDArray[np.float64], n_boot: int, rng: RngLike) -> NDArray[np.float64]:
+    """Draw as many clusters as there are, with replacement, `n_boot` times, and add up their totals.
+
+    Exact, except that from ``2 * MOST_UNITS`` clusters with few alike on they are first put together at random into
+    groups of equal size, at least ``MOST_UNITS``, which are then drawn: the same law to first order, with a relative
+    error of the standard error of at most 1 / sqrt(2 * MOST_UNITS), 0.7 %, below the Monte Carlo error of 2000 draws.
+
+    Parameters
+    ----------
+    totals : ndarray of float, shape (clusters, columns)
+    n_boot : int
+        Number of replicates.
+    rng : Generator, int or None
+
+    Returns
+    -------
+    ndarray of float, shape (n_boot, columns)
+    """
+    n_boot = integer("n_boot", n_boot, minimum=1)
+    generator = as_rng(rng)
+    rows, multiplicity = _distinct(totals)
+    pooled = len(rows) <= _worth_pooling(len(totals))
+    table = rows if pooled else _grouped(totals, generator)
+    n_clusters = len(totals) if pooled else len(table)
+    shares = multiplicity / multiplicity.sum()
+    out = np.empty((n_boot, totals.shape[1]))
+    step = max(1, (_CHUNK_ELEMENTS if pooled else _CACHED_ELEMENTS) // max(len(table), 1))
+    for low in range(0, n_boot, step):
+        size = min(step, n_boot - low)
+        if pooled:
+            weights = generator.multinomial(n_clusters, shares, size=size)
+        else:
+            drawn = generator.integers(n_clusters, size=(size, n_clusters))
+            drawn += (np.arange(size) * n_clusters)[:, None]
+            weights = np.bincount(drawn.ravel(), minlength=size * n_clusters).reshape(size, n_clusters)
+        out[low : low + size] = weights.astype(np.float64) @ table
+    return out
+
+
+def swapped_totals(totals: NDArray[np.float64], n_draws: int, rng: RngLike) -> NDArray[np.float64]:
+    """Give each cluster's totals a fair random sign, `n_draws` times, and add them up.
+
+    The permutation null of a paired difference: swapping a cluster's two conditions negates its totals.
+    """
+    n_draws = integer("n_draws", n_draws, minimum=1)
+    generator = as_rng(rng)
+    rows, multiplicity = _distinct(totals)
+    out = np.empty((n_draws, totals.shape[1]))
+    step = max(1, _CHUNK_ELEMENTS // max(len(rows), 1))
+    for low in range(0, n_draws, step):
+        size = min(step, n_draws - low)
+        kept = generator.binomial(multiplicity, 0.5, size=(size, len(rows)))
+        out[low : low + size] = (2.0 * kept - multiplicity) @ rows
+    return out
+
+
+def _grouped(totals: NDArray[np.float64], generator: np.random.Generator) -> NDArray[np.float64]:
+    n_clusters = len(totals)
+    size = n_clusters // MOST_UNITS
+    if size <= 1:
+        return totals
+    order = generator.permutation(n_clusters)
+    starts = np.arange(0, n_clusters, size)
+    groups: NDArray[np.float64] = np.add.reduceat(totals[order], starts, axis=0)
+    # Groups of unequal size would add noise to every sum, so that a short last one is filled up with average clusters.
+    missing = len(starts) * size - n_clusters
+    if missing:
+        groups[-1] += missing * totals.mean(axis=0)
+        groups *= n_clusters / (n_clusters + missing)
+    return groups
+
+
+def _distinct(totals: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    # A mix of the columns with irrational weights tells rows apart at the price of sorting one column; column
+    # by column, so that equal rows round equally.
+    mix = np.zeros(len(totals))
+    for column, weight in enumerate(np.sqrt(np.arange(2.0, 2.0 + totals.shape[1]))):
+        mix += totals[:, column] * weight
+    values, first, inverse, multiplicity = np.unique(
+        mix, return_index=True, return_inverse=True, return_counts=True
+    )
+    if len(values) <= _worth_pooling(len(totals)):
+        rows = totals[first]
+        if np.array_equal(rows[inverse], totals):
+            return rows, multiplicity.astype(np.int64)
+    return totals, np.ones(len(totals), dtype=np.int64)
+
+
+def _worth_pooling(n_clusters: int) -> int:
+    """Return the number of distinct rows up to which one multinomial is cheaper than single draws."""
+    return min(n_clusters, 3 * MOST_UNITS) // _MULTINOMIAL_COST
+
+
+Floats = NDArray[np.float64]
+Statistic = Callable[[Floats], Floats]
+"""Sums of shape (m, q) to values of shape (m, p) or (m,), row by row; NaN where undefined."""
+
+_BLOCK_ELEMENTS = 1 << 16
+
+
+def ratios(*pairs: tuple[int, int]) -> Statistic:
+    """Return the statistic of ratios of sums: column `above` over column `below`, NaN where below is not above 0.
+
+    Parameters
+    ----------
+    *pairs : tuple of int
+        (above, below), one per ratio.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ratios((0, 1))(np.array([[3.0, 4.0], [1.0, 0.0]]))[:, 0]
+    array([0.75,  nan])
+    """
+    above = [pair[0] for pair in pairs]
+    below = [pair[1] for pair in pairs]
+
+    def statistic(sums: Floats) -> Floats:
+        bottom = sums[:, below]
+        result = np.full(bottom.shape, np.nan)
+        np.divide(sums[:, above], bottom, out=result, where=bottom > 0)
+        return result
+
+    return statistic
+
+
+def jackknife(totals: ArrayLike, statistic: Statistic) -> Floats:
+    """Return the statistic without each cluster in turn, shape (clusters, p); NaN where it is undefined then.
+
+    Parameters
+    ----------
+    totals : array_like of float, shape (clusters, q)
+        Each cluster's sums.
+    statistic : callable
+        Sums of shape (m, q) to values of shape (m, p).
+
+    Raises
+    ------
+    ValueError
+        Fewer than two clusters.
+
+    Examples
+    --------
+    >>> jackknife([[1, 2], [2, 2], [0, 4]], ratios((0, 1)))[:, 0].round(3).tolist()
+    [0.333, 0.167, 0.75]
+    """
+    array, _ = checked_totals(totals, None)
+    whole: Floats = array.sum(axis=0)
+    return evaluate(statistic, whole - array)
+
+
+def checked_totals(totals: ArrayLike, multiplicity: ArrayLike | None) -> tuple[Floats, NDArray[np.int64]]:
+    """Return totals (clusters, q) and how often each row occurs; rows that do not occur are dropped."""
+    array = np.asarray(totals, dtype=np.float64)
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise ValueError(f"totals must have shape (clusters, columns); got an array of shape {array.shape}")
+    if not np.isfinite(array).all():
+        row = int(np.argmin(np.isfinite(array).all(axis=1)))
+        raise ValueError(f"totals must be finite; got {array[row].tolist()} at cluster {row}")
+    if multiplicity is None:
+        times = np.ones(len(array), dtype=np.int64)
+    else:
+        times = whole_numbers("multiplicity", multiplicity)
+        if len(times) != len(array):
+            raise ValueError(f"multiplicity must have one value per row ({len(array)}); got {len(times)}")
+        array, times = array[times > 0], times[times > 0]
+    n_clusters = int(times.sum())
+    if n_clusters < 2:
+        raise ValueError(
+            "totals must have at least two clusters, for nothing says how clusters vary in fewer; "
+            f"got {n_clusters}"
+        )
+    return array, times
+
+
+def evaluate(statistic: Statistic, sums: Floats) -> Floats:
+    """Call a statistic on sums (m, q) and return values (m, p), with NaN for whatever is not finite."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        values = np.asarray(statistic(sums), dtype=np.float64)
+    if values.ndim == 1:
+        values = values[:, None]
+    if values.ndim != 2 or len(values) != len(sums):
+        raise ValueError(
+            f"statistic must map sums of shape {sums.shape} to values of shape ({len(sums)}, p); "
+            f"got shape {values.shape}"
+        )
+    finite = np.isfinite(values)
+    return values if finite.all() else np.where(finite, values, np.nan)
+
+
+def at_the_data(statistic: Statistic, sums: Floats) -> Floats:
+    """Return the statistic (p,) at the data's own sums (q,), where it has to be defined."""
+    value: Floats = evaluate(statistic, sums[None])[0]
+    if not np.isfinite(value).all():
+        column = int(np.argmin(np.isfinite(value)))
+        raise ValueError(
+            "statistic must be defined on the data themselves; it is undefined there "
+            f"in its value {column} at sums {sums.tolist()}"
+        )
+    return value
+
+
+def gradient(statistic: Statistic, sums: Floats, scale: Floats, *, fine: bool = False) -> Floats:
+    """Return the derivatives (m, q, p) of a statistic at sums (m, q), by central differences.
+
+    Parameters
+    ----------
+    sums : ndarray of float, shape (m, q)
+    scale : ndarray of float, shape (q,)
+        The size of each column; a step is a small share of it. Columns of scale 0 get derivative 0.
+    fine : bool
+        Four points (relative error about 1e-12) where two (1e-10) are enough for replicates.
+    """
+    epsilon = np.finfo(np.float64).eps
+    step = epsilon ** (1 / 5 if fine else 1 / 3) * scale
+    stencil = ((1.0, 2 / 3), (2.0, -1 / 12)) if fine else ((1.0, 1 / 2),)
+    distance = np.array([sign * far for far, _ in stencil for sign in (1.0, -1.0)])
+    weight = np.array([sign * share for _, share in stencil for sign in (1.0, -1.0)])
+    # One shifted copy of the sums per distance and column, all of a block in one call.
+    n_columns = len(step)
+    shifts = (distance[:, None, None] * np.diag(step)).reshape(-1, 1, n_columns)
+    block = max(1, _BLOCK_ELEMENTS // shifts.size)
+    parts = []
+    for low in range(0, len(sums), block):
+        some = sums[low : low + block]
+        values = evaluate(statistic, (some + shifts).reshape(-1, n_columns))
+        change = np.tensordot(weight, values.reshape(len(distance), n_columns, len(some), -1), axes=1)
+        parts.append(change.transpose(1, 0, 2))
+    slope: Floats = np.concatenate(parts)
+    moved = step[:, None] > 0
+    return np.divide(slope, step[:, None], out=np.zeros_like(slope), where=moved)
+
+
+def column_scale(totals: Floats, times: NDArray[np.int64]) -> Floats:
+    """Return how large each column of totals is, all clusters together."""
+    return total(np.abs(totals), times)
+
+
+def total(totals: Floats, times: NDArray[np.int64]) -> Floats:
+    """Add up the rows of totals, each as often as it occurs."""
+    result: Floats = times.astype(np.float64) @ totals
+    return result

@@ -1,0 +1,159 @@
+"""Length audits: the model against statsmodels, the jackknife against refits, separation in words."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+
+from d3stats.inference.bias import length_bias
+from d3stats.inference.bias.length import (
+    CONTROLLED,
+    LENGTH,
+    LONGER,
+    MARGINAL,
+    PULL,
+    WON,
+    WORTH,
+    fit_logit,
+    separated,
+)
+
+
+def verdicts(
+    effect: float, n: int = 240, per_cluster: int = 4, seed: int = 3, ties: float = 0.1
+) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(40, 900, (2, n))
+    label, order = rng.choice(["A", "B"], n), rng.choice(["AB", "BA"], n)
+    eta = 0.3 + np.where(label == "A", 0.8, -0.8) + np.where(order == "AB", 0.2, -0.2)
+    vote = np.where(rng.random(n) < expit(eta + effect * np.log2(lengths[0] / lengths[1])), "A", "B")
+    vote = np.where(rng.random(n) < ties, "tie", vote)
+    columns = {"item": np.arange(n), "cluster": np.arange(n) // per_cluster, "label": label, "order": order}
+    return pd.DataFrame(columns | {"vote": vote, "length_a": lengths[0], "length_b": lengths[1]})
+
+
+def design_of(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    label = np.where(table["label"] == "A", 0.5, -0.5)
+    order = np.where(table["order"] == "AB", 0.5, -0.5)
+    doubling = np.log2(table["length_a"] / table["length_b"])
+    outcome = table["vote"].map({"A": 1.0, "B": 0.0, "tie": 0.5}).to_numpy()
+    return np.column_stack([np.ones(len(table)), label, order, doubling]), outcome
+
+
+def test_coefficients_are_those_of_statsmodels_and_the_error_is_close_to_its_sandwich() -> None:
+    import statsmodels.api as sm
+
+    table = verdicts(0.4, ties=0.0)
+    design, outcome = design_of(table)
+    groups = table["cluster"].to_numpy()
+    theirs = sm.GLM(outcome, design, family=sm.families.Binomial()).fit(
+        cov_type="cluster", cov_kwds={"groups": groups}, tol=1e-12
+    )
+    ours = length_bias(table)
+    np.testing.assert_allclose(ours.coefficients, theirs.params, rtol=1e-8)
+    assert ours.terms == ("intercept", "label", "order", "length")
+    # The jackknife is the larger one, by about terms / clusters.
+    assert 1.0 < ours[LENGTH].se / theirs.bse[-1] < 1.12
+
+
+def test_the_one_step_jackknife_is_close_to_leaving_clusters_out_for_good() -> None:
+    table = verdicts(0.4)
+    design, outcome = design_of(table)
+    cluster = table["cluster"].to_numpy()
+    fit = fit_logit(design, outcome, cluster)
+    assert fit is not None
+    for g in (0, 7, 31):
+        rest = cluster != g
+        again = fit_logit(design[rest], outcome[rest], cluster[rest])
+        assert again is not None
+        np.testing.assert_allclose(again.coefficients - fit.coefficients, fit.left_out[g], atol=2e-3)
+
+
+def test_the_marginal_effect_and_the_win_rate_at_equal_length_are_means_of_predictions() -> None:
+    table = verdicts(0.5)
+    audit = length_bias(table)
+    design, outcome = design_of(table)
+    beta = np.array(audit.coefficients)
+    p = expit(design @ beta)
+    assert audit[MARGINAL].value == pytest.approx(beta[-1] * (p * (1 - p)).mean())
+    equal = design.copy()
+    equal[:, -1] = 0
+    assert audit[CONTROLLED].value == pytest.approx(expit(equal @ beta).mean())
+    assert audit[WON].value == pytest.approx(outcome.mean())
+    assert audit[WORTH].value == pytest.approx(audit[WON].value - audit[CONTROLLED].value)
+
+
+def test_the_error_of_the_win_rate_at_equal_length_is_that_of_refits() -> None:
+    table = verdicts(0.5, n=160)
+    audit = length_bias(table)
+    groups = table["cluster"].unique()
+    refits = [length_bias(table[table["cluster"] != g])[CONTROLLED].value for g in groups]
+    g = len(groups)
+    direct = np.sqrt((g - 1) / g * ((np.array(refits) - audit[CONTROLLED].value) ** 2).sum())
+    assert audit[CONTROLLED].se == pytest.approx(direct, rel=0.05)
+
+
+def test_swapping_the_names_of_the_answers_changes_nothing_but_the_win_rate() -> None:
+    table = verdicts(0.4)
+    names = {"A": "B", "B": "A", "tie": "tie"}
+    swapped = table.assign(
+        vote=table["vote"].map(names),
+        label=table["label"].map(names),
+        order=table["order"].map({"AB": "BA", "BA": "AB"}),
+        length_a=table["length_b"],
+        length_b=table["length_a"],
+    )
+    one, other = length_bias(table), length_bias(swapped)
+    for name in (LENGTH, MARGINAL, LONGER, PULL):
+        assert other[name].value == pytest.approx(one[name].value, abs=1e-9)
+    assert other[WON].value == pytest.approx(1 - one[WON].value)
+
+
+def test_a_judge_that_always_takes_the_longer_answer_is_said_to_be_separated() -> None:
+    table = verdicts(0.0)
+    table["vote"] = np.where(table["length_a"] > table["length_b"], "A", "B")
+    audit = length_bias(table[table["length_a"] != table["length_b"]])
+    assert "separated" in audit.separation
+    assert audit.find(LENGTH) is None
+    assert audit.effect.name == LONGER
+    assert audit.effect.value == 1.0
+    assert audit.effect.low > 0.9
+    json.dumps(audit.to_dict(), allow_nan=False)
+
+
+def test_separation_is_found_by_linear_programming_and_only_where_it_is() -> None:
+    design = np.column_stack([np.ones(6), [-3, -2, -1, 1, 2, 3]])
+    assert separated(design, np.array([0, 0, 0, 1, 1, 1.0]))
+    assert not separated(design, np.array([0, 1, 0, 1, 0, 1.0]))
+    # A tie in the middle stops nothing; one at the end does.
+    assert not separated(design, np.array([0.5, 0, 0, 1, 1, 1.0]))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"length_a": 0}, "length_a must be above 0"),
+        ({"length_a": 100, "length_b": 100}, "lengths must differ"),
+        ({"label": None}, "labels are needed"),
+        ({"cluster": "q"}, "clusters must be more than the terms"),
+        ({"vote": None}, "needs verdicts with both lengths"),
+    ],
+)
+def test_data_that_cannot_carry_the_model_are_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        length_bias(verdicts(0.0).assign(**changes))
+
+
+def test_labels_missing_for_half_the_items_are_left_out_and_said() -> None:
+    table = verdicts(0.3)
+    table.loc[::2, "label"] = None
+    audit = length_bias(table)
+    assert audit[LENGTH].n == 120
+    assert audit.notes[1].startswith("120 of 240 verdicts lack")
+    without = length_bias(table, use_label=False)
+    assert without[LENGTH].n == 240
+    assert "quality" in without.notes[-1]

@@ -1,0 +1,157 @@
+"""Rank correlations: scipy's values, and intervals that cover, with clusters too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from d3stats.inference.judges.correlation import Cells, correlation, kendall, rank_statistic, spearman
+
+KINDS = ("cluster t", "jackknife t", "percentile", "basic", "bca")
+
+
+def scores(n: int, seed: int, levels: int | None = 5) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    y = 0.6 * x + rng.normal(size=n)
+    if levels is None:
+        return x, y
+    return np.clip(np.round(x * 1.2 + 3), 1, levels), np.clip(np.round(y + 3), 1, levels)
+
+
+@pytest.mark.parametrize("levels", [None, 2, 5])
+@pytest.mark.parametrize("seed", range(3))
+def test_values_are_those_of_scipy_with_ties_and_without(levels: int | None, seed: int) -> None:
+    x, y = scores(40, seed, levels)
+    assert spearman(x, y).estimate.value == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-12)
+    assert kendall(x, y).estimate.value == pytest.approx(stats.kendalltau(x, y).statistic, abs=1e-12)
+
+
+@pytest.mark.parametrize(("method", "of"), [("spearman", stats.spearmanr), ("kendall", stats.kendalltau)])
+def test_a_replicate_by_counts_is_that_of_the_resampled_rows(method: str, of: Any) -> None:
+    x, y = scores(30, 4)
+    cells = Cells.of(x, y)
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        rows = rng.integers(0, 30, 30)
+        counts = np.bincount(cells.cell[rows], minlength=len(cells.x)).astype(float)[None]
+        assert rank_statistic(cells, method)(counts)[0, 0] == pytest.approx(of(x[rows], y[rows]).statistic)
+
+
+def test_missing_scores_are_left_out_and_counted() -> None:
+    x, y = scores(30, 5)
+    with_gaps = [None, *x[1:]], [*y[:-1], np.nan]
+    made = spearman(*with_gaps)
+    assert made.estimate.value == pytest.approx(stats.spearmanr(x[1:-1], y[1:-1]).statistic)
+    assert made.notes == ("2 of 30 pairs left out: a score is missing",)
+
+
+def test_fisher_limits_have_the_variance_of_bonett_and_wright() -> None:
+    x, y = scores(50, 6, None)
+    e = spearman(x, y, level=0.9).estimate
+    z, half = np.arctanh(e.value), stats.norm.ppf(0.95) * np.sqrt((1 + e.value**2 / 2) / 47)
+    assert (e.low, e.high) == pytest.approx((np.tanh(z - half), np.tanh(z + half)))
+    t = kendall(x, y).estimate
+    half = stats.norm.ppf(0.975) * np.sqrt(0.437 / 46)
+    assert (t.low, t.high) == pytest.approx(
+        (np.tanh(np.arctanh(t.value) - half), np.tanh(np.arctanh(t.value) + half))
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", ["spearman", "kendall"])
+def test_every_kind_gives_an_interval_about_the_value(kind: Any, method: Any) -> None:
+    x, y = scores(120, 7)
+    cluster = np.repeat(np.arange(40), 3)
+    e = correlation(x, y, method=method, cluster=cluster, kind=kind, n_boot=1000, rng=1).estimate
+    alone = correlation(x, y, method=method).estimate
+    assert e.low is not None
+    assert alone.low is not None
+    assert e.low < e.value < e.high
+    # Independent pairs in clusters: about the interval that knows of none.
+    assert abs(e.low - alone.low) < 0.06
+    assert e.n_clusters == 40
+    assert e == correlation(x, y, method=method, cluster=cluster, kind=kind, n_boot=1000, rng=1).estimate
+
+
+def test_within_dialogues_is_the_mean_of_each_and_not_the_correlation_over_all_turns() -> None:
+    rng = np.random.default_rng(8)
+    dialogue = np.repeat(np.arange(30), 6)
+    level = rng.normal(size=30)[dialogue]
+    x, y = 5 * level + rng.normal(size=180), 5 * level + rng.normal(size=180)
+    over = spearman(x, y, cluster=dialogue)
+    within = spearman(x, y, within=dialogue)
+    by_hand = np.mean([stats.spearmanr(x[dialogue == d], y[dialogue == d]).statistic for d in range(30)])
+    assert over.estimate.value > 0.9
+    assert within.estimate.value == pytest.approx(by_hand)
+    assert abs(within.estimate.value) < 0.2
+    assert (within.over, within.n_groups, within.estimate.n_clusters) == ("groups", 30, 30)
+    assert over.over == "all pairs"
+
+
+def test_a_dialogue_whose_scores_do_not_vary_is_left_out_and_counted() -> None:
+    x = [1, 2, 3, 1, 1, 1, 3, 2, 1]
+    y = [1, 2, 3, 1, 2, 3, 1, 2, 3]
+    made = kendall(x, y, within=list("aaabbbccc"))
+    assert made.estimate.value == 0
+    assert made.n_groups_undefined == 1
+    assert made.notes == ("1 of 3 groups left out: a score does not vary there",)
+
+
+def test_what_cannot_be_correlated_is_refused() -> None:
+    with pytest.raises(ValueError, match="x must vary to correlate with anything; got only 3"):
+        spearman([3, 3, 3], [1, 2, 3])
+    with pytest.raises(ValueError, match="a correlation needs three complete pairs; got 2"):
+        spearman([3, 3, None], [1, 2, 3])
+    with pytest.raises(ValueError, match="x and y must be as long as each other; got 2 and 3"):
+        spearman([1, 2], [1, 2, 3])
+    with pytest.raises(ValueError, match="kind must not be 'fisher'"):
+        spearman([1, 2, 3], [1, 2, 3], cluster=[1, 1, 2], kind="fisher")
+    with pytest.raises(ValueError, match="a group of within= must lie in one cluster"):
+        spearman([1, 2, 3], [1, 2, 3], cluster=[1, 2, 2], within=[1, 1, 2])
+    with pytest.raises(ValueError, match="x must be finite or missing"):
+        spearman([1, np.inf, 3], [1, 2, 3])
+    with pytest.raises(TypeError, match="x must be one row of numbers"):
+        spearman(["a", "b", "c"], [1, 2, 3])
+    with pytest.raises(ValueError, match="cluster must be known for every pair; got none at row 1"):
+        spearman([1, 2, 3], [1, 2, 3], cluster=[1, None, 2])
+
+
+def test_perfect_correlation_and_a_single_cluster_have_no_interval() -> None:
+    made = spearman([1, 2, 3, 4, 5], [1, 2, 3, 4, 5]).estimate
+    assert made.value == pytest.approx(1)
+    assert made.low is None
+    assert "perfect" in made.note
+    alone = spearman([1, 2, 3, 4], [1, 3, 2, 4], cluster=["q"] * 4).estimate
+    assert alone.low is None
+    assert "one cluster" in alone.note
+    assert spearman([1, 2, 3, 4], [1, 3, 2, 4]).to_dict()["method"] == "spearman"
+
+
+def coverage(icc: float, replicates: int, seed: int, **settings: Any) -> float:
+    """Return how often an interval over 60 clusters of 4 covers rho 0 although both scores share their cluster."""
+    rng = np.random.default_rng(seed)
+    cluster = np.repeat(np.arange(60), 4)
+    hits = 0
+    for _ in range(replicates):
+        x, y = (
+            np.sqrt(icc) * rng.normal(size=60)[cluster] + np.sqrt(1 - icc) * rng.normal(size=240)
+            for _ in range(2)
+        )
+        chosen = settings | ({"cluster": cluster} if settings["kind"] != "fisher" else {})
+        e = spearman(np.round(x), np.round(y), **chosen).estimate
+        assert e.low is not None
+        hits += e.low <= 0 <= e.high
+    return hits / replicates
+
+
+@pytest.mark.slow
+def test_the_clustered_interval_covers_where_fishers_does_not() -> None:
+    error = 3 * np.sqrt(0.05 * 0.95 / 2000)
+    for icc in (0.0, 0.1, 0.3):
+        assert abs(coverage(icc, 2000, 1, kind="cluster t") - 0.95) <= 0.01 + error
+    assert coverage(0.6, 2000, 1, kind="fisher") < 0.9
+    assert abs(coverage(0.6, 2000, 1, kind="cluster t") - 0.95) <= 0.015 + error

@@ -1,0 +1,204 @@
+"""Votes of any source become one table of items and raters, and nothing is guessed on the way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from d3stats.inference.judges.ratings import Ratings, as_ratings
+from d3stats.trajectories import Trajectories
+
+
+@pytest.fixture
+def long() -> pd.DataFrame:
+    rows = [("q1", "x", "A"), ("q1", "y", "B"), ("q2", "x", "tie"), ("q2", "y", "tie"), ("q3", "y", "A")]
+    return pd.DataFrame(rows, columns=["item", "rater", "vote"])
+
+
+def same(a: Ratings, b: Ratings) -> bool:
+    return (a.items, a.raters, a.categories) == (b.items, b.raters, b.categories) and np.array_equal(
+        a.codes, b.codes
+    )
+
+
+def test_a_long_and_a_wide_table_are_the_same_ratings(long: pd.DataFrame) -> None:
+    wide = long.pivot_table(index="item", columns="rater", values="vote", aggfunc="first")
+    assert same(as_ratings(long), as_ratings(wide))
+    assert same(as_ratings(long), as_ratings(wide.reset_index()))
+
+
+def test_a_missing_vote_is_missing_and_a_tie_is_a_category(long: pd.DataFrame) -> None:
+    ratings = as_ratings(long)
+    assert ratings.categories == ("A", "B", "tie")
+    assert ratings.codes.tolist() == [[0, 1], [2, 2], [-1, 0]]
+    assert ratings.counts.tolist() == [[1, 1, 0], [0, 0, 2], [1, 0, 0]]
+    assert ratings.label is None
+
+
+def test_a_table_read_from_a_file_is_the_table(long: pd.DataFrame, tmp_path: Path) -> None:
+    long.to_csv(tmp_path / "votes.csv", index=False)
+    assert same(as_ratings(tmp_path / "votes.csv"), as_ratings(long))
+
+
+def test_words_for_missing_in_a_file_are_counted_and_names_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("item,cluster,x,NA\nNA,c,A,A\nq2,c,NA,B\nq3,,B,None\n")
+    ratings = as_ratings(path)
+    assert (ratings.items, ratings.cluster_names) == (("NA", "q2", "q3"), ("c", "q3"))
+    assert ratings.raters == ("x", "NA")
+    assert ratings.codes.tolist() == [[0, 0], [-1, 1], [1, -1]]
+    assert ratings.notes[0].startswith("2 votes are taken as missing: 'NA' (1), 'None' (1); if")
+    assert ratings.notes[1:] == ("1 item without a cluster, where others have one, is a cluster of its own",)
+
+
+def test_a_vote_of_one_is_one_vote_however_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("item,x,y\nq1,1,1.0\nq2,2,\nq3,2,2.0\n")
+    assert as_ratings(path).categories == ("1", "2")
+    assert as_ratings(path, categories=[1, 2.0, "3.0"]).categories == ("1", "2", "3")
+
+
+def test_a_question_is_the_cluster_of_its_items_and_never_a_rater() -> None:
+    wide = pd.DataFrame({"question": ["p", "p", "q"], "x": list("AAB"), "y": list("ABB")})
+    for table in (wide, wide.assign(item=["i", "j", "k"])):
+        ratings = as_ratings(table)
+        assert (ratings.raters, ratings.cluster.tolist()) == (("x", "y"), [0, 0, 1])
+        assert ratings.notes == ("clusters are those of the column 'question'",)
+    assert as_ratings(wide.assign(question=list("pqr"))).n_clusters == 3
+    assert as_ratings(wide.assign(cluster=list("abb"))).cluster_names == ("a", "b")
+
+
+def test_a_parquet_table_needs_no_engine_but_the_one_that_is_installed(tmp_path: Path) -> None:
+    import duckdb
+
+    path = tmp_path / "votes[1].parquet"
+    duckdb.sql(f"COPY (SELECT * FROM (VALUES ('q1', 'A', 'A'), ('q2', 'B', 'A')) t(item, x, y)) TO '{path}'")
+    assert as_ratings(path).codes.tolist() == [[0, 0], [1, 0]]
+
+
+def test_a_rater_whose_votes_nobody_shares_is_named() -> None:
+    table = pd.DataFrame({"x": list("AAB"), "y": list("ABB"), "model": ["m"] * 3})
+    assert as_ratings(table).notes == ("no vote of 'model' is ever another rater's: are these votes?",)
+    assert as_ratings(table.assign(label=["m", "A", "B"])).notes == ()
+    assert as_ratings(table[["x", "y"]]).notes == ()
+
+
+def test_a_log_and_its_trajectories_give_the_same_votes(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    rows = ["debate,round,agent,vote,label,question"]
+    rows += [
+        f"d{d},{r},{agent},{'AB'[(d * r + s) % 2]},A,q{d // 2}"
+        for d in range(4)
+        for r in (1, 2)
+        for s, agent in enumerate(("x", "y"))
+    ]
+    rows[3] = "d0,2,x,,A,q0"
+    path.write_text("\n".join(rows) + "\n")
+    for round_number in (None, 1, 2):
+        read = as_ratings(path, round_number=round_number)
+        built = as_ratings(Trajectories.from_log(path), round_number=round_number)
+        assert same(read, built)
+        assert read.label is not None
+        assert read.label.tolist() == [0, 0, 0, 0]
+        assert read.cluster_names == ("q0", "q1")
+    assert as_ratings(path).codes[0].tolist() == [-1, 1]
+
+
+def test_by_question_the_runs_become_raters(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(
+        "debate,round,agent,vote,label,question,log\n"
+        "g/1,1,j,A,A,q1,gpt\ng/2,1,j,B,A,q2,gpt\np/1,1,j,A,A,q1,palm\np/2,1,j,A,A,q2,palm\n"
+    )
+    ratings = as_ratings(path, by="question")
+    assert ratings.items == ("q1", "q2")
+    assert ratings.raters == ("gpt: j", "palm: j")
+    assert ratings.codes.tolist() == [[0, 0], [1, 0]]
+    assert same(ratings, as_ratings(Trajectories.from_log(path), by="question"))
+
+
+def test_votes_of_right_and_wrong_alone_carry_a_warning() -> None:
+    t = Trajectories.from_frame(
+        pd.DataFrame({"debate": ["d", "d"], "round": [1, 1], "agent": ["x", "y"], "correct": [0, 0]})
+    )
+    ratings = as_ratings(replace(t, coding="correctness"))
+    assert "assumption" in ratings.notes[0]
+
+
+def test_a_second_vote_is_refused_or_asked_to_be_another_rater(long: pd.DataFrame) -> None:
+    twice = pd.concat([long, long.iloc[:1].assign(vote="B")])
+    with pytest.raises(ValueError, match="a rater must judge an item once; got 'x' on 'q1' twice"):
+        as_ratings(twice)
+    ratings = as_ratings(twice, repeats="separate")
+    assert ratings.raters == ("x", "y", "x (2)")
+    assert ratings.codes[:, 2].tolist() == [1, -1, -1]
+    assert "repeated votes count as those of other raters" in ratings.notes[0]
+
+
+def test_the_label_is_a_rater_when_asked_for(long: pd.DataFrame) -> None:
+    labelled = long.assign(label=["A", "A", None, None, "B"])
+    ratings = as_ratings(labelled)
+    assert ratings.label is not None
+    assert ratings.label.tolist() == [0, -1, 1]
+    assert ratings.of(["y", "label"]).codes.tolist() == [[1, 0], [2, -1], [0, 1]]
+    with pytest.raises(ValueError, match="rater must be one of 'x', 'y'; got 'label'"):
+        as_ratings(long).of(["x", "label"])
+
+
+def test_clusters_are_those_given_and_items_without_one_stand_alone(long: pd.DataFrame) -> None:
+    ratings = as_ratings(long.assign(cluster=["g", "g", "g", "g", None]))
+    assert ratings.cluster_names == ("g", "q3")
+    assert ratings.cluster.tolist() == [0, 0, 1]
+
+
+def test_categories_may_be_given_and_numbers_are_sorted_by_size(long: pd.DataFrame) -> None:
+    assert as_ratings(long, categories=["B", "tie", "A", "none"]).codes.tolist() == [[2, 0], [1, 1], [-1, 2]]
+    again = as_ratings(as_ratings(long), categories=["B", "tie", "A", "none"])
+    assert same(again, as_ratings(long, categories=["B", "tie", "A", "none"]))
+    scores = pd.DataFrame({"x": [10, 2.0, None], "y": [9.0, 2, 10]})
+    assert as_ratings(scores).categories == ("2", "9", "10")
+    assert as_ratings(scores).values().tolist() == [2, 9, 10]
+    with pytest.raises(ValueError, match="categories must be numbers to have distances; got 'A'"):
+        as_ratings(long).values()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda t: t.drop(columns="item"),
+            r"a long table must have the columns .* got none named \['item'\]",
+        ),
+        (lambda t: t.assign(item=[None, *t["item"][1:]]), "item must be named; got a missing name at row 0"),
+        (lambda t: t.iloc[:0], "ratings must have at least one item and one rater; got none"),
+        (lambda t: t.assign(label=list("ABAAA")), "label must be one per item; got 'A' and 'B' on item 'q1'"),
+        (
+            lambda t: t.assign(cluster=list("ABAAA")),
+            "cluster must be one per item; got 'A' and 'B' on item 'q1'",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_one_line(long: pd.DataFrame, change: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        as_ratings(change(long))  # type: ignore[operator]
+
+
+def test_other_bad_questions_are_refused(long: pd.DataFrame) -> None:
+    with pytest.raises(ValueError, match=r"vote must be one of \['A', 'B'\]; got 'tie' at row 2"):
+        as_ratings(long, categories=["A", "B"])
+    with pytest.raises(ValueError, match="categories must list every one that occurs; got none named 'tie'"):
+        as_ratings(as_ratings(long), categories=["A", "B"])
+    with pytest.raises(ValueError, match="a wide table must have one row per item; got 'a' twice"):
+        as_ratings(pd.DataFrame({"x": [1, 2]}, index=["a", "a"]))
+    with pytest.raises(
+        TypeError, match="ratings must be Ratings, Trajectories, a DebateLog, a DataFrame or a path; got int"
+    ):
+        as_ratings(3)
+    with pytest.raises(ValueError, match="round_number needs"):
+        as_ratings(long, round_number=1)
+    with pytest.raises(ValueError, match=r"round_number must be one of \[1\]; got 2"):
+        as_ratings(long.assign(round=1), round_number=2)

@@ -1,0 +1,87 @@
+"""Martingale test, drift noise and KS bootstrap on ragged logs: equal to loops over rows, in value and in law."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from d3stats.models.beliefs.martingale import martingale_test
+from d3stats.models.mixtures.fit import fit_beta_binomial
+from d3stats.models.mixtures.ks import empirical_ks, paired_bootstrap_ks
+from d3stats.models.mixtures.rounds import rounds_drift
+
+
+def ragged(rng: np.random.Generator) -> tuple[Any, Any, Any]:
+    """Correct votes, votes and clusters of debates that miss votes and end in different rounds."""
+    debates, rounds, panel = int(rng.integers(12, 60)), int(rng.integers(2, 6)), int(rng.integers(1, 8))
+    n = rng.integers(0, panel + 1, (debates, rounds))
+    n[np.arange(rounds) >= rng.integers(1, rounds + 1, debates)[:, None]] = 0
+    n[:3] = panel
+    return rng.binomial(n, 0.6), n, np.arange(debates) % max(3, debates // 2)
+
+
+def test_the_martingale_test_of_a_ragged_log_is_that_of_a_loop_over_its_pairs_of_rounds() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(25):
+        s, n, cluster = ragged(rng)
+        rows = [
+            (r, cluster[d], s[d, r] / n[d, r], s[d, r + 1] / n[d, r + 1])
+            for r in range(s.shape[1] - 1)
+            for d in range(len(s))
+            if n[d, r] > 0 and n[d, r + 1] > 0
+        ]
+        found = martingale_test(s, n, cluster=cluster)
+        for drift, slope, ends in zip(
+            found.drift.to_dict("records"), found.slope.to_dict("records"), found.boundary.to_dict("records"),
+            strict=True,
+        ):  # fmt: skip
+            name = drift["transition"]
+            mine = [row for row in rows if name == "pooled" or row[0] == int(name.split("-")[0]) - 1]
+            _, group, start, end = (np.array(column) for column in zip(*mine, strict=True))
+            change = end - start
+            shares = np.array([(change[group == g] - change.mean()).sum() for g in np.unique(group)])
+            g = len(shares)
+            se = np.sqrt(g / (g - 1) * (shares**2).sum()) / len(mine)
+            assert drift["n_pairs"] == len(mine)
+            assert abs(drift["drift"] - change.mean()) < 1e-12
+            if se > 1e-12:
+                assert abs(drift["se"] - se) < 1e-10
+                assert abs(drift["high"] - change.mean() - stats.t.ppf(0.975, g - 1) * se) < 1e-8
+            if np.isfinite(slope["slope"]):
+                assert abs(slope["slope"] - np.polyfit(start, change, 1)[0]) < 1e-8
+            assert ends["left_all_wrong"] == ((start == 0) & (end > 0)).sum()
+            assert ends["left_all_right"] == ((start == 1) & (end < 1)).sum()
+
+
+def test_the_bootstrap_of_a_distance_has_the_law_of_drawing_whole_clusters_of_rows() -> None:
+    rng = np.random.default_rng(1)
+    (trials_a, trials_b), cluster = rng.integers(1, 6, (2, 40)), rng.integers(0, 12, 40)
+    a, b = rng.binomial(trials_a, 0.6), rng.binomial(trials_b, 0.5)
+    fast = paired_bootstrap_ks(a, trials_a, b, trials_b, cluster=cluster, n_boot=4000, rng=1)
+    groups = [np.flatnonzero(cluster == g) for g in np.unique(cluster)]
+    slow = []
+    for _ in range(800):
+        at = np.concatenate([groups[i] for i in rng.integers(len(groups), size=len(groups))])
+        slow.append(empirical_ks(a[at], trials_a[at], b[at], trials_b[at]))
+    assert stats.ks_2samp(fast, slow).pvalue > 1e-3
+
+
+def test_the_noise_of_a_drift_has_the_law_of_swapping_the_rounds_of_whole_questions() -> None:
+    rng = np.random.default_rng(2)
+    cluster = rng.integers(0, 25, 60)
+    n = rng.integers(0, 6, (60, 2))
+    s = rng.binomial(n, rng.beta(2, 1, 60)[:, None])
+    pair = rounds_drift(s, n, cluster, n_components=1, n_boot=400, rng=1).pairs[0]
+    both = (n > 0).all(axis=1)
+    s, n, cluster = s[both], n[both], cluster[both]
+    assert pair.debates == both.sum()
+    fast = np.asarray(pair.swapped[0].mean) - np.asarray(pair.swapped[1].mean)
+    slow = []
+    for _ in range(150):
+        flip = rng.integers(0, 2, 25).astype(bool)[cluster][:, None]
+        right, votes = np.where(flip, s[:, ::-1], s), np.where(flip, n[:, ::-1], n)
+        before, after = (fit_beta_binomial(right[:, i], votes[:, i]).mean for i in (0, 1))
+        slow.append(before - after)
+    assert stats.ks_2samp(fast, slow).pvalue > 1e-3
