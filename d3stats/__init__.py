@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from d3stats import _moved
+
 if TYPE_CHECKING:
     from d3stats import (
         agents,
@@ -59,6 +61,8 @@ if TYPE_CHECKING:
     from d3stats.trajectories import Trajectories, as_trajectories
 
 __version__ = "0.1.0"
+
+_moved.watch()
 
 _HOMES = {
     "agreement": "d3stats.inference.judges.agreement",

@@ -37,7 +37,7 @@ def plot_excess_wealth(
     Parameters
     ----------
     frame : DataFrame
-        ``u, first, second`` as :func:`d3stats.models.separation.excess.excess_wealth_table` returns them, ascending in u.
+        ``u, first, second`` as :func:`d3stats.models.separation.excess_wealth_table` returns them, ascending in u.
     gains : DataFrame, optional
         ``k, difference`` as :func:`d3stats.models.separation.excess.gain_table` returns them.
     first_label, second_label : str
@@ -57,7 +57,7 @@ def plot_excess_wealth(
 
     Notes
     -----
-    The verdict is about the levels in `frame`; :func:`d3stats.models.separation.orders.excess_wealth_order` looks closer.
+    The verdict is about the levels in `frame`; :func:`d3stats.models.separation.excess_wealth_order` looks closer.
 
     Examples
     --------

@@ -675,7 +675,7 @@ class PairedDifference:
         )
 
     def noninferior(self, margin: float, *, alpha: float = 0.05, better: Better = "higher") -> MarginTest:
-        """Ask whether the second run is worse by less than a margin; see :mod:`d3stats.inference.comparison.margins`."""
+        """Ask whether the second run is worse by less than a margin; see :func:`~d3stats.inference.noninferiority`."""
         from d3stats.inference.comparison.margins import noninferiority
 
         return noninferiority(self, margin, alpha=alpha, better=better)

@@ -10,7 +10,7 @@ with few calibration items the larger part.
 
 What it assumes: the judge errs on the study's items as it does on the calibration's (given the label). The calibration
 set may be chosen by label, for instance half of it positives; it need not look like the study. When it is a random
-part of the study, :func:`~d3stats.inference.judges.prediction_powered.prediction_powered_mean` assumes less and is narrower.
+part of the study, :func:`~d3stats.prediction_powered_mean` assumes less and is narrower.
 
 Intervals: ``Lang-Reiczigel`` (independent items; adds z^2/2 and 1 to the counts, and holds near 0 and 1), ``Fieller``
 (inverts the test of a - theta b = 0; clusters allowed), ``delta`` (symmetric; too short near 0 and 1), and bootstraps.

@@ -1,8 +1,8 @@
 """Which answer is better? The Beta posterior of how often answer 1 wins, by juror or by criterion.
 
-Unlike the posterior of a growing gap (:mod:`~d3stats.models.gaps.beta`) its parameter has a sign: theta is the chance that
-one juror, or one criterion, prefers answer 1, and P(theta > 1/2) is the probability that answer 1 is better in the
-sense that most such votes would be for it.
+Unlike the posterior of a growing gap (:mod:`~d3stats.models.gaps.beta`) its parameter has a sign: theta is the
+chance that one juror, or one criterion, prefers answer 1, and P(theta > 1/2) is the probability that answer 1 is
+better in the sense that most such votes would be for it.
 """
 
 from __future__ import annotations

@@ -128,8 +128,8 @@ class RoundsFit:
 
         Rounds without any vote have no fit and are passed over; ``rounds`` says which there are. NaN where the two
         rounds have different numbers of debates: some stopped early or have no vote, and the laws of different
-        debates differ for that alone. :func:`~d3stats.models.mixtures.rounds.rounds_drift` takes the debates that both rounds
-        have; counts alone do not say which those are.
+        debates differ for that alone. :func:`~d3stats.rounds_drift` takes the debates that both rounds have; counts
+        alone do not say which those are.
         """
         choice("scale", scale, SCALES)
         integer("lag", lag, minimum=1)

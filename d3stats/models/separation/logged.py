@@ -46,7 +46,7 @@ class LoggedSeparation:
     ----------
     table : DataFrame
         One row per k and quantity: ``k, quantity, estimate, se, lower, upper``. Beside the quantities of a
-        :class:`~d3stats.models.separation.best_of_k.Separation` (the mean over items): ``ranking``, P(M1 > M2) + P(tie) / 2,
+        :class:`~d3stats.models.separation.Separation` (the mean over items): ``ranking``, P(M1 > M2) + P(tie) / 2,
         and ``gap_change`` and ``ranking_change``, the expected gap and the ranking less those at the least k.
     n_items, n_left_out, n_clusters : int
         Items used at every k; items left out because a side has fewer advocates than the largest k; clusters.

@@ -225,7 +225,7 @@ def correlated_separation(
     Returns
     -------
     Separation
-        As of :func:`~d3stats.models.separation.best_of_k.separation`, which it equals at rho = 0. Its errors are those of
+        As of :func:`~d3stats.separation`, which it equals at rho = 0. Its errors are those of
         the sums and integrals; the copula adds less than 1e-13 to each probability.
 
     Raises

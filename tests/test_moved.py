@@ -1,0 +1,50 @@
+"""Old module paths work, with a warning; the public names are frozen; imports form no circle."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from d3stats._moved import MOVED
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.mark.parametrize("old", sorted(MOVED))
+def test_an_old_path_still_gives_the_names_of_the_new_one(old: str) -> None:
+    new = importlib.import_module(MOVED[old])
+    sys.modules.pop(old, None)
+    with pytest.warns(DeprecationWarning, match=re.escape(f"{old} is now {MOVED[old]}")):
+        module = importlib.import_module(old)
+    for name in new.__all__:
+        assert getattr(module, name) is getattr(new, name)
+    assert module.__doc__ == new.__doc__
+    with pytest.raises(AttributeError):
+        _ = module.nothing_of_the_kind
+    sys.modules.pop(old)
+
+
+def test_the_warning_points_at_the_users_line(tmp_path: Path) -> None:
+    script = tmp_path / "mine.py"
+    script.write_text(
+        "import d3stats\nfrom d3stats.models.gap import gap_posterior\nassert gap_posterior is d3stats.gap_posterior\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-W", "default", str(script)], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert "mine.py:2: DeprecationWarning: d3stats.models.gap is now d3stats.models.gaps.beta" in ran.stderr
+
+
+def test_the_documented_table_is_the_table_that_works() -> None:
+    page = (ROOT / "docs" / "moved.md").read_text(encoding="utf-8")
+    assert dict(re.findall(r"^\| `([\w.]+)` \| `([\w.]+)` \|$", page, re.MULTILINE)) == MOVED
+
+
+def test_an_unknown_module_is_still_not_found() -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"d3stats\.models\.nothing"):
+        importlib.import_module("d3stats.models.nothing")
