@@ -30,16 +30,13 @@ import pandas as pd
 
 import d3stats
 from d3stats.plotting import TWO_COLUMNS, use_style
-from d3stats.theory import claim, find_counterexample, page, survive
-from d3stats.theory.contents import contents
+from d3stats.theory import claim, contents, find_counterexample, page, survive
 
 # %matplotlib inline
 pd.set_option("display.max_rows", None, "display.max_colwidth", None)
 studies = Path(d3stats.__file__).parents[1] / "analysis"  # tables of the studies on real logs, in a checkout
 
-table = pd.DataFrame(
-    contents(), columns=["claim", "source", "verdict", "smallest counterexample, or examples survived"]
-)
+table = contents().to_frame().rename(columns={"evidence": "smallest counterexample, or examples survived"})
 table
 
 # %% [markdown]

@@ -62,20 +62,16 @@ def theorems(
 
 
 def _show_contents(as_json: bool, as_latex: bool) -> None:
-    from d3stats.theory import claims, page
-    from d3stats.theory.contents import contents, contents_latex
+    from d3stats.theory import claims, contents, page
 
     if as_json:
         print_json({"claims": [page(entry).to_dict() for entry in claims().values()]})
     elif as_latex:
-        typer.echo(contents_latex())
+        typer.echo(contents().to_latex())
     else:
-        rows = contents()
-        counted = {s: sum(row[2] == s for row in rows) for s in ("holds", "holds under", "refuted")}
-        title = f"{len(rows)} claims: " + ", ".join(f"{n} {s}" for s, n in counted.items())
-        _print_wrapped(
-            title, ("claim", "source", "verdict", "smallest counterexample, or examples survived"), rows
-        )
+        table = contents()
+        columns = ("claim", "source", "verdict", "smallest counterexample, or examples survived")
+        _print_wrapped(table.to_dict()["title"], columns, table.rows)
         typer.echo("One claim in full: d3stats theorems NAME. Check them all now: d3stats theorems --verify.")
 
 

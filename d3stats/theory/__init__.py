@@ -1,30 +1,38 @@
-"""Every theorem an object that is checked, refuted or corrected.
+"""The theorems about debates: each is an object that can be checked, refuted by search, or corrected.
 
-Who may live here: claims of the literature about debates, one source per file, and what checks them. A claim
-computes with `models` and never with random numbers; hypothesis makes its instances and is imported only when
-they are asked for. A new claim is an entry of ``CLAIMS`` in any file of this room.
+`claims` lists them, `page` shows one, `find_counterexample` refutes a false one, `survive` tries a true one on many
+examples, and `verify` does so for all.
+
+Who may live here: `claim` (what a claim is), `check` (searches), `show` (pages), claims/ (the claims, one file per
+source) and instances/ (what they are checked on). A claim computes with `models` and never with random numbers;
+Hypothesis makes its instances and is imported only when they are asked for.
 """
 
-from d3stats.theory.catalogue import claim, claims
-from d3stats.theory.claim import Assumption, Claim, Source
-from d3stats.theory.page import Page, page
-from d3stats.theory.record import Recorded, recorded
-from d3stats.theory.search import (
+# The folder `claims` is imported first, so that the name means the function below.
+import d3stats.theory.claims  # noqa: F401
+from d3stats.theory.check import (
+    Audit,
     Broken,
     NotRefuted,
+    Recorded,
     Refutation,
     Survival,
     Unsound,
+    Verdict,
     find_counterexample,
+    recorded,
     survive,
+    verify,
 )
-from d3stats.theory.verify import Audit, Verdict, verify
+from d3stats.theory.claim import Assumption, Claim, Source, claim, claims
+from d3stats.theory.show import Contents, Page, contents, page
 
 __all__ = [
     "Assumption",
     "Audit",
     "Broken",
     "Claim",
+    "Contents",
     "NotRefuted",
     "Page",
     "Recorded",
@@ -35,6 +43,7 @@ __all__ = [
     "Verdict",
     "claim",
     "claims",
+    "contents",
     "find_counterexample",
     "page",
     "recorded",

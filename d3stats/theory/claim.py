@@ -1,17 +1,76 @@
-"""A claim of the literature as an object: what it says, what it assumes, whether it is true, and how one can tell."""
+"""A claim of the literature as an object, the works that claims are from, and the catalogue of all claims."""
 
 from __future__ import annotations
 
+import difflib
+import pkgutil
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["Assumption", "Claim", "Source", "Status"]
+__all__ = [
+    "ADVOCATES",
+    "D3",
+    "DEBATE_OR_VOTE",
+    "HERE",
+    "STABILITY",
+    "WORKS",
+    "Assumption",
+    "Claim",
+    "Source",
+    "Status",
+    "as_claim",
+    "claim",
+    "claims",
+    "position_of_work",
+    "short_name",
+]
 
 Status = Literal["holds", "holds under", "refuted"]
+
+D3 = "Harrasse, Bandi and Bandi (D3), arXiv 2410.04663"
+ADVOCATES = "Optimal Architectures for Judging LLM Outputs Using LLMs (the advocates paper)"
+STABILITY = "Hu et al. (2025), arXiv 2510.12697"
+DEBATE_OR_VOTE = "Choi, Zhu and Li (2025), Debate or Vote, arXiv 2508.17536"
+HERE = "d3stats"
+"""For what is stated and proved in this package: a correction, a formula that a source left out."""
+
+WORKS = (D3, ADVOCATES, STABILITY, DEBATE_OR_VOTE, HERE)
+
+_SHORT = ("D3", "advocates", "stability", "debate or vote", "d3stats")
+
+
+def position_of_work(work: str) -> int:
+    """Return the position of a work among `WORKS`, matched by text or arXiv number; after all of them if unknown.
+
+    Examples
+    --------
+    >>> position_of_work(STABILITY), position_of_work("version 2 of arXiv 2510.12697"), position_of_work("folklore")
+    (2, 2, 5)
+    """
+    for position, known in enumerate(WORKS):
+        number = re.search(r"\d{4}\.\d{5}", known)
+        if work == known or (number is not None and number.group() in work):
+            return position
+    return len(WORKS)
+
+
+def short_name(work: str) -> str:
+    """Return the name of a work in a word or two, for tables.
+
+    Examples
+    --------
+    >>> short_name(DEBATE_OR_VOTE), short_name("Shaked and Shanthikumar (1998), theorem 2.1")
+    ('debate or vote', 'Shaked and Shanthikumar (1998)')
+    """
+    position = position_of_work(work)
+    return _SHORT[position] if position < len(_SHORT) else work.split(", ")[0]
 
 
 @dataclass(frozen=True)
@@ -131,3 +190,91 @@ class Claim:
         """Whether the instance satisfies the assumptions, and with `corrected` the missing ones too."""
         asked = self.assumptions + (self.missing if corrected else ())
         return all(assumption.holds(instance) for assumption in asked)
+
+
+def claims() -> dict[str, Claim]:
+    """Return every claim by its name, read from the modules of ``d3stats.theory.claims``.
+
+    The order is that of the works (D3, the advocates paper, stability, Debate or Vote, what is proved here), then
+    that of the modules and of the claims in each.
+
+    Returns
+    -------
+    dict of str to Claim
+        A new dictionary at each call.
+
+    Raises
+    ------
+    ValueError
+        When two claims have one name.
+
+    Examples
+    --------
+    >>> claims()["sign-agreement"].status
+    'holds'
+    """
+    return dict(_catalogue())
+
+
+def claim(name: str) -> Claim:
+    """Return the claim with a name; capitals, spaces and underscores do not matter.
+
+    Parameters
+    ----------
+    name : str
+        A name of :func:`claims`, such as "sign-agreement".
+
+    Raises
+    ------
+    KeyError
+        When no claim has the name; the message lists names that are close.
+    TypeError
+        When the name is no text.
+
+    Examples
+    --------
+    >>> claim("Sign agreement").title
+    'Accuracy and length of the sign-agreement stop'
+    >>> claim("sign-agrement")
+    Traceback (most recent call last):
+        ...
+    KeyError: "name must be a claim's; got name='sign-agrement': did you mean sign-agreement, ..."
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"name must be a claim's name; got {name!r}")
+    known = _catalogue()
+    plain = "-".join(name.lower().replace("_", " ").replace("-", " ").split())
+    if plain in known:
+        return known[plain]
+    close = _close_names(name, list(known))
+    hint = f"did you mean {', '.join(close)}?" if close else f"there are {', '.join(known)}"
+    raise KeyError(f"name must be a claim's; got name={name!r}: {hint}")
+
+
+def as_claim(entry: str | Claim) -> Claim:
+    """Return a claim, or the one of a name."""
+    return entry if isinstance(entry, Claim) else claim(entry)
+
+
+def _close_names(name: str, known: list[str]) -> list[str]:
+    wanted = name.strip().lower().replace("_", "-").replace(" ", "-")
+    if not wanted:
+        return []
+    inside = [other for other in known if wanted in other]
+    return list(dict.fromkeys([*difflib.get_close_matches(wanted, known, n=4, cutoff=0.55), *inside]))[:6]
+
+
+@cache
+def _catalogue() -> dict[str, Claim]:
+    package = import_module("d3stats.theory.claims")
+    modules = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
+    every: list[Claim] = []
+    for module in modules:
+        every += getattr(import_module(f"{package.__name__}.{module}"), "CLAIMS", ())
+    by_name: dict[str, Claim] = {}
+    # A stable sort: within a work, modules and claims keep their order.
+    for entry in sorted(every, key=lambda entry: position_of_work(entry.source.work)):
+        if entry.name in by_name:
+            raise ValueError(f"name must be one claim's alone; got name={entry.name!r} twice")
+        by_name[entry.name] = entry
+    return by_name

@@ -20,8 +20,8 @@ from typing import Any
 import pandas as pd
 
 from d3stats.theory import Claim, claim, claims, find_counterexample, survive
-from d3stats.theory.record import FILE
-from d3stats.theory.sources import short_name
+from d3stats.theory.check import RECORD_FILE
+from d3stats.theory.claim import short_name
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
@@ -88,7 +88,7 @@ def shown(record: pd.DataFrame, found: pd.DataFrame) -> dict[str, pd.DataFrame]:
 def study(names: Sequence[str], config: dict[str, Any], out: Path | None, workers: int, again: bool) -> None:
     """Run what is not on record, claim by claim."""
     record_at, refuted_at = (
-        (FILE, HERE / "refuted.csv") if out is None else (out / "record.csv", out / "refuted.csv")
+        (RECORD_FILE, HERE / "refuted.csv") if out is None else (out / "record.csv", out / "refuted.csv")
     )
     record, found = read(record_at, RECORD), read(refuted_at, REFUTED)
     for name in names:

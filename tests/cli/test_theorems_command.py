@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-import d3stats.theory
 from d3stats.cli import app
-from d3stats.theory import catalogue, claims
+from d3stats.theory import claims
+from d3stats.theory.claim import _catalogue
 
 FALSE_AND_MARKED_TRUE = """
 from dataclasses import replace
-from d3stats.theory.sign_agreement import CLAIMS as THOSE
-CLAIMS = (replace(THOSE[1], name="always-right", margin=lambda judge: float(judge.accuracy) - 0.75),)
+from d3stats.theory.claims.proved_here import CLAIMS as THOSE
+CLAIMS = (replace(THOSE[-1], name="always-right", margin=lambda judge: float(judge.accuracy) - 0.75),)
 """
 
 
@@ -27,12 +28,13 @@ def run(*arguments: str) -> tuple[int, str]:
 
 @pytest.fixture
 def surprise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """One more file in the room, with a claim that is false and marked true."""
+    """One more file of claims, with one that is false and marked true."""
     (tmp_path / "a_surprise.py").write_text(FALSE_AND_MARKED_TRUE)
-    monkeypatch.setattr(d3stats.theory, "__path__", [*d3stats.theory.__path__, str(tmp_path)])
-    catalogue._found.cache_clear()
+    package = sys.modules["d3stats.theory.claims"]
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
+    _catalogue.cache_clear()
     yield
-    catalogue._found.cache_clear()
+    _catalogue.cache_clear()
 
 
 def test_the_table_names_every_claim_and_fits_a_hundred_columns() -> None:

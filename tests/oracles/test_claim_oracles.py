@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 
 from d3stats.theory import claim, page
-from d3stats.theory.d3_gap import Course, GapDebate, GapPath, Trial
-from d3stats.theory.debate_or_vote import Ballot, Listeners
-from d3stats.theory.ks_lemma import TwoRounds
-from d3stats.theory.sign_agreement import _stopped_histories
-from d3stats.theory.stability import Discussion, Evidence
+from d3stats.theory.instances.beliefs import Discussion, Evidence, Listeners
+from d3stats.theory.instances.gaps import Course, GapDebate, GapPath, Trial
+from d3stats.theory.instances.votes import Ballot, TwoRounds, stopped_histories
 
 ONE, HALF = Fraction(1), Fraction(1, 2)
 TENTHS = [Fraction(i, 10) for i in range(11)]
@@ -93,7 +91,7 @@ def test_a_true_claim_shows_the_audited_digits(
 @pytest.mark.parametrize(("p", "undecided"), [(Fraction(7, 10), Fraction(441, 5000)), (HALF, Fraction(1, 8))])
 def test_a_cap_of_four_rounds_leaves_these_debates_undecided(p: Fraction, undecided: Fraction) -> None:
     stopped = sum(
-        p**right * (1 - p) ** wrong for right, wrong, _ in _stopped_histories() if right + wrong <= 4
+        p**right * (1 - p) ** wrong for right, wrong, _ in stopped_histories() if right + wrong <= 4
     )
     assert 1 - stopped == undecided == 2 * (p * (1 - p)) ** 2
     assert "441/5000 at p = .7" in claim("sign-agreement").statement

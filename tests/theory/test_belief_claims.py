@@ -21,10 +21,23 @@ from d3stats.models.beliefs.latent import (
     panel_drift,
 )
 from d3stats.theory import claim
-from d3stats.theory.instances.concepts import Discussion, Evidence, discussions, evidence
-from d3stats.theory.instances.votes import Ballot, Listeners, listeners
-from d3stats.theory.ks_lemma import TwoRounds
-from d3stats.theory.theorem_d import Copying, absorbed_right, condorcet_panels, copying, voter_row
+from d3stats.theory.instances.beliefs import (
+    Discussion,
+    Evidence,
+    Listeners,
+    discussions,
+    evidence,
+    listeners,
+)
+from d3stats.theory.instances.votes import (
+    Ballot,
+    CountChain,
+    TwoRounds,
+    absorbed_right,
+    condorcet_chains,
+    count_chains,
+    voter_row,
+)
 
 HALF = Fraction(1, 2)
 STRONG = ((Fraction(9, 10), Fraction(1, 10)), (Fraction(1, 10), Fraction(9, 10)))
@@ -37,9 +50,9 @@ def as_arrays(panel: Listeners) -> tuple[np.ndarray, np.ndarray]:
     return np.array(panel.counts, dtype=float), weights
 
 
-def voters(first: tuple[Fraction, ...]) -> Copying:
+def voters(first: tuple[Fraction, ...]) -> CountChain:
     n = len(first) - 1
-    return Copying(first, tuple(voter_row(n, s) for s in range(n + 1)))
+    return CountChain(first, tuple(voter_row(n, s) for s in range(n + 1)))
 
 
 @given(evidence(fresh=False))
@@ -71,7 +84,7 @@ def test_fresh_evidence_needs_a_truth_that_speaks_unlike_its_rivals_on_average()
     tenth = Fraction(1, 10)
     table = ((HALF, HALF), (9 * tenth, tenth), (tenth, 9 * tenth))
     case = Evidence((HALF, HALF / 2, HALF / 2), table, fresh=True, n=1)
-    assert case.promised == case.prior[0]
+    assert case.guaranteed == case.prior[0]
     assert case.expected == pytest.approx(0.5, abs=1e-12)
 
 
@@ -91,8 +104,8 @@ def test_the_condition_for_amplification_is_the_models(case: Discussion) -> None
     table = [[float(p) for p in row] for row in case.table]
     found = amplifies([float(p) for p in case.prior], table, 0, list(case.heard))
     assert found.after == pytest.approx(case.after, rel=1e-12)
-    if case.under_truth != case.under_belief:
-        assert found.rises == (case.under_truth > case.under_belief)
+    if case.prob_under_truth != case.prob_under_belief:
+        assert found.rises == (case.prob_under_truth > case.prob_under_belief)
 
 
 @given(listeners())
@@ -144,8 +157,8 @@ def test_a_vote_makes_it_worse_where_the_right_answer_is_not_the_likeliest() -> 
     assert ballot.plurality < ballot.accuracy
 
 
-@given(copying())
-def test_the_absorbed_chain_is_what_a_linear_solver_finds(case: Copying) -> None:
+@given(count_chains())
+def test_the_absorbed_chain_is_what_a_linear_solver_finds(case: CountChain) -> None:
     n = case.panel
     steps = np.array([[float(p) for p in row] for row in case.steps])
     inner = steps[1:n, 1:n]
@@ -153,9 +166,11 @@ def test_the_absorbed_chain_is_what_a_linear_solver_finds(case: Copying) -> None
     assert [float(h) for h in absorbed_right(case.steps)[1:n]] == pytest.approx(list(solved), abs=1e-10)
 
 
-@given(condorcet_panels())
-def test_consensus_is_right_as_often_as_the_model_says(case: Copying) -> None:
-    assert float(case.right) == pytest.approx(consensus_probability(float(case.mean_accuracy)), abs=1e-12)
+@given(condorcet_chains())
+def test_consensus_is_right_as_often_as_the_model_says(case: CountChain) -> None:
+    assert float(case.prob_right) == pytest.approx(
+        consensus_probability(float(case.mean_accuracy)), abs=1e-12
+    )
 
 
 def test_a_panel_that_follows_its_majority_is_no_martingale_and_breaks_theorem_d() -> None:
@@ -163,8 +178,8 @@ def test_a_panel_that_follows_its_majority_is_no_martingale_and_breaks_theorem_d
     follow = ((1, 0, 0, 0), (1, 0, 0, 0), (0, 0, 0, 1), (0, 0, 0, 1))
     p = Fraction(7, 10)
     first = tuple(c * p**s * (1 - p) ** (3 - s) for s, c in enumerate((1, 3, 3, 1)))
-    case = Copying(first, tuple(tuple(Fraction(x) for x in row) for row in follow))
-    assert case.right == Fraction(98, 125)
+    case = CountChain(first, tuple(tuple(Fraction(x) for x in row) for row in follow))
+    assert case.prob_right == Fraction(98, 125)
     assert claim("theorem-d").margin(case) == pytest.approx(-0.084)
     assert not claim("theorem-d").admits(case)
 
@@ -183,7 +198,7 @@ def test_where_beliefs_are_martingales_the_count_of_votes_need_not_be() -> None:
 
 def test_where_the_majority_is_likely_wrong_consensus_beats_the_vote() -> None:
     case = voters((Fraction(0), Fraction(0), Fraction(0), Fraction(1), *[Fraction(0)] * 4))
-    assert (case.majority, case.right) == (0, Fraction(3, 7))
+    assert (case.prob_majority_right, case.prob_right) == (0, Fraction(3, 7))
     assert not claim("vote-beats-consensus").admits(case)
     assert claim("vote-beats-consensus").margin(case) < 0
 
@@ -192,15 +207,15 @@ def test_where_the_majority_is_likely_wrong_consensus_beats_the_vote() -> None:
 def test_swapping_the_halves_shows_nothing_and_flips_everything(panel: int) -> None:
     wrong, right = (0,) * 50, (panel,) * 50
     swapped = TwoRounds(panel, wrong + right, right + wrong)
-    assert (swapped.distance, swapped.changed, swapped.flipped) == (0.0, 1.0, 1.0)
+    assert (swapped.distance, swapped.share_changed, swapped.share_flipped) == (0.0, 1.0, 1.0)
 
 
 def test_carrying_finished_debates_forward_makes_the_distance_fall_by_itself() -> None:
     moving = TwoRounds(3, (1, 1, 2), (2, 2, 3))
     carried = TwoRounds(3, moving.before + (3,) * 9, moving.after + (3,) * 9)
     assert carried.distance == pytest.approx(moving.distance * 3 / 12)
-    assert carried.distance <= carried.changed == 3 / 12
+    assert carried.distance <= carried.share_changed == 3 / 12
 
 
 def test_a_tie_is_a_side_of_its_own() -> None:
-    assert TwoRounds(2, (1, 1, 0), (2, 1, 1)).flipped == pytest.approx(2 / 3)
+    assert TwoRounds(2, (1, 1, 0), (2, 1, 1)).share_flipped == pytest.approx(2 / 3)

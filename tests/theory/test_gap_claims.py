@@ -11,29 +11,35 @@ from hypothesis import given
 
 from d3stats.models.gaps.beta import BetaGap
 from d3stats.theory import claim, find_counterexample
-from d3stats.theory._gap_variance import Trial, trials
-from d3stats.theory.d3_gap import Course, courses
-from d3stats.theory.instances.gaps import GapDebate, debates, debates_near_one
+from d3stats.theory.instances.gaps import (
+    Course,
+    GapDebate,
+    Trial,
+    courses,
+    debates,
+    debates_near_one,
+    trials,
+)
 
 ONE, QUARTER = Fraction(1), Fraction(1, 4)
 ALL_OR_NOTHING = Course(ONE, ONE, (Fraction(0), ONE), 10, QUARTER)
 
 
 def test_all_or_nothing_stays_away_from_the_limit_of_its_mean() -> None:
-    near = [replace(ALL_OR_NOTHING, r=r).near for r in (3, 10, 100)]
-    promised = [float(replace(ALL_OR_NOTHING, r=r).promised) for r in (3, 10, 100)]
-    assert ALL_OR_NOTHING.level == Fraction(1, 2)
+    near = [replace(ALL_OR_NOTHING, r=r).prob_near_limit for r in (3, 10, 100)]
+    promised = [float(replace(ALL_OR_NOTHING, r=r).guaranteed) for r in (3, 10, 100)]
+    assert ALL_OR_NOTHING.limit == Fraction(1, 2)
     assert near == pytest.approx([0.75**4 - 0.25**4, 0.75**11 - 0.25**11, 0.75**101], abs=1e-12)
     assert promised == sorted(promised)
     assert promised[-1] > 0.96
-    assert ALL_OR_NOTHING.near_in_the_limit == 0
+    assert ALL_OR_NOTHING.final_prob_near_limit == 0
 
 
 @pytest.mark.parametrize("share", [Fraction(1, 10), Fraction(1, 2), ONE])
 def test_a_fixed_sequence_comes_as_near_as_one_likes(share: Fraction) -> None:
     course = Course(ONE, ONE, (share,), 1000, QUARTER)
-    assert course.near > 1 - 1e-10
-    assert course.near_in_the_limit == 1
+    assert course.prob_near_limit > 1 - 1e-10
+    assert course.final_prob_near_limit == 1
     assert claim("d3-theorem-1").admits(course, corrected=True)
 
 
@@ -50,22 +56,22 @@ def test_a_share_at_the_end_of_the_interval_is_within_it_half_of_the_time(
     shares: tuple[Fraction, ...], eps: Fraction, limit: float
 ) -> None:
     course = Course(ONE, ONE, shares, 10**6, eps)
-    assert course.near_in_the_limit == limit
-    assert course.near == pytest.approx(limit, abs=2e-3)
+    assert course.final_prob_near_limit == limit
+    assert course.prob_near_limit == pytest.approx(limit, abs=2e-3)
 
 
 def test_a_random_sequence_whose_share_settles_would_do_too() -> None:
     """Convergence in probability of w/r is what counts; two shares close together are within eps."""
     close = Course(ONE, ONE, (Fraction(49, 100), Fraction(51, 100)), 1000, QUARTER)
-    assert close.near > 1 - 1e-10
+    assert close.prob_near_limit > 1 - 1e-10
 
 
 @pytest.mark.parametrize("rounds", [12, 100, 1000])
 def test_the_claimed_bound_says_more_and_more_of_what_is_less_and_less_likely(rounds: int) -> None:
     debate = GapDebate(ONE, ONE, rounds // 2, rounds, Fraction(2, 5))
     shorter = replace(debate, w=rounds // 4, r=rounds // 2)
-    assert debate.claimed > shorter.claimed
-    assert debate.beyond < shorter.beyond
+    assert debate.claimed_bound > shorter.claimed_bound
+    assert debate.prob_near_one < shorter.prob_near_one
     assert claim("advocates-theorem-3").fails_on(debate)
 
 
@@ -91,15 +97,19 @@ def test_the_claimed_bound_is_refuted_by_a_debate_of_one_round(name: str) -> Non
 
 @given(debates_near_one())
 def test_cantelli_is_never_weaker_where_the_claimed_bound_holds(debate: GapDebate) -> None:
-    assert debate.cantelli >= debate.claimed - 1e-12
+    assert debate.cantelli_bound >= debate.claimed_bound - 1e-12
     assert claim("cantelli-bound").admits(debate)
 
 
 def test_a_smaller_variance_proxy_would_be_refuted() -> None:
     debate = GapDebate(ONE, ONE, 500, 1000, Fraction(2, 25))
     total = float(debate.alpha + debate.beta)
-    assert debate.away <= debate.sub_gaussian == pytest.approx(2 * exp(-2 * (total + 1) * 0.08**2))
-    assert debate.away > 2 * exp(-3 * (total + 1) * 0.08**2)
+    assert (
+        debate.prob_far_from_mean
+        <= debate.sub_gaussian_bound
+        == pytest.approx(2 * exp(-2 * (total + 1) * 0.08**2))
+    )
+    assert debate.prob_far_from_mean > 2 * exp(-3 * (total + 1) * 0.08**2)
 
 
 @given(debates())

@@ -24,10 +24,10 @@ from d3stats.models.separation.laws import (
     weibull,
 )
 from d3stats.models.separation.softmax import softmax_selected, softmax_weighted
-from d3stats.theory import advocates_aggregation, claim, find_counterexample
-from d3stats.theory.instances.families import Advocates, BestOf
-from d3stats.theory.instances.given_scores import Curves, Scores, Team
-from d3stats.theory.instances.shapes import Moved
+from d3stats.theory import claim, find_counterexample
+from d3stats.theory.claims import proved_here
+from d3stats.theory.instances.advocates import Advocates, BestOf, Moved
+from d3stats.theory.instances.scores import Curves, Scores, Team
 
 SURE, COIN = DiscreteLaw([1], [1]), DiscreteLaw([0, 1], [0.5, 0.5])
 FALSE_PAIRS: list[tuple[ScoreLaw, ScoreLaw, int, float, float]] = [
@@ -377,7 +377,7 @@ def test_a_fault_of_the_softmax_cannot_hide_behind_a_clip(
         found = softmax_weighted(scores, temperature)
         return replace(found, **{field: found.best if field == "value" else 0.9 * getattr(found, field)})
 
-    monkeypatch.setattr(advocates_aggregation, "softmax_weighted", faulty)
+    monkeypatch.setattr(proved_here, "softmax_weighted", faulty)
     assert bounds.margin(team) < -1e-4
 
 

@@ -1,4 +1,5 @@
-"""What claims are checked on: frozen values with a readable ``str``, and the strategies that make them.
+"""What claims are checked on: frozen values with a readable ``str``, their numbers, and the strategies that make them.
 
-Who may live here: instances, and constructions that give them a property; nothing is drawn and thrown away.
+Who may live here: instances, the assumptions that several claims make of them, and strategies that give them a
+property by construction; nothing is drawn and thrown away.
 """

@@ -1,21 +1,24 @@
-"""All that is known about one claim on one page: as text, Markdown, LaTeX or data."""
+"""What is known about one claim as a page, and about all claims as a table: text, Markdown, LaTeX, HTML and data."""
 
 from __future__ import annotations
 
+import html
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
+
 from d3stats._latex import booktabs, escaped
-from d3stats.theory.catalogue import as_claim, claims
-from d3stats.theory.claim import Claim
-from d3stats.theory.record import recorded
+from d3stats.result import Result
+from d3stats.theory.check import recorded
+from d3stats.theory.claim import Claim, as_claim, claims, short_name
 
-__all__ = ["Page", "page", "standing"]
+__all__ = ["Contents", "Page", "contents", "evidence", "page"]
 
-VERDICTS = {
+_VERDICTS = {
     "holds": "holds",
     "holds under": "false as claimed; holds with what is missing",
     "refuted": "refuted",
@@ -23,8 +26,8 @@ VERDICTS = {
 
 
 @dataclass(frozen=True)
-class Page:
-    """A claim with its counterexample computed.
+class Page(Result):
+    """A claim with the numbers of its counterexample.
 
     Attributes
     ----------
@@ -32,7 +35,7 @@ class Page:
     counterexample : str
         Empty for a claim that holds.
     quantities : mapping of str to float
-        All numbers of the counterexample, computed now.
+        All numbers of the counterexample.
     margin : float or None
         Of the counterexample: negative, in the claim's units.
     replaces : tuple of str
@@ -58,7 +61,7 @@ class Page:
             "status": claim.status,
             "missing": [a.words for a in claim.missing],
             "counterexample": self.counterexample or None,
-            "quantities": {name: _json(value) for name, value in self.quantities.items()},
+            "quantities": {name: _json_value(value) for name, value in self.quantities.items()},
             "margin": self.margin,
             "slack": claim.slack,
             "corrected": claim.corrected,
@@ -70,47 +73,62 @@ class Page:
             else {
                 "examples": record.examples,
                 "distinct": record.distinct,
-                "least_margin": _json(record.least_margin),
+                "least_margin": _json_value(record.least_margin),
                 "seed": record.seed,
             },
         }
 
     def to_markdown(self) -> str:
         """Return the page as Markdown."""
-        lines = [f"# {self.claim.name}: {_marked(self.claim.title)}", ""]
+        lines = [f"# {self.claim.name}: {_markdown(self.claim.title)}", ""]
         for head, kind, content in self._sections():
             lines += [f"## {head}", ""]
             if kind == "text":
-                lines += [_marked(str(content)), ""]
+                lines += [_markdown(str(content)), ""]
             elif kind == "formula":
                 lines += ["```latex", str(content), "```", ""]
             elif kind == "list":
-                lines += [*(f"- {_marked(entry)}" for entry in content), ""]
+                lines += [*(f"- {_markdown(entry)}" for entry in content), ""]
             else:
                 lines += ["| quantity | value |", "|---|---:|"]
-                lines += [f"| {_marked(name)} | {_number(value)} |" for name, value in content.items()]
+                lines += [f"| {_markdown(name)} | {_number(value)} |" for name, value in content.items()]
                 lines += [""]
         return "\n".join(lines)
 
     def to_text(self, width: int = 100) -> str:
         """Return the page as plain text of at most `width` columns, formulas excepted."""
-        lines = textwrap.wrap(f"{self.claim.name}: {self.claim.title}", width)
+        lines = textwrap.wrap(self._title(), width)
         for head, kind, content in self._sections():
             lines += ["", head]
             if kind == "text":
-                lines += _wrapped(str(content), width, "  ", "  ")
+                lines += _wrap(str(content), width, "  ", "  ")
             elif kind == "formula":
                 lines.append(f"  {content}")
             elif kind == "list":
                 for entry in content:
-                    lines += _wrapped(entry, width, "  - ", "    ")
+                    lines += _wrap(entry, width, "  - ", "    ")
             else:
                 wide = max(map(len, content))
                 lines += [f"  {name:<{wide}}  {_number(value)}" for name, value in content.items()]
         return "\n".join(lines)
 
-    def to_latex(self) -> str:
-        """Return the page as LaTeX: needs amsmath and booktabs."""
+    def summary(self) -> str:
+        """Return the page as plain text, 100 columns wide."""
+        return self.to_text()
+
+    def _title(self) -> str:
+        return f"{self.claim.name}: {self.claim.title}"
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return {"numbers": pd.DataFrame(list(self._numbers().items()), columns=["quantity", "value"])}
+
+    def _numbers(self) -> dict[str, float]:
+        return {} if self.margin is None else {**self.quantities, "margin (claimed >= 0)": self.margin}
+
+    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
+        """Return the page as LaTeX, which needs amsmath and booktabs; with `table`, that table alone."""
+        if table is not None:
+            return super().to_latex(table, digits=digits)
         name, title = escaped(self.claim.name), escaped(self.claim.title)
         lines = [f"\\subsection*{{{title} (\\texttt{{{name}}})}}"]
         for head, kind, content in self._sections():
@@ -126,10 +144,28 @@ class Page:
                 lines += ["", booktabs("lr", ("quantity", "value"), rows)]
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        """Return the page as HTML, as a notebook shows it."""
+        lines = [f"<h3>{html.escape(self._title())}</h3>"]
+        for head, kind, content in self._sections():
+            lines.append(f"<h4>{head}</h4>")
+            if kind == "text":
+                lines.append(f"<p>{html.escape(str(content))}</p>")
+            elif kind == "formula":
+                lines.append(f"<p>\\[{html.escape(str(content))}\\]</p>")
+            elif kind == "list":
+                lines += ["<ul>", *(f"<li>{html.escape(entry)}</li>" for entry in content), "</ul>"]
+            else:
+                rows = [
+                    f"<tr><td>{html.escape(q)}</td><td>{_number(x)}</td></tr>" for q, x in content.items()
+                ]
+                lines += ["<table>", *rows, "</table>"]
+        return "\n".join(lines)
+
     def _sections(self) -> Iterator[tuple[str, str, Any]]:
         claim = self.claim
-        survived = "" if claim.status == "refuted" else f"; {_survived(claim)}"
-        yield "Verdict", "text", VERDICTS[claim.status] + survived
+        survived = "" if claim.status == "refuted" else f"; {_examples_survived(claim)}"
+        yield "Verdict", "text", _VERDICTS[claim.status] + survived
         yield "Source", "text", str(claim.source)
         yield "Claim", "text", claim.statement
         yield "Formula", "formula", claim.latex
@@ -139,19 +175,19 @@ class Page:
             yield "Missing", "list", [a.words for a in claim.missing]
         if self.counterexample:
             yield "Counterexample", "text", self.counterexample
-            yield "Its numbers", "numbers", {**self.quantities, "margin (claimed >= 0)": self.margin}
+            yield "Its numbers", "numbers", self._numbers()
         if claim.corrected:
             yield "Instead", "text", claim.corrected
         if claim.correction:
-            yield "See", "list", [_link(name) for name in claim.correction]
+            yield "See", "list", [_title_of(name) for name in claim.correction]
         if self.replaces:
-            yield "Replaces", "list", [_link(name) for name in self.replaces]
+            yield "Replaces", "list", [_title_of(name) for name in self.replaces]
         if claim.proof:
             yield ("Where the proof breaks" if claim.status == "refuted" else "Proof"), "text", claim.proof
 
 
 def page(claim: str | Claim) -> Page:
-    """Return the page of a claim; the numbers of its counterexample are computed now.
+    """Return all that is known of a claim, with the numbers of its counterexample computed anew.
 
     Raises
     ------
@@ -171,32 +207,73 @@ def page(claim: str | Claim) -> Page:
     return Page(claim, str(example), dict(claim.quantities(example)), float(claim.margin(example)), replaces)
 
 
-def standing(claim: Claim) -> str:
-    """Say in a few words what a claim's status rests on: its counterexample, or the examples on record.
+def evidence(claim: Claim) -> str:
+    """Return in a few words what a claim's status rests on: its counterexample, or the examples on record.
 
     Examples
     --------
     >>> from d3stats.theory import claims
-    >>> standing(next(c for c in claims().values() if c.status == "refuted")).startswith("fails on ")
+    >>> evidence(next(c for c in claims().values() if c.status == "refuted")).startswith("fails on ")
     True
     """
     if claim.status == "holds":
-        return _survived(claim)
+        return _examples_survived(claim)
     fails = f"fails on {claim.counterexample}"
-    return f"{fails}; else {_survived(claim)}" if claim.status == "holds under" else fails
+    return f"{fails}; else {_examples_survived(claim)}" if claim.status == "holds under" else fails
 
 
-def _survived(claim: Claim) -> str:
+@dataclass(frozen=True)
+class Contents(Result):
+    """All claims as a table: what is claimed, by whom, whether it is true, and how one can tell.
+
+    Attributes
+    ----------
+    rows : tuple of tuple of str
+        Claim, source, verdict and evidence of each claim, in the order of the catalogue; the evidence is the
+        smallest counterexample known, or the examples on record.
+    """
+
+    rows: tuple[tuple[str, str, str, str], ...]
+
+    def _title(self) -> str:
+        counted = (f"{sum(row[2] == s for row in self.rows)} {s}" for s in _VERDICTS)
+        return f"{len(self.rows)} claims: {', '.join(counted)}"
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return {"claims": pd.DataFrame(list(self.rows), columns=["claim", "source", "verdict", "evidence"])}
+
+    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
+        """Return the table for LaTeX, with the rules of booktabs."""
+        return booktabs("lllp{0.45\\linewidth}", list(self.to_frame(table).columns), self.rows)
+
+
+def contents() -> Contents:
+    """Return the table of all claims: one row each, with source, verdict and evidence.
+
+    Examples
+    --------
+    >>> table = contents().to_frame().set_index("claim")
+    >>> table.loc["sign-agreement", ["source", "verdict"]].tolist()
+    ['d3stats', 'holds']
+    """
+    rows = (
+        (name, short_name(entry.source.work), entry.status, evidence(entry))
+        for name, entry in claims().items()
+    )
+    return Contents(tuple(rows))
+
+
+def _examples_survived(claim: Claim) -> str:
     record = recorded(claim.name)
     return "not yet recorded" if record is None else f"{record.examples:,} examples survived"
 
 
-def _link(name: str) -> str:
+def _title_of(name: str) -> str:
     other = claims().get(name)
     return name if other is None else f"{name}: {other.title} ({other.status})"
 
 
-def _wrapped(text: str, width: int, first: str, rest: str) -> list[str]:
+def _wrap(text: str, width: int, first: str, rest: str) -> list[str]:
     lines: list[str] = []
     for i, paragraph in enumerate(text.splitlines()):
         start = rest if i else first
@@ -206,7 +283,7 @@ def _wrapped(text: str, width: int, first: str, rest: str) -> list[str]:
     return lines
 
 
-def _marked(text: str) -> str:
+def _markdown(text: str) -> str:
     # A star or a bracket of a formula is no mark-up.
     return re.sub(r"([\\`*_{}\[\]<>#|~$&])", r"\\\1", text)
 
@@ -215,7 +292,7 @@ def _number(value: float) -> str:
     return f"{value:.7g}"
 
 
-def _json(value: float) -> float | str:
+def _json_value(value: float) -> float | str:
     # JSON has no infinities, and a quantity that does not exist is said to be nan.
     number = float(value)
     return number if abs(number) < float("inf") else repr(number)

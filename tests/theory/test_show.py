@@ -12,10 +12,9 @@ import pandas as pd
 import pytest
 
 from d3stats._latex import booktabs, escaped
-from d3stats.theory import Claim, claim, claims, page, record, recorded, survive
-from d3stats.theory.contents import COLUMNS, contents, contents_latex
-from d3stats.theory.page import standing
-from d3stats.theory.sources import HERE, short_name
+from d3stats.theory import Claim, check, claim, claims, contents, page, recorded, survive
+from d3stats.theory.claim import HERE, short_name
+from d3stats.theory.show import evidence
 
 STUDY = Path(__file__).resolve().parents[2] / "simulations" / "theorem_audit"
 ALL = list(claims().values())
@@ -93,7 +92,7 @@ def test_a_correction_and_what_it_replaces_point_at_each_other() -> None:
 
 def test_a_claim_that_is_not_on_record_says_so() -> None:
     entry = replace(claim("sign-agreement"), name="nobody-recorded-this")
-    assert standing(entry) == "not yet recorded"
+    assert evidence(entry) == "not yet recorded"
     assert "holds; not yet recorded" in page(entry).to_text()
     assert page(entry).to_dict()["record"] is None
 
@@ -104,18 +103,18 @@ def test_a_claim_on_record_tells_how_many_examples_it_survived(
     (tmp_path / "record.csv").write_text(
         "claim,examples,distinct,exhausted,least_margin,seed\nsign-agreement,100000,98765,False,-1e-22,7\n"
     )
-    monkeypatch.setattr(record, "FILE", tmp_path / "record.csv")
-    record._rows.cache_clear()
+    monkeypatch.setattr(check, "RECORD_FILE", tmp_path / "record.csv")
+    check._record.cache_clear()
     try:
-        assert standing(claim("sign-agreement")) == "100,000 examples survived"
+        assert evidence(claim("sign-agreement")) == "100,000 examples survived"
         kept = {"examples": 100000, "distinct": 98765, "least_margin": -1e-22, "seed": 7}
         assert page("sign-agreement").to_dict()["record"] == kept
     finally:
-        record._rows.cache_clear()
+        check._record.cache_clear()
 
 
 def test_the_record_is_of_claims_that_hold_and_of_nothing_else() -> None:
-    for name, row in record._rows().items():
+    for name, row in check._record().items():
         assert claims()[name].status != "refuted"
         assert row.examples >= row.distinct > 0
         assert row.least_margin >= -claims()[name].slack
@@ -123,13 +122,13 @@ def test_the_record_is_of_claims_that_hold_and_of_nothing_else() -> None:
 
 
 def test_the_contents_have_a_row_for_each_claim() -> None:
-    rows = contents()
+    rows = contents().rows
     assert [row[0] for row in rows] == list(claims())
     assert {row[2] for row in rows} <= {"holds", "holds under", "refuted"}
-    assert dict(zip(COLUMNS, rows[0], strict=True))["source"] == "D3"
+    assert contents().to_frame()["source"][0] == "D3"
     for row in rows:
         assert (row[2] == "holds") != row[3].startswith("fails on ")
-    assert contents_latex().count(r"\\") == len(rows) + 1
+    assert contents().to_latex().count(r"\\") == len(rows) + 1
 
 
 def test_works_have_short_names() -> None:
@@ -148,7 +147,7 @@ def test_the_findings_of_the_long_run_hold_the_tables_that_it_wrote() -> None:
     module = runpy.run_path(str(STUDY / "run.py"))
     tables = [
         module["read"](path, module[columns])
-        for path, columns in ((record.FILE, "RECORD"), (STUDY / "refuted.csv", "REFUTED"))
+        for path, columns in ((check.RECORD_FILE, "RECORD"), (STUDY / "refuted.csv", "REFUTED"))
     ]
     text = (STUDY / "findings.md").read_text(encoding="utf-8")
     assert module["filled"](text, module["shown"](*tables)) == text

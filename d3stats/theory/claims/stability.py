@@ -1,67 +1,24 @@
-"""Does debate raise the belief in the truth? The two amplification statements of the stability paper."""
+"""What the stability paper claims: debate amplifies the belief in the truth, and a KS distance of 0 means rest."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from d3stats.theory.claim import Assumption, Claim, Source
-from d3stats.theory.instances.concepts import (
+from d3stats.theory.claim import STABILITY, Assumption, Claim, Source
+from d3stats.theory.instances.beliefs import (
+    CONCEPTS,
     STRONG,
     Discussion,
     Evidence,
-    discussions,
     evidence,
     strong_discussions,
 )
-from d3stats.theory.instances.small import sign
-from d3stats.theory.sources import HERE, STABILITY
+from d3stats.theory.instances.votes import SAME_DEBATES, TwoRounds, still_rounds
 
-__all__ = ["CLAIMS", "Discussion", "Evidence"]
+__all__ = ["CLAIMS"]
 
 _HALF, _NINE, _ONE = Fraction(1, 2), Fraction(9, 10), Fraction(1, 10)
 _MIRRORED = ((Fraction(4, 5), Fraction(1, 5)), (Fraction(1, 5), Fraction(4, 5)))
-
-
-def _is_law(instance: Evidence | Discussion) -> bool:
-    rows = (instance.prior, *instance.table)
-    return all(sum(row) == 1 and min(row) > 0 for row in rows)
-
-
-def expected_rise(case: Evidence) -> dict[str, float]:
-    """Return the belief in the truth before, after on average, and as promised."""
-    return {
-        "belief before": float(case.prior[0]),
-        "expected belief after": case.expected,
-        "promised at least": float(case.promised),
-        "total variation": float(case.distance),
-    }
-
-
-def belief_path(case: Discussion) -> dict[str, float]:
-    """Return the belief in the truth before and after, and both sides of the condition."""
-    return {
-        "belief before": float(case.prior[0]),
-        "belief after": case.after,
-        "responses that match strongly": case.strong,
-        "P(responses | truth)": float(case.under_truth),
-        "P(responses | belief)": float(case.under_belief),
-    }
-
-
-def _rise(case: Discussion) -> float:
-    return case.after - float(case.prior[0])
-
-
-def _condition_agrees(case: Discussion) -> float:
-    """Return the change of belief, negative where the condition foretells the other sign."""
-    foretold = sign(case.under_truth - case.under_belief)
-    return foretold * _rise(case) if foretold else -abs(_rise(case))
-
-
-_CONCEPTS = Assumption(
-    "Beliefs and responses have probabilities above 0, and responses are independent given the concept",
-    _is_law,
-)
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(
@@ -76,11 +33,11 @@ CLAIMS: tuple[Claim, ...] = (
             "law differs from the rivals' belief-weighted mean."
         ),
         latex=r"\mathbb{E}[\pi'] \ge \pi + 4\,\pi\,(1-\pi)^2\,\mathrm{TV}(P_\ast, P_{\neg\ast})^2",
-        assumptions=(_CONCEPTS,),
+        assumptions=(CONCEPTS,),
         missing=(Assumption("Responses are fresh evidence: drawn under the truth", lambda case: case.fresh),),
         status="holds under",
-        quantities=expected_rise,
-        margin=lambda case: case.expected - float(case.promised),
+        quantities=Evidence.numbers,
+        margin=lambda case: case.expected - float(case.guaranteed),
         instances=evidence,
         rescued=lambda: evidence(fresh=True),
         counterexample=Evidence((_HALF, _HALF), _MIRRORED, fresh=False, n=1),
@@ -115,12 +72,12 @@ CLAIMS: tuple[Claim, ...] = (
         latex=rf"\exists j:\ P(z_j \mid \theta_\ast) \ge {STRONG} \max_{{\theta \ne \theta_\ast}} P(z_j \mid \theta)"
         r"\;\Rightarrow\; \pi' \ge \pi",
         assumptions=(
-            _CONCEPTS,
-            Assumption("At least one response matches the truth strongly", lambda case: case.strong >= 1),
+            CONCEPTS,
+            Assumption("At least one response matches the truth strongly", lambda case: case.n_strong >= 1),
         ),
         status="refuted",
-        quantities=belief_path,
-        margin=_rise,
+        quantities=Discussion.numbers,
+        margin=lambda case: case.rise,
         instances=strong_discussions,
         counterexample=Discussion((_HALF, _HALF), ((_NINE, _ONE), (_ONE, _NINE)), (0, 1, 1)),
         corrected=(
@@ -136,25 +93,29 @@ CLAIMS: tuple[Claim, ...] = (
         ),
     ),
     Claim(
-        name="belief-amplification",
-        title="When responses raise the belief in the truth",
-        source=Source(HERE, "correction of the stability paper's theorem 4.1"),
+        name="ks-stability-means-stable",
+        title="A KS distance of 0 means that the debates are stable",
+        source=Source(STABILITY, "adaptive stability detection: stop when D_t < .05 in two rounds running"),
         statement=(
-            "pi' > pi iff prod_j P(z_j | truth) > sum_theta pi(theta) prod_j P(z_j | theta); pi' = pi iff both "
-            "sides are equal."
+            "When the distribution of correct counts does not move from one round to the next (D = 0), the "
+            "debates have settled: no debate's majority changes."
         ),
-        latex=(
-            r"\pi' > \pi \iff \prod_j P(z_j \mid \theta_\ast) > "
-            r"\sum_\theta \pi(\theta) \prod_j P(z_j \mid \theta)"
+        latex=r"D = 0 \;\Rightarrow\; \frac{1}{N}\,\#\{i : \mathrm{maj}(S_{i,t+1}) \ne \mathrm{maj}(S_{i,t})\} = 0",
+        assumptions=(SAME_DEBATES, Assumption("D = 0", lambda rounds: rounds.distance == 0)),
+        status="refuted",
+        quantities=TwoRounds.numbers,
+        margin=lambda rounds: 0 - rounds.share_flipped,
+        instances=still_rounds,
+        counterexample=TwoRounds(3, (0, 3), (3, 0)),
+        corrected=(
+            "D bounds what changed from below, not from above: at least a share D of the debates changed. To know "
+            "that debates are stable, look at the debates: the share whose count or majority changed, with a "
+            "bootstrap upper bound."
         ),
-        assumptions=(_CONCEPTS,),
-        status="holds",
-        quantities=belief_path,
-        margin=_condition_agrees,
-        instances=discussions,
+        correction=("ks-lemma",),
         proof=(
-            "By Bayes' rule pi' = pi L / m, with L the left side and m > 0 the right side, so pi' - pi = "
-            "pi (L - m) / m, and pi > 0."
+            "D compares two distributions over debates and forgets which debate is which. Swap half the debates "
+            "at 0 with half at n: both distributions stay as they were, D = 0, and every majority flips."
         ),
     ),
 )

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import strategies as st
 
 from d3stats.theory import Claim, claims, survive
-from d3stats.theory._examples import first_failure
+from d3stats.theory.check import first_failure
 
 TRUE = [entry for entry in claims().values() if entry.status != "refuted"]
 every_true_claim = pytest.mark.parametrize("entry", TRUE, ids=lambda entry: entry.name)

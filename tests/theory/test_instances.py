@@ -15,26 +15,25 @@ from d3stats.models.separation import laws as scores
 from d3stats.models.separation import orders
 from d3stats.models.separation.best_of_k import ranking_probability, separation
 from d3stats.models.separation.laws import DiscreteLaw, MaxLaw, MixtureLaw, ScoreLaw
-from d3stats.theory._examples import plain_draws
-from d3stats.theory.instances import dice, dominance, families, given_scores, spread
-from d3stats.theory.instances.dice import drawn
-from d3stats.theory.instances.families import Advocates, BestOf
-from d3stats.theory.instances.given_scores import improving_scores, some_curves, some_scores, some_team
-from d3stats.theory.instances.shapes import Moved, Shape
+from d3stats.theory.check import seeded_draws
+from d3stats.theory.instances import advocates, beliefs, draws, gaps, votes
+from d3stats.theory.instances import scores as given_scores
+from d3stats.theory.instances.advocates import Advocates, BestOf, Moved, Shape
+from d3stats.theory.instances.draws import drawn
 
 PAIRS = (
-    families.pairs,
-    families.dominating_pairs,
-    families.dispersive_pairs,
-    families.excess_wealth_pairs,
-    families.dfr_pairs,
-    families.lehmann_pairs,
-    families.ceiling_pairs,
-    families.bounded_pairs,
+    advocates.pairs,
+    advocates.dominating_pairs,
+    advocates.dispersive_pairs,
+    advocates.excess_wealth_pairs,
+    advocates.dfr_pairs,
+    advocates.lehmann_pairs,
+    advocates.ceiling_pairs,
+    advocates.bounded_pairs,
 )
 
 
-def every(strategy: st.SearchStrategy[Any], look: Callable[[Any], None], n: int = 40) -> None:
+def every(strategy: st.SearchStrategy[Any], check: Callable[[Any], None], n: int = 40) -> None:
     quiet = settings(
         max_examples=n,
         deadline=None,
@@ -42,7 +41,7 @@ def every(strategy: st.SearchStrategy[Any], look: Callable[[Any], None], n: int 
         derandomize=True,
         suppress_health_check=[HealthCheck.too_slow],
     )
-    quiet(given(strategy)(look))()
+    quiet(given(strategy)(check))()
 
 
 def some(strategy: st.SearchStrategy[Any], wanted: Callable[[Any], bool]) -> Any:
@@ -60,40 +59,40 @@ def parts(law: ScoreLaw) -> list[ScoreLaw]:
 
 
 def test_dominating_pairs_dominate() -> None:
-    def look(a: Advocates) -> None:
+    def check(a: Advocates) -> None:
         assert orders.dominates(a.first, a.second).holds
         assert a.first.mean > a.second.mean
 
-    every(families.dominating_pairs(), look)
+    every(advocates.dominating_pairs(), check)
 
 
 def test_dispersive_pairs_are_more_dispersed() -> None:
-    def look(a: Advocates) -> None:
+    def check(a: Advocates) -> None:
         assert orders.dispersive_order(a.first, a.second).holds
 
-    every(families.dispersive_pairs(), look)
+    every(advocates.dispersive_pairs(), check)
 
 
 def test_excess_wealth_pairs_have_more_excess_wealth() -> None:
-    def look(a: Advocates) -> None:
+    def check(a: Advocates) -> None:
         assert orders.excess_wealth_order(a.first, a.second).holds
 
-    every(families.excess_wealth_pairs(), look)
+    every(advocates.excess_wealth_pairs(), check)
 
 
 def test_dfr_pairs_have_falling_rates_or_are_sure_and_the_first_is_ahead() -> None:
-    def look(a: Advocates) -> None:
+    def check(a: Advocates) -> None:
         assert orders.is_dfr(a.first).holds
         assert orders.is_dfr(a.second).holds or a.second.support[0] == a.second.support[1]
         found = separation(a.first, a.second, (1, a.k))
         assert found.mean_gap[1] >= found.mean_gap[0] - 1e-9
         assert found.prob_first[0] + found.prob_tie[0] >= 0.5 - 1e-9
 
-    every(families.dfr_pairs(), look)
+    every(advocates.dfr_pairs(), check)
 
 
 def test_ceiling_pairs_end_at_one_point() -> None:
-    def look(a: Advocates) -> None:
+    def check(a: Advocates) -> None:
         top = a.first.support[1]
         assert a.second.support[1] == top
         for law in (a.first, a.second):
@@ -101,34 +100,34 @@ def test_ceiling_pairs_end_at_one_point() -> None:
             assert law.cdf(top - 1e-3) < 1.0
         assert a.first.support[0] < a.first.support[1] or a.second.support[0] < a.second.support[1]
 
-    every(families.ceiling_pairs(), look)
+    every(advocates.ceiling_pairs(), check)
 
 
 def test_lehmann_pairs_are_powers_of_each_other() -> None:
-    def look(a: Advocates) -> None:
+    def check(a: Advocates) -> None:
         x = np.asarray(a.second.quantile([0.2, 0.5, 0.7]))
         theta = np.log(a.first.cdf(x)) / np.log(a.second.cdf(x))
         assert theta == pytest.approx(np.full(3, theta[0]), rel=1e-9)
 
-    every(families.lehmann_pairs(), look)
+    every(advocates.lehmann_pairs(), check)
 
 
 @pytest.mark.parametrize("pairs", PAIRS, ids=lambda pairs: pairs.__name__)
 def test_a_pair_can_be_computed_with_and_read(pairs: Callable[[], st.SearchStrategy[Advocates]]) -> None:
-    def look(a: Advocates) -> None:
+    def check(a: Advocates) -> None:
         assert a.k >= 2
         assert np.isfinite(ranking_probability(a.first, a.second, a.k)).all()
         assert str(a).endswith(f", k = {a.k}")
         assert "0x" not in str(a) + repr(a)
         assert len(str(a)) < 260
 
-    every(pairs(), look, n=15)
+    every(pairs(), check, n=15)
 
 
 def test_laws_come_from_every_family() -> None:
     seen: set[str] = set()
 
-    def look(law: ScoreLaw) -> None:
+    def check(law: ScoreLaw) -> None:
         pieces = parts(law)
         names = {repr(p).split("(")[0] for p in pieces if type(p).__module__ == scores.named.__name__}
         seen.update(names)
@@ -141,7 +140,7 @@ def test_laws_come_from_every_family() -> None:
             if law.atoms[0].size and not law.is_discrete:
                 seen.add("atom and density")
 
-    every(families.laws(), look, n=250)
+    every(advocates.laws(), check, n=250)
     assert seen == {
         *("uniform", "beta", "normal", "exponential", "weibull"),
         *("rubric", "table", "mixture", "atom and density"),
@@ -149,9 +148,8 @@ def test_laws_come_from_every_family() -> None:
 
 
 def shares(strategy: st.SearchStrategy[Advocates], *properties: Callable[[Advocates], bool]) -> list[float]:
-    """Return which share of a hundred pairs has each property."""
-    seen: list[list[bool]] = []
-    every(strategy, lambda a: seen.append([bool(has(a)) for has in properties]), n=100)
+    """Return which share of three hundred pairs has each property."""
+    seen = [[bool(has(a)) for has in properties] for a in seeded_draws(strategy, n=300, seed=1)]
     return [float(x) for x in np.mean(seen, axis=0)]
 
 
@@ -181,8 +179,8 @@ def test_the_peak_of_a_shape_is_the_top_of_its_density(shape: Shape, peak: float
 
 
 def test_the_families_are_wider_than_their_simplest_members() -> None:
-    wealth = drawn(lambda dice: Advocates(*spread.wealthier_table(dice), 2))
-    raised = drawn(lambda dice: Advocates(*dominance.raised(dice), 2))
+    wealth = drawn(lambda dice: Advocates(*advocates.wealthier_tables(dice), 2))
+    raised = drawn(lambda dice: Advocates(*advocates.raised_tables(dice), 2))
     found = [
         *shares(
             wealth,
@@ -190,11 +188,11 @@ def test_the_families_are_wider_than_their_simplest_members() -> None:
             lambda a: not orders.dominates(a.first, a.second).holds,
         ),
         *shares(raised, lambda a: not orders.excess_wealth_order(a.first, a.second).holds),
-        *shares(families.ceiling_pairs(), lambda a: a.first.is_discrete != a.second.is_discrete),
-        *shares(families.bounded_pairs(), lambda a: a.first.support[1] != a.second.support[1]),
+        *shares(advocates.ceiling_pairs(), lambda a: a.first.is_discrete != a.second.is_discrete),
+        *shares(advocates.bounded_pairs(), lambda a: a.first.support[1] != a.second.support[1]),
         # Answers with falling failure rates may tie, and need not dominate.
         *shares(
-            families.dfr_pairs(),
+            advocates.dfr_pairs(),
             lambda a: np.intersect1d(a.first.atoms[0], a.second.atoms[0]).size > 0,
             lambda a: a.first.support[0] < a.second.support[0],
             lambda a: a.second.is_discrete and a.second.support[0] > 0,
@@ -204,7 +202,7 @@ def test_the_families_are_wider_than_their_simplest_members() -> None:
 
 
 def test_pairs_that_spread_have_beta_normal_and_mixed_laws_on_either_side() -> None:
-    pairs = list(plain_draws(families.dispersive_pairs(), n=400, seed=1))
+    pairs = list(seeded_draws(advocates.dispersive_pairs(), n=400, seed=1))
     mixed = [(isinstance(a.first, MixtureLaw), isinstance(a.second, MixtureLaw)) for a in pairs]
     found = [
         *(np.mean([has_part(a.first, kind) for a in pairs]) for kind in ("beta", "normal")),
@@ -214,7 +212,7 @@ def test_pairs_that_spread_have_beta_normal_and_mixed_laws_on_either_side() -> N
 
 
 def test_nothing_is_filtered() -> None:
-    for module in (families, dice, dominance, spread, given_scores):
+    for module in (advocates, beliefs, draws, gaps, given_scores, votes):
         with open(module.__file__) as file:
             text = file.read()
         assert ".filter(" not in text
@@ -222,7 +220,7 @@ def test_nothing_is_filtered() -> None:
 
 
 def test_dominating_tables_shrink_to_a_sure_score_against_a_coin() -> None:
-    tables = drawn(lambda dice: Advocates(*dominance.raised(dice), 2))
+    tables = drawn(lambda dice: Advocates(*advocates.raised_tables(dice), 2))
     found = some(tables, lambda a: a.second.support[0] != a.second.support[1])
     assert str(found) == "1 against {0: 1/2, 1: 1/2}, k = 2"
 
@@ -231,7 +229,7 @@ def test_improving_scores_improve_and_curves_do_not_cross() -> None:
     def improved(s: given_scores.Scores) -> None:
         one, two = s.improvements
         assert min(one, two) >= 0
-        assert s.single == 0 or (one - two) * s.single > 0
+        assert s.single_gap == 0 or (one - two) * s.single_gap > 0
         assert max(s.first + s.second) <= 1
 
     def higher(c: given_scores.Curves) -> None:
@@ -241,12 +239,12 @@ def test_improving_scores_improve_and_curves_do_not_cross() -> None:
     def agreed(t: given_scores.Team) -> None:
         tops = [g for g, own in zip(t.judge, t.inner, strict=True) if own == max(t.inner)]
         assert set(tops) == {max(t.judge)}
-        assert t.apart <= 0.1
+        assert t.largest_difference <= 0.1
 
-    every(drawn(improving_scores), improved)
-    every(drawn(lambda dice: some_curves(dice, 1, reached=True)), higher)
-    every(drawn(lambda dice: some_team(dice, agreeing=True)), agreed)
-    assert str(some(drawn(some_scores), lambda s: s.single > 0)) == "scores (1, 0) against (0, 0)"
+    every(given_scores.improving_scores(), improved)
+    every(given_scores.reached_curves(), higher)
+    every(given_scores.agreeing_teams(), agreed)
+    assert str(some(given_scores.scores(), lambda s: s.single_gap > 0)) == "scores (1, 0) against (0, 0)"
 
 
 @pytest.mark.parametrize(
@@ -287,4 +285,4 @@ def test_a_moved_table_keeps_its_atoms() -> None:
 
 def test_a_best_of_k_says_what_it_is() -> None:
     assert str(BestOf(DiscreteLaw([0, 1], [0.5, 0.5]), 3)) == "best of 3 of {0: 1/2, 1: 1/2}"
-    assert families.describe(MaxLaw(scores.uniform(), 2)) == "best of 2 of uniform(0, 1)"
+    assert advocates.describe(MaxLaw(scores.uniform(), 2)) == "best of 2 of uniform(0, 1)"

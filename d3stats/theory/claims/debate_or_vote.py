@@ -1,58 +1,12 @@
-"""Does debate help beyond a vote? The martingale of agents who count answers, and what a vote adds to one agent."""
+"""What Debate or Vote claims: beliefs are martingales while agents talk, and a vote of independent agents helps."""
 
 from __future__ import annotations
 
-from fractions import Fraction
+from d3stats.theory.claim import DEBATE_OR_VOTE, Assumption, Claim, Source
+from d3stats.theory.instances.beliefs import COUNTING_AGENTS, Listeners, level_listeners, listeners
+from d3stats.theory.instances.votes import Ballot, ballots
 
-from d3stats.theory.claim import Assumption, Claim, Source
-from d3stats.theory.instances.votes import (
-    Ballot,
-    Listeners,
-    ballots,
-    equal_listeners,
-    level_listeners,
-    listeners,
-)
-from d3stats.theory.sources import DEBATE_OR_VOTE, HERE
-
-__all__ = ["CLAIMS", "Ballot", "Listeners"]
-
-
-def _drifts(panel: Listeners) -> list[Fraction]:
-    return [after - now for after, now in zip(panel.next_beliefs, panel.beliefs, strict=True)]
-
-
-def _mean(values: list[Fraction]) -> Fraction:
-    return sum(values, Fraction(0)) / len(values)
-
-
-def _listening(panel: Listeners) -> dict[str, float]:
-    drifts = _drifts(panel)
-    numbers = {
-        "mean belief now": float(_mean(panel.beliefs)),
-        "mean belief expected next": float(_mean(panel.next_beliefs)),
-    }
-    for i, drift in enumerate(drifts):
-        numbers[f"belief of agent {i}"] = float(panel.beliefs[i])
-        numbers[f"mean belief that agent {i} hears"] = float(panel.heard_beliefs[i])
-        numbers[f"expected change of agent {i}"] = float(drift)
-    return numbers
-
-
-def _proper(panel: Listeners) -> bool:
-    n = len(panel.counts)
-    return len(panel.heard) == n and all(a > 0 and b > 0 for a, b in panel.counts)
-
-
-def _regular(panel: Listeners) -> bool:
-    n = len(panel.counts)
-    heard_by = [sum(others.count(i) for others in panel.heard) for i in range(n)]
-    return len({len(others) for others in panel.heard} | set(heard_by)) == 1
-
-
-_MODEL = Assumption(
-    "Counts are above 0; answers are independent draws, each by its agent's own counts", _proper
-)
+__all__ = ["CLAIMS"]
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(
@@ -68,7 +22,7 @@ CLAIMS: tuple[Claim, ...] = (
             "E[mu_i' | all counts] = mu_i. (The margin is minus the largest |E mu_i' - mu_i|.)"
         ),
         latex=r"\mathbb{E}[\mu_{i,t+1} \mid \mathcal{F}_t] = \mu_{i,t}",
-        assumptions=(_MODEL,),
+        assumptions=(COUNTING_AGENTS,),
         missing=(
             Assumption(
                 "Those whom an agent hears believe on average what it believes itself",
@@ -76,8 +30,8 @@ CLAIMS: tuple[Claim, ...] = (
             ),
         ),
         status="holds under",
-        quantities=_listening,
-        margin=lambda panel: float(-max(map(abs, _drifts(panel)))),
+        quantities=Listeners.numbers,
+        margin=lambda panel: float(-max(map(abs, panel.drifts))),
         slack=0.0,
         instances=listeners,
         rescued=level_listeners,
@@ -94,34 +48,6 @@ CLAIMS: tuple[Claim, ...] = (
             "grows by d, so E mu_i' = (A_i mu_i + sum_j mu_j) / (A_i + d) and E mu_i' - mu_i = "
             "d / (A_i + d) (mean of mu_j - mu_i). It is 0 iff the mean equals mu_i or nobody is heard. Two "
             "agents with counts (1, 1) and (2, 1) that hear each other: the first goes from 1/2 to 5/9."
-        ),
-    ),
-    Claim(
-        name="panel-mean-martingale",
-        title="The panel's mean belief stays where it is",
-        source=Source(HERE, "correction of Debate or Vote, martingale theorem"),
-        statement=(
-            "If all agents have the same strength A, and each hears d answers and is heard d times, then the mean "
-            "belief of the panel is a martingale, whatever the beliefs are; strengths stay equal, so in every "
-            "round."
-        ),
-        latex=r"\mathbb{E}\Big[\tfrac1n\sum_i \mu_{i,t+1} \,\Big|\, \mathcal{F}_t\Big] = \tfrac1n\sum_i \mu_{i,t}",
-        assumptions=(
-            _MODEL,
-            Assumption(
-                "All strengths are equal", lambda panel: len({sum(pair) for pair in panel.counts}) == 1
-            ),
-            Assumption("Each hears d and is heard by d", _regular),
-        ),
-        status="holds",
-        quantities=_listening,
-        margin=lambda panel: float(-abs(_mean(_drifts(panel)))),
-        slack=0.0,
-        instances=equal_listeners,
-        proof=(
-            "Sum E mu_i' = (A mu_i + sum of mu_j over those heard) / (A + d) over i: each mu_j is counted d times, "
-            "so the sum is (A + d) / (A + d) sum_i mu_i. With unequal strengths the weak move more than the "
-            "strong, and the mean drifts towards the strong."
         ),
     ),
     Claim(
@@ -143,13 +69,9 @@ CLAIMS: tuple[Claim, ...] = (
             Assumption("At least one agent, independent and alike", lambda ballot: ballot.n >= 1),
         ),
         status="holds",
-        quantities=lambda ballot: {
-            "P(one agent right)": float(ballot.accuracy),
-            "P(vote right)": float(ballot.plurality),
-            "exponential bound": ballot.exponential,
-        },
+        quantities=Ballot.numbers,
         margin=lambda ballot: min(
-            float(ballot.plurality - ballot.accuracy), float(ballot.plurality) - ballot.exponential
+            float(ballot.plurality - ballot.accuracy), float(ballot.plurality) - ballot.hoeffding_bound
         ),
         instances=ballots,
         proof=(

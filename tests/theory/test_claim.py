@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -11,9 +12,18 @@ from pathlib import Path
 import pytest
 
 import d3stats.theory
-from d3stats.theory import Claim, catalogue, claim, claims
-from d3stats.theory.sign_agreement import Judge
-from d3stats.theory.sources import ADVOCATES, D3, DEBATE_OR_VOTE, HERE, STABILITY, place_of
+import d3stats.theory.claims.d3
+from d3stats.theory import Claim, claim, claims, contents, page, verify
+from d3stats.theory.claim import (
+    ADVOCATES,
+    D3,
+    DEBATE_OR_VOTE,
+    HERE,
+    STABILITY,
+    _catalogue,
+    position_of_work,
+)
+from d3stats.theory.instances.votes import Judge
 
 ALL = list(claims().values())
 every_claim = pytest.mark.parametrize("entry", ALL, ids=lambda entry: entry.name)
@@ -23,8 +33,8 @@ failing = pytest.mark.parametrize(
 
 NEW = """
 from dataclasses import replace
-from d3stats.theory.sign_agreement import CLAIMS as THOSE
-CLAIMS = (replace(THOSE[0], name={name!r}),)
+from d3stats.theory.claims.proved_here import CLAIMS as THOSE
+CLAIMS = (replace(THOSE[-2], name={name!r}),)
 """
 
 
@@ -87,14 +97,14 @@ def test_the_numbers_of_a_counterexample_are_numbers(entry: Claim) -> None:
 
 
 def test_the_works_come_in_their_order() -> None:
-    places = [place_of(entry.source.work) for entry in ALL]
+    places = [position_of_work(entry.source.work) for entry in ALL]
     assert places == sorted(places)
-    assert [place_of(work) for work in (D3, ADVOCATES, STABILITY, DEBATE_OR_VOTE, HERE, "folklore")] == list(
-        range(6)
-    )
+    assert [
+        position_of_work(work) for work in (D3, ADVOCATES, STABILITY, DEBATE_OR_VOTE, HERE, "folklore")
+    ] == list(range(6))
 
 
-def test_the_claims_that_the_room_was_built_for_are_there() -> None:
+def test_the_claims_of_the_papers_are_there() -> None:
     wanted = {
         *(
             "d3-theorem-1",
@@ -118,22 +128,30 @@ def test_the_claims_that_the_room_was_built_for_are_there() -> None:
 
 
 @pytest.fixture
-def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A second folder of the room, for files that are not there yet."""
-    monkeypatch.setattr(d3stats.theory, "__path__", [*d3stats.theory.__path__, str(tmp_path)])
-    catalogue._found.cache_clear()
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A second folder of claims, for files that are not there yet."""
+    package = sys.modules["d3stats.theory.claims"]
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
+    _catalogue.cache_clear()
     yield tmp_path
-    catalogue._found.cache_clear()
+    _catalogue.cache_clear()
 
 
-def test_a_new_file_of_claims_needs_no_other_edit(room: Path) -> None:
-    (room / "new_file_of_claims.py").write_text(NEW.format(name="a-new-claim"))
+def test_a_new_file_of_claims_needs_no_other_edit(folder: Path) -> None:
+    (folder / "new_file_of_claims.py").write_text(NEW.format(name="a-new-claim"))
     assert claim("a-new-claim").status == "holds"
     assert len(claims()) == len(ALL) + 1
+    assert verify("a-new-claim", n_examples=20).verdicts[0].verdict == "survived 20"
+    assert "a-new-claim" in [row[0] for row in contents().rows]
+    assert page("a-new-claim").to_text().startswith("a-new-claim: ")
 
 
-def test_two_claims_of_one_name_are_refused(room: Path) -> None:
-    (room / "claims_again.py").write_text(NEW.format(name="sign-agreement"))
+def test_the_folder_of_claims_does_not_hide_the_function_of_that_name() -> None:
+    assert sys.modules["d3stats.theory.claims.d3"].CLAIMS[0] is d3stats.theory.claims()["d3-theorem-1"]
+
+
+def test_two_claims_of_one_name_are_refused(folder: Path) -> None:
+    (folder / "claims_again.py").write_text(NEW.format(name="sign-agreement"))
     with pytest.raises(ValueError, match="name must be one claim's alone; got name='sign-agreement' twice"):
         claims()
 

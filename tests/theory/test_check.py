@@ -19,13 +19,14 @@ from d3stats.theory import (
     NotRefuted,
     Source,
     Unsound,
+    check,
     claim,
+    claims,
     find_counterexample,
-    search,
     survive,
     verify,
 )
-from d3stats.theory._examples import plain_draws
+from d3stats.theory.check import first_failure, seeded_draws
 
 
 def made_up(**changes: Any) -> Claim:
@@ -158,27 +159,36 @@ def test_the_same_seed_gives_the_same_instances_and_another_seed_others() -> Non
     assert len(drawn[1] & drawn[2]) < 20
 
 
-def test_constants_of_loaded_modules_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_constants_of_loaded_modules_change_no_instance_of_a_claim(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Hypothesis draws constants from the source of local modules: another process has loaded others."""
-    wide = made_up(status="holds", counterexample=None, margin=float, instances=lambda: st.integers(0, 2**40))
-    drawn: list[list[int]] = []
-    for module in (None, "a_module_full_of_numbers"):
-        if module is not None:
-            lines = "\n".join(f"x{i} = {123_456_789 + 7919 * i}" for i in range(200))
-            (tmp_path / f"{module}.py").write_text(lines)
-            monkeypatch.syspath_prepend(tmp_path)
-            importlib.import_module(module)
-        seen: list[int] = []
-        margin = lambda x, seen=seen: seen.append(x) or 0.0  # noqa: E731  # a claim takes a function
-        survive(made_up(status="holds", counterexample=None, margin=margin, instances=wide.instances), 300)
-        drawn.append(seen)
+    wide = st.integers(0, 2**40)
+    made = {
+        make for entry in claims().values() for make in (entry.instances, entry.rescued) if make is not None
+    }
+    strategies = [make() for make in sorted(made, key=id)]
+
+    def drawn(strategy: st.SearchStrategy[Any], n: int = 60) -> list[str]:
+        seen: list[str] = []
+        first_failure(strategy, lambda x: bool(seen.append(repr(x))), n=n, seed=3)
+        return seen
+
+    before = [drawn(strategy) for strategy in strategies]
+    wide_before, seeded_before = drawn(wide, 300), list(seeded_draws(wide, n=300, seed=3))
+    numbers = [*range(100, 1100, 3), *(123_456_789 + 7919 * i for i in range(200))]
+    (tmp_path / "a_module_full_of_numbers.py").write_text("\n".join(f"x{x} = {x}" for x in numbers))
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("a_module_full_of_numbers")
+    assert [drawn(strategy) for strategy in strategies] == before
+    assert list(seeded_draws(wide, n=300, seed=3)) == seeded_before
+    assert drawn(wide, 300) != wide_before  # which a strategy with wide numbers would show
     sys.modules.pop("a_module_full_of_numbers")
-    assert drawn[0] == drawn[1]
 
 
 def test_batches_are_shared_out_without_changing_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "VARIED", 60)
-    monkeypatch.setattr(search, "BATCH", 50)
+    monkeypatch.setattr(check, "VARIED", 60)
+    monkeypatch.setattr(check, "BATCH", 50)
     told: list[tuple[int, int]] = []
     true = claim("sign-agreement-beats-three")
     alone = survive(true, 150, rng=4, progress=lambda done, asked: told.append((done, asked)))
@@ -190,7 +200,7 @@ def test_batches_are_shared_out_without_changing_the_result(monkeypatch: pytest.
     assert survive(true, 150, rng=4, workers=2) == alone
 
 
-def test_a_rare_failure_beyond_the_first_thousand_is_found_by_plain_draws() -> None:
+def test_a_rare_failure_beyond_the_first_thousand_is_found_by_seeded_draws() -> None:
     rare = small(
         name="no-multiple-of-1999",
         instances=lambda: st.integers(1, 10**6),
@@ -204,12 +214,12 @@ def test_a_rare_failure_beyond_the_first_thousand_is_found_by_plain_draws() -> N
     assert broken.value.instance % 1999 == 0
 
 
-def test_plain_draws_are_those_of_their_seed_and_refuse_to_discard() -> None:
-    draws = [list(plain_draws(st.integers(0, 10**9), n=50, seed=seed)) for seed in (1, 1, 2)]
+def test_seeded_draws_are_those_of_their_seed_and_refuse_to_discard() -> None:
+    draws = [list(seeded_draws(st.integers(0, 10**9), n=50, seed=seed)) for seed in (1, 1, 2)]
     assert draws[0] == draws[1] != draws[2]
     assert len(set(draws[0])) > 40
     with pytest.raises(RuntimeError, match="discard nothing"):
-        list(plain_draws(st.integers(0, 9).filter(lambda x: x > 20), n=5, seed=1))
+        list(seeded_draws(st.integers(0, 9).filter(lambda x: x > 20), n=5, seed=1))
 
 
 def test_an_audit_is_the_same_for_any_number_of_workers() -> None:

@@ -1,0 +1,714 @@
+"""Is a claim false somewhere, and does it survive: searches for counterexamples, examples survived, all claims at once.
+
+Instances come from the claim's own strategy, which satisfies the assumptions by construction. They are held to the
+assumptions all the same, so that a strategy that breaks them is an error and no evidence.
+
+Hypothesis's engine makes the first examples: it tries small and extreme ones, varies them, and sees when there are no
+more. Each costs it some milliseconds. A large number is made from seeded random bytes, which Hypothesis turns into
+instances of the same strategy (its door for fuzzers): cheaper, and with few repeats.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import math
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from d3stats._check import RngLike, as_rng, integer
+from d3stats._latex import booktabs
+from d3stats._parallel import run_tasks
+from d3stats.result import Result
+from d3stats.theory.claim import Claim, as_claim
+from d3stats.theory.claim import claim as claim_named
+from d3stats.theory.claim import claims as all_claims
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+__all__ = [
+    "Audit",
+    "Broken",
+    "NotRefuted",
+    "Recorded",
+    "Refutation",
+    "Survival",
+    "Unsound",
+    "Verdict",
+    "find_counterexample",
+    "first_failure",
+    "recorded",
+    "seeded_draws",
+    "survive",
+    "verify",
+]
+
+VARIED = 1_000
+"""Examples made by Hypothesis's engine; those beyond are made from seeded bytes."""
+BATCH = 3_000
+"""Examples from bytes that share a seed: a task of a worker. Both numbers are part of what a seed means."""
+CHECKED = 10
+"""One in this many of them is held against the assumptions; every instance of the engine is."""
+SEARCHED = 2_000
+"""Instances that a search for a counterexample looks at when all claims are verified."""
+RECORD_FILE = Path(__file__).with_name("record.csv")
+"""Written by ``simulations/theorem_audit/run.py``."""
+
+_BYTES = 4096
+"""Enough for any instance of a claim: those of the catalogue take up to a hundred or so."""
+
+
+class NotRefuted(ValueError):
+    """No counterexample was found."""
+
+
+class Broken(ValueError):
+    """A claim that should hold failed.
+
+    Attributes
+    ----------
+    instance : object
+        The shrunk instance.
+    margin : float
+    """
+
+    def __init__(self, message: str, instance: Any, margin: float) -> None:
+        super().__init__(message)
+        self.instance = instance
+        self.margin = margin
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.args[0], self.instance, self.margin)
+
+
+class Unsound(ValueError):
+    """A strategy drew what the claim does not assume, or a margin is not a number: no verdict can be given."""
+
+
+@dataclass(frozen=True)
+class Refutation(Result):
+    """A counterexample that was found by search.
+
+    Attributes
+    ----------
+    claim : str
+    instance : object
+        After shrinking.
+    margin : float
+        Below minus the claim's slack, in the claim's units.
+    quantities : mapping of str to float
+        The claim's numbers of this instance.
+    n_examined : int
+        Instances looked at up to the first that failed.
+    n_shrunk : int
+        Instances looked at afterwards, to make it smaller.
+    """
+
+    claim: str
+    instance: Any
+    margin: float
+    quantities: Mapping[str, float]
+    n_examined: int
+    n_shrunk: int
+
+    def __str__(self) -> str:
+        return f"{self.claim} fails on {self.instance}: margin {self.margin:.6g}"
+
+    def _title(self) -> str:
+        return str(self)
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        numbers = {**self.quantities, "margin (claimed >= 0)": self.margin}
+        return {"numbers": pd.DataFrame(list(numbers.items()), columns=["quantity", "value"])}
+
+
+@dataclass(frozen=True)
+class Survival(Result):
+    """Examples on which a claim was true.
+
+    Attributes
+    ----------
+    claim : str
+    n : int
+        Examples looked at.
+    n_distinct : int
+        How many of them differ in their ``repr``: two draws may make one instance.
+    least_margin : float
+        In the claim's units.
+    where : object
+        The first instance with that margin.
+    exhausted : bool
+        Whether the strategy has no more instances; then `n` may be less than was asked for.
+    corrected : bool
+        Whether the missing assumptions were made.
+    """
+
+    claim: str
+    n: int
+    n_distinct: int
+    least_margin: float
+    where: Any
+    exhausted: bool
+    corrected: bool
+
+    def __str__(self) -> str:
+        return (
+            f"{self.claim} survived {self.n:,} examples: least margin {self.least_margin:.6g} at {self.where}"
+        )
+
+    def _title(self) -> str:
+        return str(self)
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        row = {f.name: getattr(self, f.name) for f in fields(self)} | {"where": str(self.where)}
+        return {"survival": pd.DataFrame([row])}
+
+
+def find_counterexample(claim: Claim | str, *, max_examples: int = 2000, rng: RngLike = 0) -> Refutation:
+    r"""Search for a counterexample to a claim with Hypothesis, and shrink the first one found.
+
+    A counterexample satisfies what the claim assumes and contradicts what it concludes.
+
+    Parameters
+    ----------
+    claim : Claim or str
+        A claim or its name; its own counterexample is not looked at.
+    max_examples : int
+        Instances to look at before giving up.
+    rng : Generator, int or None
+        An int gives the same instance each time.
+
+    Raises
+    ------
+    NotRefuted
+        When none was found.
+    Unsound
+        When an instance violates the assumptions or its margin is not a number.
+
+    Examples
+    --------
+    >>> from d3stats.theory import Assumption, Claim, Source, find_counterexample
+    >>> from hypothesis import strategies as st
+    >>> squares = Claim(
+    ...     name="squares-are-larger", title="A square exceeds its root", source=Source("folklore", "anywhere"),
+    ...     statement="x^2 >= x for every x >= 0", latex="x^2 \\ge x", status="refuted", counterexample=0.5,
+    ...     assumptions=(Assumption("x >= 0", lambda x: x >= 0),),
+    ...     quantities=lambda x: {"x^2": x * x}, margin=lambda x: x * x - x, instances=lambda: st.floats(0, 9),
+    ... )
+    >>> found = find_counterexample(squares)
+    >>> found.instance, found.margin
+    (0.5, -0.25)
+    """
+    claim = as_claim(claim)
+    max_examples = integer("max_examples", max_examples, minimum=1)
+    examined, first = 0, 0
+
+    def fails(instance: Any) -> bool:
+        nonlocal examined, first
+        examined += 1
+        failed = _checked_margin(claim, instance, corrected=False) < -claim.slack
+        if failed and not first:
+            first = examined
+        return failed
+
+    found = first_failure(
+        claim.instances(), fails, n=max_examples, seed=_seed_of(_root_seed(rng), claim.name)
+    )
+    if found is None:
+        raise NotRefuted(
+            f"{claim.name} must fail somewhere to be refuted; got no failure in {examined:,} examples"
+        )
+    margin = _checked_margin(claim, found, corrected=False)
+    return Refutation(claim.name, found, margin, dict(claim.quantities(found)), first, examined - first)
+
+
+def survive(
+    claim: Claim | str,
+    n_examples: int = 300,
+    *,
+    rng: RngLike = 0,
+    corrected: bool | None = None,
+    workers: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Survival:
+    """Hold a claim to many generated instances.
+
+    The first thousand are made by hypothesis's engine, which varies them and tries extremes, and each is held
+    against the assumptions; the rest are plain draws of the same strategy, of which one in ten is.
+
+    Parameters
+    ----------
+    claim : Claim or str
+        A claim or its name.
+    n_examples : int
+        Instances to look at; fewer are when the strategy has no more.
+    rng : Generator, int or None
+        An int gives the same instances each time, whatever the workers.
+    corrected : bool, optional
+        Whether to make the missing assumptions as well; by default where the claim has any.
+    workers : int
+        Processes; plain draws are shared out in batches of 3,000.
+    progress : callable, optional
+        Called with the examples done and asked for after each batch.
+
+    Raises
+    ------
+    Broken
+        When an instance fails; it is shrunk.
+    Unsound
+        When an instance violates the assumptions or its margin is not a number.
+    ValueError
+        When `corrected` is asked of a claim that misses nothing.
+
+    Examples
+    --------
+    >>> from d3stats.theory import claim, survive
+    >>> found = survive(claim("sign-agreement"), 50)
+    >>> found.n, found.least_margin > -1e-12
+    (50, True)
+    """
+    claim = as_claim(claim)
+    n_examples = integer("n_examples", n_examples, minimum=1)
+    corrected = claim.rescued is not None if corrected is None else corrected
+    if corrected and claim.rescued is None:
+        raise ValueError(f"corrected must be False for a claim that misses no assumption; got {claim.name}")
+    root = _root_seed(rng)
+    varied = min(VARIED, n_examples)
+    sizes = [varied, *(min(BATCH, n_examples - start) for start in range(varied, n_examples, BATCH))]
+    tasks = [(claim, corrected, size, _seed_of(root, claim.name, i), i == 0) for i, size in enumerate(sizes)]
+    # Whether the space is small is known after the first batch, and a second would only repeat it.
+    batches = [_batch(*tasks[0])]
+    _report(progress, batches[0].n, n_examples)
+    if not batches[0].exhausted:
+        for batch in run_tasks(_batch, tasks[1:], workers=workers, ordered=True):
+            batches.append(batch)
+            _report(progress, sum(b.n for b in batches), n_examples)
+    closest = min(batches, key=lambda b: b.margin)
+    return Survival(
+        claim=claim.name,
+        n=sum(b.n for b in batches),
+        n_distinct=len(set().union(*(b.seen for b in batches))),
+        least_margin=closest.margin,
+        where=closest.where,
+        exhausted=batches[0].exhausted,
+        corrected=corrected,
+    )
+
+
+@dataclass
+class _Batch:
+    n: int = 0
+    margin: float = math.inf
+    where: Any = None
+    exhausted: bool = False
+    seen: set[bytes] = field(default_factory=set)
+
+
+def _batch(claim: Claim, corrected: bool, n: int, seed: int, varied: bool) -> _Batch:
+    """Compute the margin of `n` instances, made by Hypothesis's engine or from seeded bytes."""
+    done = _Batch()
+
+    def fails(instance: Any) -> bool:
+        # Assumptions hold by construction, and to check one can cost more than the claim.
+        checked = varied or done.n % CHECKED == 0
+        margin = _checked_margin(claim, instance, corrected=corrected, checked=checked)
+        done.n += 1
+        done.seen.add(hashlib.blake2b(repr(instance).encode(), digest_size=8).digest())
+        if margin < done.margin or done.n == 1:
+            done.margin, done.where = margin, instance
+        return margin < -claim.slack
+
+    strategy = claim.rescued if corrected and claim.rescued is not None else claim.instances
+    if varied:
+        found = first_failure(strategy(), fails, n=n, seed=seed)
+        done.exhausted = done.n < n
+    else:
+        found = next((x for x in seeded_draws(strategy(), n=n, seed=seed) if fails(x)), None)
+        if found is not None:
+            # The engine may find a smaller one.
+            found = first_failure(strategy(), fails, n=VARIED, seed=seed) or found
+    if found is not None:
+        margin = _checked_margin(claim, found, corrected=corrected)
+        raise Broken(
+            f"{claim.name} must hold on every instance; got margin {margin:.6g} on {found}", found, margin
+        )
+    return done
+
+
+def _checked_margin(claim: Claim, instance: Any, *, corrected: bool, checked: bool = True) -> float:
+    """Return the margin of an instance that the claim admits, and refuse any other, where it is checked."""
+    for assumption in claim.assumptions + (claim.missing if corrected else ()):
+        if checked and not assumption.holds(instance):
+            raise Unsound(f"instances of {claim.name} must satisfy {assumption.words!r}; got {instance}")
+    margin = float(claim.margin(instance))
+    if math.isnan(margin):
+        raise Unsound(f"margin of {claim.name} must be a number; got nan on {instance}")
+    return margin
+
+
+def _report(progress: Callable[[int, int], None] | None, done: int, asked: int) -> None:
+    if progress is not None:
+        progress(done, asked)
+
+
+def _root_seed(rng: RngLike) -> int:
+    return int(as_rng(rng).integers(2**63))
+
+
+def _seed_of(root: int, name: str, part: int = 0) -> int:
+    """Return the seed of a part of a claim's examples: neither the order of claims nor the workers matter."""
+    digest = hashlib.blake2b(f"{root}|{name}|{part}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big")
+
+
+class _FailureError(Exception):
+    """The instance that was looked for."""
+
+
+def _property(
+    strategy: SearchStrategy[Any], fails: Callable[[Any], bool], failed: list[Any], *, n: int, seed: int
+) -> Callable[[], None]:
+    """Return the test that no instance fails; it leaves the last one that did in `failed`, and raises."""
+    from hypothesis import HealthCheck, Phase, Verbosity, given, settings
+    from hypothesis import seed as seeded
+
+    def hold(instance: Any) -> None:
+        if fails(instance):
+            failed[:] = [instance]
+            raise _FailureError
+
+    # Nothing is kept between runs, and time does not matter; a slow machine is no fault of a strategy.
+    as_set = settings(
+        max_examples=n,
+        phases=(Phase.generate, Phase.shrink),
+        database=None,
+        deadline=None,
+        derandomize=False,
+        backend="hypothesis",
+        print_blob=False,
+        report_multiple_bugs=False,
+        stateful_step_count=1,
+        verbosity=Verbosity.quiet,
+        suppress_health_check=(HealthCheck.too_slow,),
+    )
+    return seeded(seed)(as_set(given(strategy)(hold)))
+
+
+def first_failure(
+    strategy: SearchStrategy[Any], fails: Callable[[Any], bool], *, n: int, seed: int
+) -> Any | None:
+    """Return the first failing instance among up to `n` of Hypothesis's engine, shrunk; None where none fails."""
+    failed: list[Any] = []
+    try:
+        _property(strategy, fails, failed, n=n, seed=seed)()
+    except _FailureError:
+        return failed[0]  # Hypothesis ends by playing the smallest failure again.
+    return None
+
+
+def seeded_draws(strategy: SearchStrategy[Any], *, n: int, seed: int) -> Iterator[Any]:
+    """Make `n` instances from seeded random bytes, one after another, none varied and none shrunk.
+
+    Raises
+    ------
+    RuntimeError
+        When a draw is discarded: instances satisfy their assumptions by construction, so none may be.
+    """
+    made: list[Any] = []
+
+    def keep(instance: Any) -> bool:
+        made.append(instance)
+        return False
+
+    test: Any = _property(strategy, keep, [], n=n, seed=seed)
+    make_from_bytes = test.hypothesis.fuzz_one_input
+    source = random.Random(seed)
+    for i in range(n):
+        if make_from_bytes(source.randbytes(_BYTES)) is None:
+            raise RuntimeError(f"strategy must discard nothing; got a draw given up, number {i + 1}")
+        yield made.pop()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What was found out about one claim.
+
+    Attributes
+    ----------
+    claim, source, status : str
+        As stated in the catalogue.
+    verdict : str
+        What was found: "survived 300", "refuted by search", "refuted by search; survived 300 with what is
+        missing", or what went wrong.
+    agrees : bool
+        Whether that is the stated status.
+    named : str
+        The counterexample of the catalogue; empty for a claim that holds.
+    named_margin : float or None
+    found : str
+        The counterexample that the search found without being told; empty when it found none.
+    found_margin : float or None
+    n_examined : int
+        Instances looked at until the first that failed; 0 when none was looked for.
+    n_survived : int
+    least_margin : float or None
+        Over the survived instances.
+    seconds : float
+        Not part of equality.
+    """
+
+    claim: str
+    source: str
+    status: str
+    verdict: str
+    agrees: bool
+    named: str = ""
+    named_margin: float | None = None
+    found: str = ""
+    found_margin: float | None = None
+    n_examined: int = 0
+    n_survived: int = 0
+    least_margin: float | None = None
+    seconds: float = field(default=0.0, compare=False)
+
+
+@dataclass(frozen=True)
+class Audit(Result):
+    """The verdict on each claim, in the order of the catalogue.
+
+    Attributes
+    ----------
+    verdicts : tuple of Verdict
+    n_examples : int
+        What a claim that holds had to survive.
+    seed : int
+        The root of every search.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    n_examples: int
+    seed: int
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every live verdict is the stated one."""
+        return all(verdict.agrees for verdict in self.verdicts)
+
+    def _title(self) -> str:
+        return self.summary().splitlines()[0]
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        names = [f.name for f in fields(Verdict)]
+        rows = [[getattr(v, name) for name in names] for v in self.verdicts]
+        return {"claims": pd.DataFrame(rows, columns=names)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON-ready values; an infinite margin is text."""
+        rows = [{name: _json_value(value) for name, value in asdict(v).items()} for v in self.verdicts]
+        return {"agrees": self.agrees, "n_examples": self.n_examples, "seed": self.seed, "claims": rows}
+
+    def to_json(self) -> str:
+        """Return one JSON document."""
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
+
+    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
+        """Return a booktabs table: claim, stated status, live verdict, counterexample found."""
+        self.to_frame(table)
+        rows = [(v.claim, v.status, v.verdict, v.found) for v in self.verdicts]
+        head = ("claim", "stated", "found", "counterexample")
+        return booktabs("llp{0.22\\linewidth}p{0.3\\linewidth}", head, rows)
+
+    def summary(self) -> str:
+        """Return the audit in a few lines: how many claims agree, and each that does not."""
+        by_status = {
+            s: sum(v.status == s for v in self.verdicts) for s in ("holds", "holds under", "refuted")
+        }
+        counted = ", ".join(f"{n} {status}" for status, n in by_status.items() if n)
+        agree = sum(v.agrees for v in self.verdicts)
+        seconds = sum(v.seconds for v in self.verdicts)
+        lines = [
+            f"{agree} of {len(self.verdicts)} claims are as stated ({counted}); "
+            f"{self.n_examples:,} examples each, seed {self.seed}, {seconds:.0f} s of search, all processes together"
+        ]
+        lines += [f"{v.claim}: stated '{v.status}', but {v.verdict}" for v in self.verdicts if not v.agrees]
+        return "\n".join(lines)
+
+
+def verify(
+    claims: str | Claim | Iterable[str | Claim] | None = None,
+    *,
+    n_examples: int = 300,
+    rng: RngLike = 0,
+    workers: int = 1,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Audit:
+    """Check every claim by search: one that holds must survive, one that is refuted must be refuted again.
+
+    The search for a counterexample is not told the one of the catalogue.
+
+    Parameters
+    ----------
+    claims : str, Claim or iterable of them, optional
+        Names or claims; all of the catalogue by default.
+    n_examples : int
+        Instances that a claim must survive, where it holds.
+    rng : Generator, int or None
+    workers : int
+        Processes. The result is the same for any number, seconds excepted.
+    progress : callable, optional
+        Called after each claim with how many are done, how many there are, and the name of this one.
+
+    Raises
+    ------
+    KeyError
+        For a name that no claim has.
+
+    Examples
+    --------
+    >>> audit = verify(["sign-agreement-beats-three"], n_examples=20)
+    >>> audit.agrees, audit.verdicts[0].verdict
+    (True, 'survived 20')
+    """
+    n_examples = integer("n_examples", n_examples, minimum=1)
+    # The root is told, so that a search can be repeated whatever it was drawn from.
+    source = as_rng(rng)
+    seed = int(rng) if isinstance(rng, (int, np.integer)) else int(source.integers(2**31))
+    # A claim of the catalogue travels by its name: another process finds it there.
+    asked = [claims] if isinstance(claims, (str, Claim)) else claims
+    wanted = (
+        list(all_claims())
+        if asked is None
+        else [c if isinstance(c, Claim) else claim_named(c).name for c in asked]
+    )
+    tasks = [(c, n_examples, seed) for c in wanted]
+    verdicts: list[Verdict] = []
+    for verdict in run_tasks(_verdict_on, tasks, workers=workers, ordered=True):
+        verdicts.append(verdict)
+        if progress is not None:
+            progress(len(verdicts), len(wanted), verdict.claim)
+    return Audit(tuple(verdicts), n_examples, seed)
+
+
+def _verdict_on(claim: str | Claim, n_examples: int, seed: int) -> Verdict:
+    """Return the verdict on one claim."""
+    claim = as_claim(claim)
+    started = time.perf_counter()
+    found: dict[str, Any] = {}
+    good, bad = [], []
+    for step in _STEPS[claim.status]:
+        try:
+            good.append(step(claim, n_examples, seed, found))
+        except (Broken, NotRefuted, Unsound) as problem:
+            bad.append(str(problem))
+    return Verdict(
+        claim=claim.name,
+        source=str(claim.source),
+        status=claim.status,
+        verdict="; ".join(bad or [text for text in good if text]),
+        agrees=not bad,
+        seconds=time.perf_counter() - started,
+        **found,
+    )
+
+
+def _check_named_counterexample(claim: Claim, n_examples: int, seed: int, found: dict[str, Any]) -> str:
+    example = claim.counterexample
+    found["named"], found["named_margin"] = str(example), float(claim.margin(example))
+    if not claim.fails_on(example):
+        raise NotRefuted(f"counterexample of {claim.name} must be admitted and fail; got {example}")
+    if claim.missing and claim.admits(example, corrected=True):
+        raise NotRefuted(f"counterexample of {claim.name} must lack what is missing; got {example}")
+    return ""
+
+
+def _refute(claim: Claim, n_examples: int, seed: int, found: dict[str, Any]) -> str:
+    refutation = find_counterexample(claim, max_examples=SEARCHED, rng=seed)
+    found["found"], found["found_margin"] = str(refutation.instance), refutation.margin
+    found["n_examined"] = refutation.n_examined
+    return "refuted by search"
+
+
+def _survive(claim: Claim, n_examples: int, seed: int, found: dict[str, Any]) -> str:
+    survival = survive(claim, n_examples, rng=seed)
+    found["n_survived"], found["least_margin"] = survival.n, survival.least_margin
+    whole = ", all there are" if survival.exhausted else ""
+    added = " with what is missing" if survival.corrected else ""
+    return f"survived {survival.n:,}{whole}{added}"
+
+
+_STEPS: dict[str, tuple[Callable[[Claim, int, int, dict[str, Any]], str], ...]] = {
+    "holds": (_survive,),
+    "refuted": (_check_named_counterexample, _refute),
+    "holds under": (_check_named_counterexample, _refute, _survive),
+}
+
+
+def _json_value(value: Any) -> Any:
+    # JSON has no infinities.
+    return repr(value) if isinstance(value, float) and value in (float("inf"), float("-inf")) else value
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """How many examples a claim survived in the recorded long run.
+
+    Attributes
+    ----------
+    claim : str
+    examples : int
+        Survived; fewer than were asked for where the strategy has no more.
+    distinct : int
+        How many of them differ.
+    exhausted : bool
+        Whether there are no more instances.
+    least_margin : float
+        In the claim's units.
+    seed : int
+    """
+
+    claim: str
+    examples: int
+    distinct: int
+    exhausted: bool
+    least_margin: float
+    seed: int
+
+
+def recorded(claim: str) -> Recorded | None:
+    """Return how many examples a claim survived in the recorded long run, or None if it is not on record.
+
+    The record is of the claim as it stood when the run was made; a claim that changes must be run again.
+
+    Examples
+    --------
+    >>> recorded("a claim that nobody made") is None
+    True
+    """
+    return _record().get(claim)
+
+
+@cache
+def _record() -> dict[str, Recorded]:
+    with RECORD_FILE.open(encoding="utf-8", newline="") as lines:
+        return {row["claim"]: _recorded_row(row) for row in csv.DictReader(lines)}
+
+
+def _recorded_row(row: dict[str, str]) -> Recorded:
+    return Recorded(
+        claim=row["claim"],
+        examples=int(row["examples"]),
+        distinct=int(row["distinct"]),
+        exhausted=row["exhausted"] == "True",
+        least_margin=float(row["least_margin"]),
+        seed=int(row["seed"]),
+    )
