@@ -7,7 +7,8 @@ with an empty element, so a file, a partition or a worker reduces to the same sm
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -76,8 +77,9 @@ class _Cells:
             if array.size != size:
                 raise ValueError(f"{name} must be as long as {cls.columns[0]} ({size}); got {array.size}")
         cls._check(dict(zip(cls.columns, arrays, strict=True)))
-        checked = np.ones(size) if weights is None else nonnegative("weights", weights, size=size)
-        return cls._reduce(np.column_stack(arrays), checked)
+        if weights is None:
+            return cls._reduce(*_tabulated(arrays))
+        return cls._reduce(np.column_stack(arrays), nonnegative("weights", weights, size=size))
 
     @classmethod
     def _check(cls, columns: Mapping[str, NDArray[np.int64]]) -> None:
@@ -139,6 +141,16 @@ class _Cells:
             raise ValueError(f"frame must have the columns {list(cls.columns)}; got none named {missing}")
         weights = frame["weight"].to_numpy() if "weight" in frame.columns else None
         return cls.from_columns(*(frame[name].to_numpy() for name in cls.columns), weights=weights)
+
+
+def _tabulated(columns: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Count equal rows by a table of all rows that could be, where it is small."""
+    sizes = [int(column.max(initial=0)) + 1 for column in columns]
+    if math.prod(sizes) > 1 << 20:
+        return np.column_stack(columns), np.ones(len(columns[0]))
+    counts = np.bincount(np.ravel_multi_index(tuple(columns), sizes), minlength=1)
+    found = np.flatnonzero(counts)
+    return np.column_stack(np.unravel_index(found, sizes)), counts[found].astype(np.float64)
 
 
 class Counts(_Cells):

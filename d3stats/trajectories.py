@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import choice, flags, whole_numbers
-from d3stats.counts import ConfusionCounts, Counts, RoundCounts, TransitionCounts
+from d3stats.counts import ConfusionCounts, RoundCounts, TransitionCounts
 from d3stats.log.arrays import (
     MISSING,
     arrays_of,
@@ -32,7 +32,6 @@ from d3stats.values import missing_words, shared_spelling
 if TYPE_CHECKING:
     from d3stats.log.column_names import Columns
     from d3stats.log.consistency import Checked
-    from d3stats.log.reader import DebateLog
 
 __all__ = ["MISSING", "LogSource", "Missing", "Trajectories", "as_trajectories", "tally_rounds"]
 
@@ -40,6 +39,12 @@ Missing = Literal["exclude", "wrong"]
 """How an analysis counts a missing vote: leave it out (trials vary) or count it as not correct."""
 
 IntArray = NDArray[np.int64]
+
+_PER_DEBATE = (
+    *("votes", "label", "depth", "panel", "cluster", "scores", "tokens", "tokens_in", "tokens_out"),
+    *("speakers", "stopped_by_rule"),
+)
+"""Arrays with a row for each debate; so has ``spoke``."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,13 +129,9 @@ class Trajectories:
 
     def __post_init__(self) -> None:
         _refuse_contradictions(self)
-        for array in (
-            *(self.votes, self.label, self.depth, self.panel, self.cluster),
-            *(self.scores, self.tokens, self.tokens_in, self.tokens_out, self.speakers),
-            self.stopped_by_rule,
-        ):
-            if array is not None:
-                array.setflags(write=False)
+        for name in (*_PER_DEBATE, "spoke"):
+            if getattr(self, name) is not None:
+                getattr(self, name).setflags(write=False)
 
     def __repr__(self) -> str:
         return (
@@ -245,19 +246,14 @@ class Trajectories:
         roles : iterable of str, optional
             Only the turns of these roles: they have the seats, and what the others spent and scored is left out.
             A debate ends with the last round in which one of them speaks.
-        missing_values : iterable of str, optional
-            The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`. A word among the
-            ``answers`` of `items` is an answer.
-        columns : mapping, optional
-            Which column of the table says what, where the names do not say it: ``{"debate": "qid"}``.
-        strict : bool
-            Raise on the first defect, or leave out what is defective (see :func:`d3stats.log.read_log`).
+        missing_values, columns, strict
+            As in :func:`d3stats.read_log`. A missing word among the ``answers`` of `items` is an answer.
 
         Raises
         ------
         ValueError
             When a column is absent, an agent speaks twice in a round, a label changes within a debate, or a
-            round is skipped. Read files with :func:`d3stats.log.read_log` to get such rows listed instead.
+            round is skipped.
         """
         from d3stats.log.consistency import check
         from d3stats.log.tables import read_table
@@ -277,19 +273,7 @@ class Trajectories:
     ) -> Trajectories:
         """Read log files (JSONL, Parquet, CSV, TSV or XLSX, globs allowed) and build the array view.
 
-        Parameters
-        ----------
-        strict : bool
-            Raise on the first defect, or leave out what is defective (see :func:`d3stats.log.read_log`).
-        roles : iterable of str, optional
-            Only the turns of these roles, with their votes, tokens and scores; by default all turns, and seats
-            for every role that votes somewhere in the log (see :meth:`from_frame`).
-        missing_values : iterable of str, optional
-            The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
-        columns : mapping, optional
-            Which column of a table says what, where the names do not say it: ``{"debate": "qid"}``.
-        encoding : str, optional
-            Of tables as text; by default UTF-8.
+        `roles` is that of :meth:`from_frame`; the other arguments are those of :func:`d3stats.read_log`.
         """
         from d3stats.log.reader import read_checked
 
@@ -297,11 +281,6 @@ class Trajectories:
             paths, strict=strict, missing_values=missing_values, columns=columns, encoding=encoding
         )
         return cls._from_checked(checked, roles)
-
-    @classmethod
-    def _from_read(cls, log: DebateLog, roles: Iterable[str] | None = None) -> Trajectories:
-        """Build from a log that was read; its answers and names are in canonical form."""
-        return cls._from_checked(log.to_checked(), roles)
 
     @classmethod
     def _from_checked(
@@ -336,23 +315,16 @@ class Trajectories:
         at = at.astype(np.int64) if at.size == 0 else at
         names = np.asarray(self.debates, dtype=object)[at]
         used, cluster = np.unique(self.cluster[at], return_inverse=True)
+        kept: dict[str, Any] = {}
+        for name in (*_PER_DEBATE, "spoke"):
+            array = getattr(self, name)
+            kept[name] = None if array is None else array[at]
         return replace(
             self,
-            votes=self.votes[at],
-            label=self.label[at],
-            depth=self.depth[at],
-            panel=self.panel[at],
-            cluster=cluster.astype(np.int64),
+            **kept | {"cluster": cluster.astype(np.int64)},
             debates=tuple(names),
             cluster_names=tuple(self.cluster_names[i] for i in used),
-            scores=None if self.scores is None else self.scores[at],
-            tokens=None if self.tokens is None else self.tokens[at],
-            spoke=None if self.spoke is None else self.spoke[at],
-            tokens_in=None if self.tokens_in is None else self.tokens_in[at],
-            tokens_out=None if self.tokens_out is None else self.tokens_out[at],
             groups=tuple(np.asarray(self.groups, dtype=object)[at]) if self.groups else (),
-            speakers=None if self.speakers is None else self.speakers[at],
-            stopped_by_rule=None if self.stopped_by_rule is None else self.stopped_by_rule[at],
         )
 
     @classmethod
@@ -511,27 +483,17 @@ class Trajectories:
     def counts(self, missing: Missing = "exclude") -> RoundCounts:
         """Reduce to (round, successes, trials) cells; rounds without a vote or a label are left out."""
         successes, trials = self.successes_trials(missing)
-        parts = {}
-        for r in range(self.n_rounds):
-            seen = trials[:, r] > 0
-            if seen.any():
-                parts[r + 1] = Counts.from_columns(successes[seen, r], trials[seen, r])
-        return RoundCounts.from_rounds(parts)
+        debate, played = np.nonzero(trials)
+        return RoundCounts.from_columns(played + 1, successes[debate, played], trials[debate, played])
 
     def transitions(self, missing: Missing = "exclude") -> TransitionCounts:
         """Reduce to round-to-round transitions of (successes, trials), debates seen in both rounds."""
         successes, trials = self.successes_trials(missing)
-        total = TransitionCounts.empty()
-        for r in range(self.n_rounds - 1):
-            both = (trials[:, r] > 0) & (trials[:, r + 1] > 0)
-            total = total + TransitionCounts.from_columns(
-                np.full(int(both.sum()), r + 1),
-                successes[both, r],
-                trials[both, r],
-                successes[both, r + 1],
-                trials[both, r + 1],
-            )
-        return total
+        debate, played = np.nonzero((trials[:, :-1] > 0) & (trials[:, 1:] > 0))
+        now, then = (debate, played), (debate, played + 1)
+        return TransitionCounts.from_columns(
+            played + 1, successes[now], trials[now], successes[then], trials[then]
+        )
 
     def confusion(self, round_number: int) -> ConfusionCounts:
         """Cross the label with the round's verdict; debates without either are left out."""
@@ -556,26 +518,19 @@ def _frozen(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
 def _refuse_contradictions(t: Trajectories) -> None:
     """Raise where shapes, codes, depths or tokens of a view contradict each other."""
     n, rounds, seats = t.votes.shape
-    for name, array, shape in (
-        ("label", t.label, (n,)),
-        ("depth", t.depth, (n,)),
-        ("panel", t.panel, (n,)),
-        ("cluster", t.cluster, (n,)),
-        ("stopped_by_rule", t.stopped_by_rule, (n,)),
-        ("scores", t.scores, (n, rounds, len(t.sides))),
-        ("tokens", t.tokens, (n, rounds)),
-        ("tokens_in", t.tokens_in, (n, rounds)),
-        ("tokens_out", t.tokens_out, (n, rounds)),
-    ):
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(
+        ("label", "depth", "panel", "cluster", "stopped_by_rule"), (n,)
+    )
+    shapes |= {"scores": (n, rounds, len(t.sides))} | dict.fromkeys(
+        ("tokens", "tokens_in", "tokens_out"), (n, rounds)
+    )
+    for name, shape in shapes.items():
+        array = getattr(t, name)
         if array is not None and array.shape != shape:
             raise ValueError(f"{name} must have shape {shape}; got {array.shape}")
     if t.speakers is not None and t.speakers.shape[:1] != (n,):
         raise ValueError(f"speakers must have one row per debate ({n}); got shape {t.speakers.shape}")
-    for name, names, size in (
-        ("debates", t.debates, n),
-        ("seats", t.seats, seats),
-        ("groups", t.groups, n),
-    ):
+    for name, names, size in (("debates", t.debates, n), ("seats", t.seats, seats), ("groups", t.groups, n)):
         if len(names) != size and not (name == "groups" and not names):
             raise ValueError(f"{name} must have {size} names; got {len(names)}")
     for name, codes in (("votes", t.votes), ("label", t.label)):
@@ -584,10 +539,9 @@ def _refuse_contradictions(t: Trajectories) -> None:
                 f"{name} must be codes from {MISSING} to {len(t.answers) - 1}; "
                 f"got codes from {codes.min()} to {codes.max()}"
             )
-    if n and (t.depth.min() < 0 or t.depth.max() > rounds):
-        raise ValueError(f"depth must lie between 0 and {rounds}; got {t.depth.min()} to {t.depth.max()}")
-    if n and (t.panel.min() < 0 or t.panel.max() > seats):
-        raise ValueError(f"panel must lie between 0 and {seats}; got {t.panel.min()} to {t.panel.max()}")
+    for name, played, most in (("depth", t.depth, rounds), ("panel", t.panel, seats)):
+        if n and (played.min() < 0 or played.max() > most):
+            raise ValueError(f"{name} must lie between 0 and {most}; got {played.min()} to {played.max()}")
     # Whole debates on full panels, the usual case, can break neither rule.
     if n and t.depth.min() < rounds:
         late = ((t.votes != MISSING) & ~t.reached()[:, :, None]).any(axis=(1, 2))
@@ -606,11 +560,8 @@ def _refuse_contradictions(t: Trajectories) -> None:
             f"cluster must be codes from 0 to {len(t.cluster_names) - 1}; "
             f"got codes from {t.cluster.min()} to {t.cluster.max()}"
         )
-    for name, tokens in (
-        ("tokens", t.tokens),
-        ("tokens_in", t.tokens_in),
-        ("tokens_out", t.tokens_out),
-    ):
+    for name in ("tokens", "tokens_in", "tokens_out"):
+        tokens = getattr(t, name)
         if tokens is not None and (tokens < 0).any():
             raise ValueError(f"{name} must be >= 0; got {np.nanmin(tokens):g}")
     _refuse_tokens_that_do_not_add_up(t)
@@ -655,16 +606,29 @@ def _concatenated(parts: Sequence[Trajectories]) -> dict[str, Any]:
     n_seats = max(len(p.seats) for p in parts)
     seats = {p.seats for p in parts if len(p.seats) == n_seats}
     alike = len(seats) == 1 and all(p.seats == next(iter(seats))[: len(p.seats)] for p in parts)
+    width = max((p.speakers.shape[1] for p in parts if p.speakers is not None), default=0)
+    width = max([width, *(len(p.seats) for p in parts if p.speakers is None)])
+
+    def stacked(
+        name: str, shape: tuple[int, ...], fill: float, instead: Callable[[Trajectories], Any]
+    ) -> Any:
+        """Stack what some parts may not say, None where none does."""
+        if all(getattr(p, name) is None for p in parts):
+            return None
+        each = (instead(p) if getattr(p, name) is None else getattr(p, name) for p in parts)
+        return np.concatenate([_padded(one, shape, fill) for one in each])
+
+    def unknown(part: Trajectories) -> NDArray[np.float64]:
+        return np.full(part.votes.shape[:2], np.nan)
+
+    def on_panel(part: Trajectories) -> NDArray[np.int8]:
+        return np.where(np.arange(len(part.seats)) < part.panel[:, None], 1, -1).astype(np.int8)
+
+    coded = list(zip(parts, spelt, strict=True))
+    votes = (_recoded(p.votes, own, answers) for p, own in coded)
     return {
-        "votes": np.concatenate(
-            [
-                _padded(_recoded(p.votes, own, answers), (n_rounds, n_seats), MISSING)
-                for p, own in zip(parts, spelt, strict=True)
-            ]
-        ),
-        "label": np.concatenate(
-            [_recoded(p.label, own, answers) for p, own in zip(parts, spelt, strict=True)]
-        ),
+        "votes": np.concatenate([_padded(each, (n_rounds, n_seats), MISSING) for each in votes]),
+        "label": np.concatenate([_recoded(p.label, own, answers) for p, own in coded]),
         "depth": np.concatenate([p.depth for p in parts]),
         "panel": np.concatenate([p.panel for p in parts]),
         "cluster": np.concatenate([_recoded(p.cluster, p.cluster_names, clusters) for p in parts]),
@@ -672,43 +636,22 @@ def _concatenated(parts: Sequence[Trajectories]) -> dict[str, Any]:
         "debates": tuple(names),
         "seats": next(iter(seats)) if alike else seat_names(n_seats),
         "cluster_names": clusters,
-        "scores": _stacked_scores(parts, sides, n_rounds),
+        "scores": np.concatenate([_by_side(p, sides, n_rounds) for p in parts]) if sides else None,
         "sides": sides,
-        "tokens": _stacked_tokens([p.tokens for p in parts], parts, n_rounds),
-        "spoke": _stacked_spoke(parts, n_rounds, n_seats),
-        "tokens_in": _stacked_tokens([p.tokens_in for p in parts], parts, n_rounds),
-        "tokens_out": _stacked_tokens([p.tokens_out for p in parts], parts, n_rounds),
+        **{
+            kind: stacked(kind, (n_rounds,), np.nan, unknown)
+            for kind in ("tokens", "tokens_in", "tokens_out")
+        },
+        "spoke": stacked("spoke", (n_rounds, n_seats), False, Trajectories.had_turns),
         "groups": tuple(g for p in parts for g in (p.groups or ("",) * len(p)))
         if any(p.groups for p in parts)
         else (),
         "coding": parts[0].coding,
-        "speakers": _stacked_speakers(parts),
+        "speakers": stacked("speakers", (width,), -1, on_panel),
         "notes": _union(p.notes for p in parts),
-        "stopped_by_rule": _stopped_by_rule(parts),
+        # Of a part that does not say so, a rule ended no debate.
+        "stopped_by_rule": stacked("stopped_by_rule", (), False, lambda p: np.zeros(len(p), np.bool_)),
     }
-
-
-def _stopped_by_rule(parts: Sequence[Trajectories]) -> NDArray[np.bool_] | None:
-    """Stack which debates a rule ended; of a part that does not say so, none."""
-    if all(p.stopped_by_rule is None for p in parts):
-        return None
-    return np.concatenate(
-        [np.zeros(len(p), np.bool_) if p.stopped_by_rule is None else p.stopped_by_rule for p in parts]
-    )
-
-
-def _stacked_speakers(parts: Sequence[Trajectories]) -> NDArray[np.int8] | None:
-    """Stack who spoke with and without a seat; where a part does not say so, those on its panels have one."""
-    if all(p.speakers is None for p in parts):
-        return None
-    each = [
-        np.where(np.arange(len(p.seats)) < p.panel[:, None], 1, -1).astype(np.int8)
-        if p.speakers is None
-        else p.speakers
-        for p in parts
-    ]
-    width = max(one.shape[1] for one in each)
-    return np.concatenate([_padded(one, (width,), -1) for one in each])
 
 
 def _union(tuples: Any) -> tuple[str, ...]:
@@ -728,38 +671,11 @@ def _padded(array: NDArray[Any], shape: tuple[int, ...], fill: float) -> NDArray
     return wider
 
 
-def _stacked_tokens(
-    given: Sequence[NDArray[np.float64] | None], parts: Sequence[Trajectories], n_rounds: int
-) -> NDArray[np.float64] | None:
-    """Stack one kind of tokens; where a part has none they are unknown."""
-    if all(tokens is None for tokens in given):
-        return None
-    return np.concatenate(
-        [
-            _padded(np.full(p.votes.shape[:2], np.nan) if tokens is None else tokens, (n_rounds,), np.nan)
-            for tokens, p in zip(given, parts, strict=True)
-        ]
-    )
-
-
-def _stacked_spoke(parts: Sequence[Trajectories], n_rounds: int, n_seats: int) -> NDArray[np.bool_] | None:
-    if all(p.spoke is None for p in parts):
-        return None
-    return np.concatenate([_padded(p.had_turns(), (n_rounds, n_seats), False) for p in parts])
-
-
-def _stacked_scores(
-    parts: Sequence[Trajectories], sides: tuple[str, ...], n_rounds: int
-) -> NDArray[np.float64] | None:
-    if not sides:
-        return None
-    stacked = []
-    for p in parts:
-        wide = np.full((len(p), n_rounds, len(sides)), np.nan)
-        if p.scores is not None:
-            wide[:, : p.n_rounds, [sides.index(side) for side in p.sides]] = p.scores
-        stacked.append(wide)
-    return np.concatenate(stacked)
+def _by_side(part: Trajectories, sides: tuple[str, ...], n_rounds: int) -> NDArray[np.float64]:
+    wide = np.full((len(part), n_rounds, len(sides)), np.nan)
+    if part.scores is not None:
+        wide[:, : part.n_rounds, [sides.index(side) for side in part.sides]] = part.scores
+    return wide
 
 
 LogSource = Any
@@ -788,18 +704,10 @@ def as_trajectories(
         (debates, rounds, seats); a mapping holds the arguments of :meth:`Trajectories.from_arrays`. A list of tables
         with the same columns, or of rows as mappings, is one table; of several paths, one log; of Trajectories, see
         :meth:`Trajectories.concat`.
-    columns : mapping, optional
-        Own names of a table's columns by their standard names, ``{"debate": "qid", "round": "turn"}``, where the
-        names do not say it themselves; see :func:`d3stats.read_log`.
-    missing_values : iterable of str, optional
-        The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
-    encoding : str, optional
-        Of tables as text; UTF-8, and UTF-16 with its mark, need none.
+    columns, missing_values, encoding, strict
+        As in :func:`d3stats.read_log`, of tables and files.
     roles : iterable of str, optional
         Only the turns of these roles.
-    strict : bool
-        Of files and tables: raise on the first defect, or leave out what is defective (see
-        :func:`d3stats.read_log`).
 
     Raises
     ------
@@ -859,7 +767,7 @@ def as_trajectories(
 
     if isinstance(source, DebateLog):
         _leave_out("a DebateLog", of_tables | of_records)
-        return Trajectories._from_read(source, roles)
+        return Trajectories._from_checked(source.to_checked(), roles)
     raise TypeError(
         "a log must be Trajectories, a DebateLog, a DataFrame, a path, a list of paths, a bundled name or an array of "
         f"votes; got {type(source).__name__}"

@@ -21,7 +21,7 @@ from d3stats._parallel import run_tasks
 from d3stats.counts import RoundCounts, TransitionCounts
 from d3stats.log.arrays import distinct, voting_roles
 from d3stats.log.column_names import Columns
-from d3stats.log.columns import Ints, Part, Records, joined, unified
+from d3stats.log.columns import Part, Records, joined, unified
 from d3stats.log.consistency import Checked, check, occurring, opens
 from d3stats.log.files import LogFile, find_files
 from d3stats.log.problems import Problem
@@ -245,24 +245,14 @@ def _counted(checked: Checked, missing: Missing) -> LogCounts:
     of, number, rights, trials = of[seen], number[seen], rights[seen], trials[seen]
     step = np.flatnonzero((of[1:] == of[:-1]) & (number[1:] == number[:-1] + 1))
     return LogCounts(
-        _histogram(RoundCounts, number, rights, trials),
-        _histogram(
-            TransitionCounts, number[step], rights[step], trials[step], rights[step + 1], trials[step + 1]
+        RoundCounts.from_columns(number, rights, trials),
+        TransitionCounts.from_columns(
+            number[step], rights[step], trials[step], rights[step + 1], trials[step + 1]
         ),
         len(turns),
         len(items),
         missing=missing,
     )
-
-
-def _histogram(kind: Any, *columns: Ints) -> Any:
-    """Count equal rows: by a table of all rows that could be, where it is small."""
-    sizes = [int(column.max(initial=0)) + 1 for column in columns]
-    if np.prod(sizes, dtype=float) > 1 << 20:
-        return kind.from_columns(*columns)
-    counts = np.bincount(np.ravel_multi_index(columns, sizes), minlength=1)
-    found = np.flatnonzero(counts)
-    return kind.from_columns(*np.unravel_index(found, sizes), weights=counts[found].astype(np.float64))
 
 
 # -------------------------------------------------------------------- pieces

@@ -17,7 +17,7 @@ from d3stats.inference.tables import Fields, TableFile, is_table, question_clust
 from d3stats.log.column_names import Columns
 from d3stats.log.files import as_path
 from d3stats.log.tables import truths, truths_note
-from d3stats.trajectories import MISSING, Missing, Trajectories
+from d3stats.trajectories import MISSING, Missing, Trajectories, as_trajectories
 from d3stats.values import canonical, is_missing_word
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def read_recorded(
 
 def recorded_of(log: DebateLog, roles: Iterable[str] | None = None) -> RecordedLog:
     """Return a log that was read as arrays, with its decisions."""
-    t = Trajectories._from_read(log, roles)
+    t = as_trajectories(log, roles=roles)
     return RecordedLog(t, _decisions(log.verdicts, t.debates), _voting(log.turns), log.problems)
 
 
