@@ -1,0 +1,164 @@
+"""The table of floors in ARCHITECTURE.md is the one that the code and import-linter keep."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections import defaultdict
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "d3stats"
+REBUILT = ("d3stats.models", "d3stats.resampling", "d3stats.theory")
+"""Folders in which a private module has more than one importer, and imports form no circle."""
+
+
+def floors() -> list[list[str]]:
+    """Return the rows of the table: names in order, the ground first."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \d [^|]*\| (.*) \|$", text, re.MULTILINE)
+    return [re.findall(r"`(\w+)`", row) for row in rows]
+
+
+@cache
+def modules() -> dict[str, Path]:
+    found = {}
+    for path in PACKAGE.rglob("*.py"):
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        found[name.removesuffix(".__init__")] = path
+    return found
+
+
+@cache
+def imports() -> dict[str, set[str]]:
+    """Return what each module imports, lazily or for types alone too."""
+    known = modules()
+    found: dict[str, set[str]] = defaultdict(set)
+    for name, path in known.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found[name] |= {alias.name for alias in node.names if alias.name in known}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                for alias in node.names:
+                    deep = f"{node.module}.{alias.name}"
+                    found[name] |= {deep if deep in known else node.module} & set(known)
+    return found
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Return the strongly connected components of more than one module, by Tarjan's algorithm."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found = []
+
+    def visit(name: str) -> None:
+        index[name] = low[name] = len(index)
+        stack.append(name)
+        for other in sorted(graph.get(name, ())):
+            if other not in index:
+                visit(other)
+                low[name] = min(low[name], low[other])
+            elif other in stack:
+                low[name] = min(low[name], index[other])
+        if low[name] == index[name]:
+            part = []
+            while not part or part[-1] != name:
+                part.append(stack.pop())
+            if len(part) > 1:
+                found.append(sorted(part))
+
+    for name in sorted(graph):
+        if name not in index:
+            visit(name)
+    return found
+
+
+def test_the_search_for_circles_finds_them() -> None:
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set()}) == [["a", "b", "c"]]
+    assert circles({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+
+
+def test_every_folder_and_module_has_one_floor() -> None:
+    listed = [name for row in floors() for name in row]
+    there = {
+        path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert len(floors()) == 6
+    assert sorted(listed) == sorted(there - {"__init__", "__main__"})
+
+
+def test_no_import_runs_upward() -> None:
+    place = {name: (floor, k) for floor, row in enumerate(floors()) for k, name in enumerate(row)}
+    up = []
+    for name, others in imports().items():
+        here = place.get(name.split(".")[1]) if "." in name else None
+        for other in others:
+            if here is not None and "." in other:
+                there = place[other.split(".")[1]]
+                if there > here:
+                    up.append(f"{name} -> {other}")
+    assert up == []
+
+
+def test_the_contract_of_import_linter_has_the_same_order() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    ranks = {
+        name.removeprefix("d3stats."): k
+        for k, row in enumerate(reversed(layers))
+        for name in row.split(" | ")
+    }
+    table = [[name for name in row if name in ranks] for row in floors()]
+    for below, above in pairwise(table):
+        assert max(ranks[name] for name in below) < min(ranks[name] for name in above)
+    for row in table:
+        assert [ranks[name] for name in row] == sorted(ranks[name] for name in row)
+    assert {name for row in floors() for name in row} == set(ranks)
+
+
+@pytest.mark.parametrize("folder", REBUILT)
+def test_imports_form_no_circle(folder: str) -> None:
+    graph = {
+        name: {other for other in others if other.startswith(folder)}
+        for name, others in imports().items()
+        if name.startswith(folder)
+    }
+    assert circles(graph) == []
+
+
+def test_a_private_module_has_more_than_one_importer() -> None:
+    by: dict[str, set[str]] = defaultdict(set)
+    for name, others in imports().items():
+        for other in others:
+            by[other].add(name)
+    private = [
+        name
+        for name in modules()
+        if name.startswith(REBUILT) and name.split(".")[-1].startswith("_") and ".bayes" not in name
+    ]
+    assert {name: by[name] for name in private if len(by[name]) < 2} == {}
+
+
+def test_what_a_folder_exports_is_what_it_names() -> None:
+    for name, path in modules().items():
+        if not name.startswith(REBUILT) or path.name != "__init__.py":
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        brought = {a.asname or a.name for n in tree.body if isinstance(n, ast.ImportFrom) for a in n.names}
+        named = {
+            each
+            for n in tree.body
+            if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "__all__"
+            for each in ast.literal_eval(n.value)
+        }
+        assert brought - {"annotations", "TYPE_CHECKING", "import_module"} <= named | {"Any"}, name
+
+
+def test_the_page_is_short() -> None:
+    assert len((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").splitlines()) <= 200
