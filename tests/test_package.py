@@ -83,3 +83,12 @@ def test_the_package_says_that_it_is_typed() -> None:
 
 def test_the_style_sheet_is_inside_the_package() -> None:
     assert (Path(d3stats.__file__).parent / "plotting" / "d3stats.mplstyle").is_file()
+
+
+def test_no_public_name_is_lost() -> None:
+    """`tests/public_names.txt` lists what users may import; a name leaves it together with a line in CHANGELOG.md."""
+    listed = (ROOT / "tests" / "public_names.txt").read_text(encoding="utf-8").split()
+    homes = {name: name.rsplit(".", 1) for name in listed}
+    lost = [name for name, (home, last) in homes.items() if not hasattr(importlib.import_module(home), last)]
+    assert lost == []
+    assert len(listed) == len(set(listed)) > 300
