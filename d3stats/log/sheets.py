@@ -12,7 +12,7 @@ import re
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -206,12 +206,31 @@ def _header(text: str) -> tuple[str, int]:
     return max(",\t;|", key=bare.count), start
 
 
+def _title(text: str, start: int) -> str | None:
+    """Return the first line where it is one cell, and the lines below it are rows of several."""
+    lines = (re.sub(r'"[^"]*"', "x", line) for line in io.StringIO(text[start : start + 10_000]))
+    first, *others = list(islice((line.strip() for line in lines if line.strip()), 4)) or [""]
+    cells = re.compile(r"[,\t;|]")
+    return first if others and not cells.search(first) and all(map(cells.search, others)) else None
+
+
+def _untitled(file: LogFile, line: int, title: str, more: str = "") -> Problem:
+    message = (
+        f"the first line must name the columns; got {title[:60]!r} above rows of several cells: delete the lines "
+        f"before that of the column names{more}"
+    )
+    return Problem(file.name, line, None, message, "malformed line", (), "nothing")
+
+
 def text_sheet(file: LogFile, encoding: str | None) -> Sheet | Problem:
     decoded = _decoded(file, encoding)
     if isinstance(decoded, Problem):
         return decoded
     text, torn = decoded
     delimiter, start = _header(text)
+    title = _title(text, start)
+    if title is not None:
+        return _untitled(file, text.count("\n", 0, start) + 1, title)
     handle = io.StringIO(text, newline="")
     handle.seek(start)
     # A cell may be longer than the reader's own limit, which is one for all threads.
@@ -326,7 +345,7 @@ def excel_sheet(file: LogFile) -> Sheet | Problem:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         message = f"file must be a readable Excel workbook; got {reason}"
         return Problem(file.name, None, None, message, "not a log", (), "nothing")
-    lines = [(i, row) for i, row in lines if any(_cell(value) for value in row)]
+    lines = [(i, row) for i, row in lines if any((_cell(value) or "").strip() for value in row)]
     if not lines:
         message = "file must hold records; got no filled cell in the first sheet"
         if len(book.worksheets) > 1:
@@ -334,17 +353,25 @@ def excel_sheet(file: LogFile) -> Sheet | Problem:
             message += f", which alone is read: move {others} to the front"
         return Problem(file.name, None, None, message, "empty file", (), "nothing")
     header = [(_cell(name) or "").strip() for name in lines[0][1]]
+    filled = [sum(bool((_cell(value) or "").strip()) for value in row) for _, row in lines[:4]]
+    if len(filled) > 1 and filled[0] == 1 < min(filled[1:]):
+        more = f"; {_first_sheet(book)}" if len(book.worksheets) > 1 else ""
+        return _untitled(file, lines[0][0], next(filter(None, header)), more)
     width = max(k for k, name in enumerate(header) if name) + 1
     rows = [(i, (*row, *[None] * width)) for i, row in lines[1:]]
     cells = [[row[k] for _, row in rows] for k in range(width)]
     notes = [f"merged cells: what {merged} of them say holds for each of their rows"] if merged else []
     if len(book.worksheets) > 1:
-        others = ", ".join(repr(sheet.title) for sheet in book.worksheets[1:5])
-        notes.append(f"the first sheet, {page.title!r}, was read; not read: {others}")
+        notes.append(_first_sheet(book))
     dates = [note for name, each in zip(header, cells, strict=False) for note in _date_note(name, each)]
     columns = [_of_values(each) for each in cells]
     line = np.array([i for i, _ in rows], dtype=np.int64)
     return Sheet(file.name, header[:width], columns, line, notes=notes + dates, n_records=len(rows))
+
+
+def _first_sheet(book: Any) -> str:
+    others = ", ".join(repr(sheet.title) for sheet in book.worksheets[1:5])
+    return f"the first sheet, {book.worksheets[0].title!r}, was read; not read: {others}"
 
 
 def _fill_merged(file: LogFile, lines: list[tuple[int, tuple[Any, ...]]]) -> int:
@@ -510,7 +537,7 @@ def as_text(name: str, kind: str) -> str:
     )
 
 
-def mapping_sheet(name: str, rows: list[tuple[int, Mapping[str, Any]]]) -> Sheet:
+def mapping_sheet(name: str, rows: Sequence[tuple[int, Mapping[str, Any]]]) -> Sheet:
     names = list(dict.fromkeys(key for _, row in rows for key in row))
     columns = [_of_values([row.get(key) for _, row in rows]) for key in names]
     line = np.array([number for number, _ in rows], dtype=np.int64)

@@ -255,6 +255,7 @@ def _required(found: Resolved, sheet: Sheet) -> tuple[str, str] | None:
     title = _header_line(sheet, missing)
     if title is not None:
         advice = f"; the column names seem to be in line {title}: delete the lines before it"
+    advice += "".join(f"; {note}" for note in sheet.notes if note.startswith("the first sheet, "))
     return missing[0], f"a table must have a column for {listed}; got {known}{advice}"
 
 
@@ -638,7 +639,7 @@ def _records(
         wrong = [k for k, text in enumerate(told.values) if _no_truths([text]) is not None]
         first = int(np.flatnonzero(np.isin(told.codes, wrong))[0])
         return _refused(sheet, "wrong field", "correct", odd, int(sheet.line[first]))
-    notes = [*taken, *sheet.notes, *(_to_points(cells) if sheet.may_have_commas else [])]
+    notes = [*taken, *sheet.notes, *_to_points(cells, sheet.may_have_commas)]
     notes += truths_note(said_right)
     if "round" not in cells:
         notes.append("there is no column for the round: all rows are of round 1")
@@ -690,12 +691,22 @@ def _without_errors(sheet: Sheet) -> Sheet:
 _COMMA = re.compile(r"[+-]?[0-9]+(?:,[0-9]+)?")
 
 
-def _to_points(cells: dict[str, Coded]) -> list[str]:
-    """Write numbers with a decimal comma with a point, where all answers are such numbers."""
+_GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+
+
+def _to_points(cells: dict[str, Coded], decimal: bool) -> list[str]:
+    """Write numbers with a `decimal` comma with a point, where all answers are such numbers.
+
+    Where a comma may stand between thousands, as another answer says, nothing is changed and a warning is returned.
+    """
     names = [name for name in ("vote", "label", "first", "decision") if name in cells]
     texts = {t.strip() for name in names for t in _occurring(cells[name]) if not is_missing_word(t)}
     with_comma = sorted(t for t in texts if "," in t)
-    if "answers" in cells or not with_comma or not all(map(_COMMA.fullmatch, texts)):
+    twins = [t for t in with_comma if _GROUPED.fullmatch(t) and t.replace(",", "") in texts]
+    if twins:
+        other = twins[0].replace(",", "")
+        return [f"WARNING: {twins[0]!r} and {other!r} are two answers: write each number in one form"]
+    if not decimal or "answers" in cells or not with_comma or not all(map(_COMMA.fullmatch, texts)):
         return []
     for name in names:
         cells[name] = cells[name].mapped({t: t.replace(",", ".") for t in cells[name].values})

@@ -20,8 +20,10 @@ from hypothesis import strategies as st
 from d3stats.log.column_names import ALIASES, ColumnError, parse_columns, resolve, to_type
 from d3stats.log.columns import Part, Records, joined
 from d3stats.log.files import LogFile, find_files
+from d3stats.log.problems import LogError
 from d3stats.log.reader import read_log
 from d3stats.log.tables import parquet_blocks, read_table
+from d3stats.trajectories import as_trajectories
 
 # ---------------------------------------------------------------- what records say
 
@@ -735,3 +737,50 @@ def test_names_of_columns_below_a_title_are_found_and_said(tmp_path: Path, above
 def test_what_is_no_table_is_refused_by_type() -> None:
     with pytest.raises(TypeError, match="pandas, polars or Arrow data frame; got list"):
         read_table([1, 2])
+
+
+@pytest.mark.parametrize("title", ["My results", "Export of 2024", '"a, quoted title"'])
+@pytest.mark.parametrize("sep", [",", ";", "\t"])
+def test_a_title_above_a_table_is_named_in_every_text_and_workbook(
+    title: str, sep: str, tmp_path: Path
+) -> None:
+    """Whatever separates the cells, with an empty line after it or without."""
+    table = pd.DataFrame({"debate": ["d", "d"], "round": 1, "agent": ["a", "b"], "vote": "A"})
+    for blank in ("", "\n"):
+        (tmp_path / "t.csv").write_text(f"{title}\n{blank}{table.to_csv(index=False, sep=sep)}")
+        with pytest.raises(
+            LogError, match=r"the first line must name the columns; got .* delete the lines before"
+        ):
+            read_log(tmp_path / "t.csv")
+    with pd.ExcelWriter(tmp_path / "t.xlsx") as book:
+        table.to_excel(book, index=False, startrow=2)
+        book.sheets["Sheet1"]["A1"] = title
+        table.to_excel(book, sheet_name="other", index=False)
+    with pytest.raises(
+        LogError, match=r"must name the columns; .*the first sheet, 'Sheet1', was read; not read: 'other'"
+    ):
+        read_log(tmp_path / "t.xlsx")
+
+
+def test_a_sheet_that_is_no_table_names_the_others(tmp_path: Path) -> None:
+    table = pd.DataFrame({"debate": ["d", "d"], "round": 1, "agent": ["a", "b"], "vote": "A"})
+    with pd.ExcelWriter(tmp_path / "t.xlsx") as book:
+        pd.DataFrame({"read": ["me"], "first": ["now"]}).to_excel(book, sheet_name="about", index=False)
+        table.to_excel(book, sheet_name="votes", index=False)
+    with pytest.raises(LogError, match=r"the first sheet, 'about', was read; not read: 'votes'"):
+        read_log(tmp_path / "t.xlsx")
+
+
+@pytest.mark.parametrize("number", ["1,200", "-12,345", "1,234,567", "1,200.5"])
+@pytest.mark.parametrize("sep", [",", ";"])
+def test_a_number_in_two_forms_is_warned_of_and_never_made_another_one(
+    number: str, sep: str, tmp_path: Path
+) -> None:
+    """A comma between thousands is no decimal comma where the number occurs without it."""
+    table = pd.DataFrame({"debate": ["d", "d"], "round": 1, "agent": ["a", "b"], "vote": [number, "7"]})
+    table["label"] = number.replace(",", "")
+    table.to_csv(tmp_path / "t.csv", index=False, sep=sep)
+    for source in (table, tmp_path / "t.csv"):
+        read = as_trajectories(source)
+        assert set(read.answers) == {number, number.replace(",", ""), "7"}
+        assert any(note.startswith("WARNING: ") and "in one form" in note for note in read.notes)

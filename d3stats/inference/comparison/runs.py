@@ -458,9 +458,9 @@ def as_runs(
                     raise next(iter(missing.values())) from None
                 raise
         lacking.append(missing)
-    for field, error in lacking[0].items():
+    for field, told in lacking[0].items():
         if all(field in missing for missing in lacking):
-            raise error
+            raise told
     return runs
 
 

@@ -50,6 +50,7 @@ def long_table(
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return texts in the columns item, rater, vote, cluster (and label), one row per item and rater."""
     notes: list[str] = []
+    named = str(source) if isinstance(source, (str, Path)) else "a table of ratings"
     if isinstance(source, (str, Path)):
         source = _read(as_path(source), notes, missing_values, columns, encoding)
     elif is_frame(source):
@@ -68,7 +69,7 @@ def long_table(
         notes.extend(source.notes)
         table = _of_trajectories(source, round_number, by, notes)
     elif isinstance(source, pd.DataFrame):
-        table = _of_frame(source, round_number, notes)
+        table = _of_frame(source, round_number, notes, named)
     elif isinstance(source, _Log):
         table = _of_log(source, round_number, by, notes)
     else:
@@ -201,7 +202,7 @@ def _of_trajectories(t: Trajectories, round_number: int | None, by: str, notes: 
     )
 
 
-def _of_frame(frame: pd.DataFrame, round_number: int | None, notes: list[str]) -> pd.DataFrame:
+def _of_frame(frame: pd.DataFrame, round_number: int | None, notes: list[str], named: str) -> pd.DataFrame:
     given = set(map(str, frame.columns))
     if question_clusters(frame) == "question":
         notes.append("clusters are those of the column 'question'")
@@ -234,10 +235,10 @@ def _of_frame(frame: pd.DataFrame, round_number: int | None, notes: list[str]) -
         raise ValueError(f"a wide table must have a column per rater; got {list(frame.columns)}")
     if not with_items:
         strange = [name for name in raters if _is_name(wide, name, raters)]
-        if 0 < len(strange) < len(raters):
+        if strange:
             raise ValueError(
-                "a table of ratings must have a column 'item' (and 'rater' and 'vote', or a column per rater), or be "
-                f"a debate log; got {list(frame.columns)}: say which with {to_type(item=str(strange[0]))}"
+                f"{named} must have a column 'item' (and 'rater' and 'vote', or a column per rater), or be a debate "
+                f"log; got {list(frame.columns)}: say which with {to_type(item=str(strange[0]))}"
             )
     if len(raters) < len(others):
         listed = ", ".join(map(str, raters[:8])) + (f" and {len(raters) - 8} more" if len(raters) > 8 else "")
