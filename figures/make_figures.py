@@ -188,7 +188,7 @@ def draw_gap_contraction(eps: float = 0.4) -> Figure:
 def draw_martingale_drift() -> Figure:
     """Draw the drift of real logs by where the panel stands, from the tables of `analysis/martingale`."""
     found = pd.read_csv(HERE.parent / "analysis" / "martingale" / "conditional.csv")
-    frame = found.rename(columns={"log": "group", "low": "lower", "high": "upper"})
+    frame = found.rename(columns={"log": "group"})
     picked = frame["group"].str.contains("majority wrong|critic")
     fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 3.2), layout="constrained", sharey=True)
     for ax, which, title in (
@@ -224,7 +224,7 @@ def draw_forest_debate_or_vote() -> Figure:
 def draw_jury_curve() -> Figure:
     """Draw three juries beside independent jurors and the limit, from the tables of `analysis/juries`."""
     found = pd.read_csv(HERE.parent / "analysis" / "juries" / "curves.csv")
-    frame = found.rename(columns={"low": "lower", "high": "upper"}).assign(level=0.95)
+    frame = found.assign(level=0.95)
     juries = {
         "PRD, ten reviews": "PRD, ten votes",
         "seven agents before they talk": "slm7, round 1",

@@ -42,7 +42,7 @@ pilot
 
 # %%
 print(d3stats.describe_rounds(pilot, n_boot=200, rng=1).to_frame()[
-    ["round", "debates", "mean", "spread", "accuracy", "accuracy_lower", "accuracy_upper"]
+    ["round", "debates", "mean", "spread", "accuracy", "accuracy_low", "accuracy_high"]
 ].round(3).to_string(index=False))
 print("tokens of each round:", pilot.tokens.mean(axis=0).round().tolist())
 

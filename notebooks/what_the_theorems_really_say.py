@@ -130,7 +130,7 @@ print("P(it leads next round):", signed.predictive().prob_positive[:, -1].round(
 # %%
 reading = pd.read_csv(studies / "gap_reading" / "reading.csv")
 areas = reading[(reading["sides"] == "agents") & reading["name"].str.startswith("area")]
-print(areas[["name", "estimate", "lower", "upper"]].round(2).to_string(index=False))
+print(areas[["name", "estimate", "low", "high"]].round(2).to_string(index=False))
 
 # %% [markdown]
 # Every interval holds a half: on 100 hard questions none of the three is seen to say who is right.

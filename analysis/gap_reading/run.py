@@ -152,7 +152,7 @@ def with_intervals(question: NDArray[np.int64], statistic: Statistic) -> pd.Data
         values = values[~np.isnan(values)]
         enough = len(values) > 0.99 * REPLICATES
         low, high = np.quantile(values, [tail, 1 - tail]) if enough else (np.nan, np.nan)
-        rows.append({"name": name, "estimate": value, "lower": low, "upper": high})
+        rows.append({"name": name, "estimate": value, "low": low, "high": high})
     return pd.DataFrame(rows).assign(level=LEVEL, kind="bootstrap percentile, questions")
 
 
@@ -342,9 +342,7 @@ def _interval(row: Mapping[Any, Any], digits: int) -> str:
     if np.isnan(row["estimate"]):
         return ""
     text = f"{row['estimate']:.{digits}f}"
-    return (
-        text if np.isnan(row["lower"]) else f"{text} [{row['lower']:.{digits}f}, {row['upper']:.{digits}f}]"
-    )
+    return text if np.isnan(row["low"]) else f"{text} [{row['low']:.{digits}f}, {row['high']:.{digits}f}]"
 
 
 if __name__ == "__main__":

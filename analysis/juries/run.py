@@ -70,7 +70,7 @@ def study(folder: Path) -> dict[str, pd.DataFrame]:
     curves, rows, jurors = [], [], []
     for name, ratings in juries(folder).items():
         found = jury_curve(ratings, n_boot=N_BOOT, n_refits=N_REFITS, rng=SEED)
-        limit = found.to_plot_frame()[["ceiling", "ceiling_lower", "ceiling_upper"]]
+        limit = found.to_plot_frame()[["ceiling", "ceiling_low", "ceiling_high"]]
         curves.append(found.curve.join(limit).assign(jury=name))
         rows.append(summary(name, found, ratings))
         jurors.append(found.jurors.assign(jury=name))

@@ -21,8 +21,8 @@ def main() -> None:
         rounds = describe_rounds(log, n_boot=500, rng=SEED).to_frame()
         columns = ["round", "debates", "missing_votes", "mean", "spread", "prob_majority", "accuracy"]
         columns += [
-            "accuracy_lower",
-            "accuracy_upper",
+            "accuracy_low",
+            "accuracy_high",
             "ks_pmf",
             "ks_pmf_noise",
             "ks_latent",

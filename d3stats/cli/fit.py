@@ -125,9 +125,9 @@ def show_rounds(report: RoundsReport) -> None:
             [
                 str(row["round"]),
                 f"{row['debates']:g}",
-                estimate(row["mean"], row["mean_lower"], row["mean_upper"]),
-                estimate(row["spread"], row["spread_lower"], row["spread_upper"]),
-                estimate(row["accuracy"], row["accuracy_lower"], row["accuracy_upper"]),
+                estimate(row["mean"], row["mean_low"], row["mean_high"]),
+                estimate(row["spread"], row["spread_low"], row["spread_high"]),
+                estimate(row["accuracy"], row["accuracy_low"], row["accuracy_high"]),
                 "" if first else f"{row['ks_pmf']:.3f} ({row['ks_pmf_noise']:.3f})",
                 "" if first else f"{row['ks_latent']:.3f} ({row['ks_latent_noise']:.3f})",
                 *([] if not shared else [""] if first else [f"{row['ks_debates']:g}"]),

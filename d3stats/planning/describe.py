@@ -69,9 +69,9 @@ class RoundsReport:
         Returns
         -------
         DataFrame
-            ``round, debates, missing_votes, mean, mean_lower, mean_upper, spread, spread_lower,
-            spread_upper, prob_majority, ..., scored, accuracy, accuracy_lower, accuracy_upper, ks_debates,
-            ks_pmf, ks_pmf_noise, ks_pmf_lower, ks_pmf_upper, ks_latent, ..., level``. A row is about the
+            ``round, debates, missing_votes, mean, mean_low, mean_high, spread, spread_low,
+            spread_high, prob_majority, ..., scored, accuracy, accuracy_low, accuracy_high, ks_debates,
+            ks_pmf, ks_pmf_noise, ks_pmf_low, ks_pmf_high, ks_latent, ..., level``. A row is about the
             debates that played the round: ``debates`` have a vote, ``scored`` count in the accuracy. Distances
             are to the round before, over the ``ks_debates`` that have votes in both, and missing in the first.
             Means and accuracies are shares, the spread is the standard deviation between debates of the chance
@@ -91,14 +91,14 @@ class RoundsReport:
         for functional, name in names.items():
             here = table[table["functional"] == functional]
             frame[name] = here["estimate"]
-            frame[f"{name}_lower"], frame[f"{name}_upper"] = here["lower"], here["upper"]
+            frame[f"{name}_low"], frame[f"{name}_high"] = here["low"], here["high"]
         frame = frame.join(self._accuracy)
         moved = self.drift.ks()
         frame["ks_debates"] = moved[moved["scale"] == "pmf"].set_index("round")["debates"].astype("Int64")
         for scale in ("pmf", "latent"):
             here = moved[moved["scale"] == scale].set_index("round")
             frame[f"ks_{scale}"] = here["ks"]
-            for column in ("noise", "lower", "upper"):
+            for column in ("noise", "low", "high"):
                 frame[f"ks_{scale}_{column}"] = here[column]
         return frame.assign(level=self.drift.level).reset_index()
 
@@ -240,8 +240,8 @@ def _accuracy_by_round(
         {
             "scored": scored.sum(axis=0),
             "accuracy": found.estimate,
-            "accuracy_lower": found.low,
-            "accuracy_upper": found.high,
+            "accuracy_low": found.low,
+            "accuracy_high": found.high,
         },
         index=pd.Index(t.rounds, name="round"),
     )

@@ -77,7 +77,7 @@ def band(
 
     Where one edge is missing, `alone` stands in for it; without `alone` there is no band.
     """
-    low, high = column(frame["lower"]), column(frame["upper"])
+    low, high = column(frame["low"]), column(frame["high"])
     if alone is not None:
         one = np.isnan(low) != np.isnan(high)
         low, high = np.where(one & np.isnan(low), alone, low), np.where(one & np.isnan(high), alone, high)
@@ -85,7 +85,7 @@ def band(
     if bad.any():
         row = int(np.argmax(bad))
         where = f"in round {frame['round'].iloc[row]:g}"
-        raise ValueError(f"upper must be >= lower; got lower={low[row]}, upper={high[row]} {where}")
+        raise ValueError(f"high must be >= low; got low={low[row]}, high={high[row]} {where}")
     return ~(np.isnan(low) | np.isnan(high)), low, high
 
 

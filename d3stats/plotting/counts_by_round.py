@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_counts_by_round"]
 
-COLUMNS = ("round", "successes", "observed", "fitted", "lower", "upper")
+COLUMNS = ("round", "successes", "observed", "fitted", "low", "high")
 
 
 def plot_counts_by_round(
@@ -36,7 +36,7 @@ def plot_counts_by_round(
             The round, from 1, and the number of correct votes.
         ``observed``, ``fitted``
             Shares of debates, each between 0 and 1.
-        ``lower``, ``upper``
+        ``low``, ``high``
             The band around the model, on the same scale: where the logged share of as many debates would
             fall if the model were true, or an interval of ``fitted`` itself. Missing where there is none.
     axes : sequence of Axes, optional
@@ -60,7 +60,7 @@ def plot_counts_by_round(
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"round": [1, 1, 2, 2], "successes": [0, 1, 0, 1],
     ...     "observed": [.4, .6, .3, .7], "fitted": [.45, .55, .3, .7],
-    ...     "lower": [.3, .4, .2, .6], "upper": [.6, .7, .4, .8]})
+    ...     "low": [.3, .4, .2, .6], "high": [.6, .7, .4, .8]})
     >>> [ax.get_title() for ax in plot_counts_by_round(frame)]
     ['round 1', 'round 2']
     """
@@ -79,7 +79,7 @@ def plot_counts_by_round(
     for ax, round_number in zip(panels, rounds, strict=True):
         _draw(ax, frame[frame["round"] == round_number].sort_values("successes"))
         ax.set_title(f"round {round_number}")
-    highest = float(np.nanmax(frame[["observed", "fitted", "upper"]].to_numpy()))
+    highest = float(np.nanmax(frame[["observed", "fitted", "high"]].to_numpy()))
     for i, ax in enumerate(panels):
         ax.set_ylim(0, min(1.0, 1.08 * highest))
         _label(ax, bottom=_is_lowest(ax, panels))
@@ -90,11 +90,11 @@ def plot_counts_by_round(
 
 def _draw(ax: Axes, rows: pd.DataFrame) -> None:
     successes = column(rows["successes"])
-    banded, lower, upper = band(rows)
+    banded, low, high = band(rows)
     ax.bar(successes, column(rows["observed"]), width=0.8, color="0.78", label="logged")
     # The band need not hold the fit (a percentile interval), so it is drawn from edge to edge, not around it.
     ax.vlines(
-        successes[banded], lower[banded], upper[banded], color="C0", linewidth=1.4, alpha=0.6, label="band"
+        successes[banded], low[banded], high[banded], color="C0", linewidth=1.4, alpha=0.6, label="band"
     )
     ax.plot(successes, column(rows["fitted"]), "o", color="C0", markersize=3, label="fitted")
 

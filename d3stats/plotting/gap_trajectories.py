@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_gap_trajectories"]
 
-COLUMNS = ("category", "round", "gap", "lower", "upper", "verdict")
+COLUMNS = ("category", "round", "gap", "low", "high", "verdict")
 # A category is told by its colour and its dashes, so by either alone where there are at most seven.
 DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (7, 2)))
 
@@ -37,7 +37,7 @@ def plot_gap_trajectories(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axe
             From 1.
         ``gap``
             Mean gap, raw points; whether signed or absolute is the frame's choice.
-        ``lower``, ``upper``
+        ``low``, ``high``
             A band of ``gap``; missing where not computed.
         ``verdict``
             True in the round whose verdict counts, for instance the median stop round; at most one per
@@ -59,11 +59,11 @@ def plot_gap_trajectories(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axe
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"category": "coding", "round": [1, 2, 3], "gap": [12.0, 18.0, 19.0],
-    ...     "lower": None, "upper": None, "verdict": [False, True, False]})
+    ...     "low": None, "high": None, "verdict": [False, True, False]})
     >>> plot_gap_trajectories(frame).get_ylabel()
     'gap (raw points)'
     """
-    frame = check_frame(frame, COLUMNS, ("round", "gap", "verdict"), ("lower", "upper"))
+    frame = check_frame(frame, COLUMNS, ("round", "gap", "verdict"), ("low", "high"))
     rounds = whole_rounds(frame)
     _check(frame)
     band(frame)
@@ -76,7 +76,7 @@ def plot_gap_trajectories(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axe
         _draw(ax, rows, category, f"C{i % 7}", DASHES[i % len(DASHES)], shift)
     if column(frame["verdict"]).any():
         ax.plot([], [], marker="D", linestyle="none", color="0.4", markeredgecolor="white", label="verdict")
-    if column(frame[["gap", "lower"]].min(axis=1)).min() < 0:
+    if column(frame[["gap", "low"]].min(axis=1)).min() < 0:
         ax.axhline(0, color="0.35", linewidth=0.6, zorder=0.5)
     else:
         ax.set_ylim(bottom=0)
@@ -92,9 +92,9 @@ def plot_gap_trajectories(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axe
 
 def _draw(ax: Axes, rows: pd.DataFrame, category: str, colour: str, dashes: object, shift: float) -> None:
     at, gap, verdict = column(rows["round"]) + shift, column(rows["gap"]), column(rows["verdict"]) == 1
-    banded, lower, upper = band(rows)
+    banded, low, high = band(rows)
     last = int(np.argmax(verdict)) if verdict.any() else len(at) - 1
-    ax.fill_between(at, lower, upper, where=list(banded), color=colour, alpha=0.15, linewidth=0)
+    ax.fill_between(at, low, high, where=list(banded), color=colour, alpha=0.15, linewidth=0)
     ax.plot(at[: last + 1], gap[: last + 1], color=colour, linestyle=dashes, label=category)
     ax.plot(at[last:], gap[last:], color=colour, linestyle=dashes, linewidth=0.6, label="_nolegend_")
     ax.plot(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["plot_jury_curve"]
 
 NUMBERS = ("k", "accuracy", "independent")
-CEILING = ("ceiling", "ceiling_lower", "ceiling_upper")
+CEILING = ("ceiling", "ceiling_low", "ceiling_high")
 SEEN, INDEPENDENT, LIMIT = "#0072B2", "#D55E00", "#009E73"
 
 
@@ -27,9 +27,9 @@ def plot_jury_curve(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     frame : DataFrame
-        One row per size with ``k`` (jurors), ``accuracy`` (of k of these jurors), ``lower, upper`` (its interval;
+        One row per size with ``k`` (jurors), ``accuracy`` (of k of these jurors), ``low, high`` (its interval;
         missing where there is none), ``independent`` (of k independent ones) and, optionally, ``ceiling,
-        ceiling_lower, ceiling_upper`` (a large panel of these; the first row's is drawn; missing is left out),
+        ceiling_low, ceiling_high`` (a large panel of these; the first row's is drawn; missing is left out),
         ``level, kind`` (of the intervals, written below the axis). All but k, level and kind are shares in [0, 1].
     ax : Axes, optional
         Where to draw; by default a new figure of one column.
@@ -46,25 +46,25 @@ def plot_jury_curve(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> frame = pd.DataFrame({"k": [1, 3], "accuracy": [0.7, 0.74], "lower": [0.65, 0.7], "upper": [0.75, 0.78]})
+    >>> frame = pd.DataFrame({"k": [1, 3], "accuracy": [0.7, 0.74], "low": [0.65, 0.7], "high": [0.75, 0.78]})
     >>> frame["independent"] = [0.7, 0.784]
     >>> plot_jury_curve(frame).get_xlabel()
     'jurors'
     """
     limited = set(CEILING) <= set(getattr(frame, "columns", ()))
     extra = CEILING if limited else ()
-    optional = ("lower", "upper", *extra)
-    checked = check_frame(frame, (*NUMBERS[:2], "lower", "upper", "independent", *extra), NUMBERS, optional)
+    optional = ("low", "high", *extra)
+    checked = check_frame(frame, (*NUMBERS[:2], "low", "high", "independent", *extra), NUMBERS, optional)
     for name in ("accuracy", "independent", *optional):
         within_unit(checked, name)
     checked = checked.sort_values("k", kind="stable").reset_index(drop=True)
     k = column(checked["k"])
     if (k != np.floor(k)).any() or (k < 1).any() or len(np.unique(k)) < k.size:
         raise ValueError(f"k must be different whole numbers >= 1; got {k.tolist()}")
-    low, high = column(checked["lower"]), column(checked["upper"])
+    low, high = column(checked["low"]), column(checked["high"])
     if (low > high).any():
         row = int(np.argmax(low > high))
-        raise ValueError(f"upper must be >= lower; got lower={low[row]}, upper={high[row]} at k={k[row]:g}")
+        raise ValueError(f"high must be >= low; got low={low[row]}, high={high[row]} at k={k[row]:g}")
     from matplotlib.ticker import MaxNLocator
 
     ax = one_axes(ax, width=ONE_COLUMN, height=2.6)
@@ -75,7 +75,7 @@ def plot_jury_curve(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             label="independent jurors (Condorcet)")  # fmt: skip
     ax.fill_between(k, low, high, where=banded.tolist(), color=SEEN, alpha=0.2, linewidth=0)
     ax.plot(k, column(checked["accuracy"]), "-", color=SEEN, marker="o", markersize=3.5, label="these jurors")
-    ax.set_xlabel(with_bars("jurors", frame, ~np.isnan(column(frame["lower"])), what="blue band"))
+    ax.set_xlabel(with_bars("jurors", frame, ~np.isnan(column(frame["low"])), what="blue band"))
     ax.set_ylabel("accuracy of the plurality")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.legend(loc="best", fontsize="small")
@@ -83,9 +83,9 @@ def plot_jury_curve(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 
 def _draw_limit(ax: Axes, checked: pd.DataFrame) -> None:
-    value, lower, upper = (float(checked[name].iloc[0]) for name in CEILING)
-    if lower > upper:
-        raise ValueError(f"ceiling_upper must be >= ceiling_lower; got {lower} and {upper}")
-    if np.isfinite(lower) and np.isfinite(upper):
-        ax.axhspan(lower, upper, color=LIMIT, alpha=0.12, linewidth=0)
+    value, low, high = (float(checked[name].iloc[0]) for name in CEILING)
+    if low > high:
+        raise ValueError(f"ceiling_high must be >= ceiling_low; got {low} and {high}")
+    if np.isfinite(low) and np.isfinite(high):
+        ax.axhspan(low, high, color=LIMIT, alpha=0.12, linewidth=0)
     ax.axhline(value, color=LIMIT, linestyle=":", linewidth=1.0, label="limit of a large panel")

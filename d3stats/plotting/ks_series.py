@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_ks_series"]
 
-COLUMNS = ("round", "scale", "ks", "noise", "lower", "upper")
+COLUMNS = ("round", "scale", "ks", "noise", "low", "high")
 LABELS = {"pmf": "counts", "latent": "latent mixture"}
 LOOKS = {"pmf": ("C0", "o", "-"), "latent": ("C1", "s", "--")}
 
@@ -40,7 +40,7 @@ def plot_ks_series(frame: pd.DataFrame, *, threshold: float = 0.05, ax: Axes | N
             The distance, between 0 and 1.
         ``noise``
             An upper quantile of the distance if nothing drifted; missing where not computed.
-        ``lower``, ``upper``
+        ``low``, ``high``
             The bootstrap band of ``ks``; missing where not computed. With one edge alone, such as an upper
             bound, the line runs from ``ks`` to it.
     threshold : float
@@ -61,11 +61,11 @@ def plot_ks_series(frame: pd.DataFrame, *, threshold: float = 0.05, ax: Axes | N
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"round": [2, 3], "scale": "pmf", "ks": [.2, .04], "noise": [.06, .06],
-    ...     "lower": [.15, .01], "upper": [.25, .08]})
+    ...     "low": [.15, .01], "high": [.25, .08]})
     >>> plot_ks_series(frame).get_xlabel()
     'round, against the round before'
     """
-    frame = check_frame(frame, COLUMNS, ("round", "ks"), ("noise", "lower", "upper"))
+    frame = check_frame(frame, COLUMNS, ("round", "ks"), ("noise", "low", "high"))
     threshold = probability("threshold", threshold)
     for scale in frame["scale"].unique():
         choice("scale", scale, tuple(LABELS))
@@ -81,7 +81,7 @@ def plot_ks_series(frame: pd.DataFrame, *, threshold: float = 0.05, ax: Axes | N
     ax.axhline(threshold, color="0.35", linewidth=0.8, linestyle=":", label=f"threshold {threshold:g}")
     ax.set_xticks(rounds)
     ax.set_xlim(rounds[0] - 0.5, rounds[-1] + 0.5)
-    top = max(threshold, float(np.nanmax(frame[["ks", "noise", "upper"]].to_numpy())))
+    top = max(threshold, float(np.nanmax(frame[["ks", "noise", "high"]].to_numpy())))
     # Room above the data for the legend.
     ax.set_ylim(0, 1.35 * top)
     ax.locator_params(axis="y", nbins=6)
@@ -97,7 +97,7 @@ def _draw(ax: Axes, rows: pd.DataFrame, scale: str, shift: float, *, noise_label
     noise = column(rows["noise"])
     noisy = ~np.isnan(noise)
     distance = column(rows["ks"])
-    banded, lower, upper = band(rows, alone=distance)
+    banded, low, high = band(rows, alone=distance)
     half = 0.28 if shift == 0 else 0.07
     if noisy.any():
         ax.hlines(
@@ -109,4 +109,4 @@ def _draw(ax: Axes, rows: pd.DataFrame, scale: str, shift: float, *, noise_label
             label="no drift" if noise_label else "_nolegend_",
         )
     ax.plot(at, distance, color=colour, marker=marker, linestyle=line, label=LABELS[scale])
-    ax.vlines(at[banded], lower[banded], upper[banded], color=colour, linewidth=1.0, alpha=0.7)
+    ax.vlines(at[banded], low[banded], high[banded], color=colour, linewidth=1.0, alpha=0.7)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_martingale_drift"]
 
-COLUMNS = ("start", "drift", "lower", "upper")
+COLUMNS = ("start", "drift", "low", "high")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _SPREAD = 0.05
@@ -32,7 +32,7 @@ def plot_martingale_drift(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axe
     ----------
     frame : DataFrame
         One row per start (and group) with ``start`` (share of correct votes, in [0, 1]), ``drift`` (mean
-        change of the share), ``lower, upper`` (its interval; missing where there is none) and, optionally,
+        change of the share), ``low, high`` (its interval; missing where there is none) and, optionally,
         ``group`` (a log or a pair of rounds, told apart by colour and marker; at most 7).
     ax : Axes, optional
         Where to draw; by default a new figure of one column.
@@ -49,20 +49,20 @@ def plot_martingale_drift(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axe
     Examples
     --------
     >>> frame = pd.DataFrame(
-    ...     {"start": [0.0, 0.5, 1.0], "drift": [0.0, 0.1, 0.0], "lower": [0, 0.05, 0], "upper": [0, 0.15, 0]}
+    ...     {"start": [0.0, 0.5, 1.0], "drift": [0.0, 0.1, 0.0], "low": [0, 0.05, 0], "high": [0, 0.15, 0]}
     ... )
     >>> plot_martingale_drift(frame).get_ylabel()
     'mean change by the next round'
     """
     grouped = "group" in getattr(frame, "columns", [])
     names = (*COLUMNS, "group") if grouped else COLUMNS
-    checked = check_frame(frame, names, ("start", "drift"), ("lower", "upper"))
+    checked = check_frame(frame, names, ("start", "drift"), ("low", "high"))
     within_unit(checked, "start")
-    low, high = column(checked["lower"]), column(checked["upper"])
+    low, high = column(checked["low"]), column(checked["high"])
     bad = low > high
     if bad.any():
         row = int(np.argmax(bad))
-        raise ValueError(f"upper must be >= lower; got lower={low[row]}, upper={high[row]} at row {row}")
+        raise ValueError(f"high must be >= low; got low={low[row]}, high={high[row]} at row {row}")
     groups = list(dict.fromkeys(checked["group"].astype(str))) if grouped else [""]
     if len(groups) > len(COLOURS):
         raise ValueError(f"frame must have at most {len(COLOURS)} groups to tell apart; got {len(groups)}")
@@ -80,7 +80,7 @@ def plot_martingale_drift(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axe
         part = part.sort_values("start")
         y = column(part["drift"])
         # Without an interval only the point is drawn.
-        down, up = (np.nan_to_num(np.abs(column(part[end]) - y)) for end in ("lower", "upper"))
+        down, up = (np.nan_to_num(np.abs(column(part[end]) - y)) for end in ("low", "high"))
         ax.errorbar(
             column(part["start"]) + shifts[i],
             y,

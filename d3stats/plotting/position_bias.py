@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["plot_position_bias"]
 
 VALUES = ("consistency", "first", "coin")
-LIMITS = ("consistency_lower", "consistency_upper", "first_lower", "first_upper")
+LIMITS = ("consistency_low", "consistency_high", "first_low", "first_high")
 SERIES = (("consistency", "same winner both ways", "o", "#0072B2"), ("first", "first slot", "s", "#D55E00"))
 _APART = 0.17
 _ROW = 0.32
@@ -34,7 +34,7 @@ def plot_position_bias(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ----------
     frame : DataFrame
         One row per judge, drawn from the top: ``judge``, ``consistency`` and ``first`` (shares in [0, 1]), their
-        limits ``consistency_lower, consistency_upper, first_lower, first_upper`` (missing where there is no
+        limits ``consistency_low, consistency_high, first_low, first_high`` (missing where there is no
         interval) and ``coin`` (consistency of a judge that ignores the answers); optionally ``level, kind`` (of the
         intervals, written below the axis).
     ax : Axes, optional
@@ -51,8 +51,8 @@ def plot_position_bias(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> row = {"judge": "J", "consistency": 0.7, "consistency_lower": 0.6, "consistency_upper": 0.8}
-    >>> frame = pd.DataFrame([row | {"first": 0.6, "first_lower": 0.55, "first_upper": 0.65, "coin": 0.5}])
+    >>> row = {"judge": "J", "consistency": 0.7, "consistency_low": 0.6, "consistency_high": 0.8}
+    >>> frame = pd.DataFrame([row | {"first": 0.6, "first_low": 0.55, "first_high": 0.65, "coin": 0.5}])
     >>> plot_position_bias(frame).get_xlabel()
     'share of pairs, of verdicts'
     """
@@ -77,9 +77,7 @@ def plot_position_bias(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     )
     for name, said, marker, colour in SERIES:
         x = column(checked[name])
-        reach: Any = [
-            np.nan_to_num(np.abs(column(checked[f"{name}_{end}"]) - x)) for end in ("lower", "upper")
-        ]
+        reach: Any = [np.nan_to_num(np.abs(column(checked[f"{name}_{end}"]) - x)) for end in ("low", "high")]
         ax.errorbar(
             x,
             y + shift[name],
@@ -103,7 +101,7 @@ def plot_position_bias(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 
 def _in_order(frame: pd.DataFrame, name: str) -> None:
-    low, value, high = (column(frame[key]) for key in (f"{name}_lower", name, f"{name}_upper"))
+    low, value, high = (column(frame[key]) for key in (f"{name}_low", name, f"{name}_high"))
     bad = (low > value) | (value > high)
     if bad.any():
         row = int(np.argmax(bad))

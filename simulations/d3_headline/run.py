@@ -195,7 +195,7 @@ def figures(world: Courtroom, config: Config) -> dict[str, pd.DataFrame]:
             half = 1.96 * values.std(ddof=1) / np.sqrt(of.sum())
             mean = values.mean()
             rows.append((category, r, mean, mean - half, mean + half, bool(r == verdict)))
-    names = ["category", "round", "gap", "lower", "upper", "verdict"]
+    names = ["category", "round", "gap", "low", "high", "verdict"]
     return {
         "stop_histogram": pd.DataFrame({"round": rounds, "share": share}),
         "gap_trajectories": pd.DataFrame(rows, columns=names),

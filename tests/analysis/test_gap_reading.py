@@ -75,25 +75,25 @@ def test_what_the_findings_say_in_words_is_in_the_tables(made: dict[str, pd.Data
     }
     reading, trials, said = agents["reading"], agents["trials"], agents["calibration"]
     for name in ("rank correlation with the gap", "rank correlation with growth"):
-        assert reading.loc[name, "lower"] > 0.3
+        assert reading.loc[name, "low"] > 0.3
     for name in ("area for a right leader", "area of the gap itself", "area of the signed posterior"):
-        assert reading.loc[name, "lower"] < 0.5 < reading.loc[name, "upper"]
+        assert reading.loc[name, "low"] < 0.5 < reading.loc[name, "high"]
     assert reading.loc["area for a right leader", "estimate"] < 0.5
     assert trials.loc["after a growth", "estimate"] < trials.loc["after no growth", "estimate"] / 2
-    assert trials.loc["variance less that of independent trials", "upper"] < 0
+    assert trials.loc["variance less that of independent trials", "high"] < 0
     random = trials.loc["variance less that of random order"]
-    assert random["lower"] < 0 < random["upper"]
+    assert random["low"] < 0 < random["high"]
     free = trials.loc["variance of w without ties"]
-    assert free["lower"] < 5 / 12 < free["upper"] < 0.75
-    assert trials.loc["first comparison", "upper"] < trials.loc["last comparison", "estimate"] < 0.5
+    assert free["low"] < 5 / 12 < free["high"] < 0.75
+    assert trials.loc["first comparison", "high"] < trials.loc["last comparison", "estimate"] < 0.5
     excess = said.loc["said less right"].set_index(["method", "round"])
     first = excess.loc[("signed gap", 1)]
-    assert first["lower"] < 0 < first["upper"]
+    assert first["low"] < 0 < first["high"]
     so_far = excess.loc[["signed gap", "wins by criterion"]].drop(index=("signed gap", 1))
     assert len(so_far) == 7
-    assert (so_far["lower"] > 0).all()
+    assert (so_far["low"] > 0).all()
     alone = excess.loc["signed gap, this round alone"]
-    assert ((alone["lower"] < 0) & (alone["upper"] > 0)).all()
+    assert ((alone["low"] < 0) & (alone["high"] > 0)).all()
     right = said.loc["right"].query("round > 1")
     assert len(right) == 9
     assert (right["estimate"] < 0.5).all()
@@ -133,10 +133,8 @@ def test_intervals_resample_questions_and_repeat(run: ModuleType, monkeypatch: p
     ten = run.with_intervals(
         np.tile(np.arange(30), 10), lambda rows: {"mean": float(copied[rows].mean()), "no": np.nan}
     )
-    np.testing.assert_allclose(
-        once.loc[0, ["lower", "upper"]].tolist(), ten.loc[0, ["lower", "upper"]].tolist()
-    )
-    assert ten.loc[1, ["lower", "upper"]].isna().all()
+    np.testing.assert_allclose(once.loc[0, ["low", "high"]].tolist(), ten.loc[0, ["low", "high"]].tolist())
+    assert ten.loc[1, ["low", "high"]].isna().all()
 
 
 # ------------------------------------------------------------------ with the logs
@@ -150,7 +148,7 @@ def test_the_tables_are_those_of_the_logs(
     found = run.study(data_dir)
     pd.testing.assert_frame_equal(found["sides"], made["sides"], rtol=1e-5, check_dtype=False)
     for name in ("reading", "trials", "calibration"):
-        drop = ["lower", "upper"]
+        drop = ["low", "high"]
         pd.testing.assert_frame_equal(
             found[name].drop(columns=drop), made[name].drop(columns=drop), rtol=1e-5, check_dtype=False
         )
@@ -177,4 +175,4 @@ def test_the_intervals_are_those_of_the_logs(
     pairs = run.by_agents(run.turns(data_dir))
     expected = made["trials"][made["trials"]["sides"] == "agents"].reset_index(drop=True)
     found = run.trials(pairs)
-    np.testing.assert_allclose(found[["lower", "upper"]], expected[["lower", "upper"]], rtol=1e-5)
+    np.testing.assert_allclose(found[["low", "high"]], expected[["low", "high"]], rtol=1e-5)

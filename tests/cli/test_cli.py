@@ -43,8 +43,8 @@ def test_fit_json_holds_every_round_with_its_intervals() -> None:
     assert [row["round"] for row in document["rounds"]] == [1, 2, 3]
     assert document["counts"]["1"] == [14, 15, 9, 7, 14, 11, 10, 80]
     for row in document["rounds"]:
-        assert row["accuracy_lower"] <= row["accuracy"] <= row["accuracy_upper"]
-        assert row["mean_lower"] <= row["mean"] <= row["mean_upper"]
+        assert row["accuracy_low"] <= row["accuracy"] <= row["accuracy_high"]
+        assert row["mean_low"] <= row["mean"] <= row["mean_high"]
     assert document["rounds"][0]["ks_pmf"] is None
     assert document["rounds"][1]["ks_pmf"] > document["rounds"][1]["ks_pmf_noise"]
 

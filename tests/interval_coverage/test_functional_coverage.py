@@ -46,8 +46,8 @@ def coverage(truth: str, n_debates: int, n_logs: int, n_boot: int, seed: int) ->
         parts.append(
             table.assign(
                 log=i,
-                covers=(table["lower"] <= true) & (true <= table["upper"]),
-                width=table["upper"] - table["lower"],
+                covers=(table["low"] <= true) & (true <= table["high"]),
+                width=table["high"] - table["low"],
                 chosen=table["kind"].str.contains("bootstrap").map({True: "bootstrap", False: "wald"}),
             )
         )
@@ -87,7 +87,7 @@ def test_bootstrap_intervals_cover_when_they_are_asked_for_everywhere(truth: str
     for row in rng.multinomial(200, pmf / pmf.sum(), size=800):
         fit = fit_beta_binomial_mixture(np.arange(PANEL + 1), PANEL, row, n_starts=12)
         table = fit.functionals(kind="bootstrap", n_boot=400, rng=rng).loc[HELD]
-        covers.append((table["lower"].to_numpy() <= true) & (true <= table["upper"].to_numpy()))
+        covers.append((table["low"].to_numpy() <= true) & (true <= table["high"].to_numpy()))
     share = np.mean(covers, axis=0)
     print(f"\ncoverage of 95 % bootstrap intervals everywhere, {truth}, N=200, 800 logs: {HELD} {share}")
     assert ((share >= 0.93) & (share <= 0.97)).all()

@@ -254,7 +254,7 @@ def says_no_nan(fit: MixtureFit, n_boot: int = 20) -> None:
         for table in (fit.functionals(n_boot=n_boot, rng=1), fit.conf_int(n_boot=n_boot, rng=1)):
             numbers = table.select_dtypes("number")
             assert np.isfinite(numbers.to_numpy()).all(), table
-            assert (table["lower"] <= table["upper"]).all()
+            assert (table["low"] <= table["high"]).all()
     assert np.isfinite(fit.to_frame().to_numpy()).all()
     assert not fit.components.isna().to_numpy().any()
     assert "nan" not in repr(fit)

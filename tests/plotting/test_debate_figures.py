@@ -31,7 +31,7 @@ def gap_frame(categories: tuple[str, ...] = CATEGORIES, rounds: int = 5) -> pd.D
         for r in range(1, rounds + 1):
             gap = (18 - 3 * i) * (1 - 0.4**r)
             rows.append((category, r, gap, gap - 0.5, gap + 0.5, r == 2 + i % 3))
-    return pd.DataFrame(rows, columns=["category", "round", "gap", "lower", "upper", "verdict"])
+    return pd.DataFrame(rows, columns=["category", "round", "gap", "low", "high", "verdict"])
 
 
 def stop_frame() -> pd.DataFrame:
@@ -112,7 +112,7 @@ def test_gaps_that_cannot_be_negative_start_at_zero_and_signed_ones_get_a_zero_l
     [
         ({"gap": np.nan}, "gap must be finite numbers; got gap=nan at row 0"),
         ({"round": 1.5}, "round must be whole numbers; got round=1.5 at row 0"),
-        ({"lower": 30.0}, "upper must be >= lower; got lower=30.0"),
+        ({"low": 30.0}, "high must be >= low; got low=30.0"),
         ({"verdict": 2}, "verdict must be true or false; got verdict=2 at row 0"),
         ({"verdict": True}, "verdict must be true at most once per category; got 2 in 'coding'"),
         ({"round": 2}, "one row per category and round; got category='coding', round=2 twice"),

@@ -39,8 +39,8 @@ def counts_frame(rounds: int = 3, n: int = 7, seed: int = 0) -> pd.DataFrame:
                     "successes": range(n + 1),
                     "observed": observed,
                     "fitted": fitted,
-                    "lower": fitted * 0.8,
-                    "upper": np.minimum(fitted * 1.2, 1),
+                    "low": fitted * 0.8,
+                    "high": np.minimum(fitted * 1.2, 1),
                 }
             )
         )
@@ -55,8 +55,8 @@ def ks_frame(scales: tuple[str, ...] = ("pmf", "latent")) -> pd.DataFrame:
                 "scale": scale,
                 "ks": [0.12, 0.04, 0.02],
                 "noise": [0.07, 0.07, 0.06],
-                "lower": [0.08, 0.02, 0.01],
-                "upper": [0.17, 0.07, 0.05],
+                "low": [0.08, 0.02, 0.01],
+                "high": [0.17, 0.07, 0.05],
             }
         )
         for scale in scales
@@ -98,7 +98,7 @@ def test_counts_by_round_draws_the_logged_bars_and_the_fitted_dots_of_each_round
         np.testing.assert_allclose(x, rows["successes"])
         np.testing.assert_allclose(y, rows["fitted"])
         ends = np.array([segment[:, 1] for segment in ax.collections[0].get_segments()])
-        np.testing.assert_allclose(ends, rows[["lower", "upper"]])
+        np.testing.assert_allclose(ends, rows[["low", "high"]])
 
 
 def test_counts_by_round_shows_a_round_whatever_the_order_of_the_rows() -> None:
@@ -109,7 +109,7 @@ def test_counts_by_round_shows_a_round_whatever_the_order_of_the_rows() -> None:
 
 
 def test_counts_by_round_draws_no_band_where_the_frame_gives_none() -> None:
-    frame = counts_frame(rounds=1).assign(lower=np.nan, upper=np.nan)
+    frame = counts_frame(rounds=1).assign(low=np.nan, high=np.nan)
     (ax,) = plot_counts_by_round(frame)
     assert len(ax.collections[0].get_segments()) == 0
     assert len(ax.patches) == 8
@@ -147,8 +147,8 @@ def test_counts_by_round_refuses_another_number_of_axes_than_rounds() -> None:
         ({"observed": -0.1}, "observed must lie between 0 and 1; got observed=-0.1 at row 0"),
         ({"fitted": 1.5}, "fitted must lie between 0 and 1; got fitted=1.5 at row 0"),
         ({"observed": np.nan}, "observed must be finite numbers; got observed=.*nan.* at row 0"),
-        ({"lower": 0.5, "upper": 0.4}, "upper must be >= lower; got lower=0.5, upper=0.4 in round 1"),
-        ({"upper": "high"}, "upper must be finite or missing; got upper='high' at row 0"),
+        ({"low": 0.5, "high": 0.4}, "high must be >= low; got low=0.5, high=0.4 in round 1"),
+        ({"high": "high"}, "high must be finite or missing; got high='high' at row 0"),
         ({"round": 1.5}, "round must be whole numbers; got round=1.5 at row 0"),
     ],
 )
@@ -191,20 +191,20 @@ def test_ks_series_of_one_scale_stands_on_its_rounds() -> None:
 
 
 def test_ks_series_without_noise_or_band_draws_the_distances_alone() -> None:
-    frame = ks_frame(("pmf",)).assign(noise=None, lower=None, upper=None)
+    frame = ks_frame(("pmf",)).assign(noise=None, low=None, high=None)
     ax = plot_ks_series(frame)
     assert sum(len(c.get_segments()) for c in ax.collections) == 0
     assert "no drift" not in {t.get_text() for t in ax.get_legend().get_texts()}
 
 
 def test_ks_series_draws_an_upper_bound_alone_from_the_distance_up() -> None:
-    ax = plot_ks_series(ks_frame(("pmf",)).assign(lower=None, noise=None))
+    ax = plot_ks_series(ks_frame(("pmf",)).assign(low=None, noise=None))
     ends = [segment[:, 1].tolist() for c in ax.collections for segment in c.get_segments()]
     assert ends == [[0.12, 0.17], [0.04, 0.07], [0.02, 0.05]]
 
 
 def test_ks_series_keeps_its_whole_band_inside_the_picture() -> None:
-    frame = ks_frame(("pmf",)).assign(upper=[0.9, 0.1, 0.1])
+    frame = ks_frame(("pmf",)).assign(high=[0.9, 0.1, 0.1])
     assert plot_ks_series(frame).get_ylim()[1] > 0.9
 
 
@@ -214,7 +214,7 @@ def test_ks_series_keeps_its_whole_band_inside_the_picture() -> None:
         ({"scale": "log"}, "scale must be one of 'pmf', 'latent'; got scale='log'"),
         ({"ks": 1.2}, "ks must lie between 0 and 1; got ks=1.2 at row 0"),
         ({"noise": np.inf}, "noise must be finite or missing; got noise=inf at row 0"),
-        ({"lower": 0.3}, "upper must be >= lower; got lower=0.3, upper=0.17 in round 2"),
+        ({"low": 0.3}, "high must be >= low; got low=0.3, high=0.17 in round 2"),
     ],
 )
 def test_ks_series_refuses_what_is_no_distance(change: dict[str, Any], message: str) -> None:

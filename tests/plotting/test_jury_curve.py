@@ -26,8 +26,8 @@ def frame() -> pd.DataFrame:
         {
             "k": [1, 3, 5],
             "accuracy": [0.7, 0.74, 0.76],
-            "lower": [0.65, 0.7, 0.72],
-            "upper": [0.75, 0.78, 0.8],
+            "low": [0.65, 0.7, 0.72],
+            "high": [0.75, 0.78, 0.8],
             "independent": [0.7, 0.784, 0.837],
         }
     )
@@ -45,7 +45,7 @@ def test_the_curve_its_band_and_condorcet_are_drawn() -> None:
 
 
 def test_the_limit_is_a_line_with_a_band_and_left_out_where_missing() -> None:
-    with_limit = frame().assign(ceiling=0.79, ceiling_lower=0.75, ceiling_upper=0.83)
+    with_limit = frame().assign(ceiling=0.79, ceiling_low=0.75, ceiling_high=0.83)
     ax = plot_jury_curve(with_limit)
     assert len(ax.lines) == 3
     assert next(t.get_text() for t in ax.get_legend().get_texts()) == "limit of a large panel"
@@ -53,7 +53,7 @@ def test_the_limit_is_a_line_with_a_band_and_left_out_where_missing() -> None:
 
 
 def test_missing_intervals_leave_the_line() -> None:
-    ax = plot_jury_curve(frame().assign(lower=np.nan, upper=np.nan))
+    ax = plot_jury_curve(frame().assign(low=np.nan, high=np.nan))
     assert len(ax.lines) == 2
 
 
@@ -63,7 +63,7 @@ def test_missing_intervals_leave_the_line() -> None:
         ({"k": [1, 3, 3]}, "k must be different whole numbers"),
         ({"k": [1.5, 3, 5]}, "k must be different whole numbers"),
         ({"accuracy": [0.7, 1.2, 0.7]}, "accuracy must lie between 0 and 1"),
-        ({"lower": [0.65, 0.9, 0.72]}, "upper must be >= lower"),
+        ({"low": [0.65, 0.9, 0.72]}, "high must be >= low"),
     ],
 )
 def test_an_unclear_frame_is_refused(change: dict[str, list[float]], message: str) -> None:

@@ -26,7 +26,7 @@ def drift_frame(groups: tuple[str, ...] = ()) -> pd.DataFrame:
     parts = []
     for name in groups or ("",):
         drift = rng.normal(0, 0.03, 6)
-        part = pd.DataFrame({"start": start, "drift": drift, "lower": drift - 0.02, "upper": drift + 0.03})
+        part = pd.DataFrame({"start": start, "drift": drift, "low": drift - 0.02, "high": drift + 0.03})
         parts.append(part.assign(group=name) if groups else part)
     return pd.concat(parts, ignore_index=True)
 
@@ -38,12 +38,12 @@ def test_each_start_is_a_point_with_its_interval_about_a_zero_line() -> None:
     np.testing.assert_allclose(point.get_xdata(), frame["start"])
     np.testing.assert_allclose(point.get_ydata(), frame["drift"])
     for segment, row in zip(bars.get_segments(), frame.to_dict("records"), strict=True):
-        np.testing.assert_allclose(segment[:, 1], [row["lower"], row["upper"]])
+        np.testing.assert_allclose(segment[:, 1], [row["low"], row["high"]])
     flat = [line for line in ax.lines if list(line.get_ydata()) == [0.0, 0.0]]
     assert len(flat) == 1
     low, high = ax.get_ylim()
-    assert low <= frame["lower"].min()
-    assert frame["upper"].max() <= high
+    assert low <= frame["low"].min()
+    assert frame["high"].max() <= high
     assert low == -high
     assert ax.figure.get_size_inches()[0] == pytest.approx(ONE_COLUMN)
     assert ax.get_legend() is None
@@ -60,7 +60,7 @@ def test_groups_are_told_apart_by_colour_marker_and_place() -> None:
 
 def test_a_start_without_an_interval_is_a_bare_point() -> None:
     frame = drift_frame()
-    frame.loc[0, ["lower", "upper"]] = np.nan
+    frame.loc[0, ["low", "high"]] = np.nan
     _, _, (bars,) = plot_martingale_drift(frame).containers[0].lines
     first = bars.get_segments()[0]
     assert first[0, 1] == first[1, 1] == frame.loc[0, "drift"]
@@ -83,7 +83,7 @@ def test_it_is_drawn_on_the_axes_given_and_saved_in_both_formats(tmp_path: objec
         (lambda f: f.iloc[:0], "at least one row"),
         (lambda f: f.assign(start=1.5), "start must lie between 0 and 1"),
         (lambda f: f.assign(drift=np.nan), "drift must be finite"),
-        (lambda f: f.assign(lower=1.0), "upper must be >= lower"),
+        (lambda f: f.assign(low=1.0), "high must be >= low"),
         (lambda f: pd.concat([f.assign(group=str(i)) for i in range(8)]), "at most 7 groups"),
     ],
 )

@@ -24,8 +24,8 @@ def _style() -> Iterator[None]:
 
 def frame(n: int = 3) -> pd.DataFrame:
     same, first = np.linspace(0.4, 0.9, n), np.linspace(0.3, 0.8, n)
-    ends = {"consistency_lower": same - 0.1, "consistency_upper": same + 0.05}
-    more = {"first_lower": first - 0.02, "first_upper": first + 0.03, "coin": 0.5}
+    ends = {"consistency_low": same - 0.1, "consistency_high": same + 0.05}
+    more = {"first_low": first - 0.02, "first_high": first + 0.03, "coin": 0.5}
     return pd.DataFrame(
         {"judge": [f"J{i}" for i in range(n)], "consistency": same, "first": first} | ends | more
     )
@@ -38,7 +38,7 @@ def test_each_judge_has_both_shares_with_intervals_from_the_top_down() -> None:
         point, _, (bars,) = container.lines
         np.testing.assert_allclose(point.get_xdata(), table[name])
         for segment, row in zip(bars.get_segments(), table.to_dict("records"), strict=True):
-            np.testing.assert_allclose(segment[:, 0], [row[f"{name}_lower"], row[f"{name}_upper"]])
+            np.testing.assert_allclose(segment[:, 0], [row[f"{name}_low"], row[f"{name}_high"]])
     assert [label.get_text() for label in ax.get_yticklabels()] == ["J0", "J1", "J2"]
     assert ax.yaxis_inverted()
     assert ax.figure.get_size_inches()[0] == pytest.approx(ONE_COLUMN)
@@ -47,7 +47,7 @@ def test_each_judge_has_both_shares_with_intervals_from_the_top_down() -> None:
 
 def test_a_share_without_an_interval_is_a_point() -> None:
     table = frame()
-    table.loc[1, ["first_lower", "first_upper"]] = np.nan
+    table.loc[1, ["first_low", "first_high"]] = np.nan
     bars = plot_position_bias(table).containers[1].lines[2][0]
     assert np.ptp(bars.get_segments()[1][:, 0]) == 0
 
@@ -66,7 +66,7 @@ def test_an_audit_draws_itself_on_given_axes() -> None:
     ("changes", "message"),
     [
         ({"consistency": 1.2}, "consistency must lie between 0 and 1"),
-        ({"first_lower": 0.95}, "first must lie within its limits"),
+        ({"first_low": 0.95}, "first must lie within its limits"),
         ({"coin": "x"}, "coin must be finite"),
     ],
 )

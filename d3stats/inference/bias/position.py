@@ -319,8 +319,8 @@ def position_frame(audits: Any) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per judge with both orders: ``judge, consistency, consistency_lower, consistency_upper, first,
-        first_lower, first_upper, coin, level, kind``; `first` is the share of verdicts for the first slot, ties as
+        One row per judge with both orders: ``judge, consistency, consistency_low, consistency_high, first,
+        first_low, first_high, coin, level, kind``; `first` is the share of verdicts for the first slot, ties as
         half.
 
     Raises
@@ -348,11 +348,11 @@ def position_table(estimates: pd.DataFrame) -> pd.DataFrame:
         first = by_name.loc[EXCESS].to_numpy() + 0.5
         keys = (
             "consistency",
-            "consistency_lower",
-            "consistency_upper",
+            "consistency_low",
+            "consistency_high",
             "first",
-            "first_lower",
-            "first_upper",
+            "first_low",
+            "first_high",
         )
         rows.append(
             {

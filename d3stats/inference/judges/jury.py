@@ -804,10 +804,10 @@ class JuryCurve(Reported):
     def to_plot_frame(self) -> pd.DataFrame:
         """Return the frame that :func:`~d3stats.plotting.jury_curve.plot_jury_curve` draws."""
         frame = self.curve[["k", "accuracy", "low", "high", "independent", "kind"]]
-        frame = frame.rename(columns={"low": "lower", "high": "upper"}).assign(level=self.level)
+        frame = frame.assign(level=self.level)
         limit = () if self.limit is None else (self.limit.value, self.limit.low, self.limit.high)
         values = [np.nan if value is None else value for value in limit] or [np.nan] * 3
-        return frame.assign(**dict(zip(("ceiling", "ceiling_lower", "ceiling_upper"), values, strict=True)))
+        return frame.assign(**dict(zip(("ceiling", "ceiling_low", "ceiling_high"), values, strict=True)))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw accuracy by panel size beside Condorcet's jurors and the limit of a large panel."""

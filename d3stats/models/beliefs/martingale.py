@@ -507,10 +507,9 @@ class MartingaleTest:
         choice("by", by, ("pooled", "transition"))
         table = self.conditional
         chosen = table[(table["transition"] == POOLED) == (by == "pooled")]
-        frame = chosen.rename(columns={"low": "lower", "high": "upper"})
         if by == "transition":
-            frame = frame.assign(group="rounds " + frame["transition"])
-        return plot_martingale_drift(frame, ax=ax)
+            chosen = chosen.assign(group="rounds " + chosen["transition"])
+        return plot_martingale_drift(chosen, ax=ax)
 
 
 def martingale_test(

@@ -292,9 +292,9 @@ class PanelChainFit:
         return pd.Series(np.sqrt(np.diag(self.cov)), index=self.params.index, name="bse")
 
     def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
-        """Return normal intervals from the curvature, columns ``lower, upper``."""
+        """Return normal intervals from the curvature, columns ``low, high``."""
         half = special.ndtri(1 - alpha / 2) * self.bse
-        return pd.DataFrame({"lower": self.params - half, "upper": self.params + half})
+        return pd.DataFrame({"low": self.params - half, "high": self.params + half})
 
     def summary(self) -> str:
         """Return the estimates as plain text."""

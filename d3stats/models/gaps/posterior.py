@@ -230,7 +230,7 @@ class BetaPosterior:
         -------
         DataFrame
             ``debate`` (from 0) and ``round`` (from 1) where the shape is (debates, rounds), else ``row``; then
-            ``alpha, beta, mean, sd, lower, upper, level, kind``, and before the interval what the posterior has
+            ``alpha, beta, mean, sd, low, high, level, kind``, and before the interval what the posterior has
             besides.
         """
         low, high = self.interval(level, kind)
@@ -241,7 +241,7 @@ class BetaPosterior:
             "sd": self.sd,
             **self._besides(),
         }
-        return posterior_table({**columns, "lower": low, "upper": high}, level, kind)
+        return posterior_table({**columns, "low": low, "high": high}, level, kind)
 
     def _besides(self) -> dict[str, NDArray[Any] | None]:
         """Return further columns of the table."""

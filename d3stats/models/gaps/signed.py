@@ -163,12 +163,12 @@ class SignedGap:
         Returns
         -------
         DataFrame
-            ``debate`` (from 0), ``round`` (from 1), ``trials, mean, prob_better, lower, upper, level, kind``, in units
+            ``debate`` (from 0), ``round`` (from 1), ``trials, mean, prob_better, low, high, level, kind``, in units
             of ``scale``.
         """
         low, high = self.interval(level, kind)
         columns = {"trials": self.trials, "mean": self.mean, "prob_better": self.prob_better}
-        return posterior_table({**columns, "lower": low, "upper": high}, level, kind)
+        return posterior_table({**columns, "low": low, "high": high}, level, kind)
 
     def predictive(self) -> StudentT:
         """Return what is believed of the next round's gap, in units of ``scale``.

@@ -118,14 +118,14 @@ def wald_table(law: BetaBinomialMixture, info: Information, trials: int, level: 
     gradient = _gradient(info, trials)
     se = np.sqrt(np.einsum("fp,pq,fq->f", gradient, info.covariance, gradient))
     z = float(ndtri(0.5 + level / 2))
-    lower, upper = np.empty(3), np.empty(3)
+    low, high = np.empty(3), np.empty(3)
     for i in (0, 2):
         p = np.clip(estimate[i], 1e-12, 1 - 1e-12)
         half = z * se[i] / (p * (1 - p))
-        lower[i], upper[i] = expit(logit(p) - half), expit(logit(p) + half)
+        low[i], high[i] = expit(logit(p) - half), expit(logit(p) + half)
     ratio = np.exp(z * se[1] / estimate[1])
-    lower[1], upper[1] = estimate[1] / ratio, estimate[1] * ratio
-    return _table(estimate, se, lower, upper, level, "wald")
+    low[1], high[1] = estimate[1] / ratio, estimate[1] * ratio
+    return _table(estimate, se, low, high, level, "wald")
 
 
 def percentile_table(
@@ -134,8 +134,8 @@ def percentile_table(
     """Percentiles of a parametric bootstrap."""
     estimate = functional_values(law, trials)
     values = functional_values(draws, trials)
-    lower, upper = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return _table(estimate, values.std(axis=0, ddof=1), lower, upper, level, percentile_kind(values.shape[0]))
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return _table(estimate, values.std(axis=0, ddof=1), low, high, level, percentile_kind(values.shape[0]))
 
 
 def percentile_kind(n_boot: int) -> str:
@@ -165,11 +165,9 @@ def _gradient(info: Information, trials: int) -> Floats:
     return np.stack(columns, axis=1)
 
 
-def _table(
-    estimate: Floats, se: Floats, lower: Floats, upper: Floats, level: float, kind: str
-) -> pd.DataFrame:
+def _table(estimate: Floats, se: Floats, low: Floats, high: Floats, level: float, kind: str) -> pd.DataFrame:
     return pd.DataFrame(
-        {"estimate": estimate, "se": se, "lower": lower, "upper": upper, "level": level, "kind": kind},
+        {"estimate": estimate, "se": se, "low": low, "high": high, "level": level, "kind": kind},
         index=pd.Index(NAMES, name="functional"),
     )
 
@@ -272,7 +270,7 @@ def _functionals(fit: MixtureFit) -> tuple[str, pd.DataFrame]:
         values = functional_values(fit.distribution, fit.panel)
         return f"no intervals: {problem}", pd.DataFrame({"estimate": values}, index=pd.Index(NAMES))
     how = f"{table['level'].iloc[0]:.0%} intervals, {table['kind'].iloc[0]}"
-    return how, table[["estimate", "se", "lower", "upper"]]
+    return how, table[["estimate", "se", "low", "high"]]
 
 
 def cautions(fit: MixtureFit) -> list[str]:
@@ -573,7 +571,7 @@ class MixtureFit:
         -------
         DataFrame
             Index ``mean, spread, P(S > n/2)`` (no spread when no debate has two votes); columns
-            ``estimate, se, lower, upper, level, kind``.
+            ``estimate, se, low, high, level, kind``.
         """
         probability("level", level, open_interval=True)
         choice("kind", kind, ("auto", "wald", "bootstrap"))
@@ -609,7 +607,7 @@ class MixtureFit:
         n_boot: int = 1000,
         rng: RngLike = None,
     ) -> pd.DataFrame:
-        """Intervals for ``params``; columns ``lower, upper, level, kind``. Read them after ``functionals``."""
+        """Intervals for ``params``; columns ``low, high, level, kind``. Read them after ``functionals``."""
         probability("level", level, open_interval=True)
         choice("kind", kind, ("auto", "wald", "bootstrap"))
         if kind == "auto":
@@ -618,12 +616,12 @@ class MixtureFit:
             from scipy.special import ndtri
 
             half = float(ndtri(0.5 + level / 2)) * self.bse
-            frame = pd.DataFrame({"lower": self.params - half, "upper": self.params + half}).clip(0.0, 1.0)
+            frame = pd.DataFrame({"low": self.params - half, "high": self.params + half}).clip(0.0, 1.0)
             return frame.assign(level=level, kind="wald")
         draws = self.bootstrap(n_boot, rng=rng)
         table = np.concatenate([draws.weight[:, :-1], draws.mu, draws.rho], axis=1)
-        lower, upper = np.quantile(table, [(1 - level) / 2, (1 + level) / 2], axis=0)
-        frame = pd.DataFrame({"lower": lower, "upper": upper}, index=self.params.index)
+        low, high = np.quantile(table, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        frame = pd.DataFrame({"low": low, "high": high}, index=self.params.index)
         return frame.assign(level=level, kind=percentile_kind(n_boot))
 
     def bootstrap(self, n_boot: int = 1000, *, rng: RngLike = None, n_starts: int = 4) -> BetaBinomialMixture:
@@ -666,8 +664,8 @@ class MixtureFit:
                 "successes": np.arange(n + 1),
                 "observed": observed,
                 "fitted": fitted,
-                "lower": np.maximum(fitted - 1.96 * spread, 0),
-                "upper": np.minimum(fitted + 1.96 * spread, 1),
+                "low": np.maximum(fitted - 1.96 * spread, 0),
+                "high": np.minimum(fitted + 1.96 * spread, 1),
             }
         )
         drawn: Axes = plot_counts_by_round(frame, axes=None if ax is None else [ax]).ravel()[0]

@@ -166,7 +166,7 @@ class RoundsFit:
         Returns
         -------
         DataFrame
-            ``round, successes, observed, fitted, lower, upper``: debates with the full panel only; the band
+            ``round, successes, observed, fitted, low, high``: debates with the full panel only; the band
             is where the observed share of as many debates would fall if the fit were true.
         """
         probability("level", level, open_interval=True)
@@ -183,7 +183,7 @@ class RoundsFit:
             observed[fit.counts.successes[here]] = fit.counts.weights[here] / total
             whole = max(round(total), 1)
             draws = generator.multinomial(whole, fitted / fitted.sum(), size=n_boot) / whole
-            lower, upper = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+            low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
             parts.append(
                 pd.DataFrame(
                     {
@@ -191,8 +191,8 @@ class RoundsFit:
                         "successes": np.arange(n + 1),
                         "observed": observed,
                         "fitted": fitted,
-                        "lower": lower,
-                        "upper": upper,
+                        "low": low,
+                        "high": high,
                     }
                 )
             )
@@ -219,7 +219,7 @@ class RoundsFit:
         from d3stats.plotting import plot_ks_series
 
         frame = pd.DataFrame({"round": self.rounds[1:], "scale": "pmf", "ks": self.ks("pmf")})
-        return plot_ks_series(frame.assign(noise=np.nan, lower=np.nan, upper=np.nan), ax=ax)
+        return plot_ks_series(frame.assign(noise=np.nan, low=np.nan, high=np.nan), ax=ax)
 
 
 def fit_rounds(
@@ -339,14 +339,14 @@ class Drift:
         Returns
         -------
         DataFrame
-            ``round, functional, estimate, se, lower, upper, level, kind``.
+            ``round, functional, estimate, se, low, high, level, kind``.
         """
         parts = []
         for r, fit, draws in zip(self.fit.rounds, self.fit.fits, self.resampled, strict=True):
             table = functionals_of.percentile_table(fit.distribution, draws, self.fit.panel, self.level)
             parts.append(table.reset_index().assign(round=r, kind=self.kind))
         frame = pd.concat(parts, ignore_index=True)
-        return frame[["round", "functional", "estimate", "se", "lower", "upper", "level", "kind"]]
+        return frame[["round", "functional", "estimate", "se", "low", "high", "level", "kind"]]
 
     def ks(self, scales: tuple[Scale, ...] = SCALES) -> pd.DataFrame:
         """Distance of each round from the one before, over the debates with votes in both.
@@ -354,9 +354,9 @@ class Drift:
         Returns
         -------
         DataFrame
-            ``round, debates, scale, ks, noise, lower, upper, level, kind``. ``debates`` is how many have votes in
+            ``round, debates, scale, ks, noise, low, high, level, kind``. ``debates`` is how many have votes in
             both rounds. ``noise`` is the `level` quantile of the
-            distance when nothing drifts; ``lower, upper`` are percentiles when questions are resampled. A
+            distance when nothing drifts; ``low, high`` are percentiles when questions are resampled. A
             distance below its noise shows no drift; only an upper bound below a margin shows there is none.
         """
         tail = (1 - self.level) / 2
@@ -365,7 +365,7 @@ class Drift:
             for later, pair in zip(self.fit.rounds[1:], self.pairs, strict=True):
                 null = _distances(*pair.swapped, scale, self.fit.panel)
                 boot = _distances(*pair.resampled, scale, self.fit.panel)
-                lower, upper = np.quantile(boot, [tail, 1 - tail])
+                low, high = np.quantile(boot, [tail, 1 - tail])
                 rows.append(
                     {
                         "round": later,
@@ -373,13 +373,13 @@ class Drift:
                         "scale": scale,
                         "ks": distance(pair.before, pair.after, scale, self.fit.panel),
                         "noise": float(np.quantile(null, self.level)),
-                        "lower": float(lower),
-                        "upper": float(upper),
+                        "low": float(low),
+                        "high": float(high),
                         "level": self.level,
                         "kind": self.kind,
                     }
                 )
-        columns = ["round", "debates", "scale", "ks", "noise", "lower", "upper", "level", "kind"]
+        columns = ["round", "debates", "scale", "ks", "noise", "low", "high", "level", "kind"]
         return pd.DataFrame(rows, columns=columns)
 
 

@@ -193,11 +193,11 @@ def test_a_table_says_where_what_and_how_sure() -> None:
         [1, 2, 0, 0],
         [1, 3, 1, 0],
     ]
-    np.testing.assert_array_equal(table["lower"], gap.interval(0.9, "hdi")[0].ravel())
+    np.testing.assert_array_equal(table["low"], gap.interval(0.9, "hdi")[0].ravel())
     assert set(table["level"]) == {0.9}
     assert set(table["kind"]) == {"hdi"}
     bare = BetaGap(np.array([2.0]), np.array([3.0])).to_frame()
-    assert bare.columns.tolist() == ["row", "alpha", "beta", "mean", "sd", "lower", "upper", "level", "kind"]
+    assert bare.columns.tolist() == ["row", "alpha", "beta", "mean", "sd", "low", "high", "level", "kind"]
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.float64, bool])

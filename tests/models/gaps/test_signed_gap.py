@@ -178,7 +178,7 @@ def test_a_table_holds_a_row_per_debate_and_round() -> None:
     post = signed_gap_posterior([[5.0, np.nan], [1.0, -1.0]], scale=20)
     table = post.to_frame(0.9)
     assert table["trials"].tolist() == [1, 1, 1, 2]
-    np.testing.assert_array_equal(table["upper"], post.interval(0.9)[1].ravel())
+    np.testing.assert_array_equal(table["high"], post.interval(0.9)[1].ravel())
     assert table[["level", "kind"]].drop_duplicates().to_numpy().tolist() == [[0.9, "equal-tailed"]]
 
 

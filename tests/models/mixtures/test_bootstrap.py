@@ -78,9 +78,9 @@ def test_bootstrap_laws_surround_the_fit() -> None:
     # where normal theory holds both errors are one
     wald, boot = fit.functionals(kind="wald"), fit.functionals(kind="bootstrap", n_boot=400, rng=3)
     assert (boot["se"] / wald["se"]).to_numpy() == pytest.approx(1.0, abs=0.15)
-    widths = [(table["upper"] - table["lower"]).to_numpy() for table in (boot, wald)]
+    widths = [(table["high"] - table["low"]).to_numpy() for table in (boot, wald)]
     assert widths[0] / widths[1] == pytest.approx(1.0, abs=0.15)
-    assert boot["lower"].to_numpy() == pytest.approx(wald["lower"].to_numpy(), abs=0.01)
+    assert boot["low"].to_numpy() == pytest.approx(wald["low"].to_numpy(), abs=0.01)
 
 
 def test_normal_theory_intervals_are_symmetric_on_the_scales_that_they_are_made_on() -> None:
@@ -92,7 +92,7 @@ def test_normal_theory_intervals_are_symmetric_on_the_scales_that_they_are_made_
             if name == "spread"
             else (stats.logistic.ppf, 1 / (row["estimate"] * (1 - row["estimate"])))
         )
-        for end, sign in (("lower", -1), ("upper", 1)):
+        for end, sign in (("low", -1), ("high", 1)):
             expected = to_line(row["estimate"]) + sign * z * slope * row["se"]
             assert to_line(row[end]) == pytest.approx(expected, rel=1e-9), (name, end)
 
@@ -108,8 +108,8 @@ def test_intervals_say_their_level_and_kind_and_grow_with_the_level() -> None:
     narrow, wide = fit.functionals(0.8), fit.functionals(0.99)
     assert (narrow["kind"] == "wald").all()
     assert set(narrow["level"]) == {0.8}
-    assert (wide["lower"] < narrow["lower"]).all()
-    assert (wide["upper"] > narrow["upper"]).all()
+    assert (wide["low"] < narrow["low"]).all()
+    assert (wide["high"] > narrow["high"]).all()
     held = fit_beta_binomial_mixture(range(8), 7, BIMODAL, n_binomial=2)
     assert (
         held.functionals(kind="bootstrap", n_boot=30, rng=1)["kind"]
