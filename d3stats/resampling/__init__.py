@@ -1,39 +1,78 @@
-"""How sums over clusters vary: one engine for every bootstrap, jackknife and sign flip here.
+"""How sums over clusters vary: bootstrap, jackknife, Student's t, sign flips, and intervals of shares.
 
 Floor 1. Knows numpy and scipy's special functions, and no statistic: a statistic comes in as a function of sums.
-Who may live here: what draws replicates of sums, and what turns replicates into limits.
 """
 
 from __future__ import annotations
 
-from d3stats.resampling.bootstrap import Bootstrap, BootstrapLimits, LimitsKind, bootstrap, bootstrap_limits
-from d3stats.resampling.cluster_t import ClusterT, cluster_t, student_limits
+from d3stats.resampling.bootstrap import (
+    Bootstrap,
+    BootstrapLimits,
+    Ends,
+    LimitsKind,
+    bca_ends,
+    bootstrap,
+    bootstrap_limits,
+    percentile_ends,
+)
+from d3stats.resampling.cluster_t import ClusterT, Hotelling, cluster_t, hotelling, student_limits
 from d3stats.resampling.clusters import (
+    FEW_CLUSTERS,
+    ONE_CLUSTER,
     Statistic,
+    anova_sums,
+    cluster_codes,
     cluster_totals,
+    intraclass,
     jackknife,
+    mean_squares,
     ratios,
     resampled_counts,
     resampled_totals,
     swapped_totals,
 )
+from d3stats.resampling.proportions import (
+    ShareLimits,
+    clustered_share,
+    exact_coverage,
+    proportion_interval,
+    share,
+    share_limits,
+)
 from d3stats.resampling.sign_flip import SignFlip, sign_flip_p
 
 __all__ = [
+    "FEW_CLUSTERS",
+    "ONE_CLUSTER",
     "Bootstrap",
     "BootstrapLimits",
     "ClusterT",
+    "Ends",
+    "Hotelling",
     "LimitsKind",
+    "ShareLimits",
     "SignFlip",
     "Statistic",
+    "anova_sums",
+    "bca_ends",
     "bootstrap",
     "bootstrap_limits",
+    "cluster_codes",
     "cluster_t",
     "cluster_totals",
+    "clustered_share",
+    "exact_coverage",
+    "hotelling",
+    "intraclass",
     "jackknife",
+    "mean_squares",
+    "percentile_ends",
+    "proportion_interval",
     "ratios",
     "resampled_counts",
     "resampled_totals",
+    "share",
+    "share_limits",
     "sign_flip_p",
     "student_limits",
     "swapped_totals",

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats.resampling.cluster_t import ALIKE, linearised_error
 from d3stats.resampling.clusters import (
+    FEW_CLUSTERS,
     Statistic,
     at_the_data,
     checked_totals,
@@ -33,7 +34,6 @@ from d3stats.resampling.clusters import (
 )
 
 __all__ = [
-    "FEW_CLUSTERS",
     "Bootstrap",
     "BootstrapLimits",
     "Ends",
@@ -188,8 +188,6 @@ def _drawn(table: Floats, times: NDArray[np.int64], size: int, generator: np.ran
 
 LimitsKind = Literal["percentile", "basic", "bca", "studentised"]
 _KINDS = ("percentile", "basic", "bca", "studentised")
-FEW_CLUSTERS = 10
-"""Below so many clusters the limits carry a note."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -362,7 +360,7 @@ def bootstrap(
     if errors:
         replicates, own = with_errors(array, times, statistic, n_boot, generator)
     else:
-        replicates, own = evaluate(statistic, _drawn_bootstrap(array, times, n_boot, generator)), None
+        replicates, own = evaluate(statistic, _drawn(array, times, n_boot, generator)), None
     left_out = evaluate(statistic, whole - array)
     return Bootstrap(estimate, replicates, own, error, left_out, times, alike)
 
@@ -439,14 +437,6 @@ def _checked(kind: str, level: float, expand: bool) -> float:
             "expand must be False with kind='studentised', whose quantiles are drawn; got expand=True"
         )
     return probability("level", level, open_interval=True)
-
-
-def _drawn_bootstrap(
-    totals: Floats, times: NDArray[np.int64], n_boot: int, generator: np.random.Generator
-) -> Floats:
-    if (times == 1).all():
-        return resampled_totals(totals, n_boot, generator)
-    return resampled_counts(times, n_boot, generator) @ totals
 
 
 def _spread(replicates: Floats) -> Floats:

@@ -1,23 +1,41 @@
-"""The t interval of any smooth function of sums over clusters: linearise it, and let clusters vary."""
+"""Student's t interval of any smooth function of cluster sums, and Hotelling's test of several means.
+
+The error comes from the linearised statistic or from leaving out one cluster at a time; limits are Student's with
+clusters - 1 degrees of freedom.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import probability
-from d3stats.resampling.clusters import Statistic, at_the_data, checked_totals, column_scale, gradient
+from d3stats._check import choice, probability
+from d3stats.estimate import Estimate
+from d3stats.resampling.clusters import (
+    Statistic,
+    at_the_data,
+    checked_totals,
+    column_scale,
+    evaluate,
+    gradient,
+)
 
-__all__ = ["ClusterT", "cluster_t", "student_limits"]
+__all__ = ["ClusterT", "Hotelling", "cluster_t", "hotelling", "student_limits"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 ALIKE = "every cluster gives the same: nothing says how clusters vary"
+UNDEFINED = "without one of the clusters the statistic is undefined: no jackknife error"
 ROUGH = "the statistic is undefined next to the data, so its error cannot be linearised"
 _FLAT = 1e-10
 """An error below this share of the size of what is added up is rounding, not spread."""
+
+
+Error = Literal["linearised", "jackknife", "CR3"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +63,8 @@ class ClusterT:
     level: float
     reasons: tuple[str, ...]
 
+    error: str = "linearised"
+
     @property
     def n_clusters(self) -> int:
         """How many clusters there are."""
@@ -54,6 +74,36 @@ class ClusterT:
         """Return the limits of one value, or (None, None) where there are none."""
         return (None, None) if self.reasons[value] else (float(self.low[value]), float(self.high[value]))
 
+    def to_estimate(
+        self,
+        name: str,
+        n: int,
+        value: int = 0,
+        *,
+        bounds: tuple[float, float] = (-np.inf, np.inf),
+        note: str = "",
+        tested: bool = True,
+    ) -> Estimate:
+        """Return one value as an :class:`~d3stats.estimate.Estimate`, its limits cut at `bounds`.
+
+        The note ends in why there is no interval, where there is none; `tested` keeps the p-value.
+        """
+        low, high = self.interval(value)
+        why = self.reasons[value]
+        return Estimate(
+            name=name,
+            value=float(self.estimate[value]),
+            low=None if low is None else max(low, bounds[0]),
+            high=None if high is None else min(high, bounds[1]),
+            kind="cluster t" if self.error == "linearised" else "jackknife t",
+            n=n,
+            se=None if why else float(self.se[value]),
+            level=self.level,
+            n_clusters=self.n_clusters,
+            p_value=None if why or not tested else float(self.p_value[value]),
+            note="; ".join(part for part in (note, why) if part),
+        )
+
 
 def cluster_t(
     totals: ArrayLike,
@@ -61,6 +111,7 @@ def cluster_t(
     *,
     level: float = 0.95,
     null: ArrayLike = 0.0,
+    error: Error = "linearised",
     multiplicity: ArrayLike | None = None,
 ) -> ClusterT:
     """Return a smooth function of sums with its cluster-robust error and t limits of clusters - 1.
@@ -79,6 +130,10 @@ def cluster_t(
         Coverage aimed at, in (0, 1).
     null : array_like of float
         What the p-value tests, one value or one per value of the statistic.
+    error : {"linearised", "jackknife", "CR3"}
+        How the error is measured: by the derivative; by leaving out one cluster at a time,
+        ``(G - 1) / G * sum_g (without_g - mean)^2``, which is wider where few clusters carry the statistic; or the
+        same about the estimate itself (CR3; Bell and McCaffrey, 2002).
     multiplicity : array_like of int, shape (clusters,), optional
         How often each row occurs; by default once.
 
@@ -97,7 +152,10 @@ def cluster_t(
     >>> float(result.estimate[0].round(4)), float(result.se[0].round(4)), result.df
     (0.5455, 0.2866, 3)
     """
+    from scipy.special import stdtr, stdtrit
+
     level = probability("level", level, open_interval=True)
+    choice("error", error, get_args(Error))
     array, times = checked_totals(totals, multiplicity)
     estimate = at_the_data(statistic, times @ array)
     try:
@@ -107,7 +165,17 @@ def cluster_t(
             f"null must be one value or one per value of the statistic ({len(estimate)}); got {null!r}"
         ) from None
     se, reasons = linearised_error(array, times, statistic)
-    return _limits(estimate, se, reasons, int(times.sum()) - 1, level, nulls)
+    if error != "linearised":
+        se, reasons = _left_out_error(
+            array, times, statistic, estimate if error == "CR3" else None, se, reasons
+        )
+    df = int(times.sum()) - 1
+    known = np.array([not reason for reason in reasons])
+    half = float(stdtrit(df, (1 + level) / 2)) * se
+    distance = np.full(estimate.shape, np.nan)
+    np.divide(np.abs(estimate - nulls), se, out=distance, where=known)
+    low, high = np.where(known, estimate - half, np.nan), np.where(known, estimate + half, np.nan)
+    return ClusterT(estimate, se, df, low, high, 2 * stdtr(df, -distance), level, reasons, error)
 
 
 def student_limits(value: float, se: float, df: float, level: float) -> tuple[float, float, float]:
@@ -124,9 +192,7 @@ def student_limits(value: float, se: float, df: float, level: float) -> tuple[fl
     return value - half, value + half, 2 * float(stdtr(df, -abs(value) / se))
 
 
-def linearised_error(
-    totals: Floats, times: NDArray[np.int64], statistic: Statistic
-) -> tuple[Floats, tuple[str, ...]]:
+def linearised_error(totals: Floats, times: Ints, statistic: Statistic) -> tuple[Floats, tuple[str, ...]]:
     """Return the cluster-robust error (p,) of a statistic at the data, and "" or why it is none."""
     n_clusters = int(times.sum())
     sums = times @ totals
@@ -141,22 +207,60 @@ def linearised_error(
     return np.where(flat, 0.0, se), reasons
 
 
-def _limits(
-    estimate: Floats, se: Floats, reasons: tuple[str, ...], df: int, level: float, null: Floats
-) -> ClusterT:
-    from scipy import special
+def _left_out_error(
+    totals: Floats,
+    times: Ints,
+    statistic: Statistic,
+    centre: Floats | None,
+    se: Floats,
+    reasons: tuple[str, ...],
+) -> tuple[Floats, tuple[str, ...]]:
+    """Return the error (p,) from the statistic without each cluster; where linearising found none, that stays."""
+    without = evaluate(statistic, times @ totals - totals)
+    n = int(times.sum())
+    away = without - (times @ without / n if centre is None else centre)
+    own = np.sqrt((n - 1) / n * (times @ away**2))
+    reasons = tuple(why or UNDEFINED * bool(np.isnan(x)) for why, x in zip(reasons, own, strict=True))
+    return np.where([bool(why) and why != UNDEFINED for why in reasons], se, own), reasons
 
-    known = np.array([not reason for reason in reasons])
-    half = float(special.stdtrit(df, (1 + level) / 2)) * se
-    distance = np.full(estimate.shape, np.nan)
-    np.divide(np.abs(estimate - null), se, out=distance, where=known)
-    return ClusterT(
-        estimate,
-        se,
-        df,
-        np.where(known, estimate - half, np.nan),
-        np.where(known, estimate + half, np.nan),
-        2 * special.stdtr(df, -distance),
-        level,
-        reasons,
-    )
+
+class Hotelling(NamedTuple):
+    """Hotelling's test that several means are zero; `f` and `p_value` are None where there is no test."""
+
+    f: float | None
+    df1: int
+    df2: int
+    p_value: float | None
+
+
+def hotelling(totals: ArrayLike) -> Hotelling:
+    """Test that every column of cluster totals, shape (clusters, q), has mean zero (Hotelling, 1931).
+
+    ``F = (G - q) / (q (G - 1)) T^2`` with T^2 = G m' S^-1 m, compared with F(q, G - q). There is no test
+    with G <= q, or where a column does not vary or is a combination of others.
+
+    Examples
+    --------
+    >>> test = hotelling([[1.0, 0.0], [2.0, 1.0], [0.0, 1.0], [1.0, 3.0]])
+    >>> round(test.f, 3), test.df1, test.df2, round(test.p_value, 3)
+    (3.316, 2, 2, 0.232)
+    """
+    from scipy.special import fdtrc
+
+    array = np.asarray(totals, dtype=np.float64)
+    g, q = array.shape
+    untested = Hotelling(None, q, g - q, None)
+    if q == 0 or g <= q:
+        return untested
+    mean = array.mean(axis=0)
+    centred = array - mean
+    # One scale per column, so that a thin cell and a full one are told apart from a singular matrix alike.
+    scale = np.sqrt((centred**2).sum(axis=0) / (g - 1))
+    if (scale <= _FLAT * np.abs(array).max(axis=0)).any():
+        return untested
+    correlation = (centred / scale).T @ (centred / scale) / (g - 1)
+    if np.linalg.cond(correlation) > 1e10:
+        return untested
+    t2 = g * float((mean / scale) @ np.linalg.solve(correlation, mean / scale))
+    f = (g - q) / (q * (g - 1)) * t2
+    return Hotelling(f, q, g - q, float(fdtrc(q, g - q, f)))

@@ -1,27 +1,46 @@
-"""Resample whole clusters by their totals: no row is copied and no replicate is looped over.
+"""Clusters and their sums: codes, totals, resampled totals, derivatives of a statistic, intraclass correlation.
 
-A statistic that is a function of sums needs only each cluster's sums. Clusters with equal sums are
-exchangeable, so drawing G of G clusters is one multinomial over the distinct rows, at any number of debates.
+Debates of one question are not independent, so whole questions (clusters) are what is resampled. A statistic that is a
+function of sums needs only each cluster's sums: a replicate is a row of weights times a table of cluster totals, no
+row of data is copied and nothing loops over replicates. Clusters with equal sums are exchangeable, so that drawing G
+of G clusters is one multinomial over the distinct rows, at any number of debates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, integer, whole_numbers
 
 __all__ = [
+    "FEW_CLUSTERS",
+    "ONE_CLUSTER",
     "Statistic",
+    "anova_sums",
+    "cluster_codes",
     "cluster_totals",
+    "intraclass",
     "jackknife",
+    "mean_squares",
     "ratios",
     "resampled_counts",
     "resampled_totals",
     "swapped_totals",
 ]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Statistic = Callable[[Floats], Floats]
+"""Sums of shape (m, q) to values of shape (m, p) or (m,), row by row; NaN where undefined."""
+
+FEW_CLUSTERS = 10
+"""With fewer clusters an interval rests on how alike they happen to be, and carries a note."""
+ONE_CLUSTER = "a single cluster: nothing says how clusters vary"
 
 MOST_UNITS = 10_000
 """From twice as many distinct clusters on they are drawn in groups, never fewer than so many."""
@@ -31,9 +50,56 @@ _CACHED_ELEMENTS = 1 << 15
 """How many single draws are made, counted and added up before they leave the processor's cache."""
 _MULTINOMIAL_COST = 12
 """How many uniform draws one binomial draw of a multinomial costs, as measured."""
+_BLOCK_ELEMENTS = 1 << 16
 
 
-def cluster_totals(values: NDArray[np.float64], cluster: NDArray[np.int64]) -> NDArray[np.float64]:
+def cluster_codes(labels: Any, size: int, *, name: str = "cluster", unit: str = "row") -> Ints:
+    """Return whole numbers 0, 1, ... for cluster labels, numbered by first appearance; each row its own where None.
+
+    Parameters
+    ----------
+    labels : array_like, shape (size,), or None
+        Any labels that can be hashed: texts, numbers, pairs.
+    size : int
+        Number of rows.
+    name, unit : str
+        What errors call the argument and its rows.
+
+    Raises
+    ------
+    ValueError
+        Not one label per row, or a missing one.
+
+    Examples
+    --------
+    >>> cluster_codes(["q7", "q2", "q7"], 3).tolist()
+    [0, 1, 0]
+    """
+    if labels is None:
+        return np.arange(size)
+    # A list that numpy turns into texts would hide a missing label as 'nan' or 'None'.
+    array = labels if hasattr(labels, "dtype") else _objects(labels)
+    if np.shape(array) != (size,):
+        raise ValueError(f"{name} must have one name per {unit} ({size}); got shape {np.shape(array)}")
+    codes, _ = pd.factorize(array)
+    if (codes < 0).any():
+        raise ValueError(
+            f"{name} must name every {unit}; got a missing name at {unit} {int(np.argmin(codes))}"
+        )
+    return codes.astype(np.int64)
+
+
+def _objects(labels: Any) -> NDArray[Any]:
+    try:
+        listed = list(labels)
+    except TypeError:
+        return np.asarray(labels)
+    array = np.empty(len(listed), dtype=object)
+    array[:] = listed
+    return array
+
+
+def cluster_totals(values: Floats, cluster: Ints) -> Floats:
     """Sum rows by cluster: shape (clusters that occur, columns), clusters in ascending order of code."""
     _, index = np.unique(cluster, return_inverse=True)
     n_clusters = int(index.max(initial=-1)) + 1
@@ -43,7 +109,7 @@ def cluster_totals(values: NDArray[np.float64], cluster: NDArray[np.int64]) -> N
     return total
 
 
-def resampled_counts(cells: ArrayLike, n_boot: int, rng: RngLike) -> NDArray[np.int64]:
+def resampled_counts(cells: ArrayLike, n_boot: int, rng: RngLike) -> Ints:
     """Draw as many observations as there are, with replacement, and count them by cell, `n_boot` times.
 
     The exact bootstrap of anything that is a function of counts: 0/1 values, paired 0/1 values, confusion tables.
@@ -79,7 +145,7 @@ def resampled_counts(cells: ArrayLike, n_boot: int, rng: RngLike) -> NDArray[np.
     return as_rng(rng).multinomial(n, counts / n, size=n_boot)
 
 
-def resampled_totals(totals: NDArray[np.float64], n_boot: int, rng: RngLike) -> NDArray[np.float64]:
+def resampled_totals(totals: Floats, n_boot: int, rng: RngLike) -> Floats:
     """Draw as many clusters as there are, with replacement, `n_boot` times, and add up their totals.
 
     Exact, except that from ``2 * MOST_UNITS`` clusters with few alike on they are first put together at random into
@@ -118,7 +184,7 @@ def resampled_totals(totals: NDArray[np.float64], n_boot: int, rng: RngLike) -> 
     return out
 
 
-def swapped_totals(totals: NDArray[np.float64], n_draws: int, rng: RngLike) -> NDArray[np.float64]:
+def swapped_totals(totals: Floats, n_draws: int, rng: RngLike) -> Floats:
     """Give each cluster's totals a fair random sign, `n_draws` times, and add them up.
 
     The permutation null of a paired difference: swapping a cluster's two conditions negates its totals.
@@ -135,14 +201,14 @@ def swapped_totals(totals: NDArray[np.float64], n_draws: int, rng: RngLike) -> N
     return out
 
 
-def _grouped(totals: NDArray[np.float64], generator: np.random.Generator) -> NDArray[np.float64]:
+def _grouped(totals: Floats, generator: np.random.Generator) -> Floats:
     n_clusters = len(totals)
     size = n_clusters // MOST_UNITS
     if size <= 1:
         return totals
     order = generator.permutation(n_clusters)
     starts = np.arange(0, n_clusters, size)
-    groups: NDArray[np.float64] = np.add.reduceat(totals[order], starts, axis=0)
+    groups: Floats = np.add.reduceat(totals[order], starts, axis=0)
     # Groups of unequal size would add noise to every sum, so that a short last one is filled up with average clusters.
     missing = len(starts) * size - n_clusters
     if missing:
@@ -151,7 +217,7 @@ def _grouped(totals: NDArray[np.float64], generator: np.random.Generator) -> NDA
     return groups
 
 
-def _distinct(totals: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _distinct(totals: Floats) -> tuple[Floats, Ints]:
     # A mix of the columns with irrational weights tells rows apart at the price of sorting one column; column
     # by column, so that equal rows round equally.
     mix = np.zeros(len(totals))
@@ -170,13 +236,6 @@ def _distinct(totals: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray
 def _worth_pooling(n_clusters: int) -> int:
     """Return the number of distinct rows up to which one multinomial is cheaper than single draws."""
     return min(n_clusters, 3 * MOST_UNITS) // _MULTINOMIAL_COST
-
-
-Floats = NDArray[np.float64]
-Statistic = Callable[[Floats], Floats]
-"""Sums of shape (m, q) to values of shape (m, p) or (m,), row by row; NaN where undefined."""
-
-_BLOCK_ELEMENTS = 1 << 16
 
 
 def ratios(*pairs: tuple[int, int]) -> Statistic:
@@ -230,7 +289,7 @@ def jackknife(totals: ArrayLike, statistic: Statistic) -> Floats:
     return evaluate(statistic, whole - array)
 
 
-def checked_totals(totals: ArrayLike, multiplicity: ArrayLike | None) -> tuple[Floats, NDArray[np.int64]]:
+def checked_totals(totals: ArrayLike, multiplicity: ArrayLike | None) -> tuple[Floats, Ints]:
     """Return totals (clusters, q) and how often each row occurs; rows that do not occur are dropped."""
     array = np.asarray(totals, dtype=np.float64)
     if array.ndim != 2 or array.shape[1] == 0:
@@ -312,12 +371,57 @@ def gradient(statistic: Statistic, sums: Floats, scale: Floats, *, fine: bool = 
     return np.divide(slope, step[:, None], out=np.zeros_like(slope), where=moved)
 
 
-def column_scale(totals: Floats, times: NDArray[np.int64]) -> Floats:
+def column_scale(totals: Floats, times: Ints) -> Floats:
     """Return how large each column of totals is, all clusters together."""
     return total(np.abs(totals), times)
 
 
-def total(totals: Floats, times: NDArray[np.int64]) -> Floats:
+def total(totals: Floats, times: Ints) -> Floats:
     """Add up the rows of totals, each as often as it occurs."""
     result: Floats = times.astype(np.float64) @ totals
     return result
+
+
+def anova_sums(values: Floats, codes: Ints) -> Floats:
+    """Return per group what a one-way analysis of variance adds up, shape (groups, 6).
+
+    Columns: 1, members n, n^2, their sum, sum^2 / n, and the sum of squares about the group's mean. Values are taken
+    about their mean, so that nothing cancels. Their totals over groups, or over resampled groups, go into
+    :func:`mean_squares`.
+    """
+    centred = values - values.mean()
+    sums = cluster_totals(np.column_stack([np.ones(len(values)), centred]), codes)
+    size, total = sums.T
+    inside = (centred - (total / size)[np.unique(codes, return_inverse=True)[1]]) ** 2
+    within = cluster_totals(inside[:, None], codes)[:, 0]
+    return np.column_stack([np.ones(len(size)), size, size**2, total, total**2 / size, within])
+
+
+def mean_squares(sums: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the mean squares between and within groups and the typical group size n0, of rows of six totals.
+
+    With G groups and N members, n0 = (N - sum n^2 / N) / (G - 1) (Searle, Casella and McCulloch, 1992, section 3.6).
+    Within is NaN where every group has one member.
+    """
+    groups, members, squares, whole, between, within = sums.T
+    msb = np.maximum(between - whole**2 / members, 0.0) / (groups - 1)
+    free = members - groups
+    msw = np.where(free > 0, within / np.where(free > 0, free, 1.0), np.nan)
+    return msb, msw, (members - squares / members) / (groups - 1)
+
+
+def intraclass(between: ArrayLike, within: ArrayLike, size: ArrayLike) -> Floats:
+    """Return the intraclass correlation of one-way analysis of variance from its mean squares and group size.
+
+    ``(MSB - MSW) / (MSB + (n0 - 1) MSW)`` (Fisher, 1925); it can be negative, and is NaN where nothing varies.
+
+    Examples
+    --------
+    >>> sums = anova_sums(np.array([1.0, 2.0, 4.0, 5.0]), np.array([0, 0, 1, 1]))
+    >>> intraclass(*mean_squares(sums.sum(axis=0, keepdims=True))).round(3).tolist()
+    [0.895]
+    """
+    msb, msw, n0 = (np.asarray(part, dtype=np.float64) for part in (between, within, size))
+    whole = msb + (n0 - 1) * msw
+    known = whole > 0
+    return np.where(known, (msb - msw) / np.where(known, whole, 1.0), np.nan)

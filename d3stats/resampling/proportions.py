@@ -33,7 +33,9 @@ from scipy.special import betaincinv, ndtri
 
 from d3stats._check import RngLike, choice, integer, probability, whole_numbers
 from d3stats.estimate import Estimate
-from d3stats.resampling import LimitsKind, bootstrap_limits, cluster_t, cluster_totals, ratios
+from d3stats.resampling.bootstrap import LimitsKind, bootstrap_limits
+from d3stats.resampling.cluster_t import cluster_t
+from d3stats.resampling.clusters import FEW_CLUSTERS, ONE_CLUSTER, cluster_codes, cluster_totals, ratios
 
 __all__ = [
     "CLUSTER_KINDS",
@@ -123,56 +125,50 @@ _OF_ENGINE: dict[str, LimitsKind] = {
     "bootstrap studentised": "studentised",
 }
 WILSON, EXACT = "cluster Wilson", "Clopper-Pearson over clusters"
-ONE_CLUSTER = "a single cluster: nothing says how clusters vary"
 _ROUNDING = 1e-12
-FEW = 10
-"""With fewer clusters an interval rests on how alike they happen to be."""
 
 
 def clustered_share(
-    x: Ints, n: Ints, cluster: Ints, *, kind: str, level: float, n_boot: int, rng: RngLike, name: str
+    x: Floats | Ints,
+    n: Floats | Ints,
+    cluster: Ints,
+    *,
+    kind: str = WILSON,
+    level: float = 0.95,
+    n_boot: int = 10_000,
+    rng: RngLike = None,
+    name: str = "share",
 ) -> Estimate:
-    """Return the share of successes with an interval over clusters, or without one and why."""
+    """Return the share of successes with an interval over clusters, or without one and why.
+
+    Parameters
+    ----------
+    x, n : ndarray, shape (rows,)
+        Successes (whole numbers, or means in [0, 1] of several votes) and trials.
+    cluster : ndarray of int, shape (rows,)
+        Codes, as of :func:`~d3stats.resampling.cluster_codes`.
+    kind, level, n_boot, rng, name
+        As in :func:`share`.
+    """
     rows = n > 0
     totals = cluster_totals(np.column_stack([x, n])[rows].astype(np.float64), cluster[rows])
-    n_clusters, size = len(totals), int(n.sum())
+    size = int(n.sum())
     value = float(x.sum() / size)
-
-    def result(low: float | None, high: float | None, se: float | None, note: str) -> Estimate:
-        return Estimate(
-            name=name,
-            value=value,
-            low=low,
-            high=high,
-            kind=kind,
-            n=size,
-            se=se,
-            level=level,
-            n_clusters=n_clusters,
-            note=note,
-        )
-
+    made = {"name": name, "value": value, "n": size, "level": level, "n_clusters": len(totals)}
     found = share_limits(totals[:, 0], totals[:, 1], level)
-    if kind == "cluster Wilson" or found.low is None or value in (0.0, 1.0):
-        kind = found.kind
-        return result(found.low, found.high, found.se, found.note)
+    if kind == WILSON or found.low is None or value in (0.0, 1.0):
+        return Estimate(low=found.low, high=found.high, se=found.se, kind=found.kind, note=found.note, **made)
     robust = cluster_t(totals, ratios((0, 1)), level=level)
     if robust.reasons[0]:
-        return result(None, None, None, robust.reasons[0])
-    se, note = float(robust.se[0]), found.note
-    if kind == "cluster t":
-        low, high = robust.interval()
-        assert low is not None
-        assert high is not None
-    else:
+        return Estimate(low=None, high=None, kind=kind, note=robust.reasons[0], **made)
+    (low, high), note = robust.interval(), found.note
+    if kind != "cluster t":
         draws = bootstrap_limits(
             totals, ratios((0, 1)), kind=_OF_ENGINE[kind], level=level, n_boot=n_boot, rng=rng
         )
-        low, high = draws.interval()
-        note = draws.note
-        if low is None or high is None:
-            return result(None, None, se, draws.reasons[0])
-    return result(max(low, 0.0), min(high, 1.0), se, note)
+        (low, high), note = draws.interval(), draws.reasons[0] or draws.note
+    within = (None, None) if low is None or high is None else (max(low, 0.0), min(high, 1.0))
+    return Estimate(low=within[0], high=within[1], se=float(robust.se[0]), kind=kind, note=note, **made)
 
 
 class ShareLimits(NamedTuple):
@@ -216,7 +212,7 @@ def share_limits(above: Floats, below: Floats, level: float) -> ShareLimits:
     n_clusters, size = len(below), float(below.sum())
     if n_clusters < 2:
         return ShareLimits(None, None, None, WILSON, ONE_CLUSTER)
-    note = f"only {n_clusters} clusters" if n_clusters < FEW else ""
+    note = f"only {n_clusters} clusters" if n_clusters < FEW_CLUSTERS else ""
     value = min(float(above.sum()) / size, 1.0)
     short = below - above if value > 0.5 else above
     if not (short > _ROUNDING * below).any():
@@ -355,7 +351,7 @@ def share(
             f"kind={kind!r} takes trials as independent and must come without cluster=; got both"
         )
     choice("kind", kind, CLUSTER_KINDS)
-    codes = _codes(cluster, x.size)
+    codes = cluster_codes(cluster, x.size)
     return clustered_share(x, n, codes, kind=kind, level=level, n_boot=n_boot, rng=rng, name=name)
 
 
@@ -467,13 +463,3 @@ def _counts(
         pair = f"trials={np.atleast_1d(n)[row]}, successes={np.atleast_1d(x)[row]}"
         raise ValueError(f"trials must be >= successes; got {pair} at row {row}")
     return x, n
-
-
-def _codes(cluster: ArrayLike, size: int) -> NDArray[np.int64]:
-    names = np.asarray(cluster)
-    if names.shape != (size,):
-        raise ValueError(f"cluster must have one name per row ({size}); got shape {names.shape}")
-    codes, _ = pd.factorize(names)
-    if (codes < 0).any():
-        raise ValueError(f"cluster must name every row; got a missing name at row {int(np.argmin(codes))}")
-    return codes.astype(np.int64)

@@ -42,7 +42,7 @@ from d3stats.inference.comparison.power_laws import (
     t_power,
     tost_power,
 )
-from d3stats.resampling.proportions import FEW
+from d3stats.resampling.clusters import FEW_CLUSTERS as FEW
 
 if TYPE_CHECKING:
     import pandas as pd

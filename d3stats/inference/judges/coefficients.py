@@ -15,7 +15,7 @@ from d3stats.counts import ConfusionCounts
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
 from d3stats.inference.judges.ratings import Ratings, as_ratings
 from d3stats.resampling import bootstrap_limits, cluster_t, cluster_totals, jackknife
-from d3stats.resampling.bootstrap import FEW_CLUSTERS
+from d3stats.resampling.clusters import FEW_CLUSTERS
 from d3stats.resampling.proportions import share_limits
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from d3stats._check import RngLike, choice, integer, probability
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
 from d3stats.inference.judges.coefficients import ONE_CLUSTER, two_sided
 from d3stats.resampling import LimitsKind, Statistic, bootstrap_limits, cluster_t, cluster_totals, jackknife
-from d3stats.resampling.bootstrap import FEW_CLUSTERS
+from d3stats.resampling.clusters import FEW_CLUSTERS
 
 __all__ = ["Correlation", "correlation", "kendall", "spearman"]
 

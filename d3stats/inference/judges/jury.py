@@ -42,14 +42,15 @@ from d3stats.inference.judges.ratings import Ratings, as_ratings
 from d3stats.models.mixtures.fit import fit_beta_binomial_mixture, fit_beta_binomial_mixture_batch
 from d3stats.models.mixtures.law import BetaBinomialMixture
 from d3stats.resampling import (
+    ONE_CLUSTER,
     Statistic,
     bootstrap_limits,
     cluster_t,
     cluster_totals,
     ratios,
     resampled_totals,
+    share_limits,
 )
-from d3stats.resampling.proportions import ONE_CLUSTER, share_limits
 from d3stats.trajectories import MISSING
 
 if TYPE_CHECKING:

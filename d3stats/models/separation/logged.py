@@ -13,8 +13,7 @@ from scipy import special
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats.models.separation.laws import as_counts
-from d3stats.resampling.bootstrap import FEW_CLUSTERS
-from d3stats.resampling.clusters import cluster_totals, resampled_totals
+from d3stats.resampling.clusters import FEW_CLUSTERS, cluster_totals, resampled_totals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
