@@ -1,11 +1,11 @@
-"""Is a claim false somewhere, and does it survive: searches for counterexamples, examples survived, all claims at once.
+"""Checks of claims by search: counterexamples to false ones, many examples of true ones, and all claims at once.
 
 Instances come from the claim's own strategy, which satisfies the assumptions by construction. They are held to the
 assumptions all the same, so that a strategy that breaks them is an error and no evidence.
 
 Hypothesis's engine makes the first examples: it tries small and extreme ones, varies them, and sees when there are no
 more. Each costs it some milliseconds. A large number is made from seeded random bytes, which Hypothesis turns into
-instances of the same strategy (its door for fuzzers): cheaper, and with few repeats.
+instances of the same strategy (``fuzz_one_input``): cheaper, and with few repeats.
 """
 
 from __future__ import annotations
@@ -64,16 +64,16 @@ SEARCHED = 2_000
 RECORD_FILE = Path(__file__).with_name("record.csv")
 """Written by ``simulations/theorem_audit/run.py``."""
 
-_BYTES = 4096
-"""Enough for any instance of a claim: those of the catalogue take up to a hundred or so."""
+_BYTES = 2**14
+"""More than Hypothesis makes an instance of; those of the catalogue take up to a hundred or so."""
 
 
 class NotRefuted(ValueError):
-    """No counterexample was found."""
+    """A search found no counterexample to a claim that is said to be false."""
 
 
 class Broken(ValueError):
-    """A claim that should hold failed.
+    """A claim that should hold is false on an instance.
 
     Attributes
     ----------
@@ -92,12 +92,12 @@ class Broken(ValueError):
 
 
 class Unsound(ValueError):
-    """A strategy drew what the claim does not assume, or a margin is not a number: no verdict can be given."""
+    """An instance violates the claim's assumptions, or its margin is not a number: no verdict can be given."""
 
 
 @dataclass(frozen=True)
 class Refutation(Result):
-    """A counterexample that was found by search.
+    """A counterexample that a search found and made smaller.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class Refutation(Result):
 
 @dataclass(frozen=True)
 class Survival(Result):
-    """Examples on which a claim was true.
+    """How many generated examples a claim was true on, and how close it came to failing.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class Survival(Result):
     n_distinct : int
         How many of them differ in their ``repr``: two draws may make one instance.
     least_margin : float
-        In the claim's units.
+        The smallest margin, in the claim's units; a margin below 0 means that the claim fails.
     where : object
         The first instance with that margin.
     exhausted : bool
@@ -187,6 +187,11 @@ def find_counterexample(claim: Claim | str, *, max_examples: int = 2000, rng: Rn
         Instances to look at before giving up.
     rng : Generator, int or None
         An int gives the same instance each time.
+
+    Returns
+    -------
+    Refutation
+        The counterexample, its margin and numbers, and how many instances were examined.
 
     Raises
     ------
@@ -241,10 +246,10 @@ def survive(
     workers: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Survival:
-    """Hold a claim to many generated instances.
+    """Compute a claim's margin on many generated instances, and fail on the first that contradicts it.
 
-    The first thousand are made by hypothesis's engine, which varies them and tries extremes, and each is held
-    against the assumptions; the rest are plain draws of the same strategy, of which one in ten is.
+    The first thousand are made by Hypothesis's engine, which varies them and tries extremes, and the assumptions are
+    checked on each; the rest are made by the same strategy from seeded bytes, and checked one in ten.
 
     Parameters
     ----------
@@ -257,9 +262,13 @@ def survive(
     corrected : bool, optional
         Whether to make the missing assumptions as well; by default where the claim has any.
     workers : int
-        Processes; plain draws are shared out in batches of 3,000.
+        Processes; instances beyond the first thousand are shared out in batches of 3,000.
     progress : callable, optional
         Called with the examples done and asked for after each batch.
+
+    Returns
+    -------
+    Survival
 
     Raises
     ------
@@ -441,7 +450,7 @@ def seeded_draws(strategy: SearchStrategy[Any], *, n: int, seed: int) -> Iterato
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What was found out about one claim.
+    """What the searches found out about one claim, beside what the catalogue states.
 
     Attributes
     ----------
@@ -484,15 +493,15 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Audit(Result):
-    """The verdict on each claim, in the order of the catalogue.
+    """What the searches found out about each claim, in the order of the catalogue.
 
     Attributes
     ----------
     verdicts : tuple of Verdict
     n_examples : int
-        What a claim that holds had to survive.
+        Examples that a claim that holds had to survive.
     seed : int
-        The root of every search.
+        The seed that all searches follow from.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -501,7 +510,7 @@ class Audit(Result):
 
     @property
     def agrees(self) -> bool:
-        """Whether every live verdict is the stated one."""
+        """Whether every claim was found to be as the catalogue states."""
         return all(verdict.agrees for verdict in self.verdicts)
 
     def _title(self) -> str:
@@ -522,7 +531,7 @@ class Audit(Result):
         return json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
 
     def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
-        """Return a booktabs table: claim, stated status, live verdict, counterexample found."""
+        """Return a booktabs table: claim, stated status, what was found, counterexample found."""
         self.to_frame(table)
         rows = [(v.claim, v.status, v.verdict, v.found) for v in self.verdicts]
         head = ("claim", "stated", "found", "counterexample")
@@ -568,6 +577,11 @@ def verify(
     progress : callable, optional
         Called after each claim with how many are done, how many there are, and the name of this one.
 
+    Returns
+    -------
+    Audit
+        One verdict per claim.
+
     Raises
     ------
     KeyError
@@ -580,7 +594,7 @@ def verify(
     (True, 'survived 20')
     """
     n_examples = integer("n_examples", n_examples, minimum=1)
-    # The root is told, so that a search can be repeated whatever it was drawn from.
+    # The seed is reported, so that a search can be repeated whatever it was drawn from.
     source = as_rng(rng)
     seed = int(rng) if isinstance(rng, (int, np.integer)) else int(source.integers(2**31))
     # A claim of the catalogue travels by its name: another process finds it there.
@@ -688,6 +702,11 @@ def recorded(claim: str) -> Recorded | None:
     """Return how many examples a claim survived in the recorded long run, or None if it is not on record.
 
     The record is of the claim as it stood when the run was made; a claim that changes must be run again.
+
+    Parameters
+    ----------
+    claim : str
+        The name of a claim.
 
     Examples
     --------

@@ -189,6 +189,16 @@ class Page(Result):
 def page(claim: str | Claim) -> Page:
     """Return all that is known of a claim, with the numbers of its counterexample computed anew.
 
+    Parameters
+    ----------
+    claim : str or Claim
+        A claim or its name.
+
+    Returns
+    -------
+    Page
+        Prints as text; also Markdown, LaTeX, HTML and a dictionary.
+
     Raises
     ------
     KeyError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import runpy
@@ -12,7 +13,18 @@ import pandas as pd
 import pytest
 
 from d3stats._latex import booktabs, escaped
-from d3stats.theory import Claim, check, claim, claims, contents, page, recorded, survive
+from d3stats.theory import (
+    Claim,
+    check,
+    claim,
+    claims,
+    contents,
+    find_counterexample,
+    page,
+    recorded,
+    survive,
+    verify,
+)
 from d3stats.theory.claim import HERE, short_name
 from d3stats.theory.show import evidence
 
@@ -119,6 +131,44 @@ def test_the_record_is_of_claims_that_hold_and_of_nothing_else() -> None:
         assert row.examples >= row.distinct > 0
         assert row.least_margin >= -claims()[name].slack
     assert recorded("nothing-of-the-kind") is None
+
+
+@every_claim
+def test_html_holds_everything_escaped(entry: Claim) -> None:
+    text = page(entry)._repr_html_()
+    for part in (entry.title, str(entry.source), entry.statement, entry.latex, entry.corrected, entry.proof):
+        assert html.escape(part) in text
+    assert text.count("<ul>") == text.count("</ul>")
+
+
+def test_the_numbers_of_a_page_are_a_table() -> None:
+    shown = page("d3-theorem-2")
+    numbers = shown.to_frame().set_index("quantity")["value"]
+    assert numbers["margin (claimed >= 0)"] == shown.margin
+    assert dict(numbers.iloc[:-1]) == shown.quantities
+    assert page("theorem-a").to_frame().empty
+    assert str(shown) == shown.summary() == shown.to_text(100)
+    assert shown.to_latex("numbers").startswith(r"\begin{tabular}{lr}")
+
+
+def test_results_of_a_search_show_themselves_in_every_form() -> None:
+    true, false = "sign-agreement-beats-three", "d3-concentration-bound"
+    found = find_counterexample(false)
+    assert found.summary().startswith(f"{found!s}\n")
+    assert found.to_dict()["tables"]["numbers"][-1]["value"] == found.margin
+    survival = survive(true, 20)
+    assert survival.to_frame().loc[0, ["n", "least_margin"]].tolist() == [20, survival.least_margin]
+    audit = verify([true, false], n_examples=20)
+    assert [text in audit._repr_html_() for text in (true, false, "2 of 2 claims are as stated")] == [
+        True
+    ] * 3
+    assert str(audit) == audit.summary()
+    for result in (found, survival, audit, contents()):
+        json.dumps(result.to_dict(), allow_nan=False)
+        assert r"\toprule" in result.to_latex()
+        assert "<table" in result._repr_html_()
+        with pytest.raises(ValueError, match="table must be one of"):
+            result.to_latex("no such table")
 
 
 def test_the_contents_have_a_row_for_each_claim() -> None:
