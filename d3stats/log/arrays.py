@@ -22,49 +22,19 @@ WRONG, RIGHT = "wrong", "right"
 """The two answers of a log that records only correctness."""
 
 BY_A_RULE = frozenset(
-    [
-        *(
-            "fixed_rounds",
-            "unanimity",
-            "ks_stable",
-            "ks_equivalent",
-            "supermajority",
-            "ladder",
-            "sprt",
-            "e_process",
-        ),
-        *(
-            "betting",
-            "gap_posterior",
-            "look_ahead",
-            "adaptive_consistency",
-            "esc_window",
-            "gap_stable",
-            "optimal",
-        ),
-        *(
-            "token_budget",
-            "tokens_unknown",
-            "sign_agreement",
-            "consensus",
-            "declaration",
-            "score_declaration",
-        ),
-        *("chateval_turns", "budget"),
-    ]
+    (
+        *("fixed_rounds", "unanimity", "ks_stable", "ks_equivalent", "supermajority", "ladder", "sprt"),
+        *("e_process", "betting", "gap_posterior", "look_ahead", "adaptive_consistency", "esc_window"),
+        *("gap_stable", "optimal", "token_budget", "tokens_unknown", "sign_agreement", "consensus"),
+        *("declaration", "score_declaration", "chateval_turns", "budget"),
+    )
 )
 """Reasons of debates that would have gone on: a stopping rule, or a run's budget of tokens, ended them."""
 
 _OWN_ENDS = {"declaration": ("multi_persona",), "chateval_turns": ("chateval", "chateval_open")}
 """Reasons that are not a rule's in these protocols, which end by themselves for them."""
 
-_ROUNDS_SPENT = (
-    "exhausted",
-    "round_cap",
-    "negative_stands",
-    "affirmative_stands",
-    "no_conclusion",
-)
+_ROUNDS_SPENT = ("exhausted", "round_cap", "negative_stands", "affirmative_stands", "no_conclusion")
 """Reasons of debates that played all rounds that their run allowed."""
 
 _LARGEST = 200_000_000
@@ -115,12 +85,8 @@ def arrays_of(
 
     by_round = row * n_rounds + played
     label = items.coded("label")
-    if has_seat is None:
-        at, votes = by_round, turns.coded("vote")
-        correct = turns.numbers("correct")
-    else:
-        at, votes = by_round[has_seat], turns.coded("vote")[has_seat]
-        correct = turns.numbers("correct")[has_seat]
+    seated = slice(None) if has_seat is None else has_seat
+    at, votes, correct = by_round[seated], turns.coded("vote")[seated], turns.numbers("correct")[seated]
     if checked.coding == "answers":
         codes, label_codes, answers = _answers(votes, label)
     else:
@@ -348,13 +314,13 @@ def _scores(
             if criteria:
                 points[code, sides.index(side)] = float(sum(map(float, criteria.values())))
     at = row[scored] * shape[1] + played[scored]
-    total = np.empty((shape[0] * shape[1], len(sides)))
-    for s in range(len(sides)):
-        own = points[given.codes[scored], s]
+    size = shape[0] * shape[1]
+    total = np.full((size, len(sides)), np.nan)
+    for s, own in enumerate(points[given.codes[scored]].T):
         known = ~np.isnan(own)
-        scorers = np.bincount(at[known], minlength=len(total))
-        summed = np.bincount(at[known], own[known], minlength=len(total))
-        total[:, s] = np.where(scorers > 0, summed / np.maximum(scorers, 1), np.nan)
+        scorers = np.bincount(at[known], minlength=size)
+        summed = np.bincount(at[known], own[known], minlength=size)
+        np.divide(summed, scorers, out=total[:, s], where=scorers > 0)
     return total.reshape(*shape, len(sides)), tuple(sides)
 
 
@@ -374,28 +340,11 @@ def _refuse_sparse(shape: tuple[int, int, int], names: list[str], panel: Ints, n
 _LEAST = np.iinfo(np.int32).min
 
 
-def _encode(
-    votes: Any, label: Any, missing_values: Iterable[str] | None
-) -> tuple[NDArray[np.int32], NDArray[np.int32], tuple[str, ...], list[str]]:
-    """Give each distinct answer a code, in sorted order of its canonical text; what is missing becomes MISSING.
-
-    Returns the codes of votes and labels, what they stand for, and what there is to say of it.
-    """
-    read = canonical(votes, label, missing_values=missing_values)
-    factorized, names = pd.factorize(np.concatenate(read.columns), sort=True)
-    codes: NDArray[np.int32] = factorized.astype(np.int32)
-    n = len(read.columns[0])
-    return codes[:n], codes[n:], tuple(map(str, names)), read.notes("votes", "labels")
-
-
 def refuse_repeats(name: str, names: Sequence[str]) -> None:
     """Raise when a name occurs twice."""
     if len(set(names)) < len(names):
         index = pd.Index(names)
         raise ValueError(f"{name} must have different names; got {index[index.duplicated()][0]!r} twice")
-
-
-_LEAST = np.iinfo(np.int32).min
 
 
 def _refuse_codes(name: str, values: NDArray[Any]) -> None:
@@ -433,7 +382,10 @@ def fields_from_arrays(
     if answers is None:
         _refuse_codes("votes", array)
         _refuse_codes("label", truth)
-        codes, label_codes, names, notes = _encode(array.ravel(), truth, missing_values)
+        read = canonical(array.ravel(), truth, missing_values=missing_values)
+        factorized, texts = pd.factorize(np.concatenate(read.columns), sort=True)
+        codes, label_codes = np.split(factorized.astype(np.int32), [array.size])
+        names, notes = tuple(map(str, texts)), read.notes("votes", "labels")
     else:
         names = _named("answers", list(answers))
         codes = whole_numbers("votes", array.ravel(), minimum=_LEAST).astype(np.int32)

@@ -204,13 +204,18 @@ def occurring(columns: Sequence[NDArray[np.int32]], n: int) -> Mask:
     return used[:-1]
 
 
-def opens(*columns: NDArray[Any]) -> Ints:
-    """Return where runs of equal entries begin."""
+def changes(*columns: NDArray[Any]) -> Mask:
+    """Return which entries begin a run of equal ones."""
     new = np.ones(len(columns[0]), dtype=np.bool_)
     new[1:] = False
     for column in columns:
         new[1:] |= column[1:] != column[:-1]
-    return np.flatnonzero(new)
+    return new
+
+
+def opens(*columns: NDArray[Any]) -> Ints:
+    """Return where runs of equal entries begin."""
+    return np.flatnonzero(changes(*columns))
 
 
 def _once(items: Part) -> Part:
@@ -246,9 +251,7 @@ def _fill_questions(columns: dict[str, Any], n: int) -> None:
 def firsts(codes: NDArray[Any], n: int) -> Ints:
     """Return where each code of 0 to n - 1 occurs first, -1 where it does not."""
     first = np.full(n + 1, -1, dtype=np.int64)
-    new = np.ones(len(codes), dtype=np.bool_)
-    np.not_equal(codes[1:], codes[:-1], out=new[1:])
-    at = np.flatnonzero(new)[::-1]
+    at = opens(codes)[::-1]
     first[codes[at]] = at
     return first[:-1]
 
@@ -346,8 +349,7 @@ class _Rules:
     def _collect_verdicts(self) -> None:
         verdicts = self._remaining(self.records.verdicts)
         at = self._at(verdicts)
-        known = np.flatnonzero(at >= 0)
-        first = firsts(at, len(self.names)) if len(known) == len(at) else _of_some(at, known, len(self.names))
+        first = firsts(at, len(self.names))
         says = [verdicts.coded(name).codes for name in _VERDICT_FIELDS[:2]]
         says.append(np.nan_to_num(verdicts.numbers("round"), nan=-1.0))
         wrong = _unlike(at, first, says)
@@ -355,14 +357,12 @@ class _Rules:
         for i in np.flatnonzero(wrong).tolist():
             debate, row = _value(verdicts, "debate", i), verdicts.row[i]
             if at[i] < 0:
-                lost: LeftOut = "record" if not self.opens_too[row] else "field"
                 self._note(row, "unknown debate", "debate", _unknown(debate), (debate,))
                 continue
             # A table row says more than its verdict; only a line of its own is left out for it.
-            lost = "field" if self.opens_too[row] else "record"
-            name = next(
-                f for f, codes in zip(_VERDICT_FIELDS, says, strict=True) if codes[i] != codes[first[at[i]]]
-            )
+            lost: LeftOut = "field" if self.opens_too[row] else "record"
+            at_first = first[at[i]]
+            name = next(f for f, own in zip(_VERDICT_FIELDS, says, strict=True) if own[i] != own[at_first])
             message = f"{name} must be one per debate; got another verdict for {debate!r}"
             self._note(row, "conflicting verdict", name, message, (debate,), lost)
         kept = np.sort(first[first >= 0])
@@ -375,18 +375,14 @@ class _Rules:
         at = self._at(turns)
         agent, played = turns.coded("agent"), turns.numbers("round")
         order, repeated = _in_order(at, played, agent)
-        wrong = repeated.copy()
         unknown = at < 0
+        repeated &= ~unknown
         answers = self.items.coded("answers")
         outside = _outside(answers, np.append(answers.codes, -1)[at], turns.coded("vote"))
-        if unknown.any():
-            outside[unknown] = wrong[unknown] = repeated[unknown] = False
-        if repeated.any():
-            outside[repeated] = False
+        outside &= ~(unknown | repeated)
         first_of: dict[tuple[Any, ...], int] = {}
         if repeated.any():
-            concerned = np.isin(at, at[repeated])
-            for i in np.flatnonzero(concerned)[::-1]:
+            for i in np.flatnonzero(np.isin(at, at[repeated]))[::-1]:
                 first_of[int(at[i]), int(played[i]), int(agent.codes[i])] = i
         for i in np.flatnonzero(unknown | repeated | outside).tolist():
             key = self._key(turns, i)
@@ -402,15 +398,14 @@ class _Rules:
                 self._note(row, "duplicate turn", "agent", message, key)
             else:
                 allowed = answers.values[answers.codes[at[i]]]
-                vote = _value(turns, "vote", i)
-                message = f"vote must be one of {_listed(allowed)}; got vote={vote!r} in debate {key[0]!r}"
+                got = _value(turns, "vote", i)
+                message = f"vote must be one of {_listed(allowed)}; got vote={got!r} in debate {key[0]!r}"
                 self._note(row, "vote outside the answers", "vote", message, key, "field")
         if outside.any():
-            vote_column = turns.coded("vote")
-            turns.columns["vote"] = Coded(np.where(outside, -1, vote_column.codes), vote_column.values)
+            vote = turns.coded("vote")
+            turns.columns["vote"] = Coded(np.where(outside, -1, vote.codes), vote.values)
         turns.columns["debate"] = Coded(at, self.names)
-        gone = unknown | repeated
-        self._keep(gone, order)
+        self._keep(unknown | repeated, order)
         self._cut_gaps()
         self._compare_panels()
 
@@ -426,16 +421,13 @@ class _Rules:
     def _key(turns: Part, i: int) -> tuple[str | int, ...]:
         return _value(turns, "debate", i), int(turns.columns["round"][i]), _value(turns, "agent", i)
 
-    def _sorted(self, codes: NDArray[Any]) -> NDArray[Any]:
-        return codes if self.order is None else codes[self.order]
-
     def _cut_gaps(self) -> None:
-        debate = self._sorted(self.turns.coded("debate").codes)
-        played = self._sorted(self.turns.numbers("round"))
+        debate, played = self.turns.coded("debate").codes, self.turns.numbers("round")
+        if self.order is not None:
+            debate, played = debate[self.order], played[self.order]
         at = opens(debate, played)
         of, number = debate[at], played[at]
-        new = np.ones(len(of), dtype=np.bool_)
-        np.not_equal(of[1:], of[:-1], out=new[1:])
+        new = changes(of)
         expected = np.ones(len(of), dtype=np.int64)
         expected[1:] = np.where(new[1:], 1, number[:-1] + 1)
         gap = number != expected
@@ -471,8 +463,7 @@ class _Rules:
         begins = opens(cells, rounds)
         size = np.diff(begins, append=len(cells))
         of = cells[begins]
-        new = np.ones(len(of), dtype=np.bool_)
-        np.not_equal(of[1:], of[:-1], out=new[1:])
+        new = changes(of)
         start = np.flatnonzero(new)
         # Each round of a cell against the cell's first.
         first = start[np.cumsum(new) - 1]
@@ -604,12 +595,6 @@ def _unlike(of: NDArray[Any], first: Ints, columns: Sequence[NDArray[Any]]) -> M
             continue
         unlike |= codes != codes[first[of]]
     return unlike
-
-
-def _of_some(codes: NDArray[Any], at: Ints, n: int) -> Ints:
-    first = firsts(codes[at], n)
-    found: Ints = np.where(first >= 0, at[first], -1) if len(at) else first
-    return found
 
 
 def _outside(answers: Coded, of: NDArray[np.int32], said: Coded) -> Mask:
