@@ -299,20 +299,15 @@ class DoctorReport:
     def to_json(self) -> str:
         """Return the report for a program: every attribute, the causes, every problem, and the exit code."""
         content: dict[str, Any] = {
-            name: getattr(self, name)
-            for name in self.__dataclass_fields__
-            if name not in ("problems", "findings", "rounds", "panel_sizes", "missing")
+            "warnings": self.missing.sentences() if self.missing.said_first else [],
+            **{name: getattr(self, name) for name in self.__dataclass_fields__},
+            "missing": asdict(self.missing),
+            "rounds": {str(size): n for size, n in (self.rounds or {}).items()},
+            "panel_sizes": {str(size): n for size, n in (self.panel_sizes or {}).items()},
+            "causes": [asdict(cause) for cause in self.causes],
+            "problems": [vars(problem) for problem in self.problems],
+            "findings": [{"kind": each.kind, "message": each.message} for each in self.findings],
         }
-        warnings = self.missing.sentences() if self.missing.said_first else []
-        content = {"warnings": warnings} | content | {"missing": asdict(self.missing)}
-        for name in ("rounds", "panel_sizes"):
-            table: dict[int, int] = getattr(self, name) or {}
-            content[name] = {str(size): n for size, n in table.items()}
-        content["causes"] = [asdict(cause) for cause in self.causes]
-        content["problems"] = [
-            {name: getattr(p, name) for name in p.__dataclass_fields__} for p in self.problems
-        ]
-        content["findings"] = [{"kind": each.kind, "message": each.message} for each in self.findings]
         return json.dumps(content | {"exit_code": self.exit_code}, ensure_ascii=False, indent=2)
 
 
