@@ -1,4 +1,11 @@
-"""A claim of the literature as an object, the works that claims are from, and the catalogue of all claims."""
+"""A claim of the literature as an object, the works that claims are from, and the catalogue of all claims.
+
+A claim is data: words, a formula, assumptions as tests, a margin that is negative exactly where the
+conclusion fails, a strategy that makes instances, and a status. One that "holds" survives generated examples;
+one that is "refuted" is found false by a search that is not told its counterexample; one that "holds under" a
+missing condition does both, without it and with it. Strict claims are read in their weak form, so that
+equality refutes nothing (claims about whole numbers excepted, where the page says so).
+"""
 
 from __future__ import annotations
 
