@@ -183,7 +183,7 @@ def _ceiling_margin(instance: Advocates) -> float:
     return min(best - abs(gap - apart), one - best, bound - best)
 
 
-def _enough(instance: Advocates, gap: float) -> int:
+def _advocates_enough(instance: Advocates, gap: float) -> int:
     """Return a K from which on E|M1 - M2| is at most four fifths of E|G1 - G2|, the gap of one advocate."""
     fifth = gap / 5
     enough = 1
@@ -197,14 +197,14 @@ def _enough(instance: Advocates, gap: float) -> int:
 
 def _late_numbers(instance: Advocates) -> dict[str, float]:
     numbers = instance.numbers()
-    enough = _enough(instance, numbers["E|G1 - G2|"])
+    enough = _advocates_enough(instance, numbers["E|G1 - G2|"])
     late = separation(instance.first, instance.second, enough)
     return {**numbers, "K": enough, "E|M1 - M2| at K": float(late.expected_gap[0])}
 
 
 def _late_margin(instance: Advocates) -> float:
     one = float(separation(instance.first, instance.second).expected_gap[0])
-    enough = _enough(instance, one)
+    enough = _advocates_enough(instance, one)
     late = separation(instance.first, instance.second, (enough, enough + instance.k, 3 * enough)).expected_gap
     return 0.8 * one - float(late.max())
 
@@ -267,7 +267,7 @@ def _three_margin(judge: Judge) -> float:
     return float(min(judge.accuracy - judge.majority_of_three, 3 - judge.rounds))
 
 
-_SOME = Assumption("k >= 1", lambda a: a.k >= 1)
+_AT_LEAST_ONE = Assumption("k >= 1", lambda a: a.k >= 1)
 _NO_LOWER = Assumption(
     "D_ma(r) >= D_id(r) for every r", lambda c: all(b >= a for a, b in zip(c.single, c.several, strict=True))
 )
@@ -435,7 +435,7 @@ CLAIMS: tuple[Claim, ...] = (
             Assumption(
                 "scores are independent, of one law with a finite mean", lambda b: np.isfinite(b.law.mean)
             ),
-            _SOME,
+            _AT_LEAST_ONE,
         ),
         status="holds",
         quantities=_identity_numbers,
@@ -505,7 +505,7 @@ CLAIMS: tuple[Claim, ...] = (
         latex=r"\frac{f}{1 - F} \text{ falls} \implies M^{(k)} \ge_{\mathrm{disp}} G",
         assumptions=(
             Assumption("log P(G > x) is convex on the support", lambda b: is_dfr(b.law).holds),
-            _SOME,
+            _AT_LEAST_ONE,
         ),
         status="holds",
         quantities=_spread_numbers,

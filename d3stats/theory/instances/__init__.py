@@ -3,3 +3,31 @@
 Who may live here: instances, the assumptions that several claims make of them, and strategies that give them a
 property by construction; nothing is drawn and thrown away.
 """
+
+from d3stats.theory.instances.advocates import Advocates, BestOf
+from d3stats.theory.instances.beliefs import Discussion, Evidence, Listeners
+from d3stats.theory.instances.draws import Dice, drawn
+from d3stats.theory.instances.gaps import Course, GapDebate, GapPath, Trial
+from d3stats.theory.instances.scores import Curves, Scores, Team
+from d3stats.theory.instances.votes import Ballot, CountChain, Judge, TwoRounds
+
+__all__ = [
+    "Advocates",
+    "Ballot",
+    "BestOf",
+    "CountChain",
+    "Course",
+    "Curves",
+    "Dice",
+    "Discussion",
+    "Evidence",
+    "GapDebate",
+    "GapPath",
+    "Judge",
+    "Listeners",
+    "Scores",
+    "Team",
+    "Trial",
+    "TwoRounds",
+    "drawn",
+]
