@@ -1,32 +1,31 @@
-"""Do the judges agree? Every pair's kappa and the panel's coefficients, with intervals, in one table."""
+"""Agreement of several raters in one table: coefficients of the whole panel, and Cohen's kappa of every pair."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from d3stats._check import RngLike, as_rng, choice
 from d3stats._words import counted
-from d3stats.estimate import Estimate, estimates_frame, estimates_latex, named_notes
+from d3stats.estimate import Estimate, estimates_frame, named_notes
 from d3stats.inference.judges.coefficients import (
+    PANEL,
     Coefficient,
     How,
     Kind,
     Metric,
     agreement_weights,
     cohen_kappa,
-    fleiss_kappa,
-    gwet_ac,
-    krippendorff_alpha,
-    percent_agreement,
 )
 from d3stats.inference.judges.ratings import Ratings, Repeats, as_ratings
 from d3stats.log.column_names import Columns
+from d3stats.result import EstimatesResult
 from d3stats.trajectories import MISSING
 
 if TYPE_CHECKING:
@@ -34,23 +33,15 @@ if TYPE_CHECKING:
 
 __all__ = ["MEASURES", "AgreementTable", "agreement"]
 
-Measure = Literal["cohen", "fleiss", "alpha", "ac1", "share"]
-MEASURES: tuple[Measure, ...] = ("cohen", "fleiss", "alpha", "ac1", "share")
+MEASURES = ("cohen", *PANEL)
 """Cohen's kappa of every pair, and of the panel Fleiss' kappa, Krippendorff's alpha, Gwet's AC1, the plain share."""
 
 _MOST_CATEGORIES = 20
 """Above so many numbers as categories, votes look like scores."""
 
-_PANEL_NAMES = {
-    "fleiss": "Fleiss' kappa",
-    "alpha": "Krippendorff's alpha",
-    "ac1": "Gwet's AC1",
-    "share": "share of agreement",
-}
-
 
 @dataclass(frozen=True, kw_only=True)
-class AgreementTable:
+class AgreementTable(EstimatesResult):
     """How far raters agree: the panel, and every pair.
 
     Attributes
@@ -87,47 +78,38 @@ class AgreementTable:
         """Estimates of all coefficients, in that order."""
         return tuple(c.estimate for c in self.coefficients)
 
-    def __str__(self) -> str:
-        head = (
+    def _title(self) -> str:
+        return (
             f"{counted(self.n_items, 'item')} in {counted(self.n_clusters, 'cluster')}, {len(self.raters)} raters, "
             f"categories {', '.join(self.categories[:12])}{' ...' if len(self.categories) > 12 else ''}, "
             f"{counted(self.n_missing, 'rating')} missing"
         )
-        refused = [f"{name}: {why}" for name, why in self.refused.items()]
-        return "\n".join([head, *map(str, self.estimates), *refused, *(f"- {note}" for note in self.notes)])
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per coefficient: its measure, its raters, its estimate and the share of agreement.
-
-        Columns as :func:`~d3stats.estimate.estimates_frame`, with ``measure, a, b`` before (raters of a pair, missing
-        for the panel) and ``share, chance`` behind.
-        """
+    def _tables(self) -> Mapping[str, pd.DataFrame]:
+        """Return one row per coefficient: ``measure, a, b`` (raters of a pair), its estimate, ``share, chance``."""
+        pairs = [(None, None)] * len(self.panel) + [(c.raters[0], c.raters[1]) for c in self.pairs]
         frame = estimates_frame(self.estimates)
-        pairs: list[tuple[str | None, str | None]] = [
-            *((None, None) for _ in self.panel),
-            *((c.raters[0], c.raters[1]) for c in self.pairs),
-        ]
         frame.insert(0, "measure", [c.measure for c in self.coefficients])
-        frame.insert(1, "a", pd.Series([a for a, _ in pairs], dtype=object))
-        frame.insert(2, "b", pd.Series([b for _, b in pairs], dtype=object))
+        for at, name in enumerate(("a", "b")):
+            frame.insert(at + 1, name, pd.Series([pair[at] for pair in pairs], dtype=object))
         chance = pd.Series([c.chance for c in self.coefficients], dtype="float64")
-        return frame.assign(share=[c.share.value for c in self.coefficients], chance=chance)
+        return {"agreement": frame.assign(share=[c.share.value for c in self.coefficients], chance=chance)}
 
-    def to_latex(self) -> str:
-        """Return a booktabs tabular of the coefficients."""
-        return estimates_latex(self.estimates)
+    def summary(self) -> str:
+        """Return sizes, estimates, what was refused and the notes as text."""
+        refused = [f"{name}: {why}" for name, why in self.refused.items()]
+        notes = [f"note: {note}" for note in self.notes]
+        return "\n".join([self._title(), *map(str, self.estimates), *refused, *notes])
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as a dictionary that JSON can hold."""
-        return {
-            "n_items": self.n_items,
-            "n_clusters": self.n_clusters,
-            "n_missing": self.n_missing,
+        names = ("n_items", "n_clusters", "n_missing", "raters", "categories", "refused", "notes")
+        plain = {name: getattr(self, name) for name in names}
+        return plain | {
             "raters": list(self.raters),
             "categories": list(self.categories),
             "panel": [c.to_dict() for c in self.panel],
             "pairs": [c.to_dict() for c in self.pairs],
-            "refused": dict(self.refused),
             "notes": list(self.notes),
         }
 
@@ -136,18 +118,14 @@ class AgreementTable:
         from d3stats.plotting.kappa_forest import plot_agreement
 
         frame = self.to_frame()
-        several = len(set(frame["measure"])) > 1
-        return plot_agreement(
-            frame[["name", "value", "low", "high", "level", "kind"]],
-            ax=ax,
-            label="agreement" if several else "",
-        )
+        label = "agreement" if len(set(frame["measure"])) > 1 else ""
+        return plot_agreement(frame[["name", "value", "low", "high", "level", "kind"]], ax=ax, label=label)
 
 
 def agreement(
     source: Any,
     *,
-    measures: Sequence[str] = MEASURES,
+    measures: Sequence[str] | None = None,
     raters: Sequence[str] | None = None,
     weights: str | ArrayLike | None = None,
     metric: Metric | None = None,
@@ -168,8 +146,8 @@ def agreement(
     Parameters
     ----------
     source : Ratings, or anything that :func:`as_ratings` reads
-    measures : sequence of {"cohen", "fleiss", "alpha", "ac1", "share"}
-        See :data:`MEASURES`.
+    measures : sequence of {"cohen", "fleiss", "alpha", "ac1", "share"}, optional
+        Which coefficients; by default all of :data:`MEASURES`.
     raters : sequence of str, optional
         These alone; "label" stands for the right answers.
     weights : {"identity", "linear", "quadratic"} or array_like of shape (categories, categories)
@@ -198,14 +176,14 @@ def agreement(
     >>> found.to_frame()[["measure", "a", "b", "value"]].round(3).values.tolist()[1]
     ["Cohen's kappa", 'x', 'y', 0.814]
     """
-    for measure in measures:
-        choice("measures", measure, MEASURES)
+    wanted = (
+        ["cohen", *PANEL]
+        if measures is None
+        else [choice("measures", m, ["cohen", *PANEL]) for m in measures]
+    )
     if metric is None:
-        metric = (
-            "nominal"
-            if weights is None or (isinstance(weights, str) and weights == "identity")
-            else "interval"
-        )
+        plain = weights is None or (isinstance(weights, str) and weights == "identity")
+        metric = "nominal" if plain else "interval"
     How(kind, level, n_boot, None)
     read = as_ratings(
         source,
@@ -227,40 +205,34 @@ def agreement(
         )
     if weights is not None:
         agreement_weights(weights, read.categories)  # once, and not as the refusal of every measure
+    names = list(combinations(read.raters, 2)) if "cohen" in wanted else []
+    streams = iter(as_rng(rng).spawn(len(PANEL) + len(names)))
     settings: dict[str, Any] = {"kind": kind, "level": level, "n_boot": n_boot}
-    names = list(combinations(read.raters, 2)) if "cohen" in measures else []
-    streams = iter(as_rng(rng).spawn(len(_PANEL_NAMES) + len(names)))
+    of_setting = {"weights": weights, "metric": metric}
     refused: dict[str, str] = {}
 
-    def made(name: str, of: Callable[..., Coefficient], ratings: Ratings, **more: Any) -> list[Coefficient]:
+    def made(name: str, of: Any, ratings: Ratings, setting: str) -> list[Coefficient]:
         try:
-            return [of(ratings, rng=next(streams), **more, **settings)]
+            return [of(ratings, rng=next(streams), **{setting: of_setting[setting]}, **settings)]
         except ValueError as error:
             refused[name] = str(error)
             return []
 
-    ways: dict[str, tuple[Callable[..., Coefficient], dict[str, Any]]] = {
-        "fleiss": (fleiss_kappa, {"weights": weights}),
-        "alpha": (krippendorff_alpha, {"metric": metric}),
-        "ac1": (gwet_ac, {"weights": weights}),
-        "share": (percent_agreement, {"weights": weights}),
-    }
-    panel = [
-        one
-        for measure, (of, more) in ways.items()
-        if measure in measures
-        for one in made(_PANEL_NAMES[measure], of, read, **more)
-    ]
+    chosen = [one for name, one in PANEL.items() if name in wanted]
+    panel = [found for one in chosen for found in made(one.title, one.of, read, one.setting)]
     pairs = [
-        one
+        found
         for a, b in names
-        for one in made(f"Cohen's kappa, {a} and {b}", cohen_kappa, read.of([a, b]), weights=weights)
+        for found in made(f"Cohen's kappa, {a} and {b}", cohen_kappa, read.of([a, b]), "weights")
     ]
     if not panel and not pairs:
         raise ValueError("; ".join(dict.fromkeys(refused.values())))
     notes = dict.fromkeys(note for one in (panel or pairs) for note in one.notes)
-    if (hint := _scores(read)) is not None:
-        notes[hint] = None
+    if len(read.categories) > _MOST_CATEGORIES and read.is_numeric:
+        notes[
+            f"the votes are {len(read.categories)} different numbers: for scores see spearman and kendall "
+            "(d3stats.inference), or give alpha a metric"
+        ] = None
     # Each note once, with the coefficients that it is about: why there is no interval, or how rough it is.
     few = named_notes(
         [(e.name, [e.note] if e.note else []) for e in (one.estimate for one in (*panel, *pairs))],
@@ -274,21 +246,6 @@ def agreement(
         categories=read.categories,
         n_items=read.n_items,
         n_clusters=read.n_clusters,
-        n_missing=int((read.codes == MISSING).sum()),
+        n_missing=int(np.sum(read.codes == MISSING)),
         notes=(*notes, *few),
-    )
-
-
-def _scores(ratings: Ratings) -> str | None:
-    """Hint at correlations where the categories look like scores."""
-    many = len(ratings.categories)
-    if many <= _MOST_CATEGORIES:
-        return None
-    try:
-        ratings.values()
-    except ValueError:
-        return None
-    return (
-        f"the votes are {many} different numbers: for scores see spearman and kendall (d3stats.inference), or give "
-        "alpha a metric"
     )

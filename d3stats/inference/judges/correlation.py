@@ -22,8 +22,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, choice, integer, probability
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
-from d3stats.inference.judges.coefficients import ONE_CLUSTER, two_sided
-from d3stats.resampling import LimitsKind, Statistic, bootstrap_limits, cluster_t, cluster_totals, jackknife
+from d3stats.resampling import (
+    ONE_CLUSTER,
+    LimitsKind,
+    Statistic,
+    bootstrap_limits,
+    cluster_t,
+    cluster_totals,
+    jackknife,
+)
 from d3stats.resampling.clusters import FEW_CLUSTERS
 
 __all__ = ["Correlation", "correlation", "kendall", "spearman"]
@@ -154,7 +161,7 @@ def fisher(name: str, value: float, n: int, method: str, level: float) -> Estima
         low=float(np.tanh(z - half)),
         high=float(np.tanh(z + half)),
         se=float((1 - value**2) * np.sqrt(variance)),
-        p_value=two_sided(float(z / np.sqrt(null))),
+        p_value=float(2 * special.ndtr(-abs(z / np.sqrt(null)))),
         **shape,
     )
 

@@ -429,6 +429,11 @@ class Ratings:
         table.setflags(write=False)
         return table
 
+    @cached_property
+    def is_numeric(self) -> bool:
+        """Whether every category is a finite number."""
+        return not np.isnan(self._numbers).any()
+
     def values(self) -> NDArray[np.float64]:
         """Return the categories as numbers, shape (categories,).
 
@@ -437,16 +442,18 @@ class Ratings:
         ValueError
             When a category is no finite number.
         """
-        numbers = []
-        for name in self.categories:
-            try:
-                number = float(name)
-            except ValueError:
-                number = np.nan
-            if not np.isfinite(number):
-                raise ValueError(f"categories must be numbers to have distances; got {name!r}")
-            numbers.append(number)
-        return np.array(numbers)
+        if not self.is_numeric:
+            name = self.categories[int(np.isnan(self._numbers).argmax())]
+            raise ValueError(f"categories must be numbers to have distances; got {name!r}")
+        return self._numbers
+
+    @cached_property
+    def _numbers(self) -> NDArray[np.float64]:
+        """The categories as numbers, NaN for those that are no finite number."""
+        numbers = pd.to_numeric(pd.Series(self.categories, dtype=object), errors="coerce").to_numpy(
+            np.float64
+        )
+        return np.where(np.isfinite(numbers), numbers, np.nan)
 
     def of(self, raters: Sequence[str]) -> Ratings:
         """Keep some raters, in the given order; the label can be named as one of them.

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from d3stats.inference.judges.agreement import MEASURES, agreement
-from d3stats.inference.judges.coefficients import cohen_kappa, fleiss_kappa
-from d3stats.inference.judges.ratings import as_ratings
+from d3stats.inference.judges.coefficients import (
+    PANEL,
+    Coefficient,
+    How,
+    Panel,
+    cohen_kappa,
+    fleiss_kappa,
+    panel_coefficient,
+)
+from d3stats.inference.judges.ratings import Ratings, as_ratings
 
 
 @pytest.fixture
@@ -122,4 +131,24 @@ def test_one_cluster_leaves_every_coefficient_without_an_interval_and_says_so_on
 ) -> None:
     found = agreement(votes.assign(cluster=1), measures=["fleiss", "alpha", "share"])
     assert all(e.low is None for e in found.estimates)
-    assert "all 3 coefficients: one cluster: nothing says how clusters vary" in found.notes
+    assert "all 3 coefficients: a single cluster: nothing says how clusters vary" in found.notes
+
+
+def brennan_prediger(ratings: Ratings, *, weights: Any = None, **how: Any) -> Coefficient:
+    """A coefficient that the package lacks: chance agreement is that of categories chosen alike often."""
+
+    def chance(shares: np.ndarray, table: np.ndarray) -> np.ndarray:
+        return np.full(len(shares), table.mean())
+
+    return panel_coefficient(ratings, "Brennan and Prediger's kappa", weights, chance, How(**how))
+
+
+def test_a_new_coefficient_needs_its_function_and_one_line(
+    votes: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PANEL, "uniform", Panel("Brennan and Prediger's kappa", brennan_prediger))
+    found = agreement(votes, measures=["share", "uniform"], kind="bca", n_boot=300, rng=1)
+    share, uniform = found.panel
+    assert uniform.estimate.value == pytest.approx(2 * share.estimate.value - 1)
+    assert uniform.estimate.low < uniform.estimate.value < uniform.estimate.high
+    assert found.to_frame()["measure"].tolist() == ["share of agreement", "Brennan and Prediger's kappa"]

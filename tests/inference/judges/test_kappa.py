@@ -117,7 +117,7 @@ def test_one_cluster_has_a_coefficient_and_no_interval() -> None:
     for measure in PANEL:
         made = measure(table).estimate
         assert made.low is None
-        assert "one cluster" in made.note
+        assert "a single cluster" in made.note
 
 
 def test_items_that_one_of_two_did_not_judge_are_left_out_and_counted() -> None:
