@@ -47,6 +47,7 @@ __all__ = [
     "Verdict",
     "find_counterexample",
     "first_failure",
+    "json_ready",
     "recorded",
     "seeded_draws",
     "survive",
@@ -523,7 +524,7 @@ class Audit(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON-ready values; an infinite margin is text."""
-        rows = [{name: _json_value(value) for name, value in asdict(v).items()} for v in self.verdicts]
+        rows = [{name: json_ready(value) for name, value in asdict(v).items()} for v in self.verdicts]
         return {"agrees": self.agrees, "n_examples": self.n_examples, "seed": self.seed, "claims": rows}
 
     def to_json(self) -> str:
@@ -667,9 +668,15 @@ _STEPS: dict[str, tuple[Callable[[Claim, int, int, dict[str, Any]], str], ...]] 
 }
 
 
-def _json_value(value: Any) -> Any:
-    # JSON has no infinities.
-    return repr(value) if isinstance(value, float) and value in (float("inf"), float("-inf")) else value
+def json_ready(value: Any) -> Any:
+    """Return a value as JSON can hold it; a number that is infinite or does not exist as text.
+
+    Examples
+    --------
+    >>> json_ready(2.5), json_ready(float("-inf"))
+    (2.5, '-inf')
+    """
+    return repr(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from d3stats._latex import booktabs, escaped
 from d3stats.result import Result
-from d3stats.theory.check import recorded
+from d3stats.theory.check import json_ready, recorded
 from d3stats.theory.claim import Claim, as_claim, claims, short_name
 
 __all__ = ["Contents", "Page", "contents", "evidence", "page"]
@@ -61,7 +61,7 @@ class Page(Result):
             "status": claim.status,
             "missing": [a.words for a in claim.missing],
             "counterexample": self.counterexample or None,
-            "quantities": {name: _json_value(value) for name, value in self.quantities.items()},
+            "quantities": {name: json_ready(float(value)) for name, value in self.quantities.items()},
             "margin": self.margin,
             "slack": claim.slack,
             "corrected": claim.corrected,
@@ -73,7 +73,7 @@ class Page(Result):
             else {
                 "examples": record.examples,
                 "distinct": record.distinct,
-                "least_margin": _json_value(record.least_margin),
+                "least_margin": json_ready(record.least_margin),
                 "seed": record.seed,
             },
         }
@@ -300,9 +300,3 @@ def _markdown(text: str) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.7g}"
-
-
-def _json_value(value: float) -> float | str:
-    # JSON has no infinities, and a quantity that does not exist is said to be nan.
-    number = float(value)
-    return number if abs(number) < float("inf") else repr(number)
