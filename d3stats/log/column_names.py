@@ -15,31 +15,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-TABLE_COLUMNS = (
-    "debate",
-    "question",
-    "cluster",
-    "log",
-    "protocol",
-    "label",
-    "answers",
-    "first",
-    "round",
-    "agent",
-    "role",
-    "vote",
-    "correct",
-    "scores",
-    "tokens",
-    "tokens_in",
-    "tokens_out",
-    "tokens_source",
-    "model",
-    "error",
-    "closed",
-    "decision",
-    "stop_round",
-    "stop_reason",
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+TABLE_COLUMNS = _words(
+    "debate question cluster log protocol label answers first round agent role vote correct scores tokens tokens_in "
+    "tokens_out tokens_source model error closed decision stop_round stop_reason"
 )
 """Columns of a tidy table, one row per turn; ``answers`` and ``scores`` hold JSON."""
 
@@ -47,97 +30,73 @@ Columns = Mapping[str, str | Sequence[str]] | None
 """Field to column; several columns make one name together (debate), or are one vote each (votes)."""
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
 _QUESTION = (
-    *_words("question qid question_id task task_id item item_id problem problem_id example example_id"),
-    *_words("instance instance_id case case_id doc doc_id prompt_id query_id"),
+    "question qid question_id task task_id item item_id problem problem_id example example_id instance instance_id "
+    "case case_id doc doc_id prompt_id query_id"
 )
-_NUMBER = ("", "_number", "_no", "_nr", "_num", "_id", "_index", "_idx")
-
-ALIASES: dict[str, tuple[tuple[str, ...], ...]] = {
+_AGENT = (
+    "agent_id agent_name speaker speaker_id speaker_name participant participant_id debater debater_id player "
+    "player_id",
+    "judge judge_id judge_name rater rater_id annotator annotator_id voter voter_id evaluator reviewer juror juror_id "
+    "coder expert worker worker_id name model model_id model_name llm",
+)
+_NUMBERED = " ".join(
+    f"{word}{end}"
+    for word in ("round", "turn", "step", "iteration")
+    for end in ("", "_number", "_no", "_nr", "_num", "_id", "_index", "_idx")
+)
+_OTHER_NAMES: dict[str, tuple[str, ...]] = {
     "debate": (
-        (
-            *_words("debate_id debate_name dialogue dialogue_id dialog dialog_id conversation"),
-            *_words("conversation_id"),
-            *_words("discussion discussion_id thread thread_id game game_id match match_id"),
-            *_words("episode episode_id"),
-        ),
+        "debate_id debate_name dialogue dialogue_id dialog dialog_id conversation conversation_id discussion "
+        "discussion_id thread thread_id game game_id match match_id episode episode_id",
         _QUESTION,
-        ("id", "idx"),
+        "id idx",
     ),
+    "item": (_QUESTION, "id idx"),
     "question": (_QUESTION,),
-    "cluster": (("cluster_id", "cluster_name"),),
-    "log": (("run", "run_id", "run_name", "experiment", "condition"),),
+    "cluster": ("cluster_id cluster_name",),
+    "log": ("run run_id run_name experiment condition",),
     "label": (
-        (
-            *_words("gold target reference ground_truth correct_answer truth true_answer"),
-            *_words("true_label gold_label"),
-            *_words("gold_answer golden_answer right_answer expected expected_answer reference_answer"),
-            *_words("target_answer answer_key gt solution correct_label correct_option correct_choice"),
-        ),
+        "gold target reference ground_truth correct_answer truth true_answer true_label gold_label gold_answer "
+        "golden_answer right_answer expected expected_answer reference_answer target_answer answer_key gt solution "
+        "correct_label correct_option correct_choice",
     ),
-    "round": (
-        (
-            *(f"{word}{end}" for word in ("round", "turn", "step", "iteration") for end in _NUMBER),
-            *("iter", "t", "rnd", "debate_round"),
-        ),
-    ),
-    "agent": (
-        (
-            *_words("agent_id agent_name speaker speaker_id speaker_name participant participant_id"),
-            *_words("debater debater_id player player_id"),
-        ),
-        (
-            *_words("judge judge_id judge_name rater rater_id annotator annotator_id voter voter_id"),
-            *_words("evaluator reviewer juror juror_id coder expert worker worker_id name"),
-            *_words("model model_id model_name llm"),
-        ),
-    ),
-    "role": (("agent_role", "speaker_role"),),
+    "round": (f"{_NUMBERED} iter t rnd debate_round",),
+    "agent": _AGENT,
+    "rater": (f"agent {_AGENT[0]}", _AGENT[1]),
+    "judge": (f"agent {_AGENT[0]}", _AGENT[1]),
+    "role": ("agent_role speaker_role",),
     "vote": (
-        (
-            *_words("answer prediction predicted pred choice response verdict rating judgment"),
-            *_words("judgement ballot"),
-            *_words("predicted_answer predicted_label final_answer parsed_answer extracted_answer"),
-            *_words("agent_answer"),
-            *_words("model_answer selected selected_answer selection guess preference preferred winner"),
-        ),
+        "answer prediction predicted pred choice response verdict rating judgment judgement ballot predicted_answer "
+        "predicted_label final_answer parsed_answer extracted_answer agent_answer model_answer selected "
+        "selected_answer selection guess preference preferred winner",
     ),
-    "correct": (("is_correct", "correctness", "was_correct", "is_right"),),
-    "tokens": (("total_tokens", "tokens_total", "n_tokens", "num_tokens", "token_count"),),
-    "tokens_in": (
-        (
-            "prompt_tokens",
-            "input_tokens",
-            "tokens_prompt",
-            "tokens_input",
-            "n_prompt_tokens",
-            "n_input_tokens",
-        ),
-    ),
+    "correct": ("is_correct correctness was_correct is_right",),
+    "tokens": ("total_tokens tokens_total n_tokens num_tokens token_count",),
+    "tokens_in": ("prompt_tokens input_tokens tokens_prompt tokens_input n_prompt_tokens n_input_tokens",),
     "tokens_out": (
-        (
-            *_words("completion_tokens output_tokens tokens_completion tokens_output generated_tokens"),
-            *_words("n_completion_tokens n_output_tokens"),
-        ),
+        "completion_tokens output_tokens tokens_completion tokens_output generated_tokens n_completion_tokens "
+        "n_output_tokens",
     ),
-    "model": (("model_name", "model_id", "llm"),),
+    "model": ("model_name model_id llm",),
 }
+
+ALIASES = {field: tuple(map(_words, groups)) for field, groups in _OTHER_NAMES.items()}
 """The field's other names for the standard ones, best first; names of one group are equally good."""
 
-ALIASES["item"] = ALIASES["debate"][1:]
-ALIASES["rater"] = ALIASES["judge"] = (("agent", *ALIASES["agent"][0]), ALIASES["agent"][1])
 
-
-class ColumnError(ValueError):
-    """Nobody can say which column is meant; `field` is what was looked for."""
-
+class _OfField(ValueError):
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
         self.field = field
+
+
+class ColumnError(_OfField):
+    """Nobody can say which column is meant; `field` is what was looked for."""
+
+
+class MissingColumn(_OfField):
+    """The user chose a column that a table lacks; `field` is what it was chosen for."""
 
 
 def plain(name: Any) -> str:
@@ -219,14 +178,6 @@ def choice_of(columns: Any) -> dict[str, str | list[str]]:
     }
 
 
-class MissingColumn(ValueError):
-    """The user chose a column that a table lacks; `field` is what it was chosen for."""
-
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(message)
-        self.field = field
-
-
 @dataclass
 class Resolved:
     """Which column each field was found in.
@@ -265,7 +216,6 @@ def resolve(
     wanted: Sequence[str],
     *,
     columns: Columns = None,
-    also: Mapping[str, Sequence[str]] | None = None,
     aliases: bool = True,
     what: str = "the table",
 ) -> Resolved:
@@ -279,8 +229,6 @@ def resolve(
         Fields, in the order in which they choose; a field without a column is left out of the result.
     columns : mapping, optional
         The user's choice, field to column or columns; it goes before everything else.
-    also : mapping, optional
-        More names for a field, of lower standing than those of :data:`ALIASES`.
     aliases : bool
         Whether other names than the standard ones are looked for.
     what : str
@@ -313,7 +261,7 @@ def resolve(
     chosen = set(found)
     claimed = {name for several in found.values() for name in several}
 
-    def take(field: str, candidates: list[str]) -> bool:
+    def take(field: str, candidates: list[str]) -> None:
         left = [name for name in candidates if name not in claimed]
         if len(set(left)) < len(left):
             raise ColumnError(
@@ -328,21 +276,15 @@ def resolve(
         if left:
             found[field] = (left[0],)
             claimed.add(left[0])
-        return bool(left)
 
     for field in wanted:
         if field not in found:
-            exact = [name for name in by_plain.get(plain(field), []) if name == field]
-            others = by_plain.get(plain(field), [])
-            take(field, exact if exact and len(others) == 1 else others)
+            take(field, by_plain.get(plain(field), []))
     for field in wanted if aliases else ():
-        tiers = [*ALIASES.get(field, ()), *([tuple(also[field])] if also and field in also else [])]
-        for tier in tiers:
-            if field in found:
-                break
-            take(
-                field, [name for alias in dict.fromkeys(map(plain, tier)) for name in by_plain.get(alias, [])]
-            )
+        for tier in ALIASES.get(field, ()):
+            if field not in found:
+                names_of = (by_plain.get(alias, []) for alias in dict.fromkeys(map(plain, tier)))
+                take(field, [name for same in names_of for name in same])
     ordered = {field: found[field] for field in (*wanted, *found) if field in found}
     return Resolved(ordered, chosen, [name for name in listed if name not in claimed])
 
@@ -398,18 +340,13 @@ def renamed(
             return frame, []
         found = resolve(frame.columns, list(columns), columns=columns, aliases=False)
     names: dict[str, str] = {}
-    more: dict[str, tuple[str, ...]] = {}
     for name, several in found.columns.items():
-        if len(several) == 1 and several[0] not in names:
-            names[several[0]] = name
-        else:
-            more[name] = several
+        if len(several) == 1:
+            names.setdefault(several[0], name)
+    more = {name: several for name, several in found.columns.items() if name not in names.values()}
     parts = {column for several in more.values() if len(several) > 1 for column in several}
-    hidden = [
-        column
-        for column in frame.columns
-        if str(column) not in names and (str(column) in found.columns or str(column) in parts)
-    ]
+    replaced = {*found.columns, *parts} - set(names)
+    hidden = [column for column in frame.columns if str(column) in replaced]
     table = frame.drop(columns=hidden).rename(columns=lambda name: names.get(str(name), name))
     for name, several in more.items():
         table[name] = _joined([frame[column].tolist() for column in several])

@@ -98,6 +98,10 @@ class Coded:
         lookup[-1] = None
         return lookup[self.codes]
 
+    def occurring(self) -> list[Any]:
+        """Return the values that occur."""
+        return [self.values[code] for code in np.unique(self.codes[self.codes >= 0])]
+
     def mapped(self, forms: Mapping[Any, Any]) -> Coded:
         """Put another value in place of each; values that become equal become one, None becomes missing."""
         coder = Coder()
@@ -120,6 +124,19 @@ def unified(*columns: Coded) -> tuple[list[NDArray[np.int32]], list[Any]]:
             lookup = np.array([*map(coder.__getitem__, column.values), -1], dtype=np.int32)
             codes.append(lookup[column.codes])
     return codes, largest if len(coder) == len(largest) + 1 else coder.values_list()
+
+
+def together(columns: list[Coded]) -> Coded:
+    """Make one name of several columns of texts, missing where one of them is."""
+    if len(columns) == 1:
+        return columns[0]
+    given = np.all([column.codes >= 0 for column in columns], axis=0)
+    pairs = np.stack([column.codes for column in columns], axis=1)
+    different, codes = np.unique(pairs[given], axis=0, return_inverse=True)
+    values = [" / ".join(c.values[k] for c, k in zip(columns, row, strict=True)) for row in different]
+    whole = np.full(len(given), -1, dtype=np.int32)
+    whole[given] = codes.reshape(-1)
+    return Coded(whole, values)
 
 
 @dataclass

@@ -38,7 +38,8 @@ from d3stats.log.schema import (
     first_defect,
     parse_json,
 )
-from d3stats.log.tables import read_table
+from d3stats.log.sheets import mapping_sheet
+from d3stats.log.tables import read_table, records_of_sheet
 from d3stats.values import missing_words
 
 __all__ = ["DebateLog", "iter_records", "read_log"]
@@ -481,10 +482,8 @@ def flat_rows(file: LogFile) -> tuple[list[tuple[int, dict[str, Any]]], list[Pro
 
 
 def _read_flat(file: LogFile, columns: Columns) -> Records:
-    from d3stats.log.tables import read_rows
-
     rows, problems = flat_rows(file)
-    records = read_rows(file, rows, columns=columns)
+    records = records_of_sheet(mapping_sheet(file.name, rows), columns)
     records.problems += problems
     records.n_records += sum(problem.left_out == "record" for problem in problems)
     return records

@@ -28,12 +28,13 @@ from d3stats.log.column_names import (
     to_type,
     unread_note,
 )
-from d3stats.log.columns import Coded, Coder, Ints, Part, Records, joined, unified
+from d3stats.log.columns import Coded, Coder, Ints, Part, Records, joined, together, unified
 from d3stats.log.files import LogFile, unusable
 from d3stats.log.problems import Problem
 from d3stats.log.schema import Item, Record, Turn, first_defect, parse_json
-from d3stats.log.sheets import Sheet, as_text, frame_sheet, mapping_sheet, open_sheet, parquet_sheet
-from d3stats.values import is_missing_word, name_text
+from d3stats.log.sheets import Sheet, as_text, frame_sheet, open_sheet, parquet_sheet
+from d3stats.log.wide import two_ways, unfolded
+from d3stats.values import is_missing_word
 
 FRAME, ITEMS = "the table", "the items"
 """What data frames are called in messages."""
@@ -67,20 +68,9 @@ def read_table(
     """
     if not isinstance(source, LogFile):
         opened = None if items is None else frame_sheet(items, ITEMS)
-        return _records(frame_sheet(source, FRAME), columns, opened)
-    if source.format == "jsonl":
-        from d3stats.log.reader import read_lines
-
-        return read_lines(source, columns=columns)
+        return records_of_sheet(frame_sheet(source, FRAME), columns, opened)
     sheet = open_sheet(source, encoding)
-    return _nothing(source.name, [sheet]) if isinstance(sheet, Problem) else _records(sheet, columns)
-
-
-def read_rows(
-    file: LogFile, rows: Iterable[tuple[int, Mapping[str, Any]]], *, columns: Columns = None
-) -> Records:
-    """Read flat JSON lines, one turn a line: each line's number and its object."""
-    return _records(mapping_sheet(file.name, list(rows)), columns)
+    return _nothing(source.name, [sheet]) if isinstance(sheet, Problem) else records_of_sheet(sheet, columns)
 
 
 def _nothing(name: str, problems: list[Problem], notes: Sequence[str] = ()) -> Records:
@@ -141,7 +131,7 @@ def parquet_blocks(
         if isinstance(sheet, Problem):
             yield _nothing(file.name, [sheet])
             return
-        yield _records(sheet, columns, from_zero=zero or None)
+        yield records_of_sheet(sheet, columns, from_zero=zero or None)
 
 
 # ------------------------------------------------------------------------------------------------ which column is what
@@ -207,12 +197,10 @@ def _choose(found: Resolved, sheet: Sheet) -> None:
             )
     split = [name for name in ("tokens_in", "tokens_out") if name in at]
     if "tokens" in at and split:
-        if "tokens" in found.chosen:
-            for name in split:
-                drop(name)
-        elif (len(split) == 2 and at["tokens"] != ("tokens",)) or _is_empty(sheet, at["tokens"]):
+        by_kind = len(split) == 2 and at["tokens"] != ("tokens",)
+        if "tokens" not in found.chosen and (by_kind or _is_empty(sheet, at["tokens"])):
             drop("tokens")
-        elif all(_is_empty(sheet, at[name]) for name in split):
+        elif "tokens" in found.chosen or all(_is_empty(sheet, at[name]) for name in split):
             for name in split:
                 drop(name)
         else:
@@ -247,7 +235,7 @@ def _required(found: Resolved, sheet: Sheet) -> tuple[str, str] | None:
         hint = f" (nearest: {', '.join(nearest)})" if nearest else ""
         advice = f"{hint}; say which they are with {to_type(**example)}"
         if "agent" in at and missing == ["vote"] and len(left) > 1:
-            advice += f", or {_two_ways(left, found)}"
+            advice += f", or {two_ways(left, found)}"
         elif "debate" in at and "vote" in missing and len(left) > 1:
             advice += f", or with {to_type(votes=left[:3])} where each column holds one agent's votes"
     else:
@@ -305,280 +293,6 @@ def _is_slip(name: str, wanted: str) -> bool:
     return name in (dropped | swapped) - {wanted} or (added and name != wanted)
 
 
-# ------------------------------------------------------------------------------------------------ wide tables
-
-
-_ROUND_WORD = r"(?:rounds?|rd|rnd|r|turn|t|step|iteration|iter)"
-_WIDE = (
-    re.compile(rf"(?P<agent>){_ROUND_WORD}[\W_]*(?P<round>[0-9]{{1,9}})", re.IGNORECASE),
-    re.compile(rf"(?P<agent>.+?)[\W_]+{_ROUND_WORD}[\W_]*(?P<round>[0-9]{{1,9}})", re.IGNORECASE),
-    re.compile(rf"{_ROUND_WORD}[\W_]*(?P<round>[0-9]{{1,9}})[\W_]+(?P<agent>.+)", re.IGNORECASE),
-)
-NO_VOTES = frozenset(
-    word
-    for line in (
-        "difficulty level seed temperature temp date time timestamp category topic subject domain split",
-        "source dataset language lang confidence conf cost price latency duration year grade length score",
-        "accuracy acc notes note comment comments text prompt context explanation rationale reasoning raw",
-        "n count weight type subset index id row hash url user version group batch",
-    )
-    for word in line.split()
-)
-_NO_VOTE_ENDS = (
-    "tokens",
-    "score",
-    "text",
-    "confidence",
-    "time",
-    "cost",
-    "prob",
-    "logprob",
-    "count",
-    "length",
-)
-
-
-def _unfolded(sheet: Sheet, found: Resolved, columns: Columns) -> tuple[Sheet, Resolved]:
-    """Turn a wide table into one row per turn; a long one comes back as it is.
-
-    Raises
-    ------
-    ColumnError
-        When the columns may be votes and may be something else.
-    """
-    said = [(name, c) for name, c in choice_of(columns).items() if name in ("votes", "rounds")]
-    if len(said) > 1:
-        raise ValueError("columns must choose votes or rounds; got both")
-    if said:
-        key, chosen = said[0]
-        names = [chosen] if isinstance(chosen, str) else list(chosen)
-        for name in ("vote", "correct"):
-            found.unread += found.columns.pop(name, ())
-        if (
-            key == "votes"
-            and "agent" in found.columns
-            and not all(_WIDE[0].fullmatch(name) for name in names)
-        ):
-            found.unread += found.columns.pop("agent")
-        picked = resolve(found.unread, [key], columns={key: names}, what=sheet.name)
-        votes = list(picked.columns[key])
-        places = _round_places(votes, found, sheet) if key == "rounds" else _agent_places(votes, found)
-        return _melted(sheet, found, votes, places)
-    if {"vote", "correct"} & set(found.columns) or "debate" not in found.columns:
-        return sheet, found
-    votes = _vote_columns(sheet, found)
-    return _melted(sheet, found, votes, _agent_places(votes, found)) if votes else (sheet, found)
-
-
-def _place(name: str) -> tuple[str, str]:
-    """Return the agent and the round that a column's name says, empty where it does not."""
-    match = next((m for pattern in _WIDE if (m := pattern.fullmatch(name))), None)
-    return (name, "") if match is None else (match["agent"], match["round"])
-
-
-def _agent_places(votes: list[str], found: Resolved) -> list[tuple[str, str]]:
-    """Return the agent and the round of each column, rounds only where all names say them."""
-    places = [_place(name) for name in votes]
-    has_agent = "agent" in found.columns or all(agent for agent, _ in places)
-    # r1 and r2 without a column for the agent are raters; so are deepseek-r1 and command-r7.
-    return places if has_agent and _is_grid(places) else [(name, "") for name in votes]
-
-
-_NUMBERED = re.compile(r"(?P<agent>.*?)[\W_]*?(?P<round>[0-9]{1,9})\)?")
-
-
-def _round_places(votes: list[str], found: Resolved, sheet: Sheet) -> list[tuple[str, str]]:
-    """Return the agent and the round of each column of which the user says that it holds a round's votes."""
-    places = _numbered(votes)
-    if "agent" in found.columns:
-        numbers = [number for _, number in places or ()]
-        in_order = range(1, len(votes) + 1)
-        return [
-            ("", number) for number in (numbers if len(set(numbers)) == len(votes) else map(str, in_order))
-        ]
-    if not places or not _is_grid(places):
-        raise ColumnError(
-            "agent",
-            f"rounds must be columns beside a column agent, or one for each agent and round whose names end in the "
-            f"round; got {', '.join(votes[:8])} in {sheet.name}",
-        )
-    return places
-
-
-def _numbered(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the name before the number that ends each column's name, nothing where one has none."""
-    read = [
-        _place(name) if all(_place(name)) else (m["agent"] or "agent", m["round"]) if m else ("", "")
-        for name in names
-        for m in [_NUMBERED.fullmatch(name)]
-    ]
-    return read if all(number for _, number in read) else []
-
-
-def _is_grid(places: Sequence[tuple[str, str]]) -> bool:
-    """Whether each agent has each round, counted from 0 or 1 without a gap."""
-    pairs = {(agent, int(number)) for agent, number in places if number}
-    agents, rounds = {agent for agent, _ in pairs}, {number for _, number in pairs}
-    first = min(rounds, default=2)
-    return (
-        len(pairs) == len(places) == len(agents) * len(rounds)
-        and first in (0, 1)
-        and max(rounds) - first + 1 == len(rounds)
-    )
-
-
-def _vote_columns(sheet: Sheet, found: Resolved) -> list[str]:
-    """Return the columns that hold votes, none where this is no wide table."""
-    left = [
-        name
-        for name in found.unread
-        if name
-        and not name.startswith("Unnamed: ")
-        and plain(_place(name)[0]) not in NO_VOTES
-        and not plain(_place(name)[0]).endswith(_NO_VOTE_ENDS)
-        and (_place(name)[1] or (sheet.get(name).codes >= 0).any())
-    ]
-    has_agent = "agent" in found.columns
-    if has_agent:
-        left = [name for name in left if _place(name)[1] and not _place(name)[0]]
-    known = sheet.get(found.columns["label"][0]) if "label" in found.columns else None
-    votes = _alike({name: _said(sheet.get(name)) for name in left}, set() if known is None else _said(known))
-    if len(votes) < 2 - (has_agent and bool(votes)):
-        return []
-    places = [_place(name) for name in votes]
-    with_round = any(number for _, number in places) and (has_agent or any(agent for agent, _ in places))
-    doubtful = [name for name in left if name not in votes]
-    if with_round:
-        why = "" if _is_grid(places) else "their names do not say one agent and one round each"
-    elif doubtful:
-        why = f"{', '.join(map(repr, doubtful[:3]))} may be something else"
-    else:
-        numbered = _numbered(votes)
-        may_be = _is_grid(numbered) and len({agent for agent, _ in numbered}) > 1
-        bare = all(_WIDE[0].fullmatch(name) or name.isdigit() for name in votes)
-        why = "they may stand for agents or for rounds" if may_be or bare else ""
-    if why:
-        raise ColumnError(
-            "vote",
-            f"a table without a column vote must have one column per agent; got {', '.join(votes[:8])}, and {why}: "
-            + _two_ways(votes, found),
-        )
-    return votes
-
-
-def _two_ways(votes: Sequence[str], found: Resolved) -> str:
-    """Say what to type where columns hold votes of agents, and what where they hold votes of rounds."""
-    by_agent = f"say which columns hold one agent's votes each with {to_type(votes=votes)}"
-    numbered = _numbered(votes)
-    if "agent" in found.columns:
-        return f"say which hold the votes of one round each with {to_type(rounds=votes)}, or {by_agent}"
-    if not _is_grid(numbered):
-        return by_agent
-    one = len({agent for agent, _ in numbered}) == 1
-    what = "the votes of a round" if one else "one agent's votes of the round that ends its name"
-    return f"{by_agent}, or with {to_type(rounds=votes)} where each holds {what}"
-
-
-def _said(column: Coded) -> set[str]:
-    """Return the texts that occur in a column, as answers are compared."""
-    return {
-        text for text in map(name_text, _occurring(column)) if text is not None and not is_missing_word(text)
-    }
-
-
-def _occurring(column: Coded) -> list[str]:
-    return [column.values[code] for code in np.unique(column.codes[column.codes >= 0])]
-
-
-def _alike(said: Mapping[str, set[str]], known: set[str]) -> list[str]:
-    """Return the columns whose values are answers: they share some with the labels or with each other."""
-
-    def is_alike(name: str) -> bool:
-        values = said[name]
-        if not values:
-            return bool(_place(name)[1])  # nobody spoke in this round
-        others = known.union(*(each for other, each in said.items() if other != name))
-        letters = all(len(value) == 1 and value.isalpha() for value in values | others)
-        return bool(others) and max(map(len, values)) <= 80 and (letters or bool(values & others))
-
-    return [name for name in said if is_alike(name)]
-
-
-_TOKENS = ("tokens", "tokens_in", "tokens_out")
-
-
-def _melted(
-    sheet: Sheet, found: Resolved, votes: list[str], places: list[tuple[str, str]]
-) -> tuple[Sheet, Resolved]:
-    by_round = bool(places[0][1])
-    if by_round and "round" in found.columns:
-        raise ColumnError(
-            "round", f"rounds must be in a column or in the columns' names; got both in {sheet.name}"
-        )
-    n, k = len(sheet.line), len(votes)
-    of_turns = _TOKENS + (
-        ("scores", "error", "model", "role") if "agent" not in found.columns else ("scores", "error")
-    )
-    of_turns += ("tokens_source",) if by_round else ()
-    # What a row says of its turns is said of none of them alone; a round's tokens are counted once.
-    shared = [] if by_round else [name for name in _TOKENS if name in found.columns]
-    for name in of_turns:
-        if name not in shared:
-            found.unread += found.columns.pop(name, ())
-    row = np.repeat(np.arange(n), k)
-    codes, values = unified(*(sheet.get(name) for name in votes))
-    long = {name: _together([sheet.get(c) for c in several])[row] for name, several in found.columns.items()}
-    long["vote"] = Coded(np.stack(codes, axis=1).reshape(-1), values)
-    if "agent" not in long:
-        agent = Coded.of([agent for agent, _ in places])
-        long["agent"] = Coded(np.tile(agent.codes, n), agent.values)
-    notes = []
-    for name in shared:
-        column = long[name]
-        later = np.tile(np.arange(k), n) > 0
-        codes_once = np.where(later & (column.codes >= 0), len(column.values), column.codes)
-        long[name] = Coded(codes_once.astype(np.int32), [*column.values, "0"])
-        notes.append(
-            f"{name} of a row stands for all agents of the row: it is counted once, for {votes[0]!r}, and the "
-            "others have 0, so that tokens of single agents mean nothing"
-        )
-    kept = np.ones(n * k, dtype=np.bool_)
-    if by_round:
-        number = np.array([int(number) for _, number in places])
-        named = Coded.of([str(int(number)) for _, number in places])
-        long["round"] = Coded(np.tile(named.codes, n), named.values)
-        # A debate ends with its last round in which somebody voted.
-        played, debate = np.tile(number, n), long["debate"].codes
-        last = np.full(len(long["debate"].values) + 1, number.min())
-        has_vote = long["vote"].codes >= 0
-        np.maximum.at(last, debate[has_vote], played[has_vote])
-        kept = played <= last[debate]
-    names = ", ".join(votes[:6]) + (f" and {len(votes) - 6} more" if len(votes) > 6 else "")
-    what = (
-        "the votes of an agent each"
-        if not by_round
-        else "the votes of a round each"
-        if "agent" in found.columns
-        else "the votes of an agent in a round each"
-    )
-    melted = Sheet(
-        sheet.name,
-        list(long),
-        [column[kept] for column in long.values()],
-        sheet.line[row][kept],
-        sheet.problems,
-        [
-            f"a wide table: the columns {names} hold {what}; an empty cell is a vote that is missing",
-            *notes,
-            *sheet.notes,
-        ],
-        sheet.n_records - n + int(kept.sum()),
-        sheet.may_have_commas,
-    )
-    unread = [name for name in found.unread if name not in votes]
-    return melted, Resolved({name: (name,) for name in long}, found.chosen, unread)
-
-
 # ------------------------------------------------------------------------------------------------ rows
 
 
@@ -590,15 +304,7 @@ _TRUTH_WORDS = {
     for word in words.split()
 }
 _SAID = (
-    "correct",
-    "error",
-    "model",
-    "role",
-    "scores",
-    "tokens",
-    "tokens_in",
-    "tokens_out",
-    "tokens_source",
+    *("correct", "error", "model", "role", "scores", "tokens", "tokens_in", "tokens_out", "tokens_source"),
     "vote",
 )
 _CLOSING = ("decision", "stop_round", "stop_reason")
@@ -607,16 +313,17 @@ Wrong = tuple[str, str, Any]
 """The field, what it must be, and what was got."""
 
 
-def _records(
+def records_of_sheet(
     sheet: Sheet, columns: Columns, items: Sheet | None = None, *, from_zero: bool | None = None
 ) -> Records:
+    """Read a table of cells, with one of items beside it; `from_zero` says how the rounds of a part of a file count."""
     try:
         if not sheet.names:
             raise ColumnError("debate", "a table must have a line of column names; got none")
         sheet = _filled_rows(_without_errors(sheet))
         found = _log_columns(sheet, columns)
         taken, whole = found.taken_note(), len(sheet.line)
-        sheet, found = _unfolded(sheet, found, columns)
+        sheet, found = unfolded(sheet, found, columns)
         if len(sheet.line) == whole:
             _refuse_row_numbers(sheet, found)
         wanted = _required(found, sheet)
@@ -627,12 +334,12 @@ def _records(
         return _refused(sheet, "wrong field", error.field, str(error))
     problems = [*sheet.problems, *_misspelled(found, sheet.name)]
     cells = {
-        name: _together([sheet.get(column) for column in several]) for name, several in found.columns.items()
+        name: together([sheet.get(column) for column in several]) for name, several in found.columns.items()
     }
     said = _doubt(sheet, found, cells)
     if said is not None:
         return _refused(sheet, "wrong field", *said)
-    said_right = _occurring(cells["correct"]) if "correct" in cells else []
+    said_right = cells["correct"].occurring() if "correct" in cells else []
     odd = _no_truths(said_right)
     if odd is not None:
         told = cells["correct"]
@@ -700,7 +407,7 @@ def _to_points(cells: dict[str, Coded], decimal: bool) -> list[str]:
     Where a comma may stand between thousands, as another answer says, nothing is changed and a warning is returned.
     """
     names = [name for name in ("vote", "label", "first", "decision") if name in cells]
-    texts = {t.strip() for name in names for t in _occurring(cells[name]) if not is_missing_word(t)}
+    texts = {t.strip() for name in names for t in cells[name].occurring() if not is_missing_word(t)}
     with_comma = sorted(t for t in texts if "," in t)
     twins = [t for t in with_comma if _GROUPED.fullmatch(t) and t.replace(",", "") in texts]
     if twins:
@@ -747,19 +454,6 @@ def _refused(sheet: Sheet, kind: str, name: str, message: str, line: int = 1) ->
     return _nothing(sheet.name, [problem], sheet.notes)
 
 
-def _together(columns: list[Coded]) -> Coded:
-    """Make one name of several columns, missing where one of them is."""
-    if len(columns) == 1:
-        return columns[0]
-    given = np.all([column.codes >= 0 for column in columns], axis=0)
-    pairs = np.stack([column.codes for column in columns], axis=1)
-    different, codes = np.unique(pairs[given], axis=0, return_inverse=True)
-    values = [" / ".join(c.values[k] for c, k in zip(columns, row, strict=True)) for row in different]
-    whole = np.full(len(given), -1, dtype=np.int32)
-    whole[given] = codes.reshape(-1)
-    return Coded(whole, values)
-
-
 def _doubt(sheet: Sheet, found: Resolved, cells: Mapping[str, Coded]) -> tuple[str, str, int] | None:
     """Return the field, the message and the line where a column that was taken, or is not there, cannot be right."""
     if "round" in cells and (found.columns["debate"] == ("debate",) or "debate" in found.chosen):
@@ -782,7 +476,7 @@ def _doubt(sheet: Sheet, found: Resolved, cells: Mapping[str, Coded]) -> tuple[s
         *(c[0] for name, c in found.columns.items() if name in ("question", "log", "model", "role")),
     ]
     for other in others:
-        apart = _together([*map(sheet.get, taken), sheet.get(other)])
+        apart = together([*map(sheet.get, taken), sheet.get(other)])
         if _repeated(apart, cells["round"], cells["agent"]) is None:
             message = f"debate must tell debates apart; got {who} in one round, with debate from {taken[0]!r}"
             return "debate", f"{message}: {to_type(debate=[other, *taken])} has no such row", line

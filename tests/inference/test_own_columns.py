@@ -17,7 +17,7 @@ from d3stats.inference.bias import as_judgments
 from d3stats.inference.comparison.runs import as_run, as_runs
 from d3stats.inference.judges.ratings import as_ratings
 from d3stats.log.column_names import ALIASES
-from d3stats.log.tables import NO_VOTES
+from d3stats.log.wide import NO_VOTES
 
 RATINGS = pd.DataFrame(
     {"item": [1, 1, 2, 2], "rater": list("abab"), "vote": list("ABAA"), "label": list("AAAA")}

@@ -21,7 +21,7 @@ from d3stats.log.column_names import ALIASES, ColumnError, parse_columns, resolv
 from d3stats.log.columns import Part, Records, joined
 from d3stats.log.files import LogFile, find_files
 from d3stats.log.problems import LogError
-from d3stats.log.reader import read_log
+from d3stats.log.reader import read_file, read_log
 from d3stats.log.tables import parquet_blocks, read_table
 from d3stats.trajectories import as_trajectories
 
@@ -67,7 +67,7 @@ def as_text(delimiter: str, encoding: str = "utf-8", suffix: str = ".csv") -> Ca
         path = folder / f"table{suffix}"
         data = table.to_csv(index=False, sep=delimiter).encode(encoding)
         path.write_bytes(gzip.compress(data) if suffix.endswith(".gz") else data)
-        return read_table(a_file(path))
+        return read_file(a_file(path))
 
     return read
 
@@ -80,7 +80,7 @@ def as_excel(table: pd.DataFrame, folder: Path) -> Records:
     for row in table.itertuples(index=False):
         page.append([None if pd.isna(x) else int(x) if isinstance(x, np.integer) else x for x in row])
     book.save(folder / "table.xlsx")
-    return read_table(a_file(folder / "table.xlsx"))
+    return read_file(a_file(folder / "table.xlsx"))
 
 
 def as_lines(table: pd.DataFrame, folder: Path) -> Records:
@@ -89,7 +89,7 @@ def as_lines(table: pd.DataFrame, folder: Path) -> Records:
         for row in table.to_dict("records")
     ]
     (folder / "table.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return read_table(a_file(folder / "table.jsonl"))
+    return read_file(a_file(folder / "table.jsonl"))
 
 
 def to_parquet(table: pd.DataFrame, path: Path) -> LogFile:
@@ -111,7 +111,7 @@ DOORS: dict[str, Callable[[pd.DataFrame, Path], Records]] = {
     "gzip": as_text(",", suffix=".csv.gz"),
     "excel": as_excel,
     "lines": as_lines,
-    "parquet": lambda table, folder: read_table(to_parquet(table, folder / "table.parquet")),
+    "parquet": lambda table, folder: read_file(to_parquet(table, folder / "table.parquet")),
     "blocks": lambda table, folder: joined(
         list(parquet_blocks(to_parquet(table, folder / "table.parquet"), rows=3))
     ),
@@ -298,7 +298,7 @@ def test_a_standard_name_goes_before_another_name() -> None:
 def test_a_missing_column_is_one_problem_that_lists_what_is_there(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("deb8,wave,who,said,truth\n" + "d,1,a,A,A\n" * 400)
-    read = read_table(a_file(path))
+    read = read_file(a_file(path))
     (problem,) = read.problems
     assert (problem.kind, read.n_records) == ("unknown column", 0)
     for text in ("debate and agent and vote", "deb8, wave, who, said", "--columns debate="):
@@ -310,7 +310,7 @@ def test_a_column_that_is_one_slip_from_a_standard_one_is_a_problem_and_others_a
 ) -> None:
     path = tmp_path / "log.csv"
     path.write_text("debate,round,agent,vote,lable,note,mode,score\nd,1,a,A,A,x,y,3\n")
-    read = read_table(a_file(path))
+    read = read_file(a_file(path))
     assert [(p.kind, p.field) for p in read.problems] == [("unknown column", "lable")]
     assert "did you mean label?" in read.problems[0].message
     assert "columns that were not read: lable, note, mode, score" in read.notes
@@ -567,7 +567,7 @@ def test_merged_cells_of_a_workbook_hold_for_each_of_their_rows(tmp_path: Path, 
         for first, last in spans[name]:
             page.merge_cells(start_row=first, end_row=last, start_column=column, end_column=column)
     book.save(tmp_path / "a.xlsx")
-    read = read_table(a_file(tmp_path / "a.xlsx"))
+    read = read_file(a_file(tmp_path / "a.xlsx"))
     assert said(read) == said(read_table(table))
     assert any(note.startswith("merged cells: ") for note in read.notes)
 
@@ -598,7 +598,7 @@ def test_a_decimal_comma_is_a_point_where_all_answers_are_such_numbers(
     path = tmp_path / "a.csv"
     rows = "".join(f"d;1;{agent};{vote};2\n" for agent, vote in zip("abc", votes, strict=True))
     path.write_text("debate;round;agent;vote;label\n" + rows)
-    read = read_table(a_file(path))
+    read = read_file(a_file(path))
     assert [row["vote"] for row in plain_rows(read.turns)] == read_as
     assert any("decimal comma" in note for note in read.notes) == ("," in votes[0] and read_as != votes)
 
@@ -675,7 +675,7 @@ def test_bad_input_is_one_clear_problem(
     tmp_path: Path, name: str, content: bytes, kind: str, text: str
 ) -> None:
     (tmp_path / name).write_bytes(content)
-    read = read_table(a_file(tmp_path / name))
+    read = read_file(a_file(tmp_path / name))
     (problem,) = read.problems
     assert problem.kind == kind
     assert text in problem.message
@@ -685,20 +685,20 @@ def test_bad_input_is_one_clear_problem(
 def test_a_decoding_error_names_byte_and_line_and_the_encoding_reads_it(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_bytes((HEAD + "d,1,a,A,A\nd,1,José,A,A\n").encode("cp1252"))
-    (problem,) = read_table(a_file(path)).problems
+    (problem,) = read_file(a_file(path)).problems
     assert problem.line == 3
     assert "byte 0xe9 in line 3" in problem.message
     assert "José" in problem.message
-    read = read_table(a_file(path), encoding="cp1252")
+    read = read_file(a_file(path), encoding="cp1252")
     assert [row["agent"] for row in plain_rows(read.turns)] == ["a", "José"]
     with pytest.raises(ValueError, match="encoding must be known"):
-        read_table(a_file(path), encoding="latin-one")
+        read_file(a_file(path), encoding="latin-one")
 
 
 def test_a_very_long_answer_and_lines_within_a_cell_are_read_with_their_lines(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text(HEAD + f'd,1,a,"{"x" * 1_000_000}",A\nd,1,b,"two\nlines",A\nd,x,c,A,A\n,,,,\n\n')
-    read = read_table(a_file(path))
+    read = read_file(a_file(path))
     assert [len(row["vote"]) for row in plain_rows(read.turns)] == [1_000_000, 9]
     assert read.line[read.turns.row].tolist() == [2, 3]
     assert [(p.line, p.field) for p in read.problems] == [(5, "round")]
@@ -714,14 +714,13 @@ def test_dates_of_a_spreadsheet_are_text_and_a_note_says_so(tmp_path: Path) -> N
     book.create_sheet("more").append(["debate"])
     book.save(tmp_path / "a.xlsx")
     for read in (
-        read_table(a_file(tmp_path / "a.xlsx")),
+        read_file(a_file(tmp_path / "a.xlsx")),
         read_table(pd.DataFrame({"debate": ["d"], "agent": ["a"], "vote": [pd.Timestamp("2024-02-01")]})),
     ):
         assert plain_rows(read.turns)[0]["vote"] == "2024-02-01"
         assert any("column 'vote' holds dates" in note for note in read.notes)
     assert (
-        "the first sheet, 'Sheet', was read; not read: 'more'"
-        in read_table(a_file(tmp_path / "a.xlsx")).notes
+        "the first sheet, 'Sheet', was read; not read: 'more'" in read_file(a_file(tmp_path / "a.xlsx")).notes
     )
 
 
@@ -729,7 +728,7 @@ def test_dates_of_a_spreadsheet_are_text_and_a_note_says_so(tmp_path: Path) -> N
 def test_names_of_columns_below_a_title_are_found_and_said(tmp_path: Path, above: str) -> None:
     path = tmp_path / "a.csv"
     path.write_text(above + "debate,round,agent,vote\nd,1,a,A\n")
-    (problem,) = read_table(a_file(path)).problems
+    (problem,) = read_file(a_file(path)).problems
     line = above.count("\n") + 1
     assert f"the column names seem to be in line {line}: delete the lines before it" in problem.message
 

@@ -25,7 +25,7 @@ from d3stats.inference.tables import (
 )
 from d3stats.log.column_names import TABLE_COLUMNS, Columns, other_names, plain, resolve, to_type
 from d3stats.log.files import as_frame, as_path, is_frame
-from d3stats.log.tables import NO_VOTES
+from d3stats.log.wide import NO_VOTES
 from d3stats.plausibility import judged, warnings_of
 from d3stats.trajectories import MISSING, Trajectories, as_trajectories
 from d3stats.values import canonical, shared_spelling
