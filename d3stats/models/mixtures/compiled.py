@@ -1,29 +1,42 @@
-"""The compiled twin of ``_objective.py`` and the climb that uses it: many data sets, many starts, one call.
+"""The mixture log-likelihood with gradient and Hessian in machine code, and the two climbs that maximise it.
 
 Compiled because a fit is a few hundred dependent steps on eight numbers: a numpy step costs its call overhead
-each time (tests/benchmarks compares both). Everything here has a plain reference: the derivatives are tested
-against :class:`~d3stats.models.mixtures.climb.Objective`, the optimum against a quasi-Newton search and published
-values.
+each time. The tests hold the derivatives to a plain numpy implementation and to finite differences, and the optima to
+a quasi-Newton search and to published values.
 
-The climb is Newton's with damping inside a box. A step that does not raise the likelihood is refused and damped
-more (Levenberg, 1944; Marquardt, 1963), so the accepted sequence is monotone. Parameters that sit on a bound with
-the gradient pointing out are held there (projected Newton; Bertsekas, 1982), which is how a Binomial component, a
-supremum on the boundary, is reached exactly and not approached forever.
+The climbs are Newton's method with damping inside a box, and accelerated EM. A Newton step that does not raise the
+likelihood is refused and damped more (Levenberg, 1944; Marquardt, 1963), so the accepted sequence is monotone.
+Parameters that sit on a bound with the gradient pointing out are held there (projected Newton; Bertsekas, 1982), which
+is how a Binomial component, a supremum on the boundary, is reached exactly.
 
-Importing this module loads numba; only :mod:`d3stats.models.mixtures.climb` does so, when a fit begins.
+Importing this module loads numba; :mod:`d3stats.models.mixtures.climb` does so when a fit begins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Problem(NamedTuple):
+    """What does not change during a search: the model, the cells and the box of the parameters."""
+
+    n_components: int
+    n_binomial: int
+    penalty: float
+    successes: Ints
+    trials: Ints
+    log_choose: Floats
+    low: Floats
+    high: Floats
 
 
 def _compiled(function: F) -> F:
@@ -57,22 +70,13 @@ def _tables(mu: float, rho: float, up: Floats, down: Floats, norm: Floats) -> No
 
 @_compiled
 def derivatives(
-    x: Floats,
-    k: int,
-    n_binomial: int,
-    successes: NDArray[np.int64],
-    trials: NDArray[np.int64],
-    log_choose: Floats,
-    weights: Floats,
-    penalty: float,
-    work: Floats,
-    grad: Floats,
-    hess: Floats,
+    x: Floats, problem: Problem, weights: Floats, work: Floats, grad: Floats, hess: Floats
 ) -> float:
     """Write gradient and Hessian at one point into `grad` and `hess`; return the objective.
 
     `work` has shape (k, 15, max trials + 1): prefix sums by component.
     """
+    k, successes, trials = problem.n_components, problem.successes, problem.trials
     size = 3 * k - 1
     top = 0.0
     for j in range(k - 1):
@@ -119,7 +123,7 @@ def derivatives(
         for j in range(k):
             posterior[j] = np.exp(posterior[j] - highest)
             total += posterior[j]
-        value += weight * (highest + np.log(total) + log_choose[c])
+        value += weight * (highest + np.log(total) + problem.log_choose[c])
         for j in range(k):
             p = posterior[j] / total
             posterior[j] = p
@@ -146,8 +150,8 @@ def derivatives(
                 for b in range(a + 1):
                     hess[a, b] += p * own * ((1.0 if b == j else 0.0) - w[b])
                     hess[a, b] -= p * ((w[a] if a == b else 0.0) - w[a] * w[b])
-    if penalty > 0.0:
-        value += _add_prior(x, k, n_binomial, penalty, log_weight, w, grad, hess)
+    if problem.penalty > 0.0:
+        value += _add_prior(x, problem, log_weight, w, grad, hess)
     for a in range(size):
         for b in range(a):
             hess[b, a] = hess[a, b]
@@ -156,15 +160,9 @@ def derivatives(
 
 @_compiled
 def _add_prior(
-    x: Floats,
-    k: int,
-    n_binomial: int,
-    penalty: float,
-    log_weight: Floats,
-    w: Floats,
-    grad: Floats,
-    hess: Floats,
+    x: Floats, problem: Problem, log_weight: Floats, w: Floats, grad: Floats, hess: Floats
 ) -> float:
+    k, penalty = problem.n_components, problem.penalty
     value = 0.0
     for j in range(k):
         value += log_weight[j]
@@ -173,7 +171,7 @@ def _add_prior(
             for b in range(j + 1):
                 hess[j, b] += penalty * k * (w[j] * w[b] - (w[j] if j == b else 0.0))
         for block in range(2):
-            if block == 1 and j < n_binomial:
+            if block == 1 and j < problem.n_binomial:
                 continue
             at = (k - 1 if block == 0 else 2 * k - 1) + j
             v = max(x[at], 1e-12)
@@ -185,7 +183,7 @@ def _add_prior(
 
 @_compiled
 def _newton_step(
-    hess: Floats, grad: Floats, held: NDArray[np.bool_], damping: float, step: Floats, lower: Floats
+    hess: Floats, grad: Floats, held: NDArray[np.bool_], damping: float, step: Floats, factor: Floats
 ) -> bool:
     """Solve (-H + damping |diag H|) step = grad on the free parameters by Cholesky; False if not definite."""
     size = len(grad)
@@ -198,50 +196,65 @@ def _newton_step(
                 if a == b:
                     value += damping * max(abs(hess[a, a]), 1e-8)
             for c in range(b):
-                value -= lower[a, c] * lower[b, c]
+                value -= factor[a, c] * factor[b, c]
             if a == b:
                 if not value > 1e-14 * max(abs(hess[a, a]), 1e-8):
                     return False
-                lower[a, a] = np.sqrt(value)
+                factor[a, a] = np.sqrt(value)
             else:
-                lower[a, b] = value / lower[b, b]
+                factor[a, b] = value / factor[b, b]
     for a in range(size):
         value = 0.0 if held[a] else grad[a]
         for c in range(a):
-            value -= lower[a, c] * step[c]
-        step[a] = value / lower[a, a]
+            value -= factor[a, c] * step[c]
+        step[a] = value / factor[a, a]
     for a in range(size - 1, -1, -1):
         value = step[a]
         for c in range(a + 1, size):
-            value -= lower[c, a] * step[c]
-        step[a] = value / lower[a, a]
+            value -= factor[c, a] * step[c]
+        step[a] = value / factor[a, a]
     return True
 
 
 @_compiled
-def _hold(x: Floats, grad: Floats, low: Floats, high: Floats, held: NDArray[np.bool_]) -> None:
+def _hold(x: Floats, grad: Floats, problem: Problem, held: NDArray[np.bool_]) -> None:
     """Mark the parameters that sit on a bound with the gradient pointing out."""
     for a in range(len(x)):
-        held[a] = (x[a] <= low[a] and grad[a] <= 0.0) or (x[a] >= high[a] and grad[a] >= 0.0)
+        below, above = x[a] <= problem.low[a], x[a] >= problem.high[a]
+        held[a] = (below and grad[a] <= 0.0) or (above and grad[a] >= 0.0)
+
+
+@_compiled
+def _clip(x: Floats, problem: Problem) -> None:
+    """Move a point into the box, in place."""
+    for a in range(len(x)):
+        x[a] = min(max(x[a], problem.low[a]), problem.high[a])
+
+
+@_compiled
+def _work(problem: Problem) -> Floats:
+    top = 0
+    for n in problem.trials:
+        top = max(top, n)
+    return np.zeros((problem.n_components, 15, top + 1))
+
+
+@_compiled
+def evaluate(points: Floats, weights: Floats, problem: Problem) -> tuple[Floats, Floats, Floats]:
+    """Return value (points,), gradient (points, p) and Hessian (points, p, p) of ``weights[i]`` at ``points[i]``."""
+    rows, size = points.shape
+    work = _work(problem)
+    value, grad, hess = np.empty(rows), np.empty((rows, size)), np.empty((rows, size, size))
+    for row in range(rows):
+        value[row] = derivatives(points[row], problem, weights[row], work, grad[row], hess[row])
+    return value, grad, hess
 
 
 @_compiled
 def climb(
-    starts: Floats,
-    which: NDArray[np.int64],
-    weights: Floats,
-    k: int,
-    n_binomial: int,
-    successes: NDArray[np.int64],
-    trials: NDArray[np.int64],
-    log_choose: Floats,
-    penalty: float,
-    low: Floats,
-    high: Floats,
-    max_iter: int,
-    tol: float,
-) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Climb from every row of `starts` on the data set ``weights[which[row]]``.
+    starts: Floats, which: Ints, weights: Floats, problem: Problem, max_iter: int, tol: float
+) -> tuple[Floats, Floats, Ints]:
+    """Climb by damped Newton steps from every row of `starts` on the data set ``weights[which[row]]``.
 
     Returns
     -------
@@ -256,29 +269,25 @@ def climb(
     or after `max_iter` evaluations; whether the end is a maximum is for the caller to see.
     """
     rows, size = starts.shape
-    top = 0
-    for c in range(len(trials)):
-        top = max(top, trials[c])
-    work = np.zeros((k, 15, top + 1))
+    work = _work(problem)
     out = starts.copy()
     values = np.empty(rows)
     n_iter = np.zeros(rows, dtype=np.int64)
     grad, new_grad = np.empty(size), np.empty(size)
     hess, new_hess = np.empty((size, size)), np.empty((size, size))
     step, trial = np.empty(size), np.empty(size)
-    lower = np.empty((size, size))
+    factor = np.empty((size, size))
     held = np.empty(size, dtype=np.bool_)
     for row in range(rows):
         data = weights[which[row]]
         x = out[row]
-        for a in range(size):
-            x[a] = min(max(x[a], low[a]), high[a])
-        value = derivatives(x, k, n_binomial, successes, trials, log_choose, data, penalty, work, grad, hess)
+        _clip(x, problem)
+        value = derivatives(x, problem, data, work, grad, hess)
         n_iter[row] = 1
         damping = 1e-2
         while n_iter[row] < max_iter:
-            _hold(x, grad, low, high, held)
-            while not _newton_step(hess, grad, held, damping, step, lower) and damping < 1e20:
+            _hold(x, grad, problem, held)
+            while not _newton_step(hess, grad, held, damping, step, factor) and damping < 1e20:
                 damping = max(damping * 4.0, 1e-3)
             if damping >= 1e20:
                 break
@@ -286,20 +295,15 @@ def climb(
             for a in range(size):
                 if not held[a]:
                     promise += grad[a] * step[a]
-                trial[a] = min(max(x[a] + (0.0 if held[a] else step[a]), low[a]), high[a])
-            new_value = derivatives(
-                trial, k, n_binomial, successes, trials, log_choose, data, penalty, work, new_grad, new_hess
-            )
+                trial[a] = x[a] + (0.0 if held[a] else step[a])
+            _clip(trial, problem)
+            new_value = derivatives(trial, problem, data, work, new_grad, new_hess)
             n_iter[row] += 1
             small = promise <= tol * (1.0 + abs(value))
             # A last tiny step may move the value by rounding alone; it still sharpens the parameters.
             slack = 1e-13 * (1.0 + abs(value)) if small else 0.0
             if new_value > value - slack:
-                for a in range(size):
-                    x[a] = trial[a]
-                    grad[a] = new_grad[a]
-                    for b in range(size):
-                        hess[a, b] = new_hess[a, b]
+                x[:], grad[:], hess[:, :] = trial, new_grad, new_hess
                 value = new_value
                 if small and damping < 1e-3:
                     break
@@ -317,103 +321,44 @@ LONGEST_LEAP = 1e4
 
 
 @_compiled
-def _expected(
-    mu: float,
-    rho: float,
-    share: Floats,
-    successes: NDArray[np.int64],
-    trials: NDArray[np.int64],
-    penalty: float,
-    free_rho: bool,
-    work: Floats,
-    out: Floats,
-) -> float:
-    """Return the component's expected log-likelihood; write (g_mu, g_rho, h_mumu, h_murho, h_rhorho) to out."""
-    _tables(mu, rho, work[0:6], work[6:12], work[12:15])
-    out[:] = 0.0
-    value = 0.0
-    for c in range(len(successes)):
-        p = share[c]
-        if p == 0.0:
-            continue
-        s, n = successes[c], trials[c]
-        f = n - s
-        value += p * (work[0, s] + work[6, f] - work[12, n])
-        out[0] += p * (work[1, s] - work[7, f])
-        out[1] += p * (work[2, s] + work[8, f] - work[13, n])
-        out[2] += p * (-work[3, s] - work[9, f])
-        out[3] += p * (-work[4, s] + work[10, f])
-        out[4] += p * (work[14, n] - work[5, s] - work[11, f])
-    if penalty > 0.0:
-        value += penalty * (np.log(mu) + np.log1p(-mu))
-        out[0] += penalty * (1.0 / mu - 1.0 / (1.0 - mu))
-        out[2] -= penalty * (1.0 / mu**2 + 1.0 / (1.0 - mu) ** 2)
-        if free_rho:
-            r = max(rho, 1e-12)
-            value += penalty * (np.log(r) + np.log1p(-r))
-            out[1] += penalty * (1.0 / r - 1.0 / (1.0 - r))
-            out[4] -= penalty * (1.0 / r**2 + 1.0 / (1.0 - r) ** 2)
-    return value
-
-
-@_compiled
 def _component_step(
-    mu: float,
-    rho: float,
-    share: Floats,
-    successes: NDArray[np.int64],
-    trials: NDArray[np.int64],
-    penalty: float,
-    low: Floats,
-    high: Floats,
-    work: Floats,
+    mu: float, rho: float, share: Floats, problem: Problem, low: Floats, high: Floats, work: Floats
 ) -> tuple[float, float]:
-    """Take one safeguarded Newton step on the component's expected log-likelihood."""
-    local = np.empty(5)
-    scratch = np.empty(5)
-    free_rho = high[1] > low[1]
-    value = _expected(mu, rho, share, successes, trials, penalty, free_rho, work, local)
-    grad = np.array([local[0], local[1]])
-    hess = np.array([[local[2], local[3]], [local[3], local[4]]])
+    """Take one safeguarded Newton step on a component's expected log-likelihood, a fit of one weighted component."""
+    held_rho = 1 if high[1] <= low[1] else 0
+    alone = Problem(
+        1, held_rho, problem.penalty, problem.successes, problem.trials, problem.log_choose, low, high
+    )
+    x, trial, step = np.array([mu, rho]), np.empty(2), np.zeros(2)
+    grad, hess, factor = np.empty(2), np.empty((2, 2)), np.zeros((2, 2))
+    value = derivatives(x, alone, share, work, grad, hess)
     held = np.empty(2, dtype=np.bool_)
-    _hold(np.array([mu, rho]), grad, low, high, held)
-    step, lower = np.zeros(2), np.zeros((2, 2))
+    _hold(x, grad, alone, held)
     damping = 0.0
-    while not _newton_step(hess, grad, held, damping, step, lower):
+    while not _newton_step(hess, grad, held, damping, step, factor):
         damping = max(4.0 * damping, 1e-3)
         if damping > 1e20:
             return mu, rho
     length = 1.0
     for _ in range(40):
-        new_mu = mu if held[0] else min(max(mu + length * step[0], low[0]), high[0])
-        new_rho = rho if held[1] else min(max(rho + length * step[1], low[1]), high[1])
-        new_value = _expected(new_mu, new_rho, share, successes, trials, penalty, free_rho, work, scratch)
-        if new_value >= value:
-            return new_mu, new_rho
+        for a in range(2):
+            trial[a] = x[a] + (0.0 if held[a] else length * step[a])
+        _clip(trial, alone)
+        if derivatives(trial, alone, share, work, grad, hess) >= value:
+            return trial[0], trial[1]
         length *= 0.5
     return mu, rho
 
 
 @_compiled
-def _em_map(
-    x: Floats,
-    k: int,
-    successes: NDArray[np.int64],
-    trials: NDArray[np.int64],
-    weights: Floats,
-    penalty: float,
-    low: Floats,
-    high: Floats,
-    work: Floats,
-    share: Floats,
-    out: Floats,
-) -> None:
+def _em_map(x: Floats, problem: Problem, weights: Floats, work: Floats, share: Floats, out: Floats) -> None:
     """Write the point after one E-step and one M-step to `out`."""
+    k, low, high, penalty = problem.n_components, problem.low, problem.high, problem.penalty
     for j in range(k):
         t = work[j]
         _tables(x[k - 1 + j], x[2 * k - 1 + j], t[0:6], t[6:12], t[12:15])
-    for c in range(len(successes)):
-        s, n = successes[c], trials[c]
+    for c in range(len(problem.successes)):
+        s, n = problem.successes[c], problem.trials[c]
         highest = -np.inf
         for j in range(k):
             t = work[j]
@@ -431,48 +376,24 @@ def _em_map(
             z = np.log(max(share[j].sum() + penalty, 1e-300)) - last
             out[j] = min(max(z, low[j]), high[j])
         m, r = k - 1 + j, 2 * k - 1 + j
-        out[m], out[r] = _component_step(
-            x[m],
-            x[r],
-            share[j],
-            successes,
-            trials,
-            penalty,
-            np.array([low[m], low[r]]),
-            np.array([high[m], high[r]]),
-            work[j],
-        )
+        corner, other = np.array([low[m], low[r]]), np.array([high[m], high[r]])
+        out[m], out[r] = _component_step(x[m], x[r], share[j], problem, corner, other, work[j : j + 1])
 
 
 @_compiled
 def climb_em(
-    starts: Floats,
-    which: NDArray[np.int64],
-    weights: Floats,
-    k: int,
-    n_binomial: int,
-    successes: NDArray[np.int64],
-    trials: NDArray[np.int64],
-    log_choose: Floats,
-    penalty: float,
-    low: Floats,
-    high: Floats,
-    max_iter: int,
-    tol: float,
-) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Climb by accelerated EM; same arguments and returns as :func:`d3stats.models.mixtures.compiled.climb`.
+    starts: Floats, which: Ints, weights: Floats, problem: Problem, max_iter: int, tol: float
+) -> tuple[Floats, Floats, Ints]:
+    """Climb by EM with squared extrapolation; same arguments and returns as :func:`climb`.
 
     `n_iter` counts EM maps. The climb ends where a Newton step would promise less than ``tol * (1 + |value|)``: small
-    EM steps alone prove nothing, EM is slow near its limit.
+    EM steps alone prove nothing, EM is slow near its limit (Varadhan and Roland, 2008, Scand. J. Stat. 35, 335).
     """
     rows, size = starts.shape
-    top = 0
-    for c in range(len(trials)):
-        top = max(top, trials[c])
-    work = np.zeros((k, 15, top + 1))
-    share = np.zeros((k, len(trials)))
+    work = _work(problem)
+    share = np.zeros((problem.n_components, len(problem.trials)))
     grad, hess = np.empty(size), np.empty((size, size))
-    step, lower = np.empty(size), np.empty((size, size))
+    step, factor = np.empty(size), np.empty((size, size))
     held = np.empty(size, dtype=np.bool_)
     first, second, leap = np.empty(size), np.empty(size), np.empty(size)
     out = starts.copy()
@@ -481,20 +402,19 @@ def climb_em(
     for row in range(rows):
         data = weights[which[row]]
         x = out[row]
-        for a in range(size):
-            x[a] = min(max(x[a], low[a]), high[a])
-        value = derivatives(x, k, n_binomial, successes, trials, log_choose, data, penalty, work, grad, hess)
+        _clip(x, problem)
+        value = derivatives(x, problem, data, work, grad, hess)
         while n_iter[row] < max_iter:
-            _hold(x, grad, low, high, held)
-            if _newton_step(hess, grad, held, 0.0, step, lower):
+            _hold(x, grad, problem, held)
+            if _newton_step(hess, grad, held, 0.0, step, factor):
                 promise = 0.0
                 for a in range(size):
                     if not held[a]:
                         promise += grad[a] * step[a]
                 if promise <= tol * (1.0 + abs(value)):
                     break
-            _em_map(x, k, successes, trials, data, penalty, low, high, work, share, first)
-            _em_map(first, k, successes, trials, data, penalty, low, high, work, share, second)
+            _em_map(x, problem, data, work, share, first)
+            _em_map(first, problem, data, work, share, second)
             n_iter[row] += 2
             change, bend = 0.0, 0.0
             for a in range(size):
@@ -506,20 +426,17 @@ def climb_em(
             for a in range(size):
                 r = first[a] - x[a]
                 v = second[a] - first[a] - r
-                leap[a] = min(max(x[a] + 2.0 * length * r + length * length * v, low[a]), high[a])
+                leap[a] = x[a] + 2.0 * length * r + length * length * v
+            _clip(leap, problem)
             # The map after the leap pulls it back towards the ridge that EM follows.
-            _em_map(leap, k, successes, trials, data, penalty, low, high, work, share, first)
+            _em_map(leap, problem, data, work, share, first)
             n_iter[row] += 1
-            leap_value = derivatives(
-                first, k, n_binomial, successes, trials, log_choose, data, penalty, work, grad, hess
-            )
+            leap_value = derivatives(first, problem, data, work, grad, hess)
             if leap_value >= value:
                 x[:] = first
                 value = leap_value
             else:
                 x[:] = second
-                value = derivatives(
-                    x, k, n_binomial, successes, trials, log_choose, data, penalty, work, grad, hess
-                )
+                value = derivatives(x, problem, data, work, grad, hess)
         values[row] = value
     return out, values, n_iter

@@ -97,9 +97,9 @@ def fit_beta_binomial_mixture(
     n_binomial : int
         How many of the components are held at ``rho = 0``: 1 of 2 is "Beta-Binomial plus Binomial", 2 of 2
         is the two-Binomial mixture.
-    method : {"newton", "em", "lbfgs"}
-        Damped Newton in a box (the fastest, and the most often at the best optimum), accelerated EM, or
-        scipy's L-BFGS-B on an independent implementation of the likelihood. All are monotone.
+    method : {"newton", "em"}
+        Damped Newton in a box (the faster, and the more often at the best optimum), or accelerated EM. Both are
+        monotone.
     n_starts : int
         Starting points; the result says how many reached the best optimum.
     max_iter : int, optional

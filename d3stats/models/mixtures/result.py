@@ -323,7 +323,7 @@ def convergence_advice(fit: MixtureFit) -> str:
         f"raise max_iter (now {s.max_iter}) or loosen tol (now {s.tol:g})",
         "use method='newton', which converges quadratically"
         if s.method != "newton"
-        else "try method='lbfgs'",
+        else "try method='em', another way to climb",
         f"raise n_starts (now {s.n_starts})",
         "fit fewer components, or hold one at the Binomial (n_binomial=1): the likelihood may be flat",
         "add a small penalty (penalty=0.1), which keeps the maximum away from the boundary",

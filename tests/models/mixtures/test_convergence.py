@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy_mixture import fit_by_lbfgs
 
-from d3stats.models.mixtures.climb import METHODS, Method, Objective, Space
+from d3stats.models.mixtures.climb import METHODS, Objective, Space
 from d3stats.models.mixtures.fit import fit_beta_binomial_mixture, fit_beta_binomial_mixture_batch
 from d3stats.models.mixtures.law import Cells
 from d3stats.models.mixtures.result import MixtureFit
@@ -49,13 +52,20 @@ def degenerate_or_random(i: int, rng: np.random.Generator) -> tuple[int, np.ndar
     return n, weights
 
 
-def check(method: Method, n_sets: int, seed: int) -> int:
+def fitted(method: str, *data: Any, **options: Any) -> MixtureFit:
+    """Fit by a method of the package or by the tests' quasi-Newton search."""
+    if method == "lbfgs":
+        return fit_by_lbfgs(*data, **options)
+    return fit_beta_binomial_mixture(*data, method=method, **options)
+
+
+def check(method: str, n_sets: int, seed: int) -> int:
     rng = np.random.default_rng(seed)
     converged = 0
     for i in range(n_sets):
         n, weights = degenerate_or_random(i, rng)
-        fit = fit_beta_binomial_mixture(
-            range(n + 1), n, weights, n_components=int(rng.integers(1, 4)), method=method, max_iter=300,
+        fit = fitted(
+            method, range(n + 1), n, weights, n_components=int(rng.integers(1, 4)), max_iter=300,
             n_starts=1 if method == "lbfgs" else int(rng.choice([1, 1, 12])),
             penalty=float(rng.choice([0.0, 0.0, 0.01, 1.0])),
         )  # fmt: skip
@@ -65,14 +75,14 @@ def check(method: Method, n_sets: int, seed: int) -> int:
     return converged
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_from_a_converged_fit_no_small_move_raises_the_likelihood(method: Method) -> None:
+@pytest.mark.parametrize("method", [*METHODS, "lbfgs"])
+def test_from_a_converged_fit_no_small_move_raises_the_likelihood(method: str) -> None:
     assert check(method, 36, seed=1) > 18
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
-def test_from_a_converged_fit_no_small_move_raises_the_likelihood_of_a_thousand_logs(method: Method) -> None:
+@pytest.mark.parametrize("method", [*METHODS, "lbfgs"])
+def test_from_a_converged_fit_no_small_move_raises_the_likelihood_of_a_thousand_logs(method: str) -> None:
     assert check(method, 1000, seed=2) > 500
 
 
@@ -82,7 +92,7 @@ def test_a_quasi_newton_search_that_breaks_off_has_not_converged() -> None:
     for _ in range(40):
         n, many = int(rng.integers(2, 9)), 10.0 ** rng.uniform(3, 14)
         weights = np.floor(many * rng.dirichlet(np.full(n + 1, 0.3)))
-        tight = fit_beta_binomial_mixture(range(n + 1), n, weights, method="lbfgs", n_starts=1, max_iter=8)
+        tight = fit_by_lbfgs(range(n + 1), n, weights, n_starts=1, max_iter=8)
         ended.append(tight.converged)
         if tight.converged:
             assert gain_of_small_moves(tight, rng) < 2e-9
@@ -90,14 +100,10 @@ def test_a_quasi_newton_search_that_breaks_off_has_not_converged() -> None:
 
 
 @pytest.mark.parametrize("penalty", [1e-8, 1e-6, 1e-4, 1e-2, 1.0])
-@pytest.mark.parametrize("method", METHODS)
-def test_a_small_penalty_does_not_hold_the_first_start_at_the_binomial(
-    method: Method, penalty: float
-) -> None:
+@pytest.mark.parametrize("method", [*METHODS, "lbfgs"])
+def test_a_small_penalty_does_not_hold_the_first_start_at_the_binomial(method: str, penalty: float) -> None:
     seen = [3000, 2000, 2000, 2000, 2000, 2000, 3000]
-    one = fit_beta_binomial_mixture(
-        range(7), 6, seen, n_components=1, n_starts=1, penalty=penalty, method=method
-    )
+    one = fitted(method, range(7), 6, seen, n_components=1, n_starts=1, penalty=penalty)
     many = fit_beta_binomial_mixture(range(7), 6, seen, n_components=1, penalty=penalty)
     assert one.converged
     assert one.llf == pytest.approx(many.llf, abs=1e-5)

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from numpy_mixture import derivatives, log_pmf_derivatives
 from scipy import stats
 
 from d3stats.models.mixtures.climb import EDGE, Objective, Space
-from d3stats.models.mixtures.compiled import derivatives
-from d3stats.models.mixtures.law import BetaBinomialMixture, Cells, log_pmf, log_pmf_derivatives
+from d3stats.models.mixtures.law import BetaBinomialMixture, Cells, log_pmf
 
 Floats = NDArray[np.float64]
 
@@ -29,28 +29,12 @@ class Case:
 
     def numpy(self, x: Floats | None = None) -> tuple[float, Floats, Floats]:
         at = self.x if x is None else x
-        value, gradient, hessian = self.objective.derivatives(at[None], self.weights[None])
+        value, gradient, hessian = derivatives(self.objective, at[None], self.weights[None])
         return float(value[0]), gradient[0], hessian[0]
 
     def compiled(self) -> tuple[float, Floats, Floats]:
-        space, cells = self.objective.space, self.objective.cells
-        k, size = space.n_components, space.size
-        work = np.zeros((k, 15, int(cells.trials.max()) + 1))
-        gradient, hessian = np.empty(size), np.empty((size, size))
-        value = derivatives(
-            self.x,
-            k,
-            space.n_binomial,
-            cells.successes,
-            cells.trials,
-            cells.log_choose,
-            self.weights,
-            self.objective.penalty,
-            work,
-            gradient,
-            hessian,
-        )
-        return value, gradient, hessian
+        value, gradient, hessian = self.objective.derivatives(self.x[None], self.weights[None])
+        return float(value[0]), gradient[0], hessian[0]
 
 
 anywhere = st.one_of(
