@@ -23,6 +23,7 @@ from d3stats.inference.comparison.mcnemar import McNemar, discordant_pairs
 from d3stats.inference.comparison.multiplicity import adjust
 from d3stats.inference.comparison.paired import PairedDifference, PairTest, paired_difference
 from d3stats.inference.comparison.power import (
+    Design,
     PilotPlan,
     PowerPlan,
     minimum_detectable_effect,
@@ -62,6 +63,7 @@ __all__ = [
     "CorrectedRate",
     "CorrectedShares",
     "Correlation",
+    "Design",
     "Estimate",
     "ItemMismatch",
     "JuryCurve",

@@ -83,9 +83,7 @@ def cluster_codes(labels: Any, size: int, *, name: str = "cluster", unit: str = 
         raise ValueError(f"{name} must have one name per {unit} ({size}); got shape {np.shape(array)}")
     codes, _ = pd.factorize(array)
     if (codes < 0).any():
-        raise ValueError(
-            f"{name} must name every {unit}; got a missing name at {unit} {int(np.argmin(codes))}"
-        )
+        raise ValueError(f"{name} must name every {unit}; got a missing name at row {int(np.argmin(codes))}")
     return codes.astype(np.int64)
 
 

@@ -1,12 +1,14 @@
-"""How many questions does a comparison take, and what can so many find?
+"""Size and power of a comparison of two protocols on the same questions.
 
-Two protocols run on the same questions. The noise is that of the *difference*: with right-or-wrong items its variance
-is discordance - effect^2, so that two protocols that fail on the same items need few of them, however hard the items
-are. Three questions, one law:
+The noise is that of the *difference*: with right-or-wrong items its variance is discordance - effect^2, so that two
+protocols that fail on the same items need few of them, however hard the items are. A :class:`Design` holds the noise
+and what is to be shown, and answers three questions:
 
-- :func:`sample_size`: questions for an effect;
-- :func:`power`: the chance to find an effect with so many questions;
-- :func:`minimum_detectable_effect`: the smallest effect, or margin, that so many can show.
+- :meth:`Design.sample_size`: questions for an effect;
+- :meth:`Design.power`: the chance to find an effect with so many questions;
+- :meth:`Design.detectable`: the smallest effect, or margin, that so many can show.
+
+:func:`sample_size`, :func:`power` and :func:`minimum_detectable_effect` ask one of them without naming the design.
 
 Right-or-wrong items, one to a question, use McNemar's unconditional power (Miettinen 1968; Connor 1987) and say what
 the exact and mid-p tests really have, added up over all tables (:func:`mcnemar_power`). Everything else uses the t
@@ -25,15 +27,15 @@ Pharmacokinetics and Biopharmaceutics 15, 657 (equivalence). Kish (1965), Survey
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import as_share, choice, integer, number, probability
-from d3stats.estimate import Estimate, estimates_frame, estimates_latex
+from d3stats.estimate import Estimate
 from d3stats.inference.comparison.power_laws import (
     connor_power,
     connor_size,
@@ -42,11 +44,19 @@ from d3stats.inference.comparison.power_laws import (
     t_power,
     tost_power,
 )
-from d3stats.resampling.clusters import FEW_CLUSTERS as FEW
+from d3stats.resampling.cluster_t import cluster_t
+from d3stats.resampling.clusters import (
+    FEW_CLUSTERS,
+    anova_sums,
+    cluster_codes,
+    cluster_totals,
+    intraclass,
+    mean_squares,
+    ratios,
+)
+from d3stats.result import EstimatesResult, Result
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from d3stats.inference.comparison.runs import PairedRuns
 
 __all__ = [
@@ -55,53 +65,203 @@ __all__ = [
     "Goal",
     "PilotPlan",
     "PowerPlan",
-    "Target",
-    "design",
-    "intraclass",
     "mcnemar_power",
     "minimum_detectable_effect",
     "plan_comparison",
     "power",
     "sample_size",
     "sd_limits",
-    "target",
 ]
 
+Floats = NDArray[np.float64]
+Goal = Literal["difference", "non-inferiority", "equivalence"]
+Alternative = Literal["two-sided", "one-sided"]
+_NOISE = ("sd", "discordance", "accuracy", "correlation", "icc", "cluster_size", "repeats", "repeat_icc")
 _ROUNDING = 1e-9
 """By how much shares and correlations may pass their bounds before they are taken as impossible."""
+_APART = 0.02
+"""How far the formula's power may lie from the mid-p test's without a note."""
+_ENUMERATED = 1_000_000
+"""Items up to which exact power is added up."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Design:
-    """A planned comparison: `cluster_size` items to a question, each run `repeats` times by both protocols.
-
-    Attributes
-    ----------
-    sd : float or None
-        Standard deviation of one paired difference (one item, one repeat), in the units of the effect.
-    discordance : float or None
-        Share of items that exactly one of the two protocols gets right.
-    accuracy, correlation : float or None
-        Accuracy of the first protocol, and correlation of right and wrong between the two, from which the
-        discordance follows.
-    icc, repeat_icc : float
-        Correlation of the differences of two items of one question, and of two repeats of one item.
-    cluster_size, repeats : int
-    """
+class DesignSettings(TypedDict, total=False):
+    """The keywords of :class:`Design`, as the functions of this module take them."""
 
     sd: float | None
     discordance: float | None
     accuracy: float | None
     correlation: float | None
-    icc: float
+    icc: float | None
     cluster_size: int
     repeats: int
-    repeat_icc: float
+    repeat_icc: float | None
+    goal: Goal
+    margin: float | None
+    alpha: float
+    alternative: Alternative
 
-    @property
-    def binary(self) -> bool:
-        """Whether the items are right or wrong."""
-        return self.sd is None
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """A planned comparison: how noisy its differences are, how items hang together, and what is to be shown.
+
+    Parameters
+    ----------
+    sd : float, optional
+        Standard deviation of one paired difference (one item, one repeat), in the units of the effect; or else
+    discordance : float, optional
+        Share of items that exactly one of the two protocols gets right (right-or-wrong items); or else
+    accuracy, correlation : float, optional
+        Accuracy of the first protocol, and correlation between the two of being right (0 unless given), from which
+        the discordance follows. With `discordance`, `accuracy` checks that both are possible together.
+    icc : float, optional
+        Correlation of the differences of two items of one question, in [0, 1]; needed with several.
+    cluster_size : int
+        Items to a question.
+    repeats : int
+        Runs of every item by both protocols.
+    repeat_icc : float, optional
+        Correlation of the differences of two repeats of one item; `icc` where a question is one item.
+    goal : {"difference", "non-inferiority", "equivalence"}
+        Non-inferiority: not worse by `margin` or more. Equivalence: neither worse nor better by it (two one-sided
+        tests).
+    margin : float, optional
+        Greater than 0, in the units of the effect; left out where :meth:`detectable` looks for the smallest.
+    alpha : float
+        Size of each test: an equivalence at 0.05 goes with a 90 % interval.
+    alternative : {"two-sided", "one-sided"}
+        Of a difference; the other goals test one side at a time.
+
+    Raises
+    ------
+    ValueError
+        When the noise is not given in one way, or parts contradict each other.
+
+    Examples
+    --------
+    >>> design = Design(discordance=0.15, cluster_size=5, icc=0.2)
+    >>> design.sample_size(0.03).n_questions, round(design.detectable(471).effect, 3)
+    (471, 0.03)
+    >>> round(design.power(0.03, 200).power, 3)
+    0.445
+    """
+
+    sd: float | None = None
+    discordance: float | None = None
+    accuracy: float | None = None
+    correlation: float | None = None
+    icc: float | None = None
+    cluster_size: int = 1
+    repeats: int = 1
+    repeat_icc: float | None = None
+    goal: Goal = "difference"
+    margin: float | None = None
+    alpha: float = 0.05
+    alternative: Alternative = "two-sided"
+
+    def __post_init__(self) -> None:
+        self._check_noise()
+        between, again = self._checked_correlations()
+        # What was left out, or plays no part, counts as 0.
+        object.__setattr__(self, "icc", between if self.cluster_size > 1 else 0.0)
+        object.__setattr__(self, "repeat_icc", again if self.repeats > 1 else 0.0)
+        choice("goal", self.goal, ("difference", "non-inferiority", "equivalence"))
+        choice("alternative", self.alternative, ("two-sided", "one-sided"))
+        probability("alpha", self.alpha, open_interval=True)
+        if self.goal == "difference" and self.margin is not None:
+            raise ValueError(
+                "margin must come with goal='non-inferiority' or 'equivalence'; "
+                f"got margin={self.margin} for a difference"
+            )
+
+    def _check_noise(self) -> None:
+        sd, discordance, accuracy, correlation = self.sd, self.discordance, self.accuracy, self.correlation
+        if (sd is None) == (discordance is None and accuracy is None):
+            raise ValueError(
+                "the noise must be given as sd= (of one paired difference), as discordance= or as accuracy=, "
+                f"and scores by sd= alone; got sd={sd}, discordance={discordance}, accuracy={accuracy}"
+            )
+        if sd is not None and number("sd", sd) <= 0:
+            raise ValueError(f"sd must be > 0; got sd={sd}")
+        if discordance is not None and not 0 < number("discordance", discordance) <= 1:
+            raise ValueError(f"discordance must lie in (0, 1]; got discordance={discordance}")
+        if accuracy is not None:
+            probability("accuracy", accuracy)
+        if correlation is not None:
+            if accuracy is None or discordance is not None:
+                raise ValueError(
+                    "correlation must come with accuracy= and without discordance=, which it gives"
+                )
+            if not -1 <= number("correlation", correlation) < 1:
+                raise ValueError(f"correlation must lie in [-1, 1); got correlation={correlation}")
+
+    def _checked_correlations(self) -> tuple[float, float]:
+        """Return the correlations of items of a question and of repeats of an item."""
+        icc, repeat_icc = self.icc, self.repeat_icc
+        m = integer("cluster_size", self.cluster_size, minimum=1)
+        r = integer("repeats", self.repeats, minimum=1)
+        if m > 1 and icc is None:
+            raise ValueError(
+                f"icc must be given with cluster_size={m}: how alike the differences of one question are decides "
+                "what more items to a question buy (0 all they cost, 1 nothing)"
+            )
+        if r > 1 and repeat_icc is None and (m > 1 or icc is None):
+            raise ValueError(
+                f"repeat_icc must be given with repeats={r}: how alike the differences of one item are when it is run "
+                "again decides what repeats buy (0 all they cost, 1 nothing)"
+            )
+        between = 0.0 if icc is None else probability("icc", icc)
+        if m == 1 and r == 1 and between > 0:
+            raise ValueError(
+                "icc must come with cluster_size > 1 or repeats > 1; got one item to a question, run once"
+            )
+        again = between if repeat_icc is None else probability("repeat_icc", repeat_icc)
+        if r > 1 and m > 1 and again < between:
+            raise ValueError(
+                f"repeat_icc must be >= icc, for repeats of one item share its question; got {again} < {between}"
+            )
+        return between, again
+
+    def sample_size(self, effect: float, *, power: float = 0.8) -> PowerPlan:
+        """Return how many questions show a true difference with a given power; see :func:`sample_size`."""
+        self._need_margin()
+        chance = self._chance(power)
+        effect = number("effect", effect)
+        self.check(effect)
+        self.refuse_hopeless(effect)
+        unrounded = self.questions(effect, chance)
+        return self._plan("sample size", effect, max(math.ceil(unrounded - 1e-9), 1), chance, unrounded)
+
+    def power(self, effect: float, n_questions: int) -> PowerPlan:
+        """Return the chance that so many questions show a true difference; see :func:`power`."""
+        self._need_margin()
+        n = integer("n_questions", n_questions, minimum=2)
+        effect = number("effect", effect)
+        self.check(effect)
+        return self._plan("power", effect, n, self.power_at(effect, n))
+
+    def detectable(self, n_questions: int, *, power: float = 0.8, effect: float = 0.0) -> PowerPlan:
+        """Return the smallest effect or margin that so many questions show; see :func:`minimum_detectable_effect`."""
+        self._refuse_margin()
+        n = integer("n_questions", n_questions, minimum=2)
+        chance = self._chance(power)
+        effect = number("effect", effect)
+        self.check(effect)
+        if self.goal == "difference" and effect != 0:
+            raise ValueError(
+                f"effect must be left out where the smallest one is asked for; got effect={effect}"
+            )
+        found = self.smallest(n, chance, effect)
+        if found is None:
+            most = self.largest_effect() or 0.0
+            raise ValueError(
+                f"n_questions must be larger: with {n} even the largest possible difference, {most:.4g}, "
+                f"is found with power {self.power_at(most, n):.3g} < {chance:g}"
+            )
+        if self.goal == "difference":
+            return self._plan("minimum detectable effect", found, n, chance)
+        return replace(self, margin=found)._plan("smallest margin", effect, n, chance)
 
     @property
     def simple(self) -> bool:
@@ -109,10 +269,59 @@ class Design:
         return self.cluster_size == 1 and self.repeats == 1
 
     @property
+    def sides(self) -> int:
+        """Tails of the test."""
+        return 2 if self.goal == "difference" and self.alternative == "two-sided" else 1
+
+    @property
+    def test(self) -> str:
+        """The name of the test that is planned for."""
+        if self.goal == "difference" and self.sd is None and self.simple:
+            return "McNemar"
+        return "paired t" if self.simple else "cluster t"
+
+    @property
     def design_effect(self) -> float:
         """By how much the variance of the mean exceeds that of as many independent differences."""
         m, r = self.cluster_size, self.repeats
-        return 1 + (r - 1) * self.repeat_icc + r * (m - 1) * self.icc
+        return 1 + (r - 1) * (self.repeat_icc or 0.0) + r * (m - 1) * (self.icc or 0.0)
+
+    def power_at(self, effect: float, n_questions: float, margin: float | None = None) -> float:
+        """Return the power of the test at a size and an effect; with `margin` in place of the design's own."""
+        if self.test == "McNemar":
+            return connor_power(effect, self.discordance_at(effect), n_questions, self.alpha, self.sides)
+        df = max(n_questions - 1, 1e-9)
+        se = math.sqrt(self.question_variance(effect)) / math.sqrt(n_questions)
+        if self.goal == "difference":
+            reach = abs(effect) if self.sides == 2 else effect
+            return float(reach > 0) if se == 0 else t_power(reach / se, df, self.alpha, self.sides)
+        room = self.margin if margin is None else margin
+        assert room is not None
+        above, below = effect + room, room - effect
+        if se == 0:
+            return float(above > 0 and (self.goal == "non-inferiority" or below > 0))
+        if self.goal == "non-inferiority":
+            return t_power(above / se, df, self.alpha, 1)
+        return tost_power(above / se, below / se, df, self.alpha)
+
+    def questions(self, effect: float, chance: float) -> float:
+        """Return how many questions give the test this chance, not rounded."""
+        if self.test == "McNemar":
+            return connor_size(effect, self.discordance_at(effect), self.alpha, chance, self.sides)
+        found = rising_root(lambda n: self.power_at(effect, n), chance, 2.0)
+        if found is None:
+            raise ValueError(
+                f"effect must be larger: more than 10^15 questions would be needed at effect={effect}"
+            )
+        return found
+
+    def smallest(self, n_questions: int, chance: float, effect: float = 0.0) -> float | None:
+        """Return the smallest effect, or the smallest margin at an effect, that is shown with this chance."""
+        scale = self.sd or 1.0
+        if self.goal == "difference":
+            most = self.largest_effect()
+            return rising_root(lambda d: self.power_at(d, n_questions), chance, 0.0, most, start=scale)
+        return rising_root(lambda m: self.power_at(effect, n_questions, m), chance, 0.0, start=scale)
 
     def discordance_at(self, effect: float) -> float:
         """Return the discordance when the second protocol is better by `effect`."""
@@ -205,125 +414,12 @@ class Design:
             f"correlation={rho:g}"
         )
 
-    def notes(self, effect: float) -> tuple[str, ...]:
-        """Return what was taken for granted."""
+    def _taken_for_granted(self, effect: float) -> tuple[str, ...]:
         if self.discordance is not None or self.accuracy is None:
             return ()
         psi = self.discordance_at(effect)
         how = "taken as independent" if self.correlation is None else f"correlated by {self.correlation:g}"
         return (f"runs {how}, which makes their discordance {psi:.4g}; a pilot would tell",)
-
-
-def design(
-    *,
-    sd: float | None,
-    discordance: float | None,
-    accuracy: float | None,
-    correlation: float | None,
-    icc: float | None,
-    cluster_size: int,
-    repeats: int,
-    repeat_icc: float | None,
-) -> Design:
-    """Check the parts of a planned comparison against each other."""
-    if (sd is None) == (discordance is None and accuracy is None):
-        raise ValueError(
-            "the noise must be given as sd= (of one paired difference), as discordance= or as accuracy=, "
-            f"and scores by sd= alone; got sd={sd}, discordance={discordance}, accuracy={accuracy}"
-        )
-    if sd is not None and number("sd", sd) <= 0:
-        raise ValueError(f"sd must be > 0; got sd={sd}")
-    if discordance is not None and not 0 < number("discordance", discordance) <= 1:
-        raise ValueError(f"discordance must lie in (0, 1]; got discordance={discordance}")
-    if accuracy is not None:
-        probability("accuracy", accuracy)
-    if correlation is not None:
-        if accuracy is None or discordance is not None:
-            raise ValueError("correlation must come with accuracy= and without discordance=, which it gives")
-        if not -1 <= number("correlation", correlation) < 1:
-            raise ValueError(f"correlation must lie in [-1, 1); got correlation={correlation}")
-    m, r = integer("cluster_size", cluster_size, minimum=1), integer("repeats", repeats, minimum=1)
-    if m > 1 and icc is None:
-        raise ValueError(
-            f"icc must be given with cluster_size={m}: how alike the differences of one question are decides "
-            "what more items to a question buy (0 all they cost, 1 nothing)"
-        )
-    if r > 1 and repeat_icc is None and (m > 1 or icc is None):
-        raise ValueError(
-            f"repeat_icc must be given with repeats={r}: how alike the differences of one item are when it is run "
-            "again decides what repeats buy (0 all they cost, 1 nothing)"
-        )
-    between = 0.0 if icc is None else probability("icc", icc)
-    if m == 1 and r == 1 and between > 0:
-        raise ValueError(
-            "icc must come with cluster_size > 1 or repeats > 1; got one item to a question, run once"
-        )
-    again = between if repeat_icc is None else probability("repeat_icc", repeat_icc)
-    if r > 1 and m > 1 and again < between:
-        raise ValueError(
-            f"repeat_icc must be >= icc, for repeats of one item share its question; got {again} < {between}"
-        )
-    return Design(
-        sd=sd,
-        discordance=discordance,
-        accuracy=accuracy,
-        correlation=correlation,
-        icc=between if m > 1 else 0.0,
-        cluster_size=m,
-        repeats=r,
-        repeat_icc=again if r > 1 else 0.0,
-    )
-
-
-Goal = Literal["difference", "non-inferiority", "equivalence"]
-Alternative = Literal["two-sided", "one-sided"]
-_APART = 0.02
-"""How far the formula's power may lie from the mid-p test's without a note."""
-_ENUMERATED = 1_000_000
-"""Items up to which exact power is added up."""
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What a comparison is to show, and at what size of test."""
-
-    goal: Goal
-    margin: float | None
-    alpha: float
-    alternative: Alternative
-
-    @property
-    def sides(self) -> int:
-        """Tails of the test."""
-        return 2 if self.goal == "difference" and self.alternative == "two-sided" else 1
-
-    def test(self, plan: Design) -> str:
-        """Return the name of the test that is planned for."""
-        if self.goal == "difference" and plan.binary and plan.simple:
-            return "McNemar"
-        return "paired t" if plan.simple else "cluster t"
-
-    def power(self, effect: float, n_questions: float, plan: Design, margin: float | None = None) -> float:
-        """Return the power at a size and an effect; with `margin` in place of the target's own."""
-        if self.test(plan) == "McNemar":
-            return connor_power(effect, plan.discordance_at(effect), n_questions, self.alpha, self.sides)
-        return self.t_power(effect, math.sqrt(plan.question_variance(effect)), n_questions, margin)
-
-    def t_power(self, effect: float, sd: float, n_questions: float, margin: float | None = None) -> float:
-        """Return the power of the t test of questions' means, which have standard deviation `sd`."""
-        df = max(n_questions - 1, 1e-9)
-        se = sd / math.sqrt(n_questions)
-        if self.goal == "difference":
-            reach = abs(effect) if self.sides == 2 else effect
-            return float(reach > 0) if se == 0 else t_power(reach / se, df, self.alpha, self.sides)
-        room = self.margin if margin is None else margin
-        assert room is not None
-        above, below = effect + room, room - effect
-        if se == 0:
-            return float(above > 0 and (self.goal == "non-inferiority" or below > 0))
-        if self.goal == "non-inferiority":
-            return t_power(above / se, df, self.alpha, 1)
-        return tost_power(above / se, below / se, df, self.alpha)
 
     def refuse_hopeless(self, effect: float) -> None:
         """Refuse an effect that no number of items can show."""
@@ -335,36 +431,77 @@ class Target:
             if self.alternative == "one-sided" and effect < 0:
                 raise ValueError(f"effect must be > 0 for a one-sided test; got effect={effect}")
             return
-        assert self.margin is not None
-        if effect <= -self.margin or (self.goal == "equivalence" and effect >= self.margin):
+        margin = self._need_margin()
+        if effect <= -margin or (self.goal == "equivalence" and effect >= margin):
             raise ValueError(
                 "effect must lie inside the margin, or there is nothing to show; "
-                f"got effect={effect}, margin={self.margin}"
+                f"got effect={effect}, margin={margin}"
             )
 
+    def _need_margin(self) -> float:
+        if self.goal == "difference":
+            return 0.0
+        if self.margin is None or number("margin", self.margin) <= 0:
+            raise ValueError(f"margin must be > 0 for {self.goal}; got margin={self.margin}")
+        return self.margin
 
-def target(
-    goal: Goal, margin: float | None, alpha: float, alternative: Alternative, *, asks_margin: bool = False
-) -> Target:
-    """Check what is asked for; with `asks_margin` the margin is what is looked for."""
-    choice("goal", goal, ("difference", "non-inferiority", "equivalence"))
-    choice("alternative", alternative, ("two-sided", "one-sided"))
-    alpha = probability("alpha", alpha, open_interval=True)
-    if goal == "difference":
-        if margin is not None:
+    def _refuse_margin(self) -> None:
+        if self.margin is not None:
             raise ValueError(
-                f"margin must come with goal='non-inferiority' or 'equivalence'; got margin={margin} for a difference"
+                f"margin must be left out where the smallest one is asked for; got {self.margin}"
             )
-    elif asks_margin:
-        if margin is not None:
-            raise ValueError(f"margin must be left out where the smallest one is asked for; got {margin}")
-    elif margin is None or number("margin", margin) <= 0:
-        raise ValueError(f"margin must be > 0 for {goal}; got margin={margin}")
-    return Target(goal, margin, alpha, alternative)
+
+    def _chance(self, power: float) -> float:
+        chance = probability("power", power, open_interval=True)
+        if chance <= self.alpha:
+            raise ValueError(f"power must be > alpha; got power={power}, alpha={self.alpha}")
+        return chance
+
+    def _plan(
+        self, asked: str, effect: float, n: int, power: float, unrounded: float | None = None
+    ) -> PowerPlan:
+        """Put an answer together, with the exact power of McNemar's test where that is the test."""
+        enumerated: dict[str, float] = {}
+        notes = self._taken_for_granted(effect)
+        if self.test == "McNemar" and n <= _ENUMERATED:
+            psi = self.discordance_at(effect)
+            for method in ("exact", "mid-p"):
+                enumerated[method] = mcnemar_power(
+                    effect,
+                    n,
+                    discordance=psi,
+                    method=method,
+                    alpha=self.alpha,
+                    alternative=self.alternative,
+                )
+            if abs(power - enumerated["mid-p"]) > _APART:
+                notes += (
+                    f"about {psi * n:.3g} discordant items: the normal formula is more than {_APART:g} off "
+                    f"the mid-p test's {enumerated['mid-p']:.3f}",
+                )
+        items = n * self.cluster_size
+        return PowerPlan(
+            asked=asked,
+            effect=effect,
+            margin=self.margin,
+            goal=self.goal,
+            power=power,
+            alpha=self.alpha,
+            alternative=self.alternative,
+            test=self.test,
+            n_questions=n,
+            n_items=items,
+            n_runs=items * self.repeats,
+            unrounded=float(n) if unrounded is None else unrounded,
+            design_effect=self.design_effect,
+            design=self,
+            enumerated=enumerated,
+            notes=notes,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
-class PowerPlan:
+class PowerPlan(Result):
     """The answer to one question of planning; everything that it hangs on is in it.
 
     Attributes
@@ -412,17 +549,28 @@ class PowerPlan:
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON can hold it."""
-        return {**asdict(self), "notes": list(self.notes)}
+        """Return everything as JSON can hold it; of the design its noise, clusters and repeats."""
+        noise = {name: getattr(self.design, name) for name in _NOISE}
+        return {**asdict(self), "design": noise, "notes": list(self.notes)}
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self, table: str | None = None) -> pd.DataFrame:
         """Return one row with every number; the parts of the noise and the enumerated powers as columns."""
-        import pandas as pd
-
+        if table is not None:
+            return super().to_frame(table)
         row = self.to_dict()
         noise, added = row.pop("design"), row.pop("enumerated")
         row["notes"] = "; ".join(row["notes"])
         return pd.DataFrame([{**row, **noise, **{f"power_{key}": value for key, value in added.items()}}])
+
+    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
+        """Return a booktabs tabular, one row per number, the answer first."""
+        return super().to_latex(table or "plan", digits=digits)
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return {"plan": pd.DataFrame(self.rows(), columns=["", self.asked])}
+
+    def _title(self) -> str:
+        return f"{self._sentence()} ({self.test}, {self._sides()} alpha {self.alpha:g}, {self._noise()})."
 
     def rows(self) -> list[tuple[str, str]]:
         """Return what a table of the plan shows: names and values, the answer first."""
@@ -460,14 +608,9 @@ class PowerPlan:
         ]
         return [first, *rest]
 
-    def to_latex(self) -> str:
-        """Return a booktabs tabular, one row per number, the answer first."""
-        from d3stats._latex import booktabs
-
-        return booktabs("ll", ("", self.asked), self.rows())
-
-    def __str__(self) -> str:
-        lines = [f"{self._sentence()} ({self.test}, {self._sides()} alpha {self.alpha:g}, {self._noise()})."]
+    def summary(self) -> str:
+        """Return the answer as a sentence, the tests' own power and the notes."""
+        lines = [self._title()]
         if self._enumerates:
             exact = self.enumerated["exact"]
             lines.append(f"The exact test has power {exact:.3f}; the normal formula says {self.power:.3f}.")
@@ -520,61 +663,105 @@ class PowerPlan:
         return ", ".join(parts)
 
 
-def planned(
-    asked: str,
-    effect: float,
-    n_questions: int,
-    unrounded: float,
-    plan: Design,
-    goal: Target,
-    *,
-    power: float,
-    margin: float | None = None,
-    notes: tuple[str, ...] = (),
+def sample_size(effect: float, *, power: float = 0.8, **design: Unpack[DesignSettings]) -> PowerPlan:
+    """Return how many questions a comparison needs.
+
+    Parameters
+    ----------
+    effect : float
+        True difference, second protocol less first, in the units of the noise (accuracy: 0.012 is 1.2 points). For
+        non-inferiority and equivalence often 0.
+    power : float
+        Chance to show it.
+    **design
+        The noise (`sd`, or `discordance`, or `accuracy` with `correlation`), clusters and repeats (`cluster_size`,
+        `icc`, `repeats`, `repeat_icc`) and what is to be shown (`goal`, `margin`, `alpha`, `alternative`), all as for
+        :class:`Design`.
+
+    Returns
+    -------
+    PowerPlan
+
+    Raises
+    ------
+    ValueError
+        When the noise is not given in one way, parts contradict each other, or no number of questions shows it.
+
+    Examples
+    --------
+    >>> print(sample_size(0.012, discordance=0.06))
+    3269 items find a difference of 0.012 with power 0.8 (McNemar, two-sided alpha 0.05, discordance 0.06).
+    Power of the test itself, added up over all tables: exact 0.783, mid-p 0.802.
+    >>> sample_size(0.03, discordance=0.15, cluster_size=5, icc=0.2).n_questions
+    471
+    """
+    return Design(**design).sample_size(effect, power=power)
+
+
+def power(effect: float, n_questions: int, **design: Unpack[DesignSettings]) -> PowerPlan:
+    """Return the chance that a comparison of so many questions shows an effect.
+
+    Parameters
+    ----------
+    effect : float
+        True difference, as for :func:`sample_size`; with 0 the answer is the size of the test.
+    n_questions : int
+        Questions, at least 2; the items are `cluster_size` times as many.
+    **design
+        As for :class:`Design`.
+
+    Returns
+    -------
+    PowerPlan
+
+    Raises
+    ------
+    ValueError
+        When the noise is not given in one way, or parts contradict each other.
+
+    Examples
+    --------
+    >>> print(power(0.012, 80, discordance=0.06))
+    80 items find a difference of 0.012 with mid-p power 0.036 (McNemar, two-sided alpha 0.05, discordance 0.06).
+    The exact test has power 0.014; the normal formula says 0.072.
+    note: about 4.8 discordant items: the normal formula is more than 0.02 off the mid-p test's 0.036
+    """
+    return Design(**design).power(effect, n_questions)
+
+
+def minimum_detectable_effect(
+    n_questions: int, *, effect: float = 0.0, power: float = 0.8, **design: Unpack[DesignSettings]
 ) -> PowerPlan:
-    """Put an answer together, with the exact power of McNemar's test where that is the test."""
-    test = goal.test(plan)
-    enumerated = {}
-    if test == "McNemar" and n_questions <= _ENUMERATED:
-        from d3stats.inference.comparison.power_laws import mcnemar_power
+    """Return the smallest effect that so many questions find, or the smallest margin that they can show.
 
-        psi = plan.discordance_at(effect)
-        for method in ("exact", "mid-p"):
-            enumerated[method] = mcnemar_power(
-                effect,
-                n_questions,
-                discordance=psi,
-                method=method,
-                alpha=goal.alpha,
-                alternative=goal.alternative,
-            )
-        if abs(power - enumerated["mid-p"]) > _APART:
-            notes += (
-                f"about {psi * n_questions:.3g} discordant items: the normal formula is more than {_APART:g} off "
-                f"the mid-p test's {enumerated['mid-p']:.3f}",
-            )
-    items = n_questions * plan.cluster_size
-    return PowerPlan(
-        asked=asked,
-        effect=effect,
-        margin=goal.margin if margin is None else margin,
-        goal=goal.goal,
-        power=power,
-        alpha=goal.alpha,
-        alternative=goal.alternative,
-        test=test,
-        n_questions=n_questions,
-        n_items=items,
-        n_runs=items * plan.repeats,
-        unrounded=unrounded,
-        design_effect=plan.design_effect,
-        design=plan,
-        enumerated=enumerated,
-        notes=(*plan.notes(effect), *notes),
-    )
+    Parameters
+    ----------
+    n_questions : int
+        Questions, at least 2; the items are `cluster_size` times as many.
+    effect : float
+        True difference at which the margin is to be shown; 0 with a difference, which is what is looked for.
+    power : float
+        Chance to show it.
+    **design
+        As for :class:`Design`; with the goals "non-inferiority" and "equivalence" the answer is a margin.
 
+    Returns
+    -------
+    PowerPlan
 
-Floats = NDArray[np.float64]
+    Raises
+    ------
+    ValueError
+        When even the largest difference that the discordance allows is not found so often.
+
+    Examples
+    --------
+    >>> round(minimum_detectable_effect(80, discordance=0.25).effect, 4)
+    0.1543
+    >>> print(minimum_detectable_effect(80, sd=2.0, goal="equivalence"))
+    The smallest margin that 80 items show with power 0.8 is 0.6601 (paired t, one-sided alpha 0.05, sd 2).
+    """
+    return Design(**design).detectable(n_questions, power=power, effect=effect)
 
 
 def sd_limits(variance: float, influence: Floats, level: float) -> tuple[float, float, float]:
@@ -592,23 +779,11 @@ def sd_limits(variance: float, influence: Floats, level: float) -> tuple[float, 
     )
 
 
-def intraclass(diff: Floats, codes: NDArray[np.int64], size: NDArray[np.int64]) -> float | None:
-    """Return the intraclass correlation by analysis of variance; it can be negative."""
-    n, groups = len(diff), len(size)
-    if n == groups:
-        return None
-    means = np.bincount(codes, weights=diff) / size
-    between = float(size @ (means - diff.mean()) ** 2) / (groups - 1)
-    within = float(np.sum((diff - means[codes]) ** 2)) / (n - groups)
-    typical = (n - float(size @ size) / n) / (groups - 1)
-    return (between - within) / (between + (typical - 1) * within)
-
-
 KIND = "chi-square of the variance, kurtosis-adjusted"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PilotPlan:
+class PilotPlan(EstimatesResult):
     """What a pilot says about the size of a comparison.
 
     Attributes
@@ -658,10 +833,6 @@ class PilotPlan:
         first = () if self.questions is None else (self.questions,)
         return (*first, self.detectable, self.sd, self.found)
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per estimate, columns as of :class:`~d3stats.estimate.Estimate`."""
-        return estimates_frame(self.estimates)
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
         names = ("effect", "margin", "n_questions", "items_per_question", "icc", "discordance", "goal")
@@ -671,11 +842,8 @@ class PilotPlan:
         estimates = {name: value.to_dict() for name, value in parts.items()}
         return {"questions": questions, **estimates, **rest, "notes": list(self.notes)}
 
-    def to_latex(self) -> str:
-        """Return a booktabs tabular of the estimates."""
-        return estimates_latex(self.estimates)
-
-    def __str__(self) -> str:
+    def summary(self) -> str:
+        """Return the answers in sentences, where the noise comes from, and the notes."""
         lines = []
         shown = f"with power {self.power:.3g} ({self.goal}, alpha {self.alpha:g})"
         if self.questions is not None:
@@ -728,7 +896,7 @@ def plan_comparison(
     n_questions : int, optional
         Questions for which to say what can be detected; by default the pilot's.
     goal, margin, power, alpha, alternative
-        What is to be shown, as for :func:`~d3stats.inference.comparison.power.sample_size`.
+        What is to be shown, as for :class:`Design`.
     level : float
         Of the limits.
 
@@ -758,12 +926,11 @@ def plan_comparison(
     pilot's difference: 0.100 [-0.010, 0.210] (95 % cluster t, n = 80 in 80 clusters)
     """
     level = probability("level", level, open_interval=True)
-    chance = probability("power", power, open_interval=True)
-    asks_margin = goal != "difference" and effect is None
-    wanted = target(goal, margin, alpha, alternative, asks_margin=asks_margin)
-    if chance <= alpha:
-        raise ValueError(f"power must be > alpha; got power={power}, alpha={alpha}")
-    if effect is not None:
+    wanted = Design(sd=1.0, goal=goal, margin=margin, alpha=alpha, alternative=alternative)
+    chance = wanted._chance(power)
+    if effect is None:
+        wanted._refuse_margin()
+    else:
         effect = number("effect", effect)
         wanted.refuse_hopeless(effect)
     diff, codes, n_runs_note, binary = _differences(pilot, cluster)
@@ -783,24 +950,30 @@ def plan_comparison(
             "nothing says how questions vary"
         )
     sds = sd_limits(variance, influence, level)
+    planned = [replace(wanted, sd=sd) for sd in sds]
     at = n_clusters if n_questions is None else integer("n_questions", n_questions, minimum=2)
     shared: dict[str, Any] = {"kind": KIND, "n": len(diff), "n_clusters": n_clusters, "level": level}
     needed = None
     if effect is not None:
-        low, value, high = (float(math.ceil(_needed(effect, sd, wanted, chance) - 1e-9)) for sd in sds)
+        low, value, high = (float(math.ceil(plan.questions(effect, chance) - 1e-9)) for plan in planned)
         needed = Estimate(name="questions", value=value, low=low, high=high, **shared)
-    low, value, high = (_detectable(at, sd, wanted, chance, 0.0 if effect is None else effect) for sd in sds)
+    low, value, high = (plan.smallest(at, chance, effect or 0.0) or 0.0 for plan in planned)
     what = "smallest effect" if goal == "difference" else "smallest margin"
+    totals = cluster_totals(np.column_stack([diff, np.ones(len(diff))]), codes)
+    found = cluster_t(totals, ratios((0, 1)), level=level).to_estimate(
+        "pilot's difference", len(diff), tested=False
+    )
+    icc = intraclass(*mean_squares(anova_sums(diff, codes).sum(axis=0, keepdims=True)))[0]
     return PilotPlan(
         questions=needed,
         detectable=Estimate(name=what, value=value, low=low, high=high, **shared),
-        found=_found(diff, codes, level),
+        found=found,
         sd=Estimate(name="sd of a question", value=sds[1], low=sds[0], high=sds[2], **shared),
         effect=effect,
         margin=margin,
         n_questions=at,
         items_per_question=len(diff) / n_clusters,
-        icc=intraclass(diff, codes, size),
+        icc=None if np.isnan(icc) else float(icc),
         discordance=float(np.mean(diff != 0)) if binary else None,
         goal=goal,
         alternative=alternative,
@@ -819,7 +992,7 @@ def _differences(pilot: Any, cluster: ArrayLike | None) -> tuple[Floats, NDArray
         note = f"planned for {second} less {first}"
         note += f"; {len(more)} more runs were not looked at" if more else ""
         values = np.asarray(pilot.values, dtype=np.float64)
-        return values[1] - values[0], _coded(pilot.cluster), note, bool(pilot.binary)
+        return values[1] - values[0], cluster_codes(pilot.cluster, values.shape[1]), note, bool(pilot.binary)
     diff = np.asarray(pilot, dtype=np.float64)
     if diff.ndim != 1 or diff.size == 0:
         raise ValueError(f"pilot must be differences, one per item; got an array of shape {diff.shape}")
@@ -827,310 +1000,14 @@ def _differences(pilot: Any, cluster: ArrayLike | None) -> tuple[Floats, NDArray
         raise ValueError(
             f"pilot must be finite; got {diff[row := int(np.argmin(np.isfinite(diff)))]!r} at row {row}"
         )
-    codes = np.arange(diff.size) if cluster is None else _coded(cluster)
-    if codes.size != diff.size:
-        raise ValueError(f"cluster must have one name per difference ({diff.size}); got {codes.size}")
+    codes = cluster_codes(cluster, diff.size, unit="difference")
     return diff, codes, "", bool(np.isin(diff, (-1.0, 0.0, 1.0)).all())
-
-
-def _coded(cluster: ArrayLike) -> NDArray[np.int64]:
-    codes, _ = pd.factorize(np.asarray(cluster))
-    if (codes < 0).any():
-        raise ValueError(f"cluster must name every item; got a missing name at row {int(np.argmin(codes))}")
-    return codes.astype(np.int64)
-
-
-def _needed(effect: float, sd: float, wanted: Target, chance: float) -> float:
-    found = rising_root(lambda n: wanted.t_power(effect, sd, n), chance, 2.0, None)
-    if found is None:
-        raise ValueError(
-            f"effect must be larger: more than 10^15 questions would be needed at effect={effect}"
-        )
-    return found
-
-
-def _detectable(n: int, sd: float, wanted: Target, chance: float, effect: float) -> float:
-    if wanted.goal == "difference":
-        found = rising_root(lambda d: wanted.t_power(d * sd, sd, n), chance, 0.0, None)
-    else:
-        found = rising_root(lambda d: wanted.t_power(effect, sd, n, d * sd), chance, 0.0, None)
-    assert found is not None
-    return found * sd
-
-
-def _found(diff: Floats, codes: NDArray[np.int64], level: float) -> Estimate:
-    from d3stats.resampling import cluster_t, cluster_totals, ratios
-
-    totals = cluster_totals(np.column_stack([diff, np.ones(len(diff))]), codes)
-    t = cluster_t(totals, ratios((0, 1)), level=level)
-    low, high = t.interval()
-    return Estimate(
-        name="pilot's difference",
-        value=float(t.estimate[0]),
-        low=low,
-        high=high,
-        se=float(t.se[0]),
-        kind="cluster t",
-        n=len(diff),
-        n_clusters=len(totals),
-        level=level,
-        note=t.reasons[0],
-    )
 
 
 def _notes(n_clusters: int, diff: Floats, binary: bool, first: str) -> tuple[str, ...]:
     notes = [first] if first else []
-    if n_clusters < FEW:
+    if n_clusters < FEW_CLUSTERS:
         notes.append(f"a pilot of {n_clusters} questions hardly says how questions vary")
-    if binary and (discordant := int(np.count_nonzero(diff))) < FEW:
+    if binary and (discordant := int(np.count_nonzero(diff))) < FEW_CLUSTERS:
         notes.append(f"only {discordant} items on which the runs differ: the limits are rough")
     return tuple(notes)
-
-
-def sample_size(
-    effect: float,
-    *,
-    sd: float | None = None,
-    discordance: float | None = None,
-    accuracy: float | None = None,
-    correlation: float | None = None,
-    icc: float | None = None,
-    cluster_size: int = 1,
-    repeats: int = 1,
-    repeat_icc: float | None = None,
-    goal: Goal = "difference",
-    margin: float | None = None,
-    power: float = 0.8,
-    alpha: float = 0.05,
-    alternative: Alternative = "two-sided",
-) -> PowerPlan:
-    """Return how many questions a comparison needs.
-
-    Parameters
-    ----------
-    effect : float
-        True difference, second protocol less first, in the units of the noise (accuracy: 0.012 is 1.2 points). For
-        non-inferiority and equivalence often 0.
-    sd : float, optional
-        Standard deviation of one paired difference (scores); or else
-    discordance : float, optional
-        Share of items that exactly one protocol gets right (right-or-wrong items); or else
-    accuracy, correlation : float, optional
-        Accuracy of the first protocol, and correlation between the two of being right (0 unless given), from which
-        the discordance follows. With `discordance`, `accuracy` checks that both are possible together.
-    icc : float, optional
-        Correlation of the differences of two items of one question, in [0, 1]; needed with several.
-    cluster_size : int
-        Items to a question.
-    repeats : int
-        Runs of every item by both protocols.
-    repeat_icc : float, optional
-        Correlation of the differences of two repeats of one item; `icc` where a question is one item.
-    goal : {"difference", "non-inferiority", "equivalence"}
-        Non-inferiority: not worse by `margin` or more. Equivalence: neither worse nor better by it (two one-sided
-        tests).
-    margin : float, optional
-        Greater than 0, in the units of the effect.
-    power : float
-        Chance to show it.
-    alpha : float
-        Size of each test: an equivalence at 0.05 goes with a 90 % interval.
-    alternative : {"two-sided", "one-sided"}
-        Of a difference; the other goals test one side at a time.
-
-    Returns
-    -------
-    PowerPlan
-
-    Raises
-    ------
-    ValueError
-        When the noise is not given in one way, parts contradict each other, or no number of questions shows it.
-
-    Examples
-    --------
-    >>> print(sample_size(0.012, discordance=0.06))
-    3269 items find a difference of 0.012 with power 0.8 (McNemar, two-sided alpha 0.05, discordance 0.06).
-    Power of the test itself, added up over all tables: exact 0.783, mid-p 0.802.
-    >>> sample_size(0.03, discordance=0.15, cluster_size=5, icc=0.2).n_questions
-    471
-    """
-    plan = design(
-        sd=sd,
-        discordance=discordance,
-        accuracy=accuracy,
-        correlation=correlation,
-        icc=icc,
-        cluster_size=cluster_size,
-        repeats=repeats,
-        repeat_icc=repeat_icc,
-    )
-    wanted = target(goal, margin, alpha, alternative)
-    chance = probability("power", power, open_interval=True)
-    if chance <= alpha:
-        raise ValueError(f"power must be > alpha; got power={power}, alpha={alpha}")
-    effect = number("effect", effect)
-    plan.check(effect)
-    wanted.refuse_hopeless(effect)
-    unrounded = _questions(effect, plan, wanted, chance)
-    n = max(math.ceil(unrounded - 1e-9), 1)
-    return planned("sample size", effect, n, unrounded, plan, wanted, power=chance)
-
-
-def power(
-    effect: float,
-    n_questions: int,
-    *,
-    sd: float | None = None,
-    discordance: float | None = None,
-    accuracy: float | None = None,
-    correlation: float | None = None,
-    icc: float | None = None,
-    cluster_size: int = 1,
-    repeats: int = 1,
-    repeat_icc: float | None = None,
-    goal: Goal = "difference",
-    margin: float | None = None,
-    alpha: float = 0.05,
-    alternative: Alternative = "two-sided",
-) -> PowerPlan:
-    """Return the chance that a comparison of so many questions shows an effect.
-
-    Parameters
-    ----------
-    effect : float
-        True difference, as for :func:`sample_size`; with 0 the answer is the size of the test.
-    n_questions : int
-        Questions, at least 2; the items are `cluster_size` times as many.
-    sd, discordance, accuracy, correlation : float, optional
-        The noise, as for :func:`sample_size`.
-    icc, cluster_size, repeats, repeat_icc
-        Clusters and repeats, as for :func:`sample_size`.
-    goal, margin, alpha, alternative
-        What is to be shown, as for :func:`sample_size`.
-
-    Returns
-    -------
-    PowerPlan
-
-    Raises
-    ------
-    ValueError
-        When the noise is not given in one way, or parts contradict each other.
-
-    Examples
-    --------
-    >>> print(power(0.012, 80, discordance=0.06))
-    80 items find a difference of 0.012 with mid-p power 0.036 (McNemar, two-sided alpha 0.05, discordance 0.06).
-    The exact test has power 0.014; the normal formula says 0.072.
-    note: about 4.8 discordant items: the normal formula is more than 0.02 off the mid-p test's 0.036
-    """
-    plan = design(
-        sd=sd,
-        discordance=discordance,
-        accuracy=accuracy,
-        correlation=correlation,
-        icc=icc,
-        cluster_size=cluster_size,
-        repeats=repeats,
-        repeat_icc=repeat_icc,
-    )
-    wanted = target(goal, margin, alpha, alternative)
-    n = integer("n_questions", n_questions, minimum=2)
-    effect = number("effect", effect)
-    plan.check(effect)
-    return planned("power", effect, n, float(n), plan, wanted, power=wanted.power(effect, n, plan))
-
-
-def minimum_detectable_effect(
-    n_questions: int,
-    *,
-    sd: float | None = None,
-    discordance: float | None = None,
-    accuracy: float | None = None,
-    correlation: float | None = None,
-    icc: float | None = None,
-    cluster_size: int = 1,
-    repeats: int = 1,
-    repeat_icc: float | None = None,
-    goal: Goal = "difference",
-    effect: float = 0.0,
-    power: float = 0.8,
-    alpha: float = 0.05,
-    alternative: Alternative = "two-sided",
-) -> PowerPlan:
-    """Return the smallest effect that so many questions find, or the smallest margin that they can show.
-
-    Parameters
-    ----------
-    n_questions : int
-        Questions, at least 2; the items are `cluster_size` times as many.
-    sd, discordance, accuracy, correlation : float, optional
-        The noise, as for :func:`sample_size`.
-    icc, cluster_size, repeats, repeat_icc
-        Clusters and repeats, as for :func:`sample_size`.
-    goal : {"difference", "non-inferiority", "equivalence"}
-        With the last two the answer is a margin.
-    effect : float
-        True difference at which the margin is to be shown; 0 with a difference, which is what is looked for.
-    power, alpha, alternative
-        As for :func:`sample_size`.
-
-    Returns
-    -------
-    PowerPlan
-
-    Raises
-    ------
-    ValueError
-        When even the largest difference that the discordance allows is not found so often.
-
-    Examples
-    --------
-    >>> round(minimum_detectable_effect(80, discordance=0.25).effect, 4)
-    0.1543
-    >>> print(minimum_detectable_effect(80, sd=2.0, goal="equivalence"))
-    The smallest margin that 80 items show with power 0.8 is 0.6601 (paired t, one-sided alpha 0.05, sd 2).
-    """
-    plan = design(
-        sd=sd,
-        discordance=discordance,
-        accuracy=accuracy,
-        correlation=correlation,
-        icc=icc,
-        cluster_size=cluster_size,
-        repeats=repeats,
-        repeat_icc=repeat_icc,
-    )
-    wanted = target(goal, None, alpha, alternative, asks_margin=True)
-    n = integer("n_questions", n_questions, minimum=2)
-    chance = probability("power", power, open_interval=True)
-    effect = number("effect", effect)
-    if chance <= alpha:
-        raise ValueError(f"power must be > alpha; got power={power}, alpha={alpha}")
-    plan.check(effect)
-    if goal != "difference":
-        margin = rising_root(lambda room: wanted.power(effect, n, plan, room), chance, 0.0, None)
-        assert margin is not None
-        return planned("smallest margin", effect, n, float(n), plan, wanted, power=chance, margin=margin)
-    if effect != 0:
-        raise ValueError(f"effect must be left out where the smallest one is asked for; got effect={effect}")
-    most = plan.largest_effect()
-    found = rising_root(lambda d: wanted.power(d, n, plan), chance, 0.0, most)
-    if found is None:
-        raise ValueError(
-            f"n_questions must be larger: with {n} even the largest possible difference, {most:.4g}, "
-            f"is found with power {wanted.power(most or 0.0, n, plan):.3g} < {chance:g}"
-        )
-    return planned("minimum detectable effect", found, n, float(n), plan, wanted, power=chance)
-
-
-def _questions(effect: float, plan: Design, wanted: Target, chance: float) -> float:
-    if wanted.test(plan) == "McNemar":
-        return connor_size(effect, plan.discordance_at(effect), wanted.alpha, chance, wanted.sides)
-    found = rising_root(lambda n: wanted.power(effect, n, plan), chance, 2.0, None)
-    if found is None:
-        raise ValueError(
-            f"effect must be larger: more than 10^15 questions would be needed at effect={effect}"
-        )
-    return found

@@ -68,20 +68,22 @@ def tost_power(above: float, below: float, df: float, alpha: float) -> float:
     return float(weight @ np.maximum(inside, 0.0))
 
 
-def rising_root(law: Callable[[float], float], target: float, low: float, high: float | None) -> float | None:
+def rising_root(
+    law: Callable[[float], float], target: float, low: float, high: float | None = None, *, start: float = 1.0
+) -> float | None:
     """Return where a rising function reaches `target`: `low` if it starts there, None if `high` is too soon.
 
-    Without `high` the search doubles its reach until the target is met.
+    Without `high` the search doubles its reach, from `start` (the scale of the answer) on, until the target is met.
     """
     from scipy.optimize import brentq
 
     if law(low) >= target:
         return low
     if high is None:
-        high = 2.0 * low if low > 0 else 1.0
+        high = 2.0 * low if low > 0 else start
         while law(high) < target:
             high *= 2.0
-            if high > 1e15:
+            if high > 1e15 * start:
                 return None
     elif law(high) < target:
         return None

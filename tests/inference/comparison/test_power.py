@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +20,7 @@ from statsmodels.stats.power import TTestPower
 
 from d3stats.inference.comparison.mcnemar import METHODS, mcnemar
 from d3stats.inference.comparison.power import (
+    Design,
     mcnemar_power,
     minimum_detectable_effect,
     plan_comparison,
@@ -419,3 +421,42 @@ def test_a_power_leads_with_the_test_and_says_where_the_formula_is_off() -> None
     assert not any("normal formula" in note for note in near.notes)
     # A size is planned by the formula; where few items differ, it says so too.
     assert any("normal formula" in note for note in sample_size(0.3, discordance=0.3).notes)
+
+
+# --- a design
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"sd": 1.3},
+        {"discordance": 0.2},
+        {"accuracy": 0.8, "correlation": 0.3, "alternative": "one-sided", "alpha": 0.01},
+        {"sd": 2.0, "cluster_size": 4, "icc": 0.2, "repeats": 3, "repeat_icc": 0.4},
+        {"discordance": 0.2, "cluster_size": 5, "icc": 0.1, "goal": "non-inferiority"},
+        {"sd": 1.0, "goal": "equivalence"},
+    ],
+)
+def test_a_design_answers_as_the_functions_do_and_survives_a_copy(settings: dict[str, Any]) -> None:
+    margin = {} if "goal" not in settings else {"margin": 0.15}
+    design = Design(**settings, **margin)
+    assert replace(design) == design
+    assert design.sample_size(0.05, power=0.9) == sample_size(0.05, power=0.9, **settings, **margin)
+    assert design.power(0.05, 70) == power(0.05, 70, **settings, **margin)
+    found = Design(**settings).detectable(400)
+    assert found == minimum_detectable_effect(400, **settings)
+    assert found.design.power(found.effect, 400).power == pytest.approx(0.8, abs=1e-6)
+
+
+@pytest.mark.parametrize("goal", ["difference", "non-inferiority", "equivalence"])
+def test_what_can_be_detected_scales_with_the_unit_of_the_values(goal: Any) -> None:
+    def smallest(sd: float) -> float:
+        found = Design(sd=sd, goal=goal).detectable(80)
+        return (found.effect if goal == "difference" else found.margin or 0.0) / sd
+
+    assert [smallest(10.0**k) for k in (-12, -6, 9)] == pytest.approx([smallest(1.0)] * 3, rel=1e-9)
+
+
+def test_settings_that_do_not_exist_are_refused() -> None:
+    with pytest.raises(TypeError, match="discordence"):
+        sample_size(0.1, discordence=0.2)  # type: ignore[call-arg]
