@@ -22,7 +22,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats import Trajectories, replay
-from d3stats.models.chains.learn import fit_process
 from d3stats.models.chains.optimum import cheapest
 from d3stats.planning import scan
 from d3stats.simulate import courtroom_items, simulate
@@ -34,6 +33,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from d3_calibration import Config, Floats, calibrate, columns_of, pay_with  # noqa: E402  # studies are no package
 from findings_tables import write  # noqa: E402
+from learned_chain import fit_process  # noqa: E402
 
 READS_VOTES = "after every round"
 READS_NO_VOTES = "at the end"

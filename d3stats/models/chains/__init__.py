@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from d3stats.models.chains.forgetful import ForgetfulTable, forgetful_table
-from d3stats.models.chains.learn import CrossValidation, cross_validated, fit_process
-from d3stats.models.chains.optimum import (
-    OptimalPolicy,
-    cheapest,
-    checked_losses,
-    checked_prices,
-    frontier,
-    solve,
-)
+from d3stats.models.chains.optimum import OptimalPolicy, cheapest, frontier, solve
 from d3stats.models.chains.panel_chain import ChainLaws, PanelChainFit, chain_laws, fit_panel_chain
 from d3stats.models.chains.process import (
     PLURALITY,
@@ -30,8 +21,6 @@ __all__ = [
     "ChainLaws",
     "Controller",
     "CountProcess",
-    "CrossValidation",
-    "ForgetfulTable",
     "Layer",
     "OptimalPolicy",
     "PanelChainFit",
@@ -40,13 +29,8 @@ __all__ = [
     "agreement_loss",
     "chain_laws",
     "cheapest",
-    "checked_losses",
-    "checked_prices",
-    "cross_validated",
     "error_loss",
     "fit_panel_chain",
-    "fit_process",
-    "forgetful_table",
     "frontier",
     "optimal_votes",
     "optimal_votes_beta",

@@ -1,8 +1,8 @@
-"""When is one more round worth its price? The exact optimum for a known count process.
+"""The optimal stopping policy of a known count process, computed exactly or with a bound.
 
 The hidden class (which answer is right, how hard the item is) is never seen, so the state is the round, the
 count and the posterior of the class given the *whole path* of counts. Dropping the path is over-optimistic:
-see :func:`d3stats.models.chains.forgetful.forgetful_table`.
+a table over (round, count) promises more than it delivers.
 
 Method: every belief that the process can lead to is listed forward; backward, each gets the best plan from
 there on, kept as its expected loss by class (an alpha vector: Smallwood and Sondik 1973, Operations Research
@@ -30,333 +30,20 @@ from d3stats.models.chains.process import (
     error_loss,
     walk,
 )
+from d3stats.result import Result
 
-__all__ = [
-    "Beliefs",
-    "OptimalPolicy",
-    "Revealed",
-    "cheapest",
-    "checked_losses",
-    "checked_prices",
-    "class_known",
-    "explore",
-    "frontier",
-    "lower_bound",
-    "solve",
-]
+__all__ = ["OptimalPolicy", "cheapest", "checked_losses", "checked_prices", "frontier", "solve"]
 
-IntArray = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
+_MOST_STEPS = 60
 _SAME = 1e-10
 _FIRST_WIDTH = 1e-4
 
 
-@dataclass
-class Beliefs:
-    """The beliefs after one round.
-
-    Attributes
-    ----------
-    counts : ndarray of int64, shape (n,)
-    belief : ndarray, shape (n, classes)
-        Posterior of the class; where near beliefs were taken together, their mean.
-    reach : ndarray, shape (n,)
-        Probability of the paths that lead here, had every open debate gone on.
-    grown : ndarray of int64, shape (m,)
-        The beliefs from which the next round was explored.
-    children : ndarray of int64, shape (m, panel + 1)
-        By the next count, the belief of the next round; -1 where the process gives it no probability.
-    """
-
-    counts: IntArray
-    belief: NDArray[Any]
-    reach: NDArray[Any]
-    grown: IntArray
-    children: IntArray
-
-
-def explore(
-    process: CountProcess,
-    settled: Callable[[int, IntArray, NDArray[Any]], NDArray[np.bool_]],
-    max_beliefs: int,
-) -> tuple[list[Beliefs], bool]:
-    """Follow the process forward from its prior.
-
-    Parameters
-    ----------
-    settled : callable
-        ``settled(round, counts, belief)`` says where stopping is best for certain: nothing is explored there.
-    max_beliefs : int
-        Beliefs kept per round; beyond that near ones are taken together.
-
-    Returns
-    -------
-    layers : list of Beliefs
-    exact : bool
-        Whether only equal beliefs were taken together.
-    """
-    start = (process.weights[:, None] * process.initial).T
-    reach = start.sum(axis=1)
-    possible = np.flatnonzero(reach > 0)
-    layers: list[Beliefs] = []
-    counts, belief = possible, start[possible] / reach[possible][:, None]
-    weight = reach[possible]
-    width = 0.0
-    for t in range(1, process.n_rounds + 1):
-        layer = Beliefs(counts, belief, weight, np.zeros(0, np.int64), np.zeros((0, process.panel + 1), int))
-        layers.append(layer)
-        if t == process.n_rounds:
-            break
-        layer.grown = np.flatnonzero(~settled(t, counts, belief))
-        moves = process.step(t)[:, counts[layer.grown]].transpose(1, 2, 0)
-        joint = belief[layer.grown][:, None, :] * moves
-        chance = joint.sum(axis=2)
-        ways = np.argwhere(chance > 0)
-        posterior = joint[ways[:, 0], ways[:, 1]] / chance[ways[:, 0], ways[:, 1]][:, None]
-        arrives = weight[layer.grown][ways[:, 0]] * chance[ways[:, 0], ways[:, 1]]
-        into, width = _groups(ways[:, 1], posterior, max_beliefs, width)
-        layer.children = np.full(chance.shape, -1, dtype=np.int64)
-        layer.children[ways[:, 0], ways[:, 1]] = into
-        counts, belief, weight = _collected(into, ways[:, 1], posterior, arrives)
-    return layers, width == 0.0
-
-
-def _groups(
-    counts: IntArray, posterior: NDArray[Any], max_beliefs: int, width: float
-) -> tuple[IntArray, float]:
-    """Number the groups of beliefs that are one, and return the width of a cell (0: equal ones only)."""
-    if posterior.dtype == object:
-        seen: dict[tuple[Any, ...], int] = {}
-        keys = zip(counts.tolist(), map(tuple, posterior), strict=True)
-        into = np.array([seen.setdefault(key, len(seen)) for key in keys], dtype=np.int64)
-        if len(seen) > max_beliefs:
-            raise ValueError(
-                f"max_beliefs must be at least the number of beliefs when the process holds fractions "
-                f"({len(seen)} in one round); got max_beliefs={max_beliefs}"
-            )
-        return into, 0.0
-    if width == 0.0:
-        into = _cells(counts, np.rint(posterior / _SAME).astype(np.int64))
-        if into.max(initial=-1) < max_beliefs:
-            return into, 0.0
-        width = _FIRST_WIDTH
-    # The angle whose squared sine is the probability: fine near 0 and 1, where odds move fastest.
-    angle = np.arcsin(np.sqrt(np.clip(posterior, 0.0, 1.0)))
-    free = angle[:, :-1] if angle.shape[1] == 2 else angle
-    while True:
-        into = _cells(counts, np.floor(free / width).astype(np.int64))
-        if into.max(initial=-1) < max_beliefs:
-            return into, width
-        width *= 1.5
-
-
-def _cells(counts: IntArray, keys: IntArray) -> IntArray:
-    """Number the distinct rows of (count, key)."""
-    rows = np.column_stack([counts, keys])
-    # One mixed number per row sorts much faster than whole rows; should two rows ever share one, rows are sorted.
-    mixers = np.random.default_rng(0).integers(1, 2**63, size=rows.shape[1], dtype=np.uint64) | np.uint64(1)
-    mixed = (rows.astype(np.uint64) * mixers).sum(axis=1, dtype=np.uint64)
-    _, first, into = np.unique(mixed, return_index=True, return_inverse=True)
-    if not np.array_equal(rows[first][into], rows):
-        _, into = np.unique(rows, axis=0, return_inverse=True)
-    return into.astype(np.int64).ravel()
-
-
-def _collected(
-    into: IntArray, counts: IntArray, posterior: NDArray[Any], arrives: NDArray[Any]
-) -> tuple[IntArray, NDArray[Any], NDArray[Any]]:
-    n = int(into.max(initial=-1)) + 1
-    at = np.zeros(n, dtype=np.int64)
-    at[into] = counts
-    if posterior.dtype == object:
-        belief = np.empty((n, posterior.shape[1]), dtype=object)
-        belief[into] = posterior
-        total = np.repeat(arrives[:1] * 0, n)
-        np.add.at(total, into, arrives)
-        return at, belief, total
-    total = np.bincount(into, weights=arrives, minlength=n)
-    # A floor keeps the mean defined for paths whose probability is too small for a float.
-    weighed = np.maximum(arrives, np.finfo(float).tiny)
-    columns = [np.bincount(into, weights=weighed * c, minlength=n) for c in posterior.T]
-    belief = np.column_stack(columns) if columns else np.zeros((n, 0))
-    return at, belief / belief.sum(axis=1, keepdims=True), total
-
-
-Floats = NDArray[np.float64]
-
-_POINTS = 513
-_ANGLES = np.linspace(0.0, np.pi / 2, _POINTS)
-# Fine near 0 and 1, where the odds move fastest; the ends are exactly 0 and 1.
-_GRID: Floats = np.sin(_ANGLES) ** 2
-_GRID[-1] = 1.0
-
-
-class Revealed:
-    """Lower bounds on going on and on the value, at any belief.
-
-    Parameters
-    ----------
-    process : CountProcess
-        Of floats.
-    prices : ndarray, shape (n_rounds,)
-    losses : ndarray, shape (n_rounds, panel + 1, classes, choices)
-    """
-
-    def __init__(self, process: CountProcess, prices: NDArray[Any], losses: NDArray[Any]) -> None:
-        side_a, side_b = (np.flatnonzero(process.a_is_right == a).tolist() for a in (True, False))
-        paired = min(len(side_a), len(side_b))
-        alone = side_a[paired:] + side_b[paired:]
-        # A class without a partner is its own: any grouping that is revealed gives a bound.
-        self._pairs = [*zip(side_a[:paired], side_b[:paired], strict=True), *((c, c) for c in alone)]
-        shares = np.stack([_GRID, 1 - _GRID], axis=1)
-        size = process.panel + 1
-        depth = process.n_rounds
-        self._value = np.empty((depth, len(self._pairs), size, _POINTS))
-        self._onward = np.full((depth, len(self._pairs), size, _POINTS), np.inf)
-        for p, pair in enumerate(self._pairs):
-            members = list(pair)
-            for t in range(depth, 0, -1):
-                now = (shares @ losses[t - 1][:, members]).min(axis=2)
-                if t < depth:
-                    # (points, class, count, next count)
-                    joint = shares[:, :, None, None] * process.step(t)[members]
-                    nexts = np.broadcast_to(np.arange(size), joint.shape[:1] + joint.shape[2:])
-                    ahead = _chord(self._value[t, p], nexts, joint[:, 0], joint[:, 1])
-                    self._onward[t - 1, p] = prices[t] + ahead.sum(axis=2).T
-                self._value[t - 1, p] = np.minimum(now.reshape(size, _POINTS), self._onward[t - 1, p])
-
-    def onward(self, t: int, counts: NDArray[np.int64], joint: Floats) -> Floats:
-        """Bound from below what going on after round `t` costs and loses; `joint` has shape (n, classes)."""
-        return self._read(self._onward[t - 1], counts, joint)
-
-    def value(self, t: int, counts: NDArray[np.int64], joint: Floats) -> Floats:
-        """Bound from below what is still to come in round `t`, its own price paid."""
-        return self._read(self._value[t - 1], counts, joint)
-
-    def _read(self, tables: Floats, counts: NDArray[np.int64], joint: Floats) -> Floats:
-        total = np.zeros(len(joint))
-        for table, (a, b) in zip(tables, self._pairs, strict=True):
-            other = np.zeros(len(joint)) if a == b else joint[:, b]
-            total += _chord(table, counts, joint[:, a], other)
-        return total
-
-
-def _chord(table: Floats, counts: NDArray[np.int64], a: Floats, b: Floats) -> Floats:
-    """Interpolate a table of (count, point) at the masses (a, b) of a pair; linear in their scale."""
-    mass = a + b
-    x = np.divide(a, mass, out=np.zeros_like(mass), where=mass > 0)
-    at = np.searchsorted(_GRID, x, side="right") - 1
-    at = np.clip(at, 0, _POINTS - 2)
-    low, high = _GRID[at], _GRID[at + 1]
-    weight = (x - low) / (high - low)
-    result: Floats = mass * (table[counts, at] * (1 - weight) + table[counts, at + 1] * weight)
-    return result
-
-
-def class_known(process: CountProcess, prices: NDArray[Any], losses: NDArray[Any]) -> list[NDArray[Any]]:
-    """Return the value from each round and count on if the class were known, each (classes, panel + 1)."""
-    values = [losses[:, -1].min(axis=-1)]
-    for t in range(process.n_rounds - 1, 0, -1):
-        onward = prices[t] + (process.step(t) * values[-1][:, None, :]).sum(axis=2)
-        values.append(np.minimum(losses[:, t - 1].min(axis=-1), onward))
-    return values[::-1]
-
-
-def lower_bound(
-    process: CountProcess,
-    prices: NDArray[Any],
-    losses: NDArray[Any],
-    beliefs: list[Beliefs],
-    known: list[NDArray[Any]],
-    revealed: Revealed,
-) -> float:
-    """Bound the value from below on the beliefs that were kept.
-
-    The value is concave in the belief. With two classes it lies above the chord between the kept beliefs on
-    either side. With more, it is the least of many plans' linear losses, each of which charges a class at
-    least what is lost when the class is known and at most the dearest course: that bounds how far the value
-    can fall from a kept belief nearby (a sawtooth bound, Hauskrecht 2000, JAIR 13, with a second side).
-
-    Parameters
-    ----------
-    losses : ndarray, shape (n_rounds, panel + 1, classes, choices)
-    """
-    dearest = _dearest(process, prices, losses)
-    ahead: NDArray[np.float64] = np.zeros(0)
-    for t in range(process.n_rounds, 0, -1):
-        here = beliefs[t - 1]
-        value = (here.belief[:, :, None] * losses[t - 1][here.counts]).sum(axis=1).min(axis=1)
-        if t < process.n_rounds and here.grown.size:
-            onward = _onward(process, t, here, beliefs[t], ahead, known[t], dearest[t], revealed)
-            value[here.grown] = np.minimum(value[here.grown], prices[t] + onward)
-        ahead = value
-    return float(prices[0] + (beliefs[0].reach * ahead).sum())
-
-
-def _onward(
-    process: CountProcess,
-    t: int,
-    here: Beliefs,
-    then: Beliefs,
-    values: NDArray[np.float64],
-    known: NDArray[np.float64],
-    dearest: NDArray[np.float64],
-    revealed: Revealed,
-) -> NDArray[np.float64]:
-    moves = process.step(t)[:, here.counts[here.grown]].transpose(1, 2, 0)
-    joint = here.belief[here.grown][:, None, :] * moves
-    total = np.zeros(len(here.grown))
-    for j in range(process.panel + 1):
-        mass = joint[:, j].sum(axis=1)
-        open_ = np.flatnonzero((mass > 0) & (here.children[:, j] >= 0))
-        if process.n_classes == 2:
-            mine = np.flatnonzero(then.counts == j)
-            order = mine[np.argsort(then.belief[mine, 0])]
-            at = np.concatenate([[0.0], then.belief[order, 0], [1.0]])
-            chord = np.concatenate([[known[1, j]], values[order], [known[0, j]]])
-            total[open_] += mass[open_] * np.interp(joint[open_, j, 0] / mass[open_], at, chord)
-        else:
-            child = here.children[open_, j]
-            centre, u = then.belief[child], joint[open_, j]
-            chord = _from_centre(u, centre, values[child], known[:, j], dearest[:, j])
-            told = revealed.value(t + 1, np.full(len(open_), j), u)
-            total[open_] += np.maximum(chord, told)
-    return total
-
-
-def _from_centre(
-    joint: NDArray[np.float64],
-    centre: NDArray[np.float64],
-    value: NDArray[np.float64],
-    least: NDArray[np.float64],
-    most: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Bound the value at `joint` by the value at `centre`, scaled as suits best; all of shape (n, classes)."""
-    best = np.full(len(joint), -np.inf)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        ratios = np.where(centre > 0, joint / centre, 0.0)
-    # The bound is concave and piecewise linear in the scale, so its top is at one of the ratios.
-    for scale in np.where(np.isfinite(ratios), ratios, 0.0).T:
-        gap = joint - scale[:, None] * centre
-        bound = scale * value + np.maximum(gap, 0.0) @ least - np.maximum(-gap, 0.0) @ most
-        best = np.maximum(best, bound)
-    return best
-
-
-def _dearest(
-    process: CountProcess, prices: NDArray[np.float64], losses: NDArray[np.float64]
-) -> list[NDArray[np.float64]]:
-    """Return what the dearest course from each round and count on loses, each (classes, panel + 1)."""
-    worst = losses.max(axis=-1)
-    values = [worst[-1].T]
-    for t in range(process.n_rounds - 1, 0, -1):
-        onward = prices[t] + (process.step(t) * values[-1][:, None, :]).sum(axis=2)
-        values.append(np.maximum(worst[t - 1].T, onward))
-    return values[::-1]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class OptimalPolicy:
+class OptimalPolicy(Result):
     """The best stopping policy for a process, and what it is worth there.
 
     Attributes
@@ -368,9 +55,9 @@ class OptimalPolicy:
         Expected loss of stopping.
     verdict : {"majority", "posterior"}
         What a stop commits to.
-    value : float or Fraction
+    value : float
         Expected loss plus expected cost, attained by `controller`.
-    lower : float or Fraction
+    lower : float
         No policy has a smaller value; equal to `value` when `exact`.
     exact : bool
         Whether only equal beliefs were taken together.
@@ -385,46 +72,61 @@ class OptimalPolicy:
     """
 
     process: CountProcess
-    cost: NDArray[Any]
-    loss: NDArray[Any]
+    cost: Floats
+    loss: Floats
     verdict: Verdict
-    value: Any
-    lower: Any
+    value: float
+    lower: float
     exact: bool
     controller: Controller
-    plans: tuple[NDArray[Any], ...]
+    plans: tuple[Floats, ...]
 
     def __post_init__(self) -> None:
         for array in (self.cost, self.loss, *self.plans):
             array.setflags(write=False)
 
     def __repr__(self) -> str:
-        bound = "exact" if self.exact else f"at least {float(self.lower):.6g}"
+        bound = "exact" if self.exact else f"at least {self.lower:.6g}"
         return (
-            f"OptimalPolicy(value={float(self.value):.6g} ({bound}), {self.controller.n_nodes} nodes, "
+            f"OptimalPolicy(value={self.value:.6g} ({bound}), {self.controller.n_nodes} nodes, "
             f"{self.process})"
         )
+
+    def _title(self) -> str:
+        bound = "the exact optimum" if self.exact else f"no policy is below {self.lower:.6g}"
+        return (
+            f"Optimal stopping of {self.process!r}: expected loss plus cost {self.value:.6g} ({bound}), "
+            f"{self.rounds:.4g} rounds, expected loss {self.expected_loss:.4g}"
+        )
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        table = {
+            "round": np.arange(1, self.process.n_rounds + 1),
+            "cost": self.cost,
+            "stops": self.stop_rounds_law(),
+        }
+        return {"rounds": pd.DataFrame(table)}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> OptimalPolicy:
         return self
 
-    def stop_rounds_law(self) -> NDArray[Any]:
+    def stop_rounds_law(self) -> Floats:
         """Return P(the debate stops after this round), shape (n_rounds,)."""
         masses = walk(self.process, self.controller)
         layers = self.controller.layers
         return np.array([m[:, x.stops].sum() for m, x in zip(masses, layers, strict=True)])
 
     @property
-    def rounds(self) -> Any:
+    def rounds(self) -> float:
         """Expected number of rounds."""
-        return _plain((self.stop_rounds_law() * np.arange(1, self.process.n_rounds + 1)).sum())
+        return float((self.stop_rounds_law() * np.arange(1, self.process.n_rounds + 1)).sum())
 
     @property
-    def expected_loss(self) -> Any:
+    def expected_loss(self) -> float:
         """Expected loss at the stop, without the cost of rounds."""
-        return _plain(self.value - (self.stop_rounds_law() * np.cumsum(self.cost)).sum())
+        return float(self.value - (self.stop_rounds_law() * np.cumsum(self.cost)).sum())
 
-    def best_node(self, round_number: int, count: int, joint: NDArray[Any]) -> int:
+    def best_node(self, round_number: int, count: int, joint: Floats) -> int:
         """Return the node of a round whose plan is best for a belief that came by another way.
 
         Parameters
@@ -443,16 +145,15 @@ def solve(
     cost: ArrayLike,
     *,
     verdict: Verdict = "majority",
-    loss: NDArray[Any] | None = None,
+    loss: Floats | None = None,
     max_beliefs: int = 2_000,
 ) -> OptimalPolicy:
-    """Find the policy that minimises expected loss plus expected cost.
+    """Compute the stopping policy that minimises expected loss plus expected cost, by backward induction on beliefs.
 
     Parameters
     ----------
     process : CountProcess
-        With fractions inside (and `cost` a fraction) the arithmetic is exact.
-    cost : float, Fraction or array of shape (n_rounds,)
+    cost : float or array of shape (n_rounds,)
         Price of buying a round in units of loss, >= 0: 0.01 says that one round is worth one point of
         accuracy. The first round is always bought.
     verdict : {"majority", "posterior"}
@@ -472,8 +173,7 @@ def solve(
     Raises
     ------
     ValueError
-        When the cost or the loss has another shape or is negative, or when a process of fractions has more
-        beliefs than `max_beliefs`.
+        When the cost or the loss has another shape or is negative.
 
     Examples
     --------
@@ -488,22 +188,17 @@ def solve(
     integer("max_beliefs", max_beliefs, minimum=process.panel + 1)
     prices = checked_prices(cost, process)
     losses = checked_losses(loss, verdict, process)
-    known = class_known(process, prices, losses)
     by_round = losses.transpose(1, 2, 0, 3)
-    revealed = None if process.exact else Revealed(process, prices, by_round)
+    bound = PairBound(process, prices, by_round)
 
-    def settled(t: int, counts: NDArray[np.int64], belief: NDArray[Any]) -> NDArray[np.bool_]:
+    def settled(t: int, counts: Ints, belief: Floats) -> NDArray[np.bool_]:
         now = (belief[:, :, None] * by_round[t - 1][counts]).sum(axis=1).min(axis=1)
-        if revealed is not None:
-            told: NDArray[np.bool_] = now <= revealed.onward(t, counts, belief)
-            return told
-        ahead = (process.step(t) * known[t][:, None, :]).sum(axis=2)
-        result: NDArray[np.bool_] = now <= prices[t] + (belief * ahead[:, counts].T).sum(axis=1)
+        result: NDArray[np.bool_] = now <= bound.onward(t, counts, belief)
         return result
 
     beliefs, exact = explore(process, settled, max_beliefs)
     layers: list[Layer] = []
-    plans: list[NDArray[Any]] = []
+    plans: list[Floats] = []
     for t in range(process.n_rounds, 0, -1):
         layer, plan = _back_up(
             process, t, beliefs[t - 1], by_round[t - 1], prices, plans[-1] if plans else None
@@ -515,92 +210,19 @@ def solve(
     first = np.arange(process.panel + 1)
     first[beliefs[0].counts] = process.panel + 1 + np.arange(len(beliefs[0].counts))
     starts = process.weights * process.initial.T
-    value = prices[0] + (starts * plans[0][first]).sum()
-    lower = value
-    if not exact and revealed is not None:
-        lower = min(value, lower_bound(process, prices, by_round, beliefs, known, revealed))
+    value = float(prices[0] + (starts * plans[0][first]).sum())
+    lower = value if exact else min(value, lower_bound(process, prices, losses, beliefs, bound))
     return OptimalPolicy(
         process=process,
         cost=prices,
         loss=losses,
         verdict=verdict,
-        value=_plain(value),
-        lower=_plain(lower),
+        value=value,
+        lower=lower,
         exact=exact,
         controller=Controller(process.panel, first, tuple(layers)),
         plans=tuple(plans),
     )
-
-
-def _plain(value: Any) -> Any:
-    """Return a numpy scalar as Python's own number; a fraction as it is."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _back_up(
-    process: CountProcess,
-    t: int,
-    beliefs: Beliefs,
-    losses: NDArray[Any],
-    prices: NDArray[Any],
-    ahead: NDArray[Any] | None,
-) -> tuple[Layer, NDArray[Any]]:
-    """Choose between stopping and going on for every belief of a round.
-
-    The first ``panel + 1`` nodes stop whatever is believed: they catch paths that the process calls
-    impossible.
-    """
-    size = process.panel + 1
-    fallback = process.by_class()[t - 1].T * process.weights
-    counts = np.concatenate([np.arange(size), beliefs.counts])
-    belief = np.concatenate([fallback, beliefs.belief])
-    options = losses[counts]
-    at_stop = (belief[:, :, None] * options).sum(axis=1)
-    best = at_stop.argmin(axis=1)
-    plan = np.take_along_axis(options, best[:, None, None], axis=2)[:, :, 0]
-    stops = np.ones(len(counts), dtype=bool)
-    successors = np.zeros((0, size), dtype=np.int64)
-    if ahead is not None and beliefs.grown.size:
-        grown = beliefs.grown
-        children = np.where(beliefs.children < 0, np.arange(size), beliefs.children + size)
-        moves = process.step(t)[:, beliefs.counts[grown]].transpose(1, 2, 0)
-        onward = prices[t] + (moves * ahead[children]).sum(axis=1)
-        nodes = grown + size
-        gains = (belief[nodes] * onward).sum(axis=1) < at_stop[nodes].min(axis=1)
-        plan[nodes[gains]] = onward[gains]
-        stops[nodes[gains]] = False
-        successors = children[gains]
-    decisions = best if losses.shape[-1] == 2 else np.full(len(best), PLURALITY)
-    return Layer(counts, stops, decisions.astype(np.int8), successors), plan
-
-
-def checked_prices(cost: ArrayLike, process: CountProcess) -> NDArray[Any]:
-    """Return one price per round."""
-    given = np.asarray(cost)
-    if given.ndim > 1 or (given.ndim == 1 and given.shape != (process.n_rounds,)):
-        raise ValueError(f"cost must be a number or one per round ({process.n_rounds}); got {given.shape}")
-    values = given.astype(np.float64)
-    if not np.isfinite(values).all() or (values < 0).any():
-        raise ValueError(f"cost must be finite and >= 0; got cost={cost!r}")
-    exact = process.exact and given.dtype.kind in "Oiu"
-    return np.array(np.broadcast_to(given, process.n_rounds), dtype=object if exact else np.float64)
-
-
-def checked_losses(loss: NDArray[Any] | None, verdict: Verdict, process: CountProcess) -> NDArray[Any]:
-    """Return the loss of stopping, by class, round, count and choice."""
-    choice("verdict", verdict, ("majority", "posterior"))
-    if loss is None:
-        return np.array(error_loss(process, verdict))
-    shape = (process.n_classes, process.n_rounds, process.panel + 1, 1 if verdict == "majority" else 2)
-    if loss.shape != shape:
-        raise ValueError(f"loss must have shape {shape} for verdict={verdict!r}; got {loss.shape}")
-    values = loss.astype(np.float64)
-    if not np.isfinite(values).all() or (values < 0).any():
-        raise ValueError(f"loss must be finite and >= 0; got {values.min():g} among its values")
-    return np.array(loss)
-
-
-_MOST_STEPS = 60
 
 
 def frontier(
@@ -609,10 +231,10 @@ def frontier(
     *,
     tokens: ArrayLike | None = None,
     verdict: Verdict = "majority",
-    loss: NDArray[Any] | None = None,
+    loss: Floats | None = None,
     max_beliefs: int = 2_000,
 ) -> pd.DataFrame:
-    """Trace the least loss that any policy on counts reaches at each expected cost.
+    """Compute the least expected loss at each price of a round, by solving for every price.
 
     Parameters
     ----------
@@ -664,10 +286,10 @@ def cheapest(
     *,
     tokens: ArrayLike | None = None,
     verdict: Verdict = "majority",
-    loss: NDArray[Any] | None = None,
+    loss: Floats | None = None,
     max_beliefs: int = 2_000,
 ) -> OptimalPolicy:
-    """Find the cheapest corner of the limit whose expected loss is small enough.
+    """Compute the cheapest policy whose expected loss is small enough, by bisection over the corners of the frontier.
 
     Parameters
     ----------
@@ -730,7 +352,7 @@ def cheapest(
     return good[0]
 
 
-def _tokens(tokens: ArrayLike | None, process: CountProcess) -> NDArray[np.float64]:
+def _tokens(tokens: ArrayLike | None, process: CountProcess) -> Floats:
     spent = nonnegative("tokens", np.ones(process.n_rounds) if tokens is None else tokens)
     if spent.shape != (process.n_rounds,):
         raise ValueError(f"tokens must have one value per round ({process.n_rounds}); got {spent.size}")
@@ -740,9 +362,343 @@ def _tokens(tokens: ArrayLike | None, process: CountProcess) -> NDArray[np.float
 def _solve(
     process: CountProcess,
     price: float,
-    spent: NDArray[np.float64],
+    spent: Floats,
     verdict: Verdict,
-    loss: NDArray[Any] | None,
+    loss: Floats | None,
     max_beliefs: int,
 ) -> OptimalPolicy:
     return solve(process, price * spent, verdict=verdict, loss=loss, max_beliefs=max_beliefs)
+
+
+def checked_prices(cost: ArrayLike, process: CountProcess) -> Floats:
+    """Return one price per round."""
+    given = np.asarray(cost, dtype=np.float64)
+    if given.ndim > 1 or (given.ndim == 1 and given.shape != (process.n_rounds,)):
+        raise ValueError(f"cost must be a number or one per round ({process.n_rounds}); got {given.shape}")
+    if not np.isfinite(given).all() or (given < 0).any():
+        raise ValueError(f"cost must be finite and >= 0; got cost={cost!r}")
+    return np.array(np.broadcast_to(given, process.n_rounds))
+
+
+def checked_losses(loss: Floats | None, verdict: Verdict, process: CountProcess) -> Floats:
+    """Return the loss of stopping, by class, round, count and choice."""
+    choice("verdict", verdict, ("majority", "posterior"))
+    if loss is None:
+        return np.array(error_loss(process, verdict))
+    shape = (process.n_classes, process.n_rounds, process.panel + 1, 1 if verdict == "majority" else 2)
+    if loss.shape != shape:
+        raise ValueError(f"loss must have shape {shape} for verdict={verdict!r}; got {loss.shape}")
+    values = np.array(loss, dtype=np.float64)
+    if not np.isfinite(values).all() or (values < 0).any():
+        raise ValueError(f"loss must be finite and >= 0; got {values.min():g} among its values")
+    return values
+
+
+@dataclass
+class Beliefs:
+    """The beliefs after one round.
+
+    Attributes
+    ----------
+    counts : ndarray of int64, shape (n,)
+    belief : ndarray, shape (n, classes)
+        Posterior of the class; where near beliefs were taken together, their mean.
+    reach : ndarray, shape (n,)
+        Probability of the paths that lead here, had every open debate gone on.
+    grown : ndarray of int64, shape (m,)
+        The beliefs from which the next round was explored.
+    children : ndarray of int64, shape (m, panel + 1)
+        By the next count, the belief of the next round; -1 where the process gives it no probability.
+    """
+
+    counts: Ints
+    belief: Floats
+    reach: Floats
+    grown: Ints
+    children: Ints
+
+
+def explore(
+    process: CountProcess,
+    settled: Callable[[int, Ints, Floats], NDArray[np.bool_]],
+    max_beliefs: int,
+) -> tuple[list[Beliefs], bool]:
+    """Follow the process forward from its prior.
+
+    Parameters
+    ----------
+    settled : callable
+        ``settled(round, counts, belief)`` says where stopping is best for certain: nothing is explored there.
+    max_beliefs : int
+        Beliefs kept per round; beyond that near ones are taken together.
+
+    Returns
+    -------
+    layers : list of Beliefs
+    exact : bool
+        Whether only equal beliefs were taken together.
+    """
+    start = (process.weights[:, None] * process.initial).T
+    reach = start.sum(axis=1)
+    possible = np.flatnonzero(reach > 0)
+    layers: list[Beliefs] = []
+    counts, belief = possible, start[possible] / reach[possible][:, None]
+    weight = reach[possible]
+    width = 0.0
+    for t in range(1, process.n_rounds + 1):
+        layer = Beliefs(counts, belief, weight, np.zeros(0, np.int64), np.zeros((0, process.panel + 1), int))
+        layers.append(layer)
+        if t == process.n_rounds:
+            break
+        layer.grown = np.flatnonzero(~settled(t, counts, belief))
+        moves = process.step(t)[:, counts[layer.grown]].transpose(1, 2, 0)
+        joint = belief[layer.grown][:, None, :] * moves
+        chance = joint.sum(axis=2)
+        ways = np.argwhere(chance > 0)
+        posterior = joint[ways[:, 0], ways[:, 1]] / chance[ways[:, 0], ways[:, 1]][:, None]
+        arrives = weight[layer.grown][ways[:, 0]] * chance[ways[:, 0], ways[:, 1]]
+        into, width = _groups(ways[:, 1], posterior, max_beliefs, width)
+        layer.children = np.full(chance.shape, -1, dtype=np.int64)
+        layer.children[ways[:, 0], ways[:, 1]] = into
+        counts, belief, weight = _collected(into, ways[:, 1], posterior, arrives)
+    return layers, width == 0.0
+
+
+def _groups(counts: Ints, posterior: Floats, max_beliefs: int, width: float) -> tuple[Ints, float]:
+    """Number the groups of beliefs that are one, and return the width of a cell (0: equal ones only)."""
+    if width == 0.0:
+        into = _cells(counts, np.rint(posterior / _SAME).astype(np.int64))
+        if into.max(initial=-1) < max_beliefs:
+            return into, 0.0
+        width = _FIRST_WIDTH
+    # The angle whose squared sine is the probability: fine near 0 and 1, where odds move fastest.
+    angle = np.arcsin(np.sqrt(np.clip(posterior, 0.0, 1.0)))
+    free = angle[:, :-1] if angle.shape[1] == 2 else angle
+    while True:
+        into = _cells(counts, np.floor(free / width).astype(np.int64))
+        if into.max(initial=-1) < max_beliefs:
+            return into, width
+        width *= 1.5
+
+
+def _cells(counts: Ints, keys: Ints) -> Ints:
+    """Number the distinct rows of (count, key)."""
+    rows = np.column_stack([counts, keys])
+    # One mixed number per row sorts much faster than whole rows; should two rows ever share one, rows are sorted.
+    mixers = np.random.default_rng(0).integers(1, 2**63, size=rows.shape[1], dtype=np.uint64) | np.uint64(1)
+    mixed = (rows.astype(np.uint64) * mixers).sum(axis=1, dtype=np.uint64)
+    _, first, into = np.unique(mixed, return_index=True, return_inverse=True)
+    if not np.array_equal(rows[first][into], rows):
+        _, into = np.unique(rows, axis=0, return_inverse=True)
+    return into.astype(np.int64).ravel()
+
+
+def _collected(into: Ints, counts: Ints, posterior: Floats, arrives: Floats) -> tuple[Ints, Floats, Floats]:
+    n = int(into.max(initial=-1)) + 1
+    at = np.zeros(n, dtype=np.int64)
+    at[into] = counts
+    total = np.bincount(into, weights=arrives, minlength=n)
+    # A floor keeps the mean defined for paths whose probability is too small for a float.
+    weighed = np.maximum(arrives, np.finfo(float).tiny)
+    columns = [np.bincount(into, weights=weighed * c, minlength=n) for c in posterior.T]
+    belief = np.column_stack(columns) if columns else np.zeros((n, 0))
+    return at, belief / belief.sum(axis=1, keepdims=True), total
+
+
+_POINTS = 513
+_ANGLES = np.linspace(0.0, np.pi / 2, _POINTS)
+# Fine near 0 and 1, where the odds move fastest; the ends are exactly 0 and 1.
+_GRID: Floats = np.sin(_ANGLES) ** 2
+_GRID[-1] = 1.0
+
+
+class PairBound:
+    """Lower bounds on going on and on the value at any belief: what they were if the pair of classes were told.
+
+    Classes are paired, one in which A is right with one in which B is; within a pair the optimum is a table over
+    round, count and one probability.
+
+    Parameters
+    ----------
+    process : CountProcess
+        Of floats.
+    prices : ndarray, shape (n_rounds,)
+    losses : ndarray, shape (n_rounds, panel + 1, classes, choices)
+    """
+
+    def __init__(self, process: CountProcess, prices: Floats, losses: Floats) -> None:
+        side_a, side_b = (np.flatnonzero(process.a_is_right == a).tolist() for a in (True, False))
+        paired = min(len(side_a), len(side_b))
+        alone = side_a[paired:] + side_b[paired:]
+        # A class without a partner is its own: any grouping that is revealed gives a bound.
+        self._pairs = [*zip(side_a[:paired], side_b[:paired], strict=True), *((c, c) for c in alone)]
+        shares = np.stack([_GRID, 1 - _GRID], axis=1)
+        size = process.panel + 1
+        depth = process.n_rounds
+        self._value = np.empty((depth, len(self._pairs), size, _POINTS))
+        self._onward = np.full((depth, len(self._pairs), size, _POINTS), np.inf)
+        for p, pair in enumerate(self._pairs):
+            members = list(pair)
+            for t in range(depth, 0, -1):
+                now = (shares @ losses[t - 1][:, members]).min(axis=2)
+                if t < depth:
+                    # (points, class, count, next count)
+                    joint = shares[:, :, None, None] * process.step(t)[members]
+                    nexts = np.broadcast_to(np.arange(size), joint.shape[:1] + joint.shape[2:])
+                    ahead = _chord(self._value[t, p], nexts, joint[:, 0], joint[:, 1])
+                    self._onward[t - 1, p] = prices[t] + ahead.sum(axis=2).T
+                self._value[t - 1, p] = np.minimum(now.reshape(size, _POINTS), self._onward[t - 1, p])
+
+    def onward(self, t: int, counts: Ints, joint: Floats) -> Floats:
+        """Bound from below what going on after round `t` costs and loses; `joint` has shape (n, classes)."""
+        return self._read(self._onward[t - 1], counts, joint)
+
+    def value(self, t: int, counts: Ints, joint: Floats) -> Floats:
+        """Bound from below what is still to come in round `t`, its own price paid."""
+        return self._read(self._value[t - 1], counts, joint)
+
+    def _read(self, tables: Floats, counts: Ints, joint: Floats) -> Floats:
+        total = np.zeros(len(joint))
+        for table, (a, b) in zip(tables, self._pairs, strict=True):
+            other = np.zeros(len(joint)) if a == b else joint[:, b]
+            total += _chord(table, counts, joint[:, a], other)
+        return total
+
+
+def _chord(table: Floats, counts: Ints, a: Floats, b: Floats) -> Floats:
+    """Interpolate a table of (count, point) at the masses (a, b) of a pair; linear in their scale."""
+    mass = a + b
+    x = np.divide(a, mass, out=np.zeros_like(mass), where=mass > 0)
+    at = np.searchsorted(_GRID, x, side="right") - 1
+    at = np.clip(at, 0, _POINTS - 2)
+    low, high = _GRID[at], _GRID[at + 1]
+    weight = (x - low) / (high - low)
+    result: Floats = mass * (table[counts, at] * (1 - weight) + table[counts, at + 1] * weight)
+    return result
+
+
+def value_if_known(process: CountProcess, prices: Floats, losses: Floats, pick: np.ufunc) -> list[Floats]:
+    """Return the value from each round and count on if the class were known, each (classes, panel + 1).
+
+    `pick` is ``np.minimum`` for the best course of action and ``np.maximum`` for the worst.
+    """
+    now = pick.reduce(losses, axis=-1)
+    values = [now[:, -1]]
+    for t in range(process.n_rounds - 1, 0, -1):
+        onward = prices[t] + (process.step(t) * values[-1][:, None, :]).sum(axis=2)
+        values.append(pick(now[:, t - 1], onward))
+    return values[::-1]
+
+
+def lower_bound(
+    process: CountProcess, prices: Floats, losses: Floats, beliefs: list[Beliefs], bound: PairBound
+) -> float:
+    """Bound the value from below on the beliefs that were kept.
+
+    The value is concave in the belief. With two classes it lies above the chord between the kept beliefs on
+    either side. With more, it is the least of many plans' linear losses, each of which charges a class at
+    least what is lost when the class is known and at most the dearest course: that bounds how far the value
+    can fall from a kept belief nearby (a sawtooth bound, Hauskrecht 2000, JAIR 13, with a second side).
+
+    Parameters
+    ----------
+    losses : ndarray, shape (classes, n_rounds, panel + 1, choices)
+    """
+    known, dearest = (value_if_known(process, prices, losses, pick) for pick in (np.minimum, np.maximum))
+    by_round = losses.transpose(1, 2, 0, 3)
+    ahead: Floats = np.zeros(0)
+    for t in range(process.n_rounds, 0, -1):
+        here = beliefs[t - 1]
+        value = (here.belief[:, :, None] * by_round[t - 1][here.counts]).sum(axis=1).min(axis=1)
+        if t < process.n_rounds and here.grown.size:
+            onward = _onward(process, t, here, beliefs[t], ahead, known[t], dearest[t], bound)
+            value[here.grown] = np.minimum(value[here.grown], prices[t] + onward)
+        ahead = value
+    return float(prices[0] + (beliefs[0].reach * ahead).sum())
+
+
+def _onward(
+    process: CountProcess,
+    t: int,
+    here: Beliefs,
+    then: Beliefs,
+    values: Floats,
+    known: Floats,
+    dearest: Floats,
+    bound: PairBound,
+) -> Floats:
+    moves = process.step(t)[:, here.counts[here.grown]].transpose(1, 2, 0)
+    joint = here.belief[here.grown][:, None, :] * moves
+    total = np.zeros(len(here.grown))
+    for j in range(process.panel + 1):
+        mass = joint[:, j].sum(axis=1)
+        open_ = np.flatnonzero((mass > 0) & (here.children[:, j] >= 0))
+        if process.n_classes == 2:
+            mine = np.flatnonzero(then.counts == j)
+            order = mine[np.argsort(then.belief[mine, 0])]
+            at = np.concatenate([[0.0], then.belief[order, 0], [1.0]])
+            chord = np.concatenate([[known[1, j]], values[order], [known[0, j]]])
+            total[open_] += mass[open_] * np.interp(joint[open_, j, 0] / mass[open_], at, chord)
+        else:
+            child = here.children[open_, j]
+            centre, u = then.belief[child], joint[open_, j]
+            chord = _sawtooth(u, centre, values[child], known[:, j], dearest[:, j])
+            told = bound.value(t + 1, np.full(len(open_), j), u)
+            total[open_] += np.maximum(chord, told)
+    return total
+
+
+def _sawtooth(
+    joint: Floats,
+    centre: Floats,
+    value: Floats,
+    least: Floats,
+    most: Floats,
+) -> Floats:
+    """Bound the value at `joint` by the value at `centre`, scaled as suits best; all of shape (n, classes)."""
+    best = np.full(len(joint), -np.inf)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratios = np.where(centre > 0, joint / centre, 0.0)
+    # The bound is concave and piecewise linear in the scale, so its top is at one of the ratios.
+    for scale in np.where(np.isfinite(ratios), ratios, 0.0).T:
+        gap = joint - scale[:, None] * centre
+        bound = scale * value + np.maximum(gap, 0.0) @ least - np.maximum(-gap, 0.0) @ most
+        best = np.maximum(best, bound)
+    return best
+
+
+def _back_up(
+    process: CountProcess,
+    t: int,
+    beliefs: Beliefs,
+    losses: Floats,
+    prices: Floats,
+    ahead: Floats | None,
+) -> tuple[Layer, Floats]:
+    """Choose between stopping and going on for every belief of a round.
+
+    The first ``panel + 1`` nodes stop whatever is believed: they catch paths that the process calls
+    impossible.
+    """
+    size = process.panel + 1
+    fallback = process.by_class()[t - 1].T * process.weights
+    counts = np.concatenate([np.arange(size), beliefs.counts])
+    belief = np.concatenate([fallback, beliefs.belief])
+    options = losses[counts]
+    at_stop = (belief[:, :, None] * options).sum(axis=1)
+    best = at_stop.argmin(axis=1)
+    plan = np.take_along_axis(options, best[:, None, None], axis=2)[:, :, 0]
+    stops = np.ones(len(counts), dtype=bool)
+    successors = np.zeros((0, size), dtype=np.int64)
+    if ahead is not None and beliefs.grown.size:
+        grown = beliefs.grown
+        children = np.where(beliefs.children < 0, np.arange(size), beliefs.children + size)
+        moves = process.step(t)[:, beliefs.counts[grown]].transpose(1, 2, 0)
+        onward = prices[t] + (moves * ahead[children]).sum(axis=1)
+        nodes = grown + size
+        gains = (belief[nodes] * onward).sum(axis=1) < at_stop[nodes].min(axis=1)
+        plan[nodes[gains]] = onward[gains]
+        stops[nodes[gains]] = False
+        successors = children[gains]
+    decisions = best if losses.shape[-1] == 2 else np.full(len(best), PLURALITY)
+    return Layer(counts, stops, decisions.astype(np.int8), successors), plan

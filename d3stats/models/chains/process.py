@@ -1,4 +1,4 @@
-"""A panel's vote count as a finite mixture of Markov chains: what exact evaluation and the optimum work on.
+"""A panel's vote count as a finite mixture of Markov chains, and stopping policies on it as finite graphs.
 
 Two answers, A and B, and a panel of n seats. A debate belongs to a hidden class (which answer is right, how
 hard the item is); within its class the number of votes for A moves from round to round as a Markov chain,
@@ -29,6 +29,9 @@ __all__ = [
     "walk",
 ]
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
 _TOLERANCE = 1e-9
 
 
@@ -52,28 +55,28 @@ class CountProcess:
     names : tuple of str
         Names of the classes.
 
-    Notes
-    -----
-    Arrays hold floats, or ``fractions.Fraction`` (dtype object) for exact arithmetic.
-
     Examples
     --------
     >>> p = CountProcess.symmetric([[0.3, 0.7]], [[[1.0, 0.0], [0.0, 1.0]]], n_rounds=3)
-    >>> p.panel, p.n_classes, p.exact
-    (1, 2, False)
+    >>> p.panel, p.n_classes
+    (1, 2)
     >>> p.marginal()[0].tolist()
     [0.5, 0.5]
     """
 
-    weights: NDArray[Any]
+    weights: Floats
     a_is_right: NDArray[np.bool_]
-    initial: NDArray[Any]
-    steps: NDArray[Any]
+    initial: Floats
+    steps: Floats
     n_rounds: int
     names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         integer("n_rounds", self.n_rounds, minimum=1)
+        for name in ("weights", "initial", "steps"):
+            array = np.array(getattr(self, name), dtype=np.float64)
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
         classes = len(self.weights)
         size = self.initial.shape[1] if self.initial.ndim == 2 else 0
         depth = {1, self.n_rounds - 1}
@@ -92,14 +95,12 @@ class CountProcess:
             raise ValueError(f"a_is_right must be {classes} booleans; got {self.a_is_right!r}")
         if self.names and len(self.names) != classes:
             raise ValueError(f"names must be {classes} names; got {len(self.names)}")
-        for name, array in (("weights", self.weights), ("initial", self.initial), ("steps", self.steps)):
-            values = array.astype(np.float64)
+        for name, values in (("weights", self.weights), ("initial", self.initial), ("steps", self.steps)):
             if not np.isfinite(values).all() or (values < 0).any():
                 raise ValueError(f"{name} must be finite and >= 0; got {values.min():g} among them")
             worst = float(np.abs(values.sum(axis=-1) - 1.0).max())
             if worst > _TOLERANCE:
                 raise ValueError(f"{name} must sum to 1 over its last axis; got a sum off by {worst:g}")
-            array.setflags(write=False)
         self.a_is_right.setflags(write=False)
 
     @classmethod
@@ -156,41 +157,34 @@ class CountProcess:
         """Number of hidden classes."""
         return len(self.weights)
 
-    @property
-    def exact(self) -> bool:
-        """Whether the arrays hold fractions."""
-        return self.initial.dtype == object
-
-    def step(self, round_number: int) -> NDArray[Any]:
+    def step(self, round_number: int) -> Floats:
         """Return the matrices from this round to the next, shape (classes, panel + 1, panel + 1)."""
         at = integer("round_number", round_number, minimum=1)
         if at >= self.n_rounds:
             raise ValueError(f"round_number must be below n_rounds={self.n_rounds}; got {at}")
-        result: NDArray[Any] = self.steps[:, 0 if self.steps.shape[1] == 1 else at - 1]
+        result: Floats = self.steps[:, 0 if self.steps.shape[1] == 1 else at - 1]
         return result
 
-    def marginal(self) -> NDArray[Any]:
+    def marginal(self) -> Floats:
         """Return the law of the count in each round, all classes together, shape (n_rounds, panel + 1)."""
         return np.stack([(self.weights[:, None] * law).sum(axis=0) for law in self.by_class()])
 
-    def by_class(self) -> NDArray[Any]:
+    def by_class(self) -> Floats:
         """Return the law of the count in each round by class, shape (n_rounds, classes, panel + 1)."""
         laws = [self.initial]
         for t in range(1, self.n_rounds):
             laws.append((laws[-1][:, :, None] * self.step(t)).sum(axis=1))
         return np.stack(laws)
 
-    def majority(self) -> NDArray[Any]:
+    def majority(self) -> Floats:
         """Return P(the plurality verdict is A) by count, shape (panel + 1,); a tie is a fair coin.
 
         A tied round's verdict is its lowest seat's answer, and exchangeable seats make that a fair coin.
         """
-        one = self.weights[0] * 0 + 1
-        counts = np.arange(self.panel + 1)
-        twice = 2 * counts - self.panel
-        return np.array([one if d > 0 else one * 0 if d < 0 else one / 2 for d in twice])
+        result: Floats = (1 + np.sign(2 * np.arange(self.panel + 1) - self.panel)) / 2
+        return result
 
-    def final_verdict(self) -> NDArray[Any]:
+    def final_verdict(self) -> Floats:
         """Return P(the verdict of the last round is A | class, round, count).
 
         Returns
@@ -208,10 +202,10 @@ class CountProcess:
             laws.append((self.step(t) * laws[-1][:, None, :]).sum(axis=2))
         return np.stack(laws[::-1])
 
-    def path_likelihood(self, counts: ArrayLike) -> NDArray[Any]:
+    def path_likelihood(self, counts: ArrayLike) -> Floats:
         """Return P(these counts | class), shape (classes,), of one path of counts from round 1 on."""
         path = [integer("counts", c, minimum=0) for c in np.asarray(counts).tolist()]
-        result: NDArray[Any] = self.initial[:, path[0]]
+        result = self.initial[:, path[0]]
         for t, (i, j) in enumerate(pairwise(path), start=1):
             result = result * self.step(t)[:, i, j]
         return result
@@ -221,7 +215,7 @@ Verdict = Literal["majority", "posterior"]
 """What a stop commits to: the round's plurality, or the answer with the smaller expected loss."""
 
 
-def error_loss(process: CountProcess, verdict: Verdict = "majority") -> NDArray[Any]:
+def error_loss(process: CountProcess, verdict: Verdict = "majority") -> Floats:
     """Return the probability of a wrong verdict by class, round, count and choice.
 
     Parameters
@@ -242,18 +236,16 @@ def error_loss(process: CountProcess, verdict: Verdict = "majority") -> NDArray[
     [[1.0, 0.0], [0.0, 1.0]]
     """
     choice("verdict", verdict, ("majority", "posterior"))
-    votes_a = process.majority()
-    one = process.weights[0] * 0 + 1
-    right = process.a_is_right
+    right = process.a_is_right[:, None]
     if verdict == "majority":
-        by_class = np.array([1 - votes_a if a else votes_a for a in right])[:, None, :, None]
+        by_class = np.where(right, 1 - process.majority(), process.majority())[:, None, :, None]
     else:
-        by_class = np.array([[one * 0, one] if a else [one, one * 0] for a in right])[:, None, None, :]
+        by_class = np.where(right, [0.0, 1.0], [1.0, 0.0])[:, None, None, :]
     shape = (process.n_classes, process.n_rounds, process.panel + 1, by_class.shape[-1])
     return np.broadcast_to(by_class, shape)
 
 
-def agreement_loss(process: CountProcess, verdict: Verdict = "majority") -> NDArray[Any]:
+def agreement_loss(process: CountProcess, verdict: Verdict = "majority") -> Floats:
     """Return the probability of a verdict other than full depth's, for plans without gold labels.
 
     Parameters
@@ -275,12 +267,11 @@ def agreement_loss(process: CountProcess, verdict: Verdict = "majority") -> NDAr
     choice("verdict", verdict, ("majority", "posterior"))
     final_a = process.final_verdict().transpose(1, 0, 2)
     if verdict == "posterior":
-        both: NDArray[Any] = np.stack([1 - final_a, final_a], axis=-1)
-        return both
+        return np.stack([1 - final_a, final_a], axis=-1)
     votes_a = process.majority()
-    loss: NDArray[Any] = votes_a * (1 - final_a) + (1 - votes_a) * final_a
+    loss: Floats = votes_a * (1 - final_a) + (1 - votes_a) * final_a
     # The last round's verdict is full depth's, tied or not.
-    loss[:, -1] = loss[:, -1] * 0
+    loss[:, -1] = 0.0
     return loss[..., None]
 
 
@@ -290,7 +281,7 @@ PLURALITY = -1
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """The nodes of one round.
+    """The nodes of one round of a stopping policy.
 
     Attributes
     ----------
@@ -304,10 +295,10 @@ class Layer:
         By the next round's count, the node of the next layer.
     """
 
-    counts: NDArray[np.int64]
+    counts: Ints
     stops: NDArray[np.bool_]
     decisions: NDArray[np.int8]
-    successors: NDArray[np.int64]
+    successors: Ints
 
     def __post_init__(self) -> None:
         for array in (self.counts, self.stops, self.decisions, self.successors):
@@ -317,19 +308,19 @@ class Layer:
         return len(self.counts)
 
     @cached_property
-    def live(self) -> NDArray[np.int64]:
+    def live(self) -> Ints:
         """The nodes that go on, in the order of `successors`."""
         return np.flatnonzero(~self.stops)
 
     @cached_property
-    def row(self) -> NDArray[np.int64]:
+    def row(self) -> Ints:
         """The row of `successors` of each node; 0 where the node stops."""
         return np.where(self.stops, 0, np.cumsum(~self.stops) - 1)
 
 
 @dataclass(frozen=True, eq=False)
 class Controller:
-    """A stopping policy on counts.
+    """A stopping policy on counts as a graph: a node knows its count, and the next count names the next node.
 
     Attributes
     ----------
@@ -342,7 +333,7 @@ class Controller:
     """
 
     panel: int
-    first: NDArray[np.int64]
+    first: Ints
     layers: tuple[Layer, ...]
 
     @property
@@ -355,7 +346,7 @@ class Controller:
         """Nodes over all rounds."""
         return sum(map(len, self.layers))
 
-    def stop_rounds(self, counts: NDArray[Any]) -> NDArray[np.int64]:
+    def stop_rounds(self, counts: NDArray[Any]) -> Ints:
         """Say after which round each debate stops.
 
         Parameters
@@ -383,8 +374,8 @@ class Controller:
         return stopped
 
 
-def walk(process: CountProcess, controller: Controller) -> list[NDArray[Any]]:
-    """Play the controller in a process.
+def walk(process: CountProcess, controller: Controller) -> list[Floats]:
+    """Return how likely each node of a policy is in a process, by one forward pass.
 
     Returns
     -------
@@ -407,7 +398,7 @@ def walk(process: CountProcess, controller: Controller) -> list[NDArray[Any]]:
     for t in range(1, process.n_rounds):
         before, size = controller.layers[t - 1], len(controller.layers[t])
         if not before.live.size:
-            masses.append(np.repeat(start[:, :1] * 0, size, axis=1))
+            masses.append(np.zeros((process.n_classes, size)))
             continue
         moving = masses[-1][:, before.live]
         flow = moving[:, :, None] * process.step(t)[:, before.counts[before.live]]
@@ -415,13 +406,9 @@ def walk(process: CountProcess, controller: Controller) -> list[NDArray[Any]]:
     return masses
 
 
-def _scatter(values: NDArray[Any], at: NDArray[np.int64], size: int) -> NDArray[Any]:
+def _scatter(values: Floats, at: Ints, size: int) -> Floats:
     """Add each column of `values` into the column of the result that `at` names."""
     classes = len(values)
     index = (np.arange(classes)[:, None] * size + at).ravel()
-    if values.dtype != object:
-        flat: NDArray[Any] = np.bincount(index, weights=values.ravel(), minlength=classes * size)
-    else:
-        flat = np.repeat(values.ravel()[:1] * 0, classes * size)
-        np.add.at(flat, index, values.ravel())
+    flat: Floats = np.bincount(index, weights=values.ravel(), minlength=classes * size)
     return flat.reshape(classes, size)

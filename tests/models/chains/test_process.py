@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import runpy
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from forgetful import forgetful_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from d3stats.models.chains.forgetful import forgetful_table
-from d3stats.models.chains.learn import cross_validated, fit_process
 from d3stats.models.chains.optimum import cheapest, frontier, solve
 from d3stats.models.chains.process import CountProcess, Verdict, agreement_loss, error_loss, walk
 from d3stats.models.chains.votes import optimal_votes
 from d3stats.simulate import count_process, simulate
 from d3stats.worlds import Voter
 
+STUDY = Path(__file__).parents[3] / "simulations" / "d3_headline"
+fit_process = runpy.run_path(str(STUDY / "learned_chain.py"))["fit_process"]
 VERDICTS: tuple[Verdict, ...] = ("majority", "posterior")
 
 
@@ -149,18 +152,17 @@ def test_a_table_that_forgets_the_path_debates_on_in_the_voter_world_and_loses_a
     assert table.claimed < best.value < table.value
 
 
-def test_fractions_give_the_floats_value() -> None:
+def test_fractions_are_taken_as_floats() -> None:
     third = Fraction(1, 3)
     law = [[third / 2, third / 2, third, third]]
     rows = [[Fraction(1, 4)] * 4, [Fraction(1, 8), third, Fraction(1, 6), Fraction(3, 8)]] * 2
-    exact = CountProcess.symmetric(law, [rows], n_rounds=4, weights=[Fraction(1)])
+    given = CountProcess.symmetric(law, [rows], n_rounds=4, weights=[Fraction(1)])
     floats = CountProcess.symmetric(
         np.array(law, dtype=float), np.array([rows], dtype=float), n_rounds=4, weights=[1.0]
     )
     for verdict in VERDICTS:
-        value = solve(exact, Fraction(1, 100), verdict=verdict).value
-        assert isinstance(value, Fraction)
-        assert float(value) == pytest.approx(solve(floats, 0.01, verdict=verdict).value, abs=1e-12)
+        value = solve(given, Fraction(1, 100), verdict=verdict).value
+        assert value == pytest.approx(solve(floats, 0.01, verdict=verdict).value, abs=1e-12)
 
 
 def test_the_frontier_trades_rounds_for_errors_and_the_cheapest_policy_is_on_it() -> None:
@@ -178,16 +180,13 @@ def test_the_frontier_trades_rounds_for_errors_and_the_cheapest_policy_is_on_it(
         cheapest(process, 0.0)
 
 
-def test_a_learned_process_nears_the_truth_and_promises_little_too_much() -> None:
+def test_a_learned_process_nears_the_truth() -> None:
     world = Voter(panel=5, accuracy=0.65, precision=4.0)
     truth = count_process(world, 4)
     successes, _ = simulate(world, 4000, 4, 3).successes_trials()
     learned = fit_process(successes, 5)
     assert np.abs(learned.initial - truth.initial).max() < 0.03
     assert np.abs(learned.steps - truth.steps).max() < 0.06
-    held_out = cross_validated(successes[:300], 5, 0.01, folds=3, rng=1)
-    assert len(held_out.rounds) == 300
-    assert held_out.value < 0.35
 
 
 def test_shrinkage_moves_a_small_pilot_to_the_smooth_chain() -> None:

@@ -1,4 +1,4 @@
-"""What a table over (round, count) promises, and what it delivers.
+"""The best table over (round, count), which forgets the path: what it promises, and what it delivers.
 
 The table forgets which camp was ahead before. It takes today's count as if every path to it were mixed afresh,
 so it sees evidence in later rounds where there is none.

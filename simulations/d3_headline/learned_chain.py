@@ -1,4 +1,4 @@
-"""A count process learned from a pilot, shrunk towards a smooth chain, and what its optimum does out of sample.
+"""A count process learned from counts of votes, shrunk towards a smooth chain.
 
 A pilot of 50 debates fills few of the cells of an 8 x 8 transition matrix. Each row is therefore the posterior
 mean of a Dirichlet law centred on a chain with four parameters: a seat that voted right stays right, and a
@@ -8,22 +8,14 @@ many debates the centre is worth is chosen by its own likelihood (empirical Baye
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import RngLike, as_rng, integer, number
-from d3stats.models.chains.optimum import OptimalPolicy, solve
-from d3stats.models.chains.process import CountProcess, Verdict
-
-__all__ = ["CrossValidation", "cross_validated", "fit_process", "smooth_start", "smooth_steps", "worth"]
+from d3stats.models.chains.process import CountProcess
 
 Floats = NDArray[np.float64]
 
-_WORTHS = np.geomspace(0.1, 1000.0, 33)
+_PRIOR_SIZES = np.geomspace(0.1, 1000.0, 33)
 # A weak pull of the coefficients to zero keeps a pilot in which nobody ever changes within bounds.
 _RIDGE = 0.02
 _LEAST = 1e-6
@@ -67,7 +59,7 @@ def smooth_steps(counts: Floats) -> Floats:
     return _floored(_chain(found.x, share))
 
 
-def worth(counts: Floats, centres: Floats) -> float:
+def likeliest_prior_size(counts: Floats, centres: Floats) -> float:
     """Return the likeliest number of debates per row that the centres count for (Dirichlet-multinomial).
 
     Parameters
@@ -76,12 +68,12 @@ def worth(counts: Floats, centres: Floats) -> float:
     """
     from scipy.special import gammaln
 
-    m = _WORTHS[:, None, None]
+    m = _PRIOR_SIZES[:, None, None]
     rows = counts.sum(axis=1)
     alpha = m * centres
     terms = (gammaln(alpha + counts) - gammaln(alpha)).sum(axis=(1, 2))
     llf = terms + (gammaln(m[:, :, 0]) - gammaln(m[:, :, 0] + rows)).sum(axis=1)
-    return float(_WORTHS[int(llf.argmax())])
+    return float(_PRIOR_SIZES[int(llf.argmax())])
 
 
 def _chain(x: Floats, share: Floats) -> Floats:
@@ -156,11 +148,9 @@ def fit_process(
     True
     """
     counts = _checked(successes, panel)
-    if integer("n_classes", n_classes, minimum=1) > 2:
+    if n_classes not in (1, 2):
         raise ValueError(f"n_classes must be 1 or 2; got n_classes={n_classes}")
-    if shrinkage is not None:
-        number("shrinkage", shrinkage, minimum=0)
-    depth = counts.shape[1] if n_rounds is None else integer("n_rounds", n_rounds, minimum=2)
+    depth = counts.shape[1] if n_rounds is None else n_rounds
     folded = counts if labelled else np.concatenate([counts, np.where(counts < 0, -1, panel - counts)])
     start, moves = _tallies(folded, panel)
     if n_classes == 1:
@@ -184,153 +174,7 @@ def fit_process(
     )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class CrossValidation:
-    """What a learned optimum does on debates that it was not learned from.
-
-    Attributes
-    ----------
-    rounds : ndarray of int64, shape (debates,)
-        Rounds played by each debate, under the policy learned without its fold.
-    loss : ndarray, shape (debates,)
-        1 where the plurality at the stop is wrong, 1/2 at a tie.
-    full_loss : ndarray, shape (debates,)
-        The same at full depth.
-    cluster : ndarray, shape (debates,)
-    promised : ndarray, shape (folds,)
-        The value that each fold's policy has in the process that it was solved for.
-    cost : float
-    left_out : int
-        Debates left out because a round's count is unknown.
-    """
-
-    rounds: NDArray[np.int64]
-    loss: Floats
-    full_loss: Floats
-    cluster: NDArray[Any]
-    promised: Floats
-    cost: float
-    left_out: int
-
-    @property
-    def value(self) -> float:
-        """Mean loss plus cost per round, out of sample."""
-        return float(self.loss.mean() + self.cost * self.rounds.mean())
-
-    def __repr__(self) -> str:
-        return (
-            f"CrossValidation({self.rounds.mean():.3g} rounds, accuracy {1 - self.loss.mean():.3g} out of "
-            f"sample; full depth {1 - self.full_loss.mean():.3g})"
-        )
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row: ``rounds, accuracy, full_accuracy, value, promised, optimism, n_debates, left_out``.
-
-        ``optimism`` is ``value`` minus ``promised``: how much the policy's own arithmetic promised too much.
-        """
-        promised = float(self.promised.mean())
-        row = {
-            "rounds": float(self.rounds.mean()),
-            "accuracy": float(1 - self.loss.mean()),
-            "full_accuracy": float(1 - self.full_loss.mean()),
-            "value": self.value,
-            "promised": promised,
-            "optimism": self.value - promised,
-            "n_debates": len(self.rounds),
-            "left_out": self.left_out,
-        }
-        return pd.DataFrame([row])
-
-
-def cross_validated(
-    successes: ArrayLike,
-    panel: int,
-    cost: float,
-    *,
-    cluster: ArrayLike | None = None,
-    folds: int = 5,
-    n_classes: int = 1,
-    shrinkage: float | None = None,
-    verdict: Verdict = "majority",
-    max_beliefs: int = 1_000,
-    rng: RngLike = None,
-) -> CrossValidation:
-    """Learn on all folds but one, stop the debates of that one, for each fold in turn.
-
-    Parameters
-    ----------
-    successes, panel, n_classes, shrinkage
-        As in :func:`fit_process`, with labels.
-    cost : float
-        Price of a round in units of error.
-    cluster : array, shape (debates,), optional
-        The question of each debate: a question lies wholly in one fold. By default each debate is its own.
-    folds : int
-        At least 2, at most the number of questions.
-    verdict : {"majority", "posterior"}
-        What the policy is solved for; the loss reported is always that of the plurality at the stop.
-    max_beliefs : int
-        As in :func:`~d3stats.models.chains.optimum.solve`.
-    rng : Generator, int or None
-        Deals the questions into folds.
-
-    Returns
-    -------
-    CrossValidation
-
-    Raises
-    ------
-    ValueError
-        When there are fewer questions than folds.
-
-    Examples
-    --------
-    >>> counts = [[2, 3, 3], [1, 0, 0], [3, 3, 3], [2, 2, 3], [3, 3, 3], [0, 1, 1]]
-    >>> result = cross_validated(counts, panel=3, cost=0.01, folds=3, rng=1)
-    >>> len(result.rounds), int(result.rounds.min()) >= 1
-    (6, True)
-    """
-    counts = _checked(successes, panel)
-    number("cost", cost, minimum=0)
-    complete = (counts >= 0).all(axis=1)
-    groups = np.arange(len(counts)) if cluster is None else np.asarray(cluster)
-    if groups.shape != (len(counts),):
-        raise ValueError(f"cluster must have one value per debate ({len(counts)}); got shape {groups.shape}")
-    seen, code = np.unique(groups, return_inverse=True)
-    if not 2 <= integer("folds", folds) <= len(seen):
-        raise ValueError(f"folds must lie between 2 and the number of questions ({len(seen)}); got {folds}")
-    fold_of = np.empty(len(seen), dtype=np.int64)
-    fold_of[as_rng(rng).permutation(len(seen))] = np.arange(len(seen)) % folds
-    fold = fold_of[code]
-    rounds = np.zeros(len(counts), dtype=np.int64)
-    promised = np.zeros(folds)
-    for f in range(folds):
-        learned = fit_process(counts[fold != f], panel, n_classes=n_classes, shrinkage=shrinkage)
-        policy: OptimalPolicy = solve(learned, cost, verdict=verdict, max_beliefs=max_beliefs)
-        promised[f] = float(policy.value)
-        held_out = (fold == f) & complete
-        # The learned law is symmetric, so calling the right answer A tells the policy nothing.
-        rounds[held_out] = policy.controller.stop_rounds(counts[held_out])
-    kept, played = counts[complete], rounds[complete]
-    at_stop = np.take_along_axis(kept, played[:, None] - 1, axis=1)[:, 0]
-    return CrossValidation(
-        rounds=played,
-        loss=_wrong(at_stop, panel),
-        full_loss=_wrong(kept[:, -1], panel),
-        cluster=groups[complete],
-        promised=promised,
-        cost=float(cost),
-        left_out=int((~complete).sum()),
-    )
-
-
-def _wrong(counts: NDArray[np.int64], panel: int) -> Floats:
-    result: Floats = np.where(2 * counts > panel, 0.0, np.where(2 * counts < panel, 1.0, 0.5))
-    return result
-
-
 def _checked(successes: ArrayLike, panel: int) -> NDArray[np.int64]:
-    integer("panel", panel, minimum=1)
     counts = np.asarray(successes)
     if counts.ndim != 2 or counts.dtype.kind not in "iu":
         raise ValueError(
@@ -358,8 +202,8 @@ def _tallies(counts: NDArray[np.int64], panel: int) -> tuple[Floats, Floats]:
 def _law(start: Floats, moves: Floats, shrinkage: float | None) -> tuple[Floats, Floats]:
     """Return the first round's law and the moves, each a posterior mean."""
     centre, centres = smooth_start(start), smooth_steps(moves)
-    weight = worth(start[None], centre[None]) if shrinkage is None else shrinkage
-    weights = worth(moves, centres) if shrinkage is None else shrinkage
+    weight = likeliest_prior_size(start[None], centre[None]) if shrinkage is None else shrinkage
+    weights = likeliest_prior_size(moves, centres) if shrinkage is None else shrinkage
     return _shrunk(start[None], centre[None], weight)[0], _shrunk(moves, centres, weights)
 
 
