@@ -397,10 +397,10 @@ def still_rounds() -> SearchStrategy[TwoRounds]:
 
     def rounds(dice: Dice) -> TwoRounds:
         panel = dice.whole(1, 7)
-        before = dice.some_wholes(0, panel, fewest=1, most=12)
-        ranks = dice.wholes(len(before), 0, 99)
-        after = [count for _, count in sorted(zip(ranks, before, strict=True), key=lambda pair: pair[0])]
-        return TwoRounds(panel, tuple(before), tuple(after))
+        # A count and its rank in the other order, as one number.
+        ranked = [divmod(x, 12) for x in dice.some_wholes(0, 12 * panel + 11, fewest=1, most=12)]
+        after = sorted(ranked, key=lambda pair: pair[1])
+        return TwoRounds(panel, tuple(count for count, _ in ranked), tuple(count for count, _ in after))
 
     return drawn(rounds)
 
