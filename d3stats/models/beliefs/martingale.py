@@ -1,7 +1,7 @@
-"""Is the debate a martingale: does the share of correct votes move in no direction on average?
+"""Cluster-robust tests whether the share of correct votes is a martingale: whether it drifts on average.
 
 With S_t the share of votes cast in round t that are right, the null is E[S_{t+1} - S_t | past] = 0: talking
-changes who is right, and not how many on average. Three looks at it, each with debates of one question kept
+changes who is right, and not how many on average. Three tests, each with debates of one question kept
 together:
 
 - the *mean drift* E[S_{t+1} - S_t], per transition and over all;
@@ -10,7 +10,7 @@ together:
   larger side gains, and below 0 where shares return towards the middle. All panels together always tend below
   0 as soon as the ends are left, from which there is one way only.
 
-S is bounded, and that has teeth. From S_t = 0 it can only rise and from S_t = 1 only fall, so under the null a
+S is bounded. From S_t = 0 it can only rise and from S_t = 1 only fall, so under the null a
 panel that is all wrong or all right never moves again: a single departure refutes the null for good, and no
 test is needed (but look whether a vote was misread). A cell in which nobody moved has no error and adds nothing
 to the joint test.
@@ -35,10 +35,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from d3stats._check import choice, integer, probability
-from d3stats.resampling.clusters import cluster_totals
+from d3stats.resampling.cluster_t import hotelling, student_limits
+from d3stats.resampling.clusters import FEW_CLUSTERS, cluster_codes, cluster_totals, jackknife
+from d3stats.result import Result
 from d3stats.trajectories import LogSource, log_or_array
 
 if TYPE_CHECKING:
@@ -50,345 +51,14 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class Increments:
-    """Rows of (debate, round): where the share started, by how much it changed, in which cell and cluster.
-
-    Attributes
-    ----------
-    start, change : ndarray, shape (rows,)
-        S_t and S_{t+1} - S_t.
-    cell : ndarray of int, shape (rows,)
-        The starting count; with a varying number of votes the count of the largest panel that is nearest,
-        0 and `panel` being kept for shares of exactly 0 and 1.
-    from_round, debate, cluster : ndarray of int, shape (rows,)
-    panel : int
-        Votes of the largest panel.
-    notes : tuple of str
-        What was left out.
-    """
-
-    start: Floats
-    change: Floats
-    cell: Ints
-    from_round: Ints
-    debate: Ints
-    cluster: Ints
-    panel: int
-    notes: tuple[str, ...] = ()
-
-    def of_round(self, r: int) -> Increments:
-        """Return the rows that start in round `r`."""
-        return self.where(self.from_round == r)
-
-    def where(self, at: NDArray[np.bool_]) -> Increments:
-        """Return some of the rows."""
-        parts = (
-            self.start[at],
-            self.change[at],
-            self.cell[at],
-            self.from_round[at],
-            self.debate[at],
-            self.cluster[at],
-        )
-        return Increments(*parts, self.panel)
-
-
-def increments_of(log: Any, trials: ArrayLike | None, cluster: ArrayLike | None, missing: str) -> Increments:
-    """Read a log or arrays, check them, and return the increments."""
-    if hasattr(log, "successes_trials"):
-        if trials is not None or cluster is not None:
-            raise TypeError("trials and cluster must be left out when a log is given; it brings its own")
-        s, n = log.successes_trials(missing)
-        group = np.asarray(log.cluster)
-        played = np.asarray(log.reached())
-    else:
-        if trials is None:
-            raise TypeError("trials must be given with an array of correct votes; got None")
-        s = _whole("successes", log)
-        n = _whole("trials", trials)
-        if s.ndim != 2:
-            raise ValueError(f"successes must have shape (debates, rounds); got shape {s.shape}")
-        if n.ndim and n.shape != s.shape:
-            raise ValueError(f"trials must be one number or have shape {s.shape}; got shape {n.shape}")
-        n = np.broadcast_to(n, s.shape)
-        if (s > n).any():
-            row, column = np.argwhere(s > n)[0]
-            raise ValueError(
-                f"trials must be >= successes; got trials={n[row, column]}, "
-                f"successes={s[row, column]} at debate {row}, round {column + 1}"
-            )
-        group = np.arange(len(s)) if cluster is None else np.asarray(cluster)
-        if group.shape != (len(s),):
-            raise ValueError(f"cluster must have one value per debate ({len(s)}); got shape {group.shape}")
-        # A round without votes is the end of a debate unless it went on.
-        played = np.cumsum(n[:, ::-1] > 0, axis=1)[:, ::-1] > 0
-    return _increments(s, n, played, np.unique(group, return_inverse=True)[1].astype(np.int64))
-
-
-def _increments(s: Ints, n: Ints, played: NDArray[np.bool_], cluster: Ints) -> Increments:
-    if s.shape[1] < 2:
-        raise ValueError(f"the log must have at least two rounds, a change needs two; got {s.shape[1]}")
-    both = (n[:, :-1] > 0) & (n[:, 1:] > 0)
-    # Column by column, so that rows of one transition lie together.
-    at, debate = np.nonzero(both.T)
-    if not len(at):
-        raise ValueError("the log must have a debate with votes and a label in two rounds running; got none")
-    groups = len(np.unique(cluster[debate]))
-    if groups < 2:
-        raise ValueError(
-            f"cluster must have at least 2 values, errors are measured between questions; got {groups}"
-        )
-    before, votes = s[debate, at], n[debate, at]
-    start = before / votes
-    change = s[debate, at + 1] / n[debate, at + 1] - start
-    panel = int(votes.max())
-    # 2 s panel + votes over 2 votes is s / votes * panel rounded half up, in whole numbers.
-    nearest = np.clip((2 * before * panel + votes) // (2 * votes), min(1, panel), max(panel - 1, 0))
-    cell = np.where(before == 0, 0, np.where(before == votes, panel, nearest))
-    known: NDArray[np.bool_] = np.asarray((n > 0).any(axis=1))
-    holes = int((~both & played[:, 1:] & known[:, None]).sum())
-    lost = int((~known).sum())
-    notes = []
-    if holes:
-        notes.append(f"{holes} pairs of rounds left out because one of them has no vote")
-    if lost:
-        notes.append(f"{lost} debates left out: no vote or no label")
-    return Increments(
-        start,
-        change,
-        cell.astype(np.int64),
-        (at + 1).astype(np.int64),
-        debate.astype(np.int64),
-        cluster[debate],
-        panel,
-        tuple(notes),
-    )
-
-
-def _whole(name: str, values: Any) -> Ints:
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a rectangular array of whole numbers; got {values!r}") from None
-    bad = ~(np.isfinite(array) & (array == np.floor(array)) & (array >= 0))
-    if bad.any():
-        raise ValueError(f"{name} must be whole numbers >= 0; got {array[bad][0]!r}")
-    return array.astype(np.int64)
-
-
-class ClusteredEstimate(NamedTuple):
-    """An estimate with its cluster-robust t interval.
-
-    Where every cluster is alike `se` is 0: that is no measure of an error, so limits and p-value are None. With
-    fewer than two clusters `se` is None as well.
-    """
-
-    value: float
-    se: float | None
-    df: int
-    low: float | None
-    high: float | None
-    p_value: float | None
-
-
-class JointTest(NamedTuple):
-    """Hotelling's test that several cluster totals have mean zero; F and its p-value None when not testable."""
-
-    f: float | None
-    df1: int
-    df2: int
-    p_value: float | None
-
-
-def clustered_mean(values: Floats, cluster: Ints, level: float) -> ClusteredEstimate:
-    """Return the mean over debates and its error over clusters of unequal size."""
-    totals = cluster_totals(np.column_stack([values, np.ones(len(values))]), cluster)
-    value = float(values.mean())
-    return _with_error(value, (totals[:, 0] - value * totals[:, 1]) / len(values), level)
-
-
-def clustered_slope(x: Floats, y: Floats, cluster: Ints, level: float) -> ClusteredEstimate | None:
-    """Return the least-squares slope of y on x, its error by leaving out one cluster at a time.
-
-    The jackknife allows for clusters far out on x, whose residuals a sandwich takes for too small. None where
-    x does not vary, in all debates or without some one cluster.
-    """
-    # About the means, so that sums of squares do not cancel.
-    x, y = x - x.mean(), y - y.mean()
-    parts = cluster_totals(np.column_stack([np.ones(len(x)), x, y, x * x, x * y]), cluster)
-    whole = parts.sum(axis=0)
-    n, sx, sy, sxx, sxy = np.vstack([whole, whole - parts]).T
-    spread = n * sxx - sx**2
-    if (spread <= 1e-9 * len(x) * len(x) * max(float(x @ x) / len(x), 1e-12)).any():
-        return None
-    slopes = (n * sxy - sx * sy) / spread
-    away = slopes[1:] - slopes[1:].mean()
-    # _with_error wants shares that sum to zero and scales them by G / (G - 1); the jackknife's is (G - 1) / G.
-    g = len(parts)
-    return _with_error(float(slopes[0]), away * (g - 1) / g, level)
-
-
-def joint_zero(totals: Floats) -> JointTest:
-    """Test that every column of cluster totals, shape (clusters, q), has mean zero.
-
-    ``F = (G - q) / (q (G - 1)) T^2`` with T^2 = G m' S^-1 m, compared with F(q, G - q).
-    """
-    g, q = totals.shape
-    if q == 0 or g <= q:
-        return JointTest(None, q, g - q, None)
-    mean = totals.mean(axis=0)
-    centred = totals - mean
-    # One scale per column, so that a thin cell and a full one are told apart from a singular matrix alike.
-    scale = np.sqrt((centred**2).sum(axis=0) / (g - 1))
-    if (scale <= 0).any():
-        return JointTest(None, q, g - q, None)
-    correlation = (centred / scale).T @ (centred / scale) / (g - 1)
-    if np.linalg.cond(correlation) > 1e10:
-        return JointTest(None, q, g - q, None)
-    t2 = g * float((mean / scale) @ np.linalg.solve(correlation, mean / scale))
-    f = (g - q) / (q * (g - 1)) * t2
-    return JointTest(f, q, g - q, float(special.fdtrc(q, g - q, f)))
-
-
-def _with_error(value: float, influence: Floats, level: float) -> ClusteredEstimate:
-    """Return the interval from each cluster's share of the estimate's error; shares sum to zero."""
-    g = len(influence)
-    if g < 2:
-        return ClusteredEstimate(value, None, g - 1, None, None, None)
-    se = float(np.sqrt(g / (g - 1) * (influence**2).sum()))
-    # Rounding leaves a trace of an error where every cluster is alike.
-    if se <= 1e-13 * max(1.0, abs(value)):
-        return ClusteredEstimate(value, 0.0, g - 1, None, None, None)
-    half = float(special.stdtrit(g - 1, (1 + level) / 2)) * se
-    p_value = float(2 * special.stdtr(g - 1, -abs(value) / se))
-    return ClusteredEstimate(value, se, g - 1, value - half, value + half, p_value)
-
-
-FEW_CLUSTERS = 10
+INTERVAL = "cluster t"
 POOLED = "pooled"
 NO_ERROR = "every cluster moved alike: there is nothing to measure an error from"
 
 
-def look(name: str, data: Increments, level: float, least: int, panel: int) -> dict[str, list[Any]]:
-    """Return the rows of one transition (or of all together) for every table."""
-    d, start, cluster = data.change, data.start, data.cluster
-    rounds = {"transition": name}
-    mean = clustered_mean(d, cluster, level)
-    drift = rounds | {"n_pairs": len(d), "n_clusters": len(np.unique(cluster)), "drift": mean.value}
-    drift |= _error(mean)
-    cells = [_cell(k, data, level, least, panel) for k in np.unique(data.cell).tolist()]
-    tested = np.array([cell["count"] for cell in cells if cell["tested"]], dtype=np.int64)
-    joint = joint_zero(cluster_totals(d[:, None] * (data.cell[:, None] == tested), cluster))
-    inside = tested[(tested > 0) & (tested < panel)]
-    apart = joint_zero(cluster_totals(d[:, None] * (data.cell[:, None] == inside), cluster))
-    why = ""
-    if joint.p_value is None:
-        why = "no cell can be tested" if not len(tested) else "the cells do not vary apart from each other"
-    elif apart.p_value is None:
-        why = "p_inside: no cell of split panels can be tested"
-    sloped, split = _slope(data, level), _slope(data.where((start > 0) & (start < 1)), level)
-    sloped |= {f"{name}_inside": split[name] for name in ("slope", "low", "high")} | {
-        "p_inside": split["p_value"]
-    }
-    flat = _why_no_slope(sloped, "the starts")
-    if not flat and (inner := _why_no_slope(split, "the starts of split panels")):
-        flat = f"slope_inside: {inner}"
-    wrong, right = start == 0, start == 1
-    edge = {
-        "all_wrong": int(wrong.sum()),
-        "left_all_wrong": int((wrong & (d != 0)).sum()),
-        "all_right": int(right.sum()),
-        "left_all_right": int((right & (d != 0)).sum()),
-    }
-    return {
-        "drift": [drift],
-        "joint": [rounds | joint._asdict() | {"cells": len(tested), "p_inside": apart.p_value, "why": why}],
-        "slope": [rounds | sloped | {"why": flat}],
-        "boundary": [rounds | edge],
-        "conditional": [rounds | cell for cell in cells],
-    }
-
-
-def _slope(data: Increments, level: float) -> dict[str, Any]:
-    found = clustered_slope(data.start, data.change, data.cluster, level) if len(data.start) else None
-    if found is None:
-        return {"slope": None, "se": None, "df": None, "low": None, "high": None, "p_value": None}
-    return {"slope": found.value} | _error(found)
-
-
-def _why_no_slope(found: dict[str, Any], starts: str) -> str:
-    if found["slope"] is None:
-        return f"{starts} do not vary enough"
-    return NO_ERROR if found["p_value"] is None else ""
-
-
-def _cell(count: int, data: Increments, level: float, least: int, panel: int) -> dict[str, Any]:
-    inside = data.cell == count
-    change, cluster = data.change[inside], data.cluster[inside]
-    mean, n_clusters = clustered_mean(change, cluster, level), len(np.unique(cluster))
-    why = ""
-    if n_clusters < least:
-        why = f"{n_clusters} clusters, fewer than {least}"
-    elif not change.any():
-        why = "nobody moved"
-    elif not mean.se:
-        why = "all moved alike"
-    return {
-        "count": count,
-        "panel": panel,
-        "start": float(data.start[inside].mean()),
-        "n_pairs": int(inside.sum()),
-        "n_clusters": n_clusters,
-        "drift": mean.value,
-        "se": mean.se,
-        "low": mean.low,
-        "high": mean.high,
-        "tested": not why,
-        "why": why,
-    }
-
-
-def _error(estimate: Any) -> dict[str, Any]:
-    """Return all of an estimate but its value."""
-    return {name: value for name, value in estimate._asdict().items() if name != "value"}
-
-
-def notes_on(data: Increments, n_clusters: int, looks: list[dict[str, list[Any]]]) -> tuple[str, ...]:
-    """Say in words what was left out, what the ends say, and what cannot be told; `looks` ends with all rounds."""
-    notes, pooled = list(data.notes), looks[-1]
-    alone = [look["drift"][0]["transition"] for look in looks if look["drift"][0]["se"] is None]
-    if alone:
-        notes.append(f"no error can be given where there is one cluster: transitions {', '.join(alone)}")
-    if n_clusters < FEW_CLUSTERS:
-        notes.append(
-            f"{n_clusters} clusters are too few for errors that can be relied on; have at least {FEW_CLUSTERS}"
-        )
-    (edge,), (drift,) = pooled["boundary"], pooled["drift"]
-    left, held = (edge[f"{verb}all_wrong"] + edge[f"{verb}all_right"] for verb in ("left_", ""))
-    if left:
-        notes.append(
-            f"the share left 0 or 1 after {left} of {held} rounds that ended all wrong or all right; under the null it "
-            "never does, so in the strict sense it is no martingale"
-        )
-    thin = [str(cell["count"]) for cell in pooled["conditional"] if "fewer than" in cell["why"]]
-    if thin:
-        notes.append(f"cells shown and not tested for want of clusters: count {', '.join(thin)}")
-    alike = [look["drift"][0]["transition"] for look in looks if look["drift"][0]["se"] == 0]
-    if alike:
-        notes.append(f"{NO_ERROR}, no limits and no p-value; transitions {', '.join(alike)}")
-    if drift["low"] is not None:
-        half = (drift["high"] - drift["low"]) / 2
-        notes.append(f"a mean drift within {half:.3f} of 0 could not be told from none")
-    return tuple(notes)
-
-
-INTERVAL = "t, clustered"
-
-
 @dataclass(frozen=True, eq=False)
-class MartingaleTest:
-    """What :func:`martingale_test` found.
+class MartingaleTest(Result):
+    """Drifts of the share of correct votes, per transition and per starting count, made by :func:`martingale_test`.
 
     Attributes
     ----------
@@ -429,13 +99,13 @@ class MartingaleTest:
     slope: pd.DataFrame
     boundary: pd.DataFrame
     conditional: pd.DataFrame
-    notes: tuple[str, ...]
     panel: int
     n_debates: int
     n_clusters: int
     level: float
     interval: str
     missing: str
+    notes: tuple[str, ...] = ()
 
     @property
     def p_value(self) -> float | None:
@@ -449,7 +119,16 @@ class MartingaleTest:
         value = self.joint["p_value"].iloc[-1]
         return None if pd.isna(value) else float(value)
 
-    def to_frame(self) -> pd.DataFrame:
+    def _title(self) -> str:
+        return (
+            f"Martingale test of the share of correct votes: {self.n_debates} debates, {self.n_clusters} clusters, "
+            f"{self.level:.0%} {self.interval} limits"
+        )
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return {"transitions": self._by_transition(), "drift by starting count": self.conditional}
+
+    def _by_transition(self) -> pd.DataFrame:
         """Return one row per transition: the drift, then the joint test, the slope and the boundary."""
         names = ["f", "df1", "df2", "p_value", "p_inside", "cells"]
         joint = self.joint.set_index("transition")[names].rename(
@@ -521,7 +200,7 @@ def martingale_test(
     level: float = 0.95,
     min_cell_clusters: int = 10,
 ) -> MartingaleTest:
-    """Test whether the share of correct votes is a martingale.
+    """Test whether the share of correct votes is a martingale: cluster t of the drift, Hotelling's F given the start.
 
     Parameters
     ----------
@@ -561,16 +240,18 @@ def martingale_test(
     3     pooled      900  0.004 -0.006  0.015
     """
     level = probability("level", level, open_interval=True)
-    least = integer("min_cell_clusters", min_cell_clusters, minimum=2)
+    min_clusters = integer("min_cell_clusters", min_cell_clusters, minimum=2)
     log = log_or_array(log)
     data = increments_of(log, trials, cluster, choice("missing", missing, ("exclude", "wrong")))
     groups = [(f"{r}-{r + 1}", data.of_round(r)) for r in np.unique(data.from_round).tolist()]
-    looks = [look(name, part, level, least, data.panel) for name, part in [*groups, (POOLED, data)]]
+    found = [
+        _tests_of(name, part, level, min_clusters, data.panel) for name, part in [*groups, (POOLED, data)]
+    ]
     n_clusters = len(np.unique(data.cluster))
-    tables = {key: pd.DataFrame([row for look in looks for row in look[key]]) for key in looks[0]}
+    tables = {key: pd.DataFrame([row for one in found for row in one[key]]) for key in found[0]}
     return MartingaleTest(
         **tables,
-        notes=notes_on(data, n_clusters, looks),
+        notes=_notes(data, n_clusters, found),
         panel=data.panel,
         n_debates=len(np.unique(data.debate)),
         n_clusters=n_clusters,
@@ -578,3 +259,301 @@ def martingale_test(
         interval=INTERVAL,
         missing=missing if hasattr(log, "successes_trials") else "",
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Increments:
+    """Rows of (debate, round): where the share started, by how much it changed, in which cell and cluster.
+
+    Attributes
+    ----------
+    start, change : ndarray, shape (rows,)
+        S_t and S_{t+1} - S_t.
+    cell : ndarray of int, shape (rows,)
+        The starting count; with a varying number of votes the count of the largest panel that is nearest,
+        0 and `panel` being kept for shares of exactly 0 and 1.
+    from_round, debate, cluster : ndarray of int, shape (rows,)
+    panel : int
+        Votes of the largest panel.
+    notes : tuple of str
+        What was left out.
+    """
+
+    start: Floats
+    change: Floats
+    cell: Ints
+    from_round: Ints
+    debate: Ints
+    cluster: Ints
+    panel: int
+    notes: tuple[str, ...] = ()
+
+    def of_round(self, r: int) -> Increments:
+        """Return the rows that start in round `r`."""
+        return self.where(self.from_round == r)
+
+    def where(self, at: NDArray[np.bool_]) -> Increments:
+        """Return some of the rows."""
+        parts = (
+            self.start[at],
+            self.change[at],
+            self.cell[at],
+            self.from_round[at],
+            self.debate[at],
+            self.cluster[at],
+        )
+        return Increments(*parts, self.panel)
+
+
+def increments_of(log: Any, trials: ArrayLike | None, cluster: ArrayLike | None, missing: str) -> Increments:
+    """Read a log or arrays, check them, and return the increments."""
+    if hasattr(log, "successes_trials"):
+        if trials is not None or cluster is not None:
+            raise TypeError("trials and cluster must be left out when a log is given; it brings its own")
+        s, n = log.successes_trials(missing)
+        group = np.asarray(log.cluster)
+        played = np.asarray(log.reached())
+    else:
+        if trials is None:
+            raise TypeError("trials must be given with an array of correct votes; got None")
+        s = _whole("successes", log)
+        n = _whole("trials", trials)
+        if s.ndim != 2:
+            raise ValueError(f"successes must have shape (debates, rounds); got shape {s.shape}")
+        if n.ndim and n.shape != s.shape:
+            raise ValueError(f"trials must be one number or have shape {s.shape}; got shape {n.shape}")
+        n = np.broadcast_to(n, s.shape)
+        if (s > n).any():
+            row, column = np.argwhere(s > n)[0]
+            raise ValueError(
+                f"trials must be >= successes; got trials={n[row, column]}, "
+                f"successes={s[row, column]} at debate {row}, round {column + 1}"
+            )
+        group = cluster_codes(cluster, len(s), unit="debate")
+        # A round without votes is the end of a debate unless it went on.
+        played = np.cumsum(n[:, ::-1] > 0, axis=1)[:, ::-1] > 0
+    return _increments(s, n, played, group.astype(np.int64))
+
+
+def _increments(s: Ints, n: Ints, played: NDArray[np.bool_], cluster: Ints) -> Increments:
+    if s.shape[1] < 2:
+        raise ValueError(f"the log must have at least two rounds, a change needs two; got {s.shape[1]}")
+    both = (n[:, :-1] > 0) & (n[:, 1:] > 0)
+    # Column by column, so that rows of one transition lie together.
+    at, debate = np.nonzero(both.T)
+    if not len(at):
+        raise ValueError("the log must have a debate with votes and a label in two rounds running; got none")
+    groups = len(np.unique(cluster[debate]))
+    if groups < 2:
+        raise ValueError(
+            f"cluster must have at least 2 values, errors are measured between questions; got {groups}"
+        )
+    before, votes = s[debate, at], n[debate, at]
+    start = before / votes
+    change = s[debate, at + 1] / n[debate, at + 1] - start
+    panel = int(votes.max())
+    # 2 s panel + votes over 2 votes is s / votes * panel rounded half up, in whole numbers.
+    nearest = np.clip((2 * before * panel + votes) // (2 * votes), min(1, panel), max(panel - 1, 0))
+    cell = np.where(before == 0, 0, np.where(before == votes, panel, nearest))
+    known: NDArray[np.bool_] = np.asarray((n > 0).any(axis=1))
+    holes = int((~both & played[:, 1:] & known[:, None]).sum())
+    lost = int((~known).sum())
+    notes = []
+    if holes:
+        notes.append(f"{holes} pairs of rounds left out because one of them has no vote")
+    if lost:
+        notes.append(f"{lost} debates left out: no vote or no label")
+    return Increments(
+        start,
+        change,
+        cell.astype(np.int64),
+        (at + 1).astype(np.int64),
+        debate.astype(np.int64),
+        cluster[debate],
+        panel,
+        tuple(notes),
+    )
+
+
+def _whole(name: str, values: Any) -> Ints:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a rectangular array of whole numbers; got {values!r}") from None
+    bad = ~(np.isfinite(array) & (array == np.floor(array)) & (array >= 0))
+    if bad.any():
+        raise ValueError(f"{name} must be whole numbers >= 0; got {array[bad][0]!r}")
+    return array.astype(np.int64)
+
+
+class ClusteredEstimate(NamedTuple):
+    """An estimate with its cluster-robust t interval.
+
+    Where every cluster is alike `se` is 0: that is no measure of an error, so limits and p-value are None. With
+    fewer than two clusters `se` is None as well.
+    """
+
+    value: float
+    se: float | None
+    df: int
+    low: float | None
+    high: float | None
+    p_value: float | None
+
+
+def clustered_mean(values: Floats, cluster: Ints, level: float) -> ClusteredEstimate:
+    """Return the mean over debates and its error over clusters of unequal size (Liang and Zeger, 1986)."""
+    totals = cluster_totals(np.column_stack([values, np.ones(len(values))]), cluster)
+    value, g = float(values.mean()), len(totals)
+    influence = (totals[:, 0] - value * totals[:, 1]) / len(values)
+    return _with_limits(value, g / max(g - 1, 1) * float((influence**2).sum()), g, level)
+
+
+def clustered_slope(x: Floats, y: Floats, cluster: Ints, level: float) -> ClusteredEstimate | None:
+    """Return the least-squares slope of y on x, its error by leaving out one cluster at a time.
+
+    The jackknife allows for clusters far out on x, whose residuals a sandwich takes for too small. None where
+    x does not vary, in all debates or without some one cluster.
+    """
+    # About the means, so that sums of squares do not cancel.
+    x, y = x - x.mean(), y - y.mean()
+    flat = 1e-9 * len(x) * len(x) * max(float(x @ x) / len(x), 1e-12)
+
+    def slope(sums: Floats) -> Floats:
+        n, sx, sy, sxx, sxy = sums.T
+        spread = n * sxx - sx**2
+        return np.divide(n * sxy - sx * sy, spread, out=np.full(len(sums), np.nan), where=spread > flat)
+
+    totals = cluster_totals(np.column_stack([np.ones(len(x)), x, y, x * x, x * y]), cluster)
+    if len(totals) < 2:
+        return None
+    value, without = float(slope(totals.sum(axis=0)[None])[0]), jackknife(totals, slope)[:, 0]
+    if np.isnan([value, *without]).any():
+        return None
+    g = len(totals)
+    return _with_limits(value, (g - 1) / g * float(((without - without.mean()) ** 2).sum()), g, level)
+
+
+def _with_limits(value: float, variance: float, n_clusters: int, level: float) -> ClusteredEstimate:
+    df, se = n_clusters - 1, float(np.sqrt(variance))
+    if df < 1:
+        return ClusteredEstimate(value, None, df, None, None, None)
+    # Rounding leaves a trace of an error where every cluster is alike.
+    if se <= 1e-13 * max(1.0, abs(value)):
+        return ClusteredEstimate(value, 0.0, df, None, None, None)
+    return ClusteredEstimate(value, se, df, *student_limits(value, se, df, level))
+
+
+def _tests_of(
+    name: str, data: Increments, level: float, min_clusters: int, panel: int
+) -> dict[str, list[Any]]:
+    """Return the rows of one transition (or of all together) for every table."""
+    d, start, cluster = data.change, data.start, data.cluster
+    rounds = {"transition": name}
+    mean = clustered_mean(d, cluster, level)
+    drift = rounds | {"n_pairs": len(d), "n_clusters": len(np.unique(cluster)), "drift": mean.value}
+    drift |= _error(mean)
+    cells = [_cell(k, data, level, min_clusters, panel) for k in np.unique(data.cell).tolist()]
+    tested = np.array([cell["count"] for cell in cells if cell["tested"]], dtype=np.int64)
+    joint = hotelling(cluster_totals(d[:, None] * (data.cell[:, None] == tested), cluster))
+    inside = tested[(tested > 0) & (tested < panel)]
+    apart = hotelling(cluster_totals(d[:, None] * (data.cell[:, None] == inside), cluster))
+    why = ""
+    if joint.p_value is None:
+        why = "no cell can be tested" if not len(tested) else "the cells do not vary apart from each other"
+    elif apart.p_value is None:
+        why = "p_inside: no cell of split panels can be tested"
+    sloped, split = _slope(data, level), _slope(data.where((start > 0) & (start < 1)), level)
+    sloped |= {f"{name}_inside": split[name] for name in ("slope", "low", "high")} | {
+        "p_inside": split["p_value"]
+    }
+    flat = _why_no_slope(sloped, "the starts")
+    if not flat and (inner := _why_no_slope(split, "the starts of split panels")):
+        flat = f"slope_inside: {inner}"
+    wrong, right = start == 0, start == 1
+    edge = {
+        "all_wrong": int(wrong.sum()),
+        "left_all_wrong": int((wrong & (d != 0)).sum()),
+        "all_right": int(right.sum()),
+        "left_all_right": int((right & (d != 0)).sum()),
+    }
+    return {
+        "drift": [drift],
+        "joint": [rounds | joint._asdict() | {"cells": len(tested), "p_inside": apart.p_value, "why": why}],
+        "slope": [rounds | sloped | {"why": flat}],
+        "boundary": [rounds | edge],
+        "conditional": [rounds | cell for cell in cells],
+    }
+
+
+def _slope(data: Increments, level: float) -> dict[str, Any]:
+    found = clustered_slope(data.start, data.change, data.cluster, level) if len(data.start) else None
+    if found is None:
+        return {"slope": None, "se": None, "df": None, "low": None, "high": None, "p_value": None}
+    return {"slope": found.value} | _error(found)
+
+
+def _why_no_slope(found: dict[str, Any], starts: str) -> str:
+    if found["slope"] is None:
+        return f"{starts} do not vary enough"
+    return NO_ERROR if found["p_value"] is None else ""
+
+
+def _cell(count: int, data: Increments, level: float, min_clusters: int, panel: int) -> dict[str, Any]:
+    inside = data.cell == count
+    change, cluster = data.change[inside], data.cluster[inside]
+    mean, n_clusters = clustered_mean(change, cluster, level), len(np.unique(cluster))
+    why = ""
+    if n_clusters < min_clusters:
+        why = f"{n_clusters} clusters, fewer than {min_clusters}"
+    elif not change.any():
+        why = "nobody moved"
+    elif not mean.se:
+        why = "all moved alike"
+    return {
+        "count": count,
+        "panel": panel,
+        "start": float(data.start[inside].mean()),
+        "n_pairs": int(inside.sum()),
+        "n_clusters": n_clusters,
+        "drift": mean.value,
+        "se": mean.se,
+        "low": mean.low,
+        "high": mean.high,
+        "tested": not why,
+        "why": why,
+    }
+
+
+def _error(estimate: Any) -> dict[str, Any]:
+    """Return all of an estimate but its value."""
+    return {name: value for name, value in estimate._asdict().items() if name != "value"}
+
+
+def _notes(data: Increments, n_clusters: int, found: list[dict[str, list[Any]]]) -> tuple[str, ...]:
+    """Say in words what was left out, what the ends say, and what cannot be told; `found` ends with all rounds."""
+    notes, pooled = list(data.notes), found[-1]
+    alone = [one["drift"][0]["transition"] for one in found if one["drift"][0]["se"] is None]
+    if alone:
+        notes.append(f"no error can be given where there is one cluster: transitions {', '.join(alone)}")
+    if n_clusters < FEW_CLUSTERS:
+        notes.append(
+            f"{n_clusters} clusters are too few for errors that can be relied on; have at least {FEW_CLUSTERS}"
+        )
+    (edge,), (drift,) = pooled["boundary"], pooled["drift"]
+    left, held = (edge[f"{verb}all_wrong"] + edge[f"{verb}all_right"] for verb in ("left_", ""))
+    if left:
+        notes.append(
+            f"the share left 0 or 1 after {left} of {held} rounds that ended all wrong or all right; under the null it "
+            "never does, so in the strict sense it is no martingale"
+        )
+    thin = [str(cell["count"]) for cell in pooled["conditional"] if "fewer than" in cell["why"]]
+    if thin:
+        notes.append(f"cells shown and not tested for want of clusters: count {', '.join(thin)}")
+    alike = [one["drift"][0]["transition"] for one in found if one["drift"][0]["se"] == 0]
+    if alike:
+        notes.append(f"{NO_ERROR}, no limits and no p-value; transitions {', '.join(alike)}")
+    if drift["low"] is not None:
+        half = (drift["high"] - drift["low"]) / 2
+        notes.append(f"a mean drift within {half:.3f} of 0 could not be told from none")
+    return tuple(notes)

@@ -13,9 +13,9 @@ from d3stats.models.beliefs.martingale import (
     MartingaleTest,
     clustered_mean,
     clustered_slope,
-    joint_zero,
     martingale_test,
 )
+from d3stats.resampling import hotelling
 from d3stats.simulate import simulate
 from d3stats.worlds import Conformity, DirichletCompound, Voter
 
@@ -147,7 +147,7 @@ def test_the_slope_is_least_squares_with_the_error_of_leaving_out_each_question(
 def test_the_joint_test_of_one_column_is_the_square_of_students() -> None:
     y = np.random.default_rng(3).normal(0.2, 1, 25)
     student = stats.ttest_1samp(y, 0)
-    found = joint_zero(y[:, None])
+    found = hotelling(y[:, None])
     assert (found.f, found.p_value) == pytest.approx((student.statistic**2, student.pvalue))
     assert (found.df1, found.df2) == (1, 24)
 
@@ -156,9 +156,9 @@ def test_the_joint_test_does_not_see_the_scale_or_a_mixing_of_its_columns() -> N
     rng = np.random.default_rng(4)
     totals = rng.normal(size=(40, 3))
     mixed = totals @ rng.normal(size=(3, 3)) * 1e-6
-    assert joint_zero(mixed).f == pytest.approx(joint_zero(totals).f, rel=1e-6)
-    assert joint_zero(totals[:, [0, 0]]).p_value is None
-    assert joint_zero(totals[:3]).p_value is None
+    assert hotelling(mixed).f == pytest.approx(hotelling(totals).f, rel=1e-6)
+    assert hotelling(totals[:, [0, 0]]).p_value is None
+    assert hotelling(totals[:3]).p_value is None
 
 
 def test_drifts_by_cell_are_the_means_by_starting_count() -> None:
@@ -289,8 +289,8 @@ def test_the_result_says_level_and_kind_and_draws_itself() -> None:
     found = martingale_test(simulate(Conformity(panel=5), 200, 3, 2), level=0.9)
     frame = found.to_frame()
     assert frame["level"].unique().tolist() == [0.9]
-    assert frame["interval"].unique().tolist() == ["t, clustered"]
-    assert "90%, t, clustered" in found.summary()
+    assert frame["interval"].unique().tolist() == ["cluster t"]
+    assert "90%, cluster t" in found.summary()
     _, ax = plt.subplots()
     assert found.plot(ax) is ax
     labels = found.plot(by="transition").get_legend_handles_labels()[1]
@@ -310,7 +310,7 @@ def test_the_result_says_level_and_kind_and_draws_itself() -> None:
         (lambda: martingale_test([[1, 2], [1, 1]], [3, 3]), ValueError, "trials must be one number or"),
         (lambda: martingale_test([[1.5, 2], [1, 1]], 3), ValueError, "successes must be whole numbers"),
         (lambda: martingale_test([1, 2], 3), ValueError, "successes must have shape"),
-        (lambda: martingale_test([[1, 2], [1, 1]], 3, cluster=[1]), ValueError, "one value per debate"),
+        (lambda: martingale_test([[1, 2], [1, 1]], 3, cluster=[1]), ValueError, "one name per debate"),
         (lambda: martingale_test([[1, 2], [1, 1]], 3, level=1.0), ValueError, "level must lie strictly"),
         (lambda: martingale_test([[1, 2], [1, 1]], 3, min_cell_clusters=1), ValueError, "must be >= 2"),
         (lambda: martingale_test([[1, 2], [1, 1]], 3, missing="skip"), ValueError, "missing must be one of"),  # type: ignore[arg-type]
