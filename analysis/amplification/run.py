@@ -22,7 +22,7 @@ from statsmodels.stats.multitest import multipletests
 from d3stats import Trajectories
 from d3stats.inference import PairedDifference
 from d3stats.inference.comparison.paired import paired_difference
-from d3stats.models.beliefs.latent import majority_accuracy
+from d3stats.models.beliefs import majority_accuracy
 from d3stats.trajectories import MISSING
 
 HERE = Path(__file__).resolve().parent

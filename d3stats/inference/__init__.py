@@ -47,7 +47,7 @@ from d3stats.inference.judges.correction import (
     correct_shares,
 )
 from d3stats.inference.judges.correlation import Correlation, correlation, kendall, spearman
-from d3stats.inference.judges.jury import JuryCurve, condorcet, jury_curve
+from d3stats.inference.judges.jury import JuryCurve, jury_curve
 from d3stats.inference.judges.prediction_powered import (
     PredictionPowered,
     prediction_powered_difference,
@@ -55,6 +55,7 @@ from d3stats.inference.judges.prediction_powered import (
 )
 from d3stats.inference.judges.ratings import Ratings, as_ratings
 from d3stats.inference.printed_tables import TableAudit, audit_table
+from d3stats.models.beliefs import condorcet
 from d3stats.resampling.proportions import exact_coverage, proportion_interval, share
 
 __all__ = [

@@ -15,7 +15,14 @@ from d3stats.resampling.bootstrap import (
     bootstrap_limits,
     percentile_ends,
 )
-from d3stats.resampling.cluster_t import ClusterT, Hotelling, cluster_t, hotelling, student_limits
+from d3stats.resampling.cluster_t import (
+    ClusterT,
+    Hotelling,
+    cluster_estimate,
+    cluster_t,
+    hotelling,
+    student_limits,
+)
 from d3stats.resampling.clusters import (
     FEW_CLUSTERS,
     ONE_CLUSTER,
@@ -58,6 +65,7 @@ __all__ = [
     "bootstrap",
     "bootstrap_limits",
     "cluster_codes",
+    "cluster_estimate",
     "cluster_t",
     "cluster_totals",
     "clustered_share",

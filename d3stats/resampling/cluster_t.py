@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from d3stats._check import choice, probability
 from d3stats.estimate import Estimate
 from d3stats.resampling.clusters import (
+    ONE_CLUSTER,
     Statistic,
     at_the_data,
     checked_totals,
@@ -23,7 +24,7 @@ from d3stats.resampling.clusters import (
     gradient,
 )
 
-__all__ = ["ClusterT", "Hotelling", "cluster_t", "hotelling", "student_limits"]
+__all__ = ["ClusterT", "Hotelling", "cluster_estimate", "cluster_t", "hotelling", "student_limits"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -176,6 +177,51 @@ def cluster_t(
     np.divide(np.abs(estimate - nulls), se, out=distance, where=known)
     low, high = np.where(known, estimate - half, np.nan), np.where(known, estimate + half, np.nan)
     return ClusterT(estimate, se, df, low, high, 2 * stdtr(df, -distance), level, reasons, error)
+
+
+def cluster_estimate(
+    name: str,
+    totals: Floats,
+    statistic: Statistic,
+    n: int,
+    *,
+    level: float = 0.95,
+    bounds: tuple[float, float] = (-np.inf, np.inf),
+    note: str = "",
+    error: Error = "linearised",
+    tested: bool = True,
+) -> Estimate:
+    """Return the first value of a statistic of cluster sums with its t interval; of one cluster without, and why.
+
+    Parameters
+    ----------
+    name : str
+        What is estimated.
+    totals, statistic, level, error
+        As in :func:`cluster_t`.
+    n : int
+        Observations behind the totals.
+    bounds : tuple of float
+        Where limits are cut.
+    note : str
+        What a reader must know besides.
+    tested : bool
+        Whether the p-value of 0 is kept.
+    """
+    if len(totals) > 1:
+        found = cluster_t(totals, statistic, level=level, error=error)
+        return found.to_estimate(name, n, bounds=bounds, note=note, tested=tested)
+    return Estimate(
+        name=name,
+        value=float(np.ravel(statistic(totals.sum(axis=0)[None]))[0]),
+        low=None,
+        high=None,
+        kind="cluster t",
+        n=n,
+        level=level,
+        n_clusters=len(totals),
+        note="; ".join(part for part in (note, ONE_CLUSTER) if part),
+    )
 
 
 def student_limits(value: float, se: float, df: float, level: float) -> tuple[float, float, float]:

@@ -144,7 +144,7 @@ def clustered_share(
     Parameters
     ----------
     x, n : ndarray, shape (rows,)
-        Successes (whole numbers, or means in [0, 1] of several votes) and trials.
+        Successes and trials: whole numbers, or means of several votes.
     cluster : ndarray of int, shape (rows,)
         Codes, as of :func:`~d3stats.resampling.cluster_codes`.
     kind, level, n_boot, rng, name
@@ -152,9 +152,9 @@ def clustered_share(
     """
     rows = n > 0
     totals = cluster_totals(np.column_stack([x, n])[rows].astype(np.float64), cluster[rows])
-    size = int(n.sum())
-    value = float(x.sum() / size)
-    made = {"name": name, "value": value, "n": size, "level": level, "n_clusters": len(totals)}
+    size = float(n.sum())
+    value = min(float(x.sum()) / size, 1.0)
+    made = {"name": name, "value": value, "n": round(size), "level": level, "n_clusters": len(totals)}
     found = share_limits(totals[:, 0], totals[:, 1], level)
     if kind == WILSON or found.low is None or value in (0.0, 1.0):
         return Estimate(low=found.low, high=found.high, se=found.se, kind=found.kind, note=found.note, **made)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from d3stats.models.beliefs import majority_accuracy
 from d3stats.models.beliefs.latent import (
     amplifies,
     consensus_probability,
     expected_belief,
     is_martingale,
-    majority_accuracy,
     vote_or_consensus,
 )
 from d3stats.simulate import simulate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from d3stats.models.beliefs.condorcet import condorcet, count_pmf, majority_accuracy
 from d3stats.models.beliefs.latent import Amplification, amplifies, belief_after, belief_from_counts
 from d3stats.models.beliefs.martingale import MartingaleTest, martingale_test
 
@@ -11,5 +12,8 @@ __all__ = [
     "amplifies",
     "belief_after",
     "belief_from_counts",
+    "condorcet",
+    "count_pmf",
+    "majority_accuracy",
     "martingale_test",
 ]

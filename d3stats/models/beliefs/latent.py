@@ -34,6 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from d3stats._check import choice, integer, nonnegative, probability
+from d3stats.models.beliefs.condorcet import count_pmf, majority_is_right, voter_accuracies
 
 __all__ = [
     "Amplification",
@@ -45,12 +46,10 @@ __all__ = [
     "belief_from_counts",
     "belief_law",
     "consensus_probability",
-    "count_pmf",
     "dirichlet_expected_belief",
     "expected_belief",
     "fresh_share_needed",
     "is_martingale",
-    "majority_accuracy",
     "panel_drift",
     "panel_drift_complete",
     "vote_or_consensus",
@@ -547,46 +546,6 @@ def _parts(alpha: ArrayLike, neighbours: ArrayLike | None) -> tuple[Floats, Floa
     return table / strength[..., None], strength, weights
 
 
-def count_pmf(accuracy: ArrayLike, panel: int | None = None) -> Floats:
-    """Return the law of the number of correct votes of independent agents, shape (panel + 1,).
-
-    Parameters
-    ----------
-    accuracy : float, or array of shape (agents,)
-        Chance that each agent is right; one number needs `panel`. Different numbers give the
-        Poisson-binomial law, by exact convolution.
-    panel : int, optional
-        Number of agents when `accuracy` is one number.
-
-    Examples
-    --------
-    >>> count_pmf([0.5, 0.8]).round(3).tolist()
-    [0.1, 0.5, 0.4]
-    """
-    pmf = np.ones(1)
-    for p in _accuracies(accuracy, panel):
-        pmf = np.convolve(pmf, [1 - p, p])
-    return pmf
-
-
-def majority_accuracy(accuracy: ArrayLike, panel: int | None = None, *, ties: float = 0.5) -> float:
-    """Return the chance that the majority of independent agents is right (Condorcet, 1785), exactly.
-
-    Parameters
-    ----------
-    accuracy, panel
-        As in :func:`count_pmf`.
-    ties : float
-        Chance that a tie is broken rightly.
-
-    Examples
-    --------
-    >>> round(majority_accuracy(0.7, 3), 6), round(majority_accuracy([0.9, 0.6, 0.6]), 6)
-    (0.784, 0.792)
-    """
-    return _majority(count_pmf(accuracy, panel), ties)
-
-
 def consensus_probability(accuracy: ArrayLike) -> float:
     """Return the chance that a debate to unanimity ends right when the count is a martingale.
 
@@ -603,7 +562,7 @@ def consensus_probability(accuracy: ArrayLike) -> float:
     >>> round(consensus_probability([0.9, 0.6, 0.6]), 6)
     0.7
     """
-    return float(np.mean(_accuracies(accuracy, 1 if np.ndim(accuracy) == 0 else None)))
+    return float(np.mean(voter_accuracies(accuracy, 1 if np.ndim(accuracy) == 0 else None)))
 
 
 @dataclass(frozen=True)
@@ -671,29 +630,9 @@ def vote_or_consensus(
                 f"with a sum of {law.sum():.9g}"
             )
     n = len(law) - 1
-    majority, consensus = _majority(law, ties), float(law @ np.arange(n + 1) / n)
+    majority = float(min(law @ majority_is_right(n, ties), 1.0))
+    consensus = float(law @ np.arange(n + 1) / n)
     return VoteOrConsensus(majority, consensus, majority - consensus)
-
-
-def _majority(pmf: Floats, ties: float) -> float:
-    n = len(pmf) - 1
-    right = pmf[n // 2 + 1 :].sum()
-    at_tie = pmf[n // 2] if n % 2 == 0 else 0.0
-    return float(min(right + probability("ties", ties) * at_tie, 1.0))
-
-
-def _accuracies(accuracy: ArrayLike, panel: int | None) -> Floats:
-    if np.ndim(accuracy) == 0:
-        if panel is None:
-            raise ValueError("panel must be given when accuracy is one number; got panel=None")
-        p = probability("accuracy", accuracy)  # type: ignore[arg-type]  # a scalar here
-        return np.full(integer("panel", panel, minimum=1), p)
-    values = nonnegative("accuracy", accuracy)
-    if panel is not None and panel != values.size:
-        raise ValueError(f"panel must be the number of accuracies ({values.size}) or None; got {panel}")
-    if not values.size or values.max() > 1:
-        raise ValueError(f"accuracy must be at least one value between 0 and 1; got {values.tolist()}")
-    return values
 
 
 def belief_after(prior: ArrayLike, likelihoods: ArrayLike, responses: ArrayLike | Sequence[int]) -> Floats:

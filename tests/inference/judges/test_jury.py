@@ -14,8 +14,8 @@ from scipy.optimize import brentq
 from scipy.special import betainc
 from scipy.stats import beta, betabinom, binom
 
-from d3stats.inference.judges.condorcet import drawn_panels, independent_plurality
-from d3stats.inference.judges.jury import JuryCurve, best_juror, condorcet, jury_curve
+from d3stats.inference.judges.jury import JuryCurve, best_juror, drawn_panels, jury_curve
+from d3stats.models.beliefs.condorcet import condorcet, independent_plurality
 from d3stats.models.mixtures.law import BetaBinomialMixture
 from d3stats.simulate import simulate
 from d3stats.worlds import MixturePanel

@@ -12,19 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import d3stats.simulate
-from d3stats.models.beliefs import latent
+from d3stats.models.beliefs import count_pmf, latent, majority_accuracy
 from d3stats.models.beliefs.latent import (
     amplifies,
     belief_after,
     belief_from_counts,
     belief_law,
     consensus_probability,
-    count_pmf,
     dirichlet_expected_belief,
     expected_belief,
     fresh_share_needed,
     is_martingale,
-    majority_accuracy,
     panel_drift,
     panel_drift_complete,
     vote_or_consensus,

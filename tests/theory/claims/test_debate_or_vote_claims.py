@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from d3stats.models.beliefs import majority_accuracy
 from d3stats.models.beliefs.latent import (
     dirichlet_expected_belief,
     is_martingale,
-    majority_accuracy,
 )
 from d3stats.theory import claim
 from d3stats.theory.instances.beliefs import (
