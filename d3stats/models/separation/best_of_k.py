@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from d3stats._check import integer
 from d3stats.models.separation.laws import (
     ScoreLaw,
     as_counts,
     as_law,
-    beyond,
-    integrate,
     log_below,
     log_cdf,
+    require_digits,
     require_mean,
+    tail_remainder,
 )
+from d3stats.models.separation.quadrature import integrate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +42,9 @@ Counts = NDArray[np.int64]
 
 _EPS = float(np.finfo(float).eps)
 _CELLS = 1 << 20
-"""Most points times numbers of advocates that are held at a time."""
+"""Most points times numbers of advocates that are summed at a time."""
+_BLOCK = 64
+"""Most numbers of advocates that are integrated at a time."""
 
 
 def summed(one: ScoreLaw, two: ScoreLaw, k: Counts) -> tuple[Floats, ...]:
@@ -78,86 +81,70 @@ def summed(one: ScoreLaw, two: ScoreLaw, k: Counts) -> tuple[Floats, ...]:
     return (*numbers, np.full(k.size, rounding * largest), np.full(k.size, rounding))
 
 
-class _Pair:
-    """The laws of two maxima at many points, for one sweep of an integral.
+class _Sweep:
+    """The best of k of two laws along a part of the line.
 
     With `from_top` points are distances down from the common upper end of both laws, so that scores next to it
     are told apart by as many digits as those next to zero.
     """
 
-    def __init__(
-        self, laws: Sequence[ScoreLaw], k: Counts, cuts: Floats, medians: Sequence[float], *, from_top: bool
-    ) -> None:
-        self.laws, self.k, self.cuts, self.medians, self.from_top = laws, k, cuts, medians, from_top
+    def __init__(self, laws: Sequence[ScoreLaw], k: Counts, cuts: Floats, *, from_top: bool = False) -> None:
+        self.laws, self.k, self.cuts, self.from_top = laws, k, cuts, from_top
+        self._start = [np.exp(k * z) for z in self.logs(cuts[:-1])]
 
-    def _logs(self, x: Floats, *, below: bool = False) -> list[Floats]:
-        """Return log P(X <= x) or, for `below`, log P(X < x) of both, (points, 1)."""
+    def logs(self, x: Floats) -> list[Floats]:
+        """Return log P(X <= x) of both, (points, 1)."""
         if not self.from_top:
-            return [(log_below if below else log_cdf)(law, x)[:, None] for law in self.laws]
-        result = []
-        for law in self.laws:
-            under = law.cdf(x)
-            with np.errstate(divide="ignore"):
-                logs = np.where(under < 0.5, np.log1p(-np.minimum(under, 0.5)), np.log(law.sf(x)))
-            result.append(logs[:, None])
-        return result
-
-    def at(self, x: Floats) -> tuple[list[Floats], list[Floats], list[Floats]]:
-        """Return log F, F^k and 1 - F^k of both, (points, 1) and (points, ks)."""
-        logs = self._logs(x)
-        exponents = [self.k * z for z in logs]
-        return logs, [np.exp(z) for z in exponents], [-np.expm1(z) for z in exponents]
+            return [log_cdf(law, x)[:, None] for law in self.laws]
+        with np.errstate(divide="ignore"):
+            under = [law.cdf(x) for law in self.laws]
+            return [
+                np.where(u < 0.5, np.log1p(-np.minimum(u, 0.5)), np.log(law.sf(x)))[:, None]
+                for law, u in zip(self.laws, under, strict=True)
+            ]
 
     def ahead(self, x: Floats, logs: list[Floats], up_to: list[Floats]) -> list[Floats]:
-        """Return the densities of M1 where M2 is below, and of M2 where M1 is."""
+        """Return the densities of M1 where M2 is below, and of M2 where M1 is, without what `ahead_by_steps` adds."""
+        piece = np.searchsorted(self.cuts[1:-1], x, side="right")
         result = []
         for me, other in ((0, 1), (1, 0)):
             density = self.laws[me].density(x)[:, None]
-            once = np.exp(logs[me])
-            ratio = np.divide(density, once, out=np.zeros_like(once), where=once > 0)
-            result.append((self.k * up_to[me]) * (ratio * up_to[other]))
+            rate = np.divide(density, np.exp(logs[me]), out=np.zeros_like(density), where=logs[me] > -np.inf)
+            result.append((self.k * up_to[me]) * (rate * (up_to[other] - self._start[other][piece])))
         return result
 
-    def steps(self, low: Floats, high: Floats) -> tuple[list[Floats], list[Floats], list[Floats]]:
-        """Return F^k and 1 - F^k halfway up each piece, and half the rise, for the part without atoms."""
-        left, right = (high, low) if self.from_top else (low, high)
-        middle, over, half = [], [], []
-        for ends in zip(self._logs(left), self._logs(right, below=True), strict=True):
-            up_to, more = [np.exp(self.k * z) for z in ends], [-np.expm1(self.k * z) for z in ends]
-            middle.append(0.5 * (up_to[0] + up_to[1]))
-            over.append(0.5 * (more[0] + more[1]))
-            # Near one, F^k has no digits left to subtract.
-            rise = np.where(more[1] < 0.5, more[0] - more[1], up_to[1] - up_to[0])
-            half.append(0.5 * np.maximum(rise, 0.0))
-        return middle, over, half
+    def ahead_by_steps(self) -> Floats:
+        """Return P(M1 > M2), P(M1 < M2) if the other stood at the start of each piece; atoms are left out.
 
-    def below_median(self, x: Floats, which: int) -> NDArray[np.bool_]:
-        """Whether points lie below the median of a law, (points, 1)."""
-        inside = np.zeros(x.size, dtype=bool) if self.from_top else x < self.medians[which]
-        return np.asarray(inside[:, None])
+        It holds the mass that lies so close to one point that no node falls there.
+        """
+        ends = self.cuts[1:]
+        logs = self.logs(ends) if self.from_top else [log_below(law, ends)[:, None] for law in self.laws]
+        rise = [np.abs(np.exp(self.k * z) - start) for z, start in zip(logs, self._start, strict=True)]
+        return np.concatenate([(rise[me] * self._start[1 - me]).sum(axis=0) for me in (0, 1)])
 
 
-def _pairs(one: ScoreLaw, two: ScoreLaw, k: Counts, medians: Sequence[float]) -> list[_Pair]:
-    """Return what covers the line: one sweep, or two that meet where both laws are above their medians."""
-    laws = (one, two)
-    cuts = np.union1d(np.union1d(one.breakpoints(), two.breakpoints()), medians)
-    mirrored = [law.from_top() for law in laws]
+def _sweeps(one: ScoreLaw, two: ScoreLaw, k: Counts) -> list[_Sweep]:
+    """Return what covers the line: one sweep, or two that meet where both laws are above their middles."""
+    laws, middles = (one, two), (one.middle, two.middle)
+    cuts = np.union1d(np.union1d(one.breakpoints(), two.breakpoints()), middles)
+    mirrored = one.from_top(), two.from_top()
     top = one.support[1]
     if mirrored[0] is None or mirrored[1] is None or top != two.support[1]:
-        return [_Pair(laws, k, cuts, medians, from_top=False)]
-    meeting = max(medians)
+        return [_Sweep(laws, k, cuts)]
+    meeting = max(middles)
     depth = top - meeting
     down = np.union1d(mirrored[0].breakpoints(), mirrored[1].breakpoints())
     return [
-        _Pair(laws, k, np.append(cuts[cuts < meeting], meeting), medians, from_top=False),
-        _Pair((mirrored[0], mirrored[1]), k, np.append(down[down < depth], depth), medians, from_top=True),
+        _Sweep(laws, k, np.append(cuts[cuts < meeting], meeting)),
+        _Sweep((mirrored[0], mirrored[1]), k, np.append(down[down < depth], depth), from_top=True),
     ]
 
 
-def _atoms(laws: Sequence[ScoreLaw], k: Counts) -> tuple[Floats, Floats, Floats]:
+def _at_atoms(laws: Sequence[ScoreLaw], k: Counts) -> tuple[Floats, Floats, Floats]:
     """Return what atoms add to P(M1 > M2), P(M1 = M2) and P(M1 < M2)."""
-    more, tie, less = (np.zeros(k.size) for _ in range(3))
-    for me, other, total in ((0, 1, more), (1, 0, less)):
+    ahead, tie = [np.zeros(k.size), np.zeros(k.size)], np.zeros(k.size)
+    for me, other in ((0, 1), (1, 0)):
         points, _ = laws[me].atoms
         if points.size == 0:
             continue
@@ -165,100 +152,90 @@ def _atoms(laws: Sequence[ScoreLaw], k: Counts) -> tuple[Floats, Floats, Floats]
             [np.exp(k * f(laws[i], points)[:, None]) for i in (me, other)] for f in (log_cdf, log_below)
         )
         mass = at[0] - under[0]
-        total += (mass * under[1]).sum(axis=0)
+        ahead[me] = (mass * under[1]).sum(axis=0)
         if me == 0:
-            tie += (mass * (at[1] - under[1])).sum(axis=0)
-    return more, tie, less
+            tie = (mass * (at[1] - under[1])).sum(axis=0)
+    return ahead[0], tie, ahead[1]
 
 
 def _balanced(
     laws: Sequence[ScoreLaw], k: Counts, first: Floats, second: Floats, error: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Add the atoms; what the three lack of one is error, shared between the two that were integrated."""
-    more, tie, less = _atoms(laws, k)
+    more, tie, less = _at_atoms(laws, k)
     first, second = first + more, second + less
     lack = 1.0 - first - tie - second
-    outside = sum(beyond(law, law.breakpoints(), k)[1] for law in laws)
+    outside = sum(tail_remainder(law, law.breakpoints(), k)[1] for law in laws)
     bound = error + np.abs(lack) + outside + 64 * _EPS
     first, second = np.clip(first + 0.5 * lack, 0.0, 1.0), np.clip(second + 0.5 * lack, 0.0, 1.0)
     return first, tie, second, bound
 
 
-def _joined(parts: Sequence[ArrayLike]) -> Floats:
-    return np.concatenate([np.asarray(part, dtype=np.float64) for part in parts], axis=1)
+def _integrate(
+    sweeps: Sequence[_Sweep],
+    integrand: Callable[[_Sweep, Floats], list[Floats]],
+    scale: Callable[[Floats], Floats],
+) -> tuple[Floats, Floats]:
+    """Integrate several functions of (points, ks), joined along k, over the whole line."""
+
+    def along(sweep: _Sweep) -> tuple[Callable[[Floats], Floats], Floats]:
+        return (lambda x: np.concatenate(integrand(sweep, x), axis=1)), sweep.cuts
+
+    return integrate(*map(along, sweeps), scale=scale)
+
+
+def _in_blocks(
+    compute: Callable[[ScoreLaw, ScoreLaw, Counts], tuple[Floats, ...]],
+    one: ScoreLaw,
+    two: ScoreLaw,
+    k: Counts,
+) -> tuple[Floats, ...]:
+    """Compute for so many k at a time as memory allows."""
+    parts = [compute(one, two, k[start : start + _BLOCK]) for start in range(0, k.size, _BLOCK)]
+    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
 
 
 def chances(one: ScoreLaw, two: ScoreLaw, k: Counts) -> tuple[Floats, Floats, Floats, Floats]:
     """Integrate P(M1 > M2), P(M1 = M2), P(M1 < M2); last a bound on their error."""
-    value, error = np.zeros(2 * k.size), np.zeros(2 * k.size)
-    for pair in _pairs(one, two, k, [float(law.quantile(0.5)) for law in (one, two)]):
 
-        def integrand(x: Floats, pair: _Pair = pair) -> Floats:
-            logs, up_to, _ = pair.at(x)
-            return _joined(pair.ahead(x, logs, up_to))
+    def integrand(sweep: _Sweep, x: Floats) -> list[Floats]:
+        logs = sweep.logs(x)
+        return sweep.ahead(x, logs, [np.exp(k * z) for z in logs])
 
-        def bounds(low: Floats, high: Floats, pair: _Pair = pair) -> tuple[Floats, Floats]:
-            (a, b), _, (da, db) = pair.steps(low, high)
-            return _joined([2 * da * b, 2 * db * a]), _joined([2 * da * db] * 2)
-
-        found = integrate(integrand, pair.cuts, bounds=bounds)
-        value, error = value + found[0], error + found[1]
-    first, second = value.reshape(2, k.size)
+    sweeps = _sweeps(one, two, k)
+    value, error = _integrate(sweeps, integrand, np.ones_like)
+    first, second = (value + sum(sweep.ahead_by_steps() for sweep in sweeps)).reshape(2, k.size)
     return _balanced((one, two), k, first, second, error.reshape(2, k.size).max(axis=0))
 
 
 def integrated(one: ScoreLaw, two: ScoreLaw, k: Counts) -> tuple[Floats, ...]:
     """Integrate all numbers piece by piece; both means must be finite."""
     n = k.size
-    medians = [float(law.quantile(0.5)) for law in (one, two)]
-    tiny = np.finfo(float).tiny
-    floor = np.repeat([tiny, tiny, tiny, tiny, 1.0, 1.0], n)
+    middles = one.middle, two.middle
 
-    def size(value: Floats) -> Floats:
-        # The mean gap is a difference: what counts is how much was subtracted, which is the expected gap.
-        magnitude = np.abs(value)
-        magnitude[:, n : 2 * n] = magnitude[:, :n]
-        return magnitude
+    def integrand(sweep: _Sweep, x: Floats) -> list[Floats]:
+        logs = sweep.logs(x)
+        up_to, over = [np.exp(k * z) for z in logs], [-np.expm1(k * z) for z in logs]
+        below = [np.zeros(x.size, bool) if sweep.from_top else x < middle for middle in middles]
+        means = [np.where(low[:, None], -u, v) for low, u, v in zip(below, up_to, over, strict=True)]
+        return [up_to[1] * over[0], up_to[0] * over[1], *means, *sweep.ahead(x, logs, up_to)]
 
-    value, error = np.zeros(6 * n), np.zeros(6 * n)
-    for pair in _pairs(one, two, k, medians):
+    def scale(size: Floats) -> Floats:
+        # How far each side is ahead adds up to the gap: both are held against it.
+        gap = size[:n] + size[n : 2 * n]
+        return np.concatenate([gap, gap, size[2 * n : 4 * n], np.ones(2 * n)])
 
-        def integrand(x: Floats, pair: _Pair = pair) -> Floats:
-            logs, up_to, over = pair.at(x)
-            # In the lower tail 1 - F^k has no digits left to subtract.
-            low = (logs[0] < -0.7) & (logs[1] < -0.7)
-            apart = np.where(low, up_to[1] - up_to[0], over[0] - over[1])
-            means = [np.where(pair.below_median(x, i), -up_to[i], over[i]) for i in (0, 1)]
-            cross = up_to[0] * over[1] + up_to[1] * over[0]
-            return _joined([cross, apart, *means, *pair.ahead(x, logs, up_to)])
-
-        def bounds(low: Floats, high: Floats, pair: _Pair = pair) -> tuple[Floats, Floats]:
-            up_to, over, (da, db) = pair.steps(low, high)
-            (a, b), (no_a, no_b) = up_to, over
-            width = (high - low)[:, None]
-            means = [np.where(pair.below_median(low, i), -up_to[i], over[i]) * width for i in (0, 1)]
-            gap = (a * no_b + b * no_a) * width
-            apart = np.where(no_a + no_b < 1, no_a - no_b, b - a) * width
-            rise, slack = (da + db) * width, 2 * da * db
-            return (
-                _joined([gap, apart, *means, 2 * da * b, 2 * db * a]),
-                _joined([rise, rise, da * width, db * width, slack, slack]),
-            )
-
-        found = integrate(integrand, pair.cuts, size=size, floor=floor, bounds=bounds)
-        value, error = value + found[0], error + found[1]
-    gap, apart, up, down, first, second = value.reshape(6, n)
+    sweeps = _sweeps(one, two, k)
+    value, error = _integrate(sweeps, integrand, scale)
+    value[4 * n :] += sum(sweep.ahead_by_steps() for sweep in sweeps)
+    ahead, behind, up, down, first, second = value.reshape(6, n)
     errors = error.reshape(6, n)
     first, tie, second, prob_error = _balanced((one, two), k, first, second, errors[4:].max(axis=0))
-    means = medians[0] + up, medians[1] + down
-    outside = sum(beyond(law, law.breakpoints(), k)[0] for law in (one, two))
+    gap, means = ahead + behind, (middles[0] + up, middles[1] + down)
+    outside = sum(tail_remainder(law, law.breakpoints(), k)[0] for law in (one, two))
     rounding = 64 * _EPS * np.maximum(np.maximum(np.abs(means[0]), np.abs(means[1])), gap)
-    bound = errors[:4].max(axis=0) + outside + rounding
-    return gap, apart, *means, first, tie, second, bound, prob_error
-
-
-_GOOD = 1e-6
-"""Error, as a share of the scale, above which there is no result."""
+    bound = errors[:2].sum(axis=0) + errors[2:4].max(axis=0) + outside + rounding
+    return gap, ahead - behind, *means, first, tie, second, bound, prob_error
 
 
 @dataclass(frozen=True, eq=False)
@@ -353,7 +330,7 @@ def separation(first: Any, second: Any, k: int | Sequence[int] | Counts = 1) -> 
         missing scores (NaN) are left out of it; scores by item go to
         :func:`~d3stats.models.separation.logged.separation_from_scores`.
     k : int or sequence of int
-        Advocates a side, from 1 to 2^53.
+        Advocates a side, from 1 to 10,000.
 
     Returns
     -------
@@ -362,7 +339,7 @@ def separation(first: Any, second: Any, k: int | Sequence[int] | Counts = 1) -> 
     Raises
     ------
     ValueError
-        When a law has no finite mean, k is below 1 or above 2^53, or the error is more than 1e-6 of the scale: tails
+        When a law has no finite mean, k is below 1 or above 10,000, or the error is more than 1e-6 of the scale: tails
         too heavy for the integral, or so much mass next to a point that floats cannot tell scores apart there.
 
     Notes
@@ -391,12 +368,9 @@ def separation(first: Any, second: Any, k: int | Sequence[int] | Counts = 1) -> 
     require_mean("second", two)
     if one.is_discrete and two.is_discrete:
         return _named(counts, summed(one, two, counts), "sum")
-    found = _named(counts, integrated(one, two, counts), "quadrature")
-    levels = np.concatenate([law.quantile([0.001, 0.1, 0.9, 0.999]) for law in (one, two)]).reshape(2, 4)
-    # Where nearly all mass is one atom's, rounding is what an error is held against.
-    scale = found.expected_gap + np.ptp(levels[:, 1:3]) + 1e-6 * np.ptp(levels)
-    _refuse_errors(found.error, scale, counts, one, two)
-    _refuse_errors(found.prob_error, np.ones(counts.size), counts, one, two)
+    found = _named(counts, _in_blocks(integrated, one, two, counts), "quadrature")
+    require_digits(found.error, found.expected_gap, counts, one, two)
+    require_digits(found.prob_error, np.ones(counts.size), counts, one, two)
     return found
 
 
@@ -429,8 +403,8 @@ def ranking_probability(first: Any, second: Any, k: int | Sequence[int] | Counts
     one, two, counts = _asked(first, second, k)
     if one.is_discrete and two.is_discrete:
         return _named(counts, summed(one, two, counts), "sum").ranking
-    more, tie, _, error = chances(one, two, counts)
-    _refuse_errors(error, np.ones(counts.size), counts, one, two)
+    more, tie, _, error = _in_blocks(chances, one, two, counts)
+    require_digits(error, np.ones(counts.size), counts, one, two)
     return np.asarray(more + 0.5 * tie)
 
 
@@ -442,17 +416,6 @@ def _named(k: Counts, numbers: Sequence[Floats], method: Literal["sum", "quadrat
 def _asked(first: Any, second: Any, k: Any) -> tuple[ScoreLaw, ScoreLaw, Counts]:
     one, two = as_law(first), as_law(second)
     return one, two, as_counts(k)
-
-
-def _refuse_errors(error: Floats, scale: Floats, k: Counts, one: ScoreLaw, two: ScoreLaw) -> None:
-    bad = np.flatnonzero(~(error <= _GOOD * scale))
-    if bad.size:
-        i = int(bad[0])
-        raise ValueError(
-            f"first and second must be laws whose maxima can be computed to six digits; got an error of "
-            f"{error[i]:.2g} against a scale of {scale[i]:.2g} at k={k[i]} for {one!r} and {two!r}: a tail too heavy, "
-            "or too much mass within one float of a point"
-        )
 
 
 def phase_table(

@@ -18,10 +18,10 @@ from d3stats.models.separation.laws import (
     ScoreLaw,
     as_count,
     as_law,
-    integrate,
     log_cdf,
     require_mean,
 )
+from d3stats.models.separation.quadrature import integrate
 from d3stats.resampling.clusters import cluster_totals, resampled_totals
 
 __all__ = [
@@ -315,7 +315,7 @@ def mean_of_power(law: ScoreLaw, power: float = 1.0) -> float:
         logs = power * log_cdf(law, x)
         return np.where(x < middle, -np.exp(logs), -np.expm1(logs))[:, None]
 
-    return middle + float(integrate(integrand, np.unique(np.append(law.breakpoints(), middle)))[0][0])
+    return middle + float(integrate((integrand, np.unique(np.append(law.breakpoints(), middle))))[0][0])
 
 
 Kind = Literal["studentized", "percentile"]

@@ -1,7 +1,8 @@
-"""The distribution of one advocate's score: what every law can be asked.
+"""The distribution of one advocate's score, by name, from scipy, from a table or a sample, mixed, or the best of k.
 
-Everything that is said about several advocates is computed from the law of one: its distribution function on
-both sides of a point, its atoms, and the density of the rest.
+Everything about several advocates is computed from the law of one: its distribution function on both sides of a
+point, its atoms, and the density of the rest. A new law by name is a subclass of ``_Smooth`` with its formulas, and a
+function that checks its parameters; any continuous distribution of ``scipy.stats`` is a law without either.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -18,29 +19,18 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from d3stats._check import RngLike, as_rng, integer, nonnegative, number, whole_numbers
+from d3stats.models.separation.quadrature import decade_cuts, integrate, tail_cuts
 
 __all__ = [
-    "TOLERANCE",
     "ContinuousLaw",
     "DiscreteLaw",
     "MaxLaw",
     "MixtureLaw",
     "ScoreLaw",
-    "as_count",
-    "as_counts",
     "as_law",
     "beta",
-    "beyond",
     "exponential",
-    "graded",
-    "integrate",
-    "least_enough",
-    "log_below",
-    "log_cdf",
-    "mean_of_max",
     "normal",
-    "require_mean",
-    "tail_cuts",
     "uniform",
     "weibull",
 ]
@@ -105,6 +95,17 @@ class ScoreLaw(ABC):
     def is_discrete(self) -> bool:
         """Whether all mass sits on finitely many points."""
         return False
+
+    @property
+    def middle(self) -> float:
+        """A score well inside the law, at which integrals over the score are split: the median, unless that is dear."""
+        return float(self.quantile(0.5))
+
+    @property
+    def corners(self) -> Floats:
+        """Finite points where the distribution function may jump or bend: atoms and ends of the support."""
+        ends = np.asarray(self.support)
+        return np.union1d(self.atoms[0], ends[np.isfinite(ends)])
 
     def from_top(self) -> ScoreLaw | None:
         """Return the law of the distance down from the upper end; None where it is not known without loss."""
@@ -250,103 +251,6 @@ class DiscreteLaw(ScoreLaw):
         return True
 
 
-_NEAR = (0.5, 1e-2, 1e-4, 1e-8, 1e-16)
-_FAR = (1e-32, 1e-64, 1e-128, 1e-300)
-_STEPS = 10.0 ** np.array([1, 2, 4, 8, 16, 32, 64, 128, 192, 256, 304])
-"""Tail probabilities at whose quantiles an integral is cut, so that no node passes over what the best of many
-scores can be; and, where quantiles end before the tail does, how far out it is cut in units of the last."""
-_SPARSE = 2.0
-"""Most decades by which the distance from the middle may grow over a piece."""
-
-
-def tail_cuts(quantile: Any, tail: Any, middle: float, end: float) -> Floats:
-    """Return where to cut from the median to one end of the support; quantiles that are not any are left out."""
-    bounded = np.isfinite(end)
-    levels = np.array(_NEAR if bounded else _NEAR + _FAR)
-    cuts = np.asarray(quantile(levels), dtype=np.float64)
-    reached = np.asarray(tail(cuts)) / levels
-    cuts = cuts[np.isfinite(cuts) & (reached > 0.1) & (reached < 10)]
-    away = np.abs(cuts - middle)
-    cuts = cuts[away >= np.maximum.accumulate(away)] if cuts.size else cuts
-    if bounded:
-        return graded(np.append(cuts, [middle, end]), middle)
-    last = cuts[-1] if cuts.size and cuts[-1] != middle else middle + np.sign(end)
-    more = middle + (last - middle) * _STEPS
-    cuts = graded(np.concatenate([[middle], cuts, more[np.isfinite(more)]]), middle)
-    # What is beyond the first cut that leaves nothing worth an integral, for any k up to 10^9, is not kept.
-    spread = np.abs(float(quantile(0.01)) - middle)
-    nothing = np.asarray(tail(cuts)) * np.abs(cuts - middle) <= 1e-26 * spread
-    nothing[cuts == middle] = False
-    return cuts[: int(np.argmax(nothing)) + 1] if nothing.any() else cuts
-
-
-def graded(cuts: Floats, middle: float) -> Floats:
-    """Return the cuts on one side of a middle, outwards, with one a decade of distance where they are sparse.
-
-    Over many decades a heavy tail is all at the lower end of a piece, where rules of two orders both pass it over.
-    """
-    away = np.unique(np.abs(cuts - middle))
-    side = 1.0 if cuts.max() > middle else -1.0
-    decades = np.log10(away[away > 0])
-    sparse = np.flatnonzero(np.diff(decades) > _SPARSE)
-    if sparse.size == 0:
-        return cuts
-    more = [np.arange(decades[i] + 1.0, decades[i + 1] - 0.1) for i in sparse]
-    added = middle + side * 10.0 ** np.concatenate(more)
-    return side * np.unique(side * np.concatenate([cuts, added]))
-
-
-def least_enough(each: Floats, excess: Callable[[Floats, NDArray[np.int64]], Floats]) -> Floats:
-    """Return the least x with an excess >= 0, to the last bit, between the quantiles of the parts.
-
-    Parameters
-    ----------
-    each : array, shape (parts, ...)
-        Brackets: the answers lie between the least and the greatest along the first axis.
-    excess : callable
-        Takes points and which answers they try, and returns numbers that never fall in the point.
-
-    Notes
-    -----
-    Interpolation, truncated towards the middle and kept within reach of bisection (ITP; Oliveira and Takahashi,
-    2021), so that a jump costs no more than bisection does; what is left, near 0, is bisected.
-    """
-    low, high = each.min(axis=0).ravel(), each.max(axis=0).ravel()
-    at = np.arange(low.size)
-    at_low, at_high = excess(low, at), excess(high, at)
-    high = np.where(at_low >= 0, low, high)
-    # The end of an infinite support is nowhere to be searched for.
-    at = at[np.isfinite(low) & np.isfinite(high)]
-    width = np.zeros(low.size)
-    width[at] = high[at] - low[at]
-    goal = np.maximum(np.spacing(np.maximum(np.abs(low), np.abs(high))), np.finfo(float).tiny)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        reach = goal * 2.0 ** (np.ceil(np.log2(np.maximum(width / goal, 1.0))) + 1)
-    for step in range(1200):
-        at = at[high[at] - low[at] > np.spacing(np.minimum(np.abs(low[at]), np.abs(high[at])))]
-        if at.size == 0:
-            break
-        a, b, fa, fb = low[at], high[at], at_low[at], at_high[at]
-        middle = a + 0.5 * (b - a)
-        if step < 70:
-            line = b - (b - a) * np.where(fb > fa, fb / np.where(fb > fa, fb - fa, 1.0), 0.5)
-            shift = 0.2 * (b - a) ** 2 / width[at]
-            inside = np.where(
-                shift <= np.abs(middle - line), line + np.copysign(shift, middle - line), middle
-            )
-            slack = np.maximum(reach[at] * 0.5**step - 0.5 * (b - a), 0.0)
-            tried = np.clip(inside, middle - slack, middle + slack)
-            tried = np.clip(tried, np.nextafter(a, b), np.nextafter(b, a))
-        else:
-            tried = middle
-        found = excess(tried, at)
-        enough = found >= 0
-        high[at], at_high[at] = np.where(enough, tried, b), np.where(enough, found, fb)
-        low[at], at_low[at] = np.where(enough, a, tried), np.where(enough, fa, found)
-    found_at: Floats = high.reshape(each.shape[1:])
-    return found_at
-
-
 class ContinuousLaw(ScoreLaw):
     """A score with a density: a frozen continuous distribution of scipy.stats.
 
@@ -435,7 +339,7 @@ class ContinuousLaw(ScoreLaw):
 _NONE = np.empty(0)
 _NONE.setflags(write=False)
 _LEVELS = np.array([1e-2, 1e-4, 1e-8, 1e-16])
-_FAR_named = np.array([1e-2, 1e-4, 1e-8, 1e-16, 1e-32])
+_FAR = np.array([1e-2, 1e-4, 1e-8, 1e-16, 1e-32])
 _HEAVY = np.array([1e-2, 1e-4, 1e-8, 1e-16, 1e-32, 1e-64])
 """Tail probabilities at whose quantiles integrals are cut; beyond the last there is nothing to integrate."""
 _SQRT_TWO_PI = float(np.sqrt(2 * np.pi))
@@ -578,8 +482,8 @@ class _Beta(_Smooth):
 class _Normal(_Smooth):
     centre: float
     sd: float
-    _lower = _FAR_named
-    _upper = _FAR_named
+    _lower = _FAR
+    _upper = _FAR
 
     def _standard(self, x: ArrayLike) -> Floats:
         return np.asarray((_array(x) - self.centre) / self.sd)
@@ -619,7 +523,7 @@ class _Weibull(_Smooth):
 
     @property
     def _upper(self) -> Floats:  # type: ignore[override]
-        return _HEAVY if self.shape < 0.5 else _FAR_named
+        return _HEAVY if self.shape < 0.5 else _FAR
 
     @cached_property
     def _cuts(self) -> Floats:
@@ -627,7 +531,7 @@ class _Weibull(_Smooth):
         if self.shape >= 0.5:
             return cuts
         middle = float(self.quantile(0.5))
-        more = np.union1d(cuts, graded(cuts[cuts >= middle], middle))
+        more = np.union1d(cuts, decade_cuts(cuts[cuts >= middle], middle))
         more.setflags(write=False)
         return more
 
@@ -763,8 +667,8 @@ def weibull(shape: float, scale: float = 1.0) -> ScoreLaw:
     return law
 
 
-_MOST = 2**53
-"""Most advocates: beyond, floats do not tell one more from none."""
+_MOST = 10_000
+"""Most advocates a side: up to here every number is computed to the digits that are promised."""
 _POINTS = 1 << 20
 """Most points of a discrete law of scipy.stats."""
 
@@ -831,7 +735,7 @@ def as_law(scores: Any) -> ScoreLaw:
 
 
 def as_counts(k: Any) -> NDArray[np.int64]:
-    """Read numbers of advocates a side: one, or a sequence, of whole numbers from 1 to 2^53.
+    """Read numbers of advocates a side: one, or a sequence, of whole numbers from 1 to 10,000.
 
     Raises
     ------
@@ -850,7 +754,9 @@ def as_counts(k: Any) -> NDArray[np.int64]:
         if isinstance(one, bool) or not isinstance(one, (int, float, np.integer, np.floating)):
             raise TypeError(f"k must be whole numbers; got k={one!r}")
         if one > _MOST:
-            raise ValueError(f"k must be <= 2^53; got k={one}")
+            raise ValueError(
+                f"k must be <= {_MOST}, the most advocates a side that are computed; got k={one}"
+            )
     counts = whole_numbers("k", given, minimum=1)
     if counts.size == 0:
         raise ValueError("k must hold at least one number of advocates; got none")
@@ -858,7 +764,7 @@ def as_counts(k: Any) -> NDArray[np.int64]:
 
 
 def as_count(k: Any) -> int:
-    """Read one number of advocates a side, a whole number from 1 to 2^53.
+    """Read one number of advocates a side, a whole number from 1 to 10,000.
 
     Raises
     ------
@@ -916,7 +822,7 @@ def _lattice(frozen: Any) -> DiscreteLaw:
 
 
 def _last(frozen: Any, other: float, side: float) -> float:
-    """Return the point on one side beyond which nothing is worth a sum, for any k up to 10^9."""
+    """Return the point on one side beyond which nothing is worth a sum, for any k up to 10^4."""
     start = other if np.isfinite(other) else 0.0
     with np.errstate(all="ignore"):
         mean, sd = float(frozen.mean()), float(frozen.std())
@@ -984,13 +890,50 @@ class MixtureLaw(ScoreLaw):
 
     def quantile(self, u: ArrayLike) -> Floats:
         levels = np.asarray(u, dtype=np.float64)
-        each = np.stack([law.quantile(levels) for law in self.laws])
-        return least_enough(each, lambda x, at: self.cdf(x) - levels.ravel()[at])
+        return self._least([law.quantile(levels) for law in self.laws], self.cdf, levels)
 
     def upper_quantile(self, u: ArrayLike) -> Floats:
         levels = np.asarray(u, dtype=np.float64)
-        each = np.stack([law.upper_quantile(levels) for law in self.laws])
-        return least_enough(each, lambda x, at: levels.ravel()[at] - self.sf(x))
+        return self._least([law.upper_quantile(levels) for law in self.laws], lambda x: -self.sf(x), -levels)
+
+    def _least(self, each: list[Floats], reach: Callable[[Floats], Floats], target: Floats) -> Floats:
+        """Return the least scores with reach(x) >= target, by bracketing roots (Chandrupatla) between two corners.
+
+        The quantiles of the parts bracket that of the mixture, and the law jumps or rests at its corners only.
+        """
+        from scipy.optimize.elementwise import find_root
+
+        low, high, goal = np.min(each, axis=0).ravel(), np.max(each, axis=0).ravel(), target.ravel()
+        corners = self.corners
+        if corners.size:
+            at = np.searchsorted(reach(corners), goal)
+            low = np.where(at > 0, np.maximum(low, corners[np.maximum(at - 1, 0)]), low)
+            high = np.where(
+                at < corners.size, np.minimum(high, corners[np.minimum(at, corners.size - 1)]), high
+            )
+        found = np.where(reach(low) >= goal, low, high)
+        # Where the law jumps at `high`, no lower score is enough.
+        between = (
+            (found > low)
+            & (reach(np.nextafter(high, -np.inf)) >= goal)
+            & np.isfinite(low)
+            & np.isfinite(high)
+        )
+        if between.any():
+            root = find_root(
+                lambda x, level: reach(x) - level, (low[between], high[between]), args=(goal[between],)
+            )
+            found[between] = np.where(root.success, root.x, high[between])
+        return np.asarray(found.reshape(target.shape))
+
+    @property
+    def middle(self) -> float:
+        # Quantiles of a mixture are searched for.
+        return float(sum(w * law.middle for w, law in zip(self.weights, self.laws, strict=True)))
+
+    @property
+    def corners(self) -> Floats:
+        return np.unique(np.concatenate([law.corners for law in self.laws]))
 
     @property
     def atoms(self) -> tuple[Floats, Floats]:
@@ -1030,143 +973,6 @@ class MixtureLaw(ScoreLaw):
         return all(law.is_discrete for law in self.laws)
 
 
-TOLERANCE = 1e-12
-"""Absolute error per integral that is aimed at, times the scale of the integrand's mass."""
-_DEPTH = 60
-_PIECES = 8192
-"""Most pieces that splitting may add; what is not settled by then is counted as error."""
-_VALUES = 1 << 20
-"""Most values held at a time."""
-_NOISE = 2e-14
-"""Relative error of a distribution function, as scipy.special and scipy.stats deliver it."""
-
-
-@lru_cache(maxsize=1)
-def _rules() -> tuple[Floats, Floats, Floats]:
-    coarse, fine = special.roots_legendre(10), special.roots_legendre(20)
-    return np.concatenate([coarse[0], fine[0]]), coarse[1], fine[1]
-
-
-def integrate(
-    integrand: Callable[[Floats], Floats],
-    cuts: Floats,
-    tolerance: float = TOLERANCE,
-    *,
-    size: Callable[[Floats], Floats] = np.abs,
-    floor: ArrayLike = 1.0,
-    bounds: Callable[[Floats, Floats], tuple[Floats, Floats]] | None = None,
-) -> tuple[Floats, Floats]:
-    """Integrate a vector-valued function between the first cut and the last.
-
-    Parameters
-    ----------
-    integrand : callable
-        Takes points, shape (points,), and returns values, shape (points, integrals).
-    cuts : array
-        Ascending; the function is smooth between them, or nearly.
-    tolerance : float
-        A piece whose two orders differ by more than this share of the whole is split: in the middle, or at the
-        geometric mean where the ends differ by orders of magnitude.
-    size : callable
-        Takes integrals over pieces, shape (pieces, integrals), and returns the magnitude of what was subtracted
-        in them, from which follow the scale of the whole and what is rounding.
-    floor : array, shape (integrals,)
-        Least scale of the whole.
-    bounds : callable, optional
-        Takes lower and upper ends, shape (pieces,); returns the integral over each piece and a bound on its
-        error, both (pieces, integrals). It serves where the function is not finite or a piece is a few floats
-        wide.
-
-    Returns
-    -------
-    values, errors : array, shape (integrals,)
-        The error is the summed difference between the orders 10 and 20, a bound in practice, or infinite where
-        the function was not finite and there are no `bounds`.
-    """
-    if cuts.size < 2:
-        nothing = np.zeros(integrand(cuts).shape[-1])
-        return nothing, nothing.copy()
-    low, high = cuts[:-1], cuts[1:]
-    value: Floats | float = 0.0
-    error: Floats | float = 0.0
-    total: Floats | float = 0.0
-    spent, history = 0, list[tuple[int, float]]()
-    for depth in range(_DEPTH):
-        exact, apart = _both_orders(integrand, low, high)
-        scale = np.maximum(size(exact).sum(axis=0) + total, floor)
-        limit = np.maximum(tolerance * scale / 64, _NOISE * size(exact))
-        if bounds is not None:
-            held, within = bounds(low, high)
-            # Both orders can pass over what lies between their nodes; the bound cannot.
-            outside = np.abs(exact - held) - within
-            apart = np.where(outside > limit, np.maximum(apart, outside + within), apart)
-            better = (within < apart) & (apart > limit)
-            exact, apart = np.where(better, held, exact), np.where(better, within, apart)
-        split = (apart > limit).any(axis=1)
-        middle = _middle(low, high)
-        split &= (low < middle) & (middle < high)
-        spent += 2 * int(split.sum())
-        history.append((int(split.sum()), float((apart[split] / scale).max(axis=1).sum())))
-        if depth == _DEPTH - 1 or spent > _PIECES or _is_noise(history):
-            split[:] = False
-        value = value + exact[~split].sum(axis=0)
-        error = error + apart[~split].sum(axis=0)
-        total = total + size(exact[~split]).sum(axis=0)
-        if not split.any():
-            break
-        low, high = (
-            np.concatenate([low[split], middle[split]]),
-            np.concatenate([middle[split], high[split]]),
-        )
-    return np.asarray(value), np.asarray(error)
-
-
-def _is_noise(history: list[tuple[int, float]]) -> bool:
-    """Whether ever more pieces only share out the same error: the digits of the function are used up."""
-    if len(history) < 4:
-        return False
-    (before, was), (now, left) = history[-4], history[-1]
-    return now >= 4 * before and left >= 0.2 * was
-
-
-def _both_orders(integrand: Callable[[Floats], Floats], low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Return the integrals of order 20, shape (pieces, integrals), and their distance from order 10."""
-    nodes, w10, w20 = _rules()
-    values, apart = [], []
-    step, start = 64, 0
-    while start < low.size:
-        a, b = low[start : start + step], high[start : start + step]
-        half = 0.5 * (b - a)
-        points = 0.5 * (a + b)[:, None] + half[:, None] * nodes
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            f = integrand(points.ravel())
-            f = f.reshape(*points.shape, f.shape[-1])
-            rough, exact = (
-                np.einsum("i,j,ijk->ik", half, w, part) for w, part in ((w10, f[:, :10]), (w20, f[:, 10:]))
-            )
-            distance = np.abs(exact - rough)
-        bad = ~np.isfinite(distance)
-        values.append(np.where(bad, 0.0, exact))
-        apart.append(np.where(bad, np.inf, distance))
-        start += step
-        step = max(1, _VALUES // (nodes.size * f.shape[-1]))
-    return np.concatenate(values), np.concatenate(apart)
-
-
-def _middle(low: Floats, high: Floats) -> Floats:
-    """Return where pieces are halved: by magnitude where the ends have one sign and differ by far."""
-    same = np.sign(low) * np.sign(high) > 0
-    near = np.where(same, np.minimum(np.abs(low), np.abs(high)), 1.0)
-    far = np.maximum(np.abs(low), np.abs(high))
-    graded = same & (far > 16 * near)
-    with np.errstate(over="ignore"):
-        geometric = np.sign(high) * np.sqrt(near) * np.sqrt(far)
-    # Towards zero there is no end of magnitudes: a thousandth, down to the smallest float.
-    from_zero = (np.minimum(np.abs(low), np.abs(high)) == 0) & (far > np.finfo(float).tiny)
-    arithmetic = np.where(from_zero, 1e-3 * (low + high), 0.5 * low + 0.5 * high)
-    return np.where(graded, geometric, arithmetic)
-
-
 def log_cdf(law: ScoreLaw, x: Floats) -> Floats:
     """Return log P(X <= x), accurate where the probability is near one and where it is near zero."""
     over = law.sf(x)
@@ -1189,13 +995,16 @@ def log_below(law: ScoreLaw, x: Floats) -> Floats:
         return np.where(over < 0.5, np.log1p(-np.minimum(over, 0.5)), np.log(law.below(x)))
 
 
+_SIX_DIGITS = 1e-6
+
+
 def require_mean(name: str, law: ScoreLaw) -> None:
     """Refuse a law without a finite mean: its maxima have none either."""
     if not np.isfinite(law.mean):
         raise ValueError(f"{name} must have a finite mean; got {law!r} with mean {law.mean}")
 
 
-def beyond(law: ScoreLaw, cuts: Floats, k: NDArray[np.int64]) -> tuple[Floats, Floats]:
+def tail_remainder(law: ScoreLaw, cuts: Floats, k: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """Estimate what lies outside the cuts for the best of k.
 
     Returns
@@ -1219,8 +1028,28 @@ def beyond(law: ScoreLaw, cuts: Floats, k: NDArray[np.int64]) -> tuple[Floats, F
     return points, mass
 
 
-def mean_of_max(law: ScoreLaw, k: NDArray[np.int64]) -> Floats:
-    """Return E max of k independent scores for every k, by parts from the median.
+def require_digits(error: Floats, size: Floats, k: NDArray[Any], *laws: ScoreLaw) -> None:
+    """Refuse numbers, by k, whose error is more than a millionth of their size and of the spread of the laws."""
+    if (error <= _SIX_DIGITS * size).all():
+        return
+    for law in laws:
+        far_low, low, high, far_high = law.quantile([0.001, 0.1, 0.9, 0.999])
+        # Where nearly all mass is one atom's, rounding is what an error is held against.
+        size = size + (high - low) + 1e-6 * (far_high - far_low)
+    bad = np.flatnonzero(~(error <= _SIX_DIGITS * size))
+    if bad.size:
+        i = int(bad[0])
+        raise ValueError(
+            f"scores must have maxima that can be computed to six digits; got an error of {error[i]:.2g} against a "
+            f"scale of {size[i]:.2g} at k={k[i]:g} for {' and '.join(map(repr, laws))}: a tail too heavy, or too much "
+            "mass within one float of a point"
+        )
+
+
+def mean_of_max(law: ScoreLaw, k: ArrayLike) -> Floats:
+    """Return the mean of F^k for every k, which need not be whole: by sums, or by parts from the middle.
+
+    For a whole k it is the expected best of k independent scores.
 
     Raises
     ------
@@ -1228,28 +1057,21 @@ def mean_of_max(law: ScoreLaw, k: NDArray[np.int64]) -> Floats:
         When the law has no finite mean, or its tails are too heavy for the integral.
     """
     require_mean("law", law)
+    power = np.atleast_1d(np.asarray(k, dtype=np.float64))
     if law.is_discrete:
         points, _ = law.atoms
-        over = -np.expm1(k * log_cdf(law, points[:-1])[:, None])
-        total: Floats = points[0] + np.diff(points) @ over if points.size > 1 else np.full(k.size, points[0])
-        return total
-    middle = float(law.quantile(0.5))
+        over = -np.expm1(power * log_cdf(law, points[:-1])[:, None])
+        return np.asarray(points[0] + np.diff(points) @ over)
+    middle = law.middle
     cuts = np.unique(np.append(law.breakpoints(), middle))
 
     def integrand(x: Floats) -> Floats:
-        logs = k * log_cdf(law, x)[:, None]
+        logs = power * log_cdf(law, x)[:, None]
         return np.where((x < middle)[:, None], -np.exp(logs), -np.expm1(logs))
 
-    value, error = integrate(integrand, cuts, floor=np.finfo(float).tiny)
-    error = error + beyond(law, cuts, k)[0]
-    worst = int(np.argmax(error))
-    far_low, low, high, far_high = law.quantile([0.001, 0.1, 0.9, 0.999])
-    # Where nearly all mass is one atom's, rounding is what an error is held against.
-    if error[worst] > 1e-6 * max(abs(value[worst]), high - low, 1e-6 * (far_high - far_low)):
-        raise ValueError(
-            f"law must have a mean of the best of k that can be computed to six digits; got {law!r} at "
-            f"k={k[worst]} with an error of {error[worst]:.2g}"
-        )
+    value, error = integrate((integrand, cuts))
+    error = error + tail_remainder(law, cuts, power)[0]
+    require_digits(error, np.abs(value), power, law)
     return middle + value
 
 

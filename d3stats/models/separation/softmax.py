@@ -17,10 +17,10 @@ from d3stats.models.separation.laws import (
     ScoreLaw,
     as_count,
     as_law,
-    integrate,
     mean_of_max,
     require_mean,
 )
+from d3stats.models.separation.quadrature import integrate
 
 __all__ = [
     "SelectedScore",
@@ -103,7 +103,7 @@ def softmax_mean(law: Any, k: int, temperature: float) -> float:
     inside = inside[(inside >= low) & (inside <= high)]
     # Pieces far shorter than the noise add nodes and no accuracy.
     keep = np.append(np.diff(inside) > 0.25 * tau, True)
-    return middle + float(integrate(integrand, inside[keep] if keep.sum() > 1 else inside)[0][0])
+    return middle + float(integrate((integrand, inside[keep] if keep.sum() > 1 else inside))[0][0])
 
 
 def _nodes(law: ScoreLaw, tau: float) -> tuple[Floats, Floats]:
