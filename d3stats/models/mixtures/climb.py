@@ -1,4 +1,4 @@
-"""The mixture log-likelihood of many data sets at many parameter values, with gradient and Hessian.
+"""The parameter space of a mixture, the starts of a search, and the best optimum of every data set.
 
 A point is a row ``x = (z_1 .. z_{K-1}, mu_1 .. mu_K, rho_1 .. rho_K)``: weights are the softmax of
 ``(z, 0)``; means and correlations stand as they are, in a box that is closed where the likelihood is
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats.models.mixtures.law import Cells, log_pmf
+from d3stats.models.mixtures.law import BetaBinomialMixture, Cells, log_pmf
 
 if TYPE_CHECKING:
     from d3stats.models.mixtures.compiled import Problem
@@ -61,6 +61,14 @@ class Space:
         z = z - z.max(axis=1, keepdims=True)
         log_weight = z - np.log(np.exp(z).sum(axis=1, keepdims=True))
         return log_weight, x[:, k - 1 : 2 * k - 1], x[:, 2 * k - 1 :]
+
+    def law(self, x: Floats) -> BetaBinomialMixture:
+        """Return the points as one batch of mixtures, components ordered by mean."""
+        log_weight, mu, rho = self.split(x)
+        weight = np.exp(log_weight)
+        order = np.argsort(mu, axis=1, kind="stable")
+        parts = (weight / weight.sum(axis=1, keepdims=True), mu, rho)
+        return BetaBinomialMixture(*(np.take_along_axis(part, order, axis=1) for part in parts))
 
     def join(self, weight: Floats, mu: Floats, rho: Floats) -> Floats:
         """Return points from weights, means and correlations, clipped into the box."""

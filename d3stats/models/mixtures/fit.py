@@ -1,4 +1,4 @@
-"""How many kinds of debate are in this log? Fit a Beta-Binomial, or a mixture of them, to counts.
+"""Maximum likelihood fits of a Beta-Binomial, or of a mixture of them, to counts of correct votes.
 
 The likelihood has several maxima, a supremum that often lies on the boundary (a component becomes a Binomial),
 and directions in which it hardly changes. So every fit starts from many points and says how many agreed,
@@ -23,6 +23,7 @@ from d3stats.counts import Counts
 from d3stats.models.mixtures.climb import METHODS, Method, Objective, Optima, Space, optimise, settled
 from d3stats.models.mixtures.law import BetaBinomialMixture, Cells
 from d3stats.models.mixtures.result import FitSettings, MixtureFit, simulate_counts
+from d3stats.result import Result
 
 __all__ = [
     "LikelihoodRatioTest",
@@ -32,6 +33,8 @@ __all__ = [
     "fit_beta_binomial_mixture_batch",
     "likelihood_ratio_test",
 ]
+
+Floats = NDArray[np.float64]
 
 
 def fit_beta_binomial(
@@ -130,14 +133,13 @@ def fit_beta_binomial_mixture(
     """
     counts = counts_of(successes, trials, weights)
     settings = _settings(n_components, n_binomial, method, n_starts, max_iter, tol, penalty)
-    space = Space(settings.n_components, settings.n_binomial)
     cells = Cells.of(counts.successes, counts.trials)
-    found, converged = _optimise(cells, counts.weights[None], space, settings, rng)
+    found, converged = _optimise(cells, counts.weights[None], settings, rng)
     return MixtureFit.from_optimum(counts, settings, found, converged, 0)
 
 
 @dataclass(frozen=True, eq=False)
-class MixtureBatch:
+class MixtureBatch(Result):
     """The fits of many data sets that share their cells.
 
     Attributes
@@ -152,14 +154,26 @@ class MixtureBatch:
 
     successes: NDArray[np.int64]
     trials: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    weights: Floats
     distribution: BetaBinomialMixture
-    llf: NDArray[np.float64]
-    n_iter: NDArray[np.int64]
-    n_reached_best: NDArray[np.int64]
     converged: NDArray[np.bool_]
     settings: FitSettings
     _optima: Optima
+
+    @property
+    def llf(self) -> Floats:
+        """Log-likelihood of each data set (with the penalty, when there is one)."""
+        return self._optima.value
+
+    @property
+    def n_iter(self) -> NDArray[np.int64]:
+        """Iterations of each winning start."""
+        return self._optima.n_iter
+
+    @property
+    def n_reached_best(self) -> NDArray[np.int64]:
+        """How many starts came within 1e-6 of the best optimum."""
+        return self._optima.n_reached
 
     def __len__(self) -> int:
         return len(self.llf)
@@ -169,18 +183,20 @@ class MixtureBatch:
         counts = Counts.from_columns(self.successes, self.trials, weights=self.weights[index])
         return MixtureFit.from_optimum(counts, self.settings, self._optima, self.converged, index)
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per data set: llf, mean, spread, convergence."""
-        return pd.DataFrame(
-            {
-                "llf": self.llf,
-                "mean": self.distribution.mean,
-                "spread": self.distribution.spread,
-                "n_iter": self.n_iter,
-                "n_reached_best": self.n_reached_best,
-                "converged": self.converged,
-            }
-        )
+    def _title(self) -> str:
+        k = self.settings.n_components
+        return f"{len(self)} data sets, each fitted by {k} Beta-Binomial components ({self.settings.method})"
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        columns = {
+            "llf": self.llf,
+            "mean": self.distribution.mean,
+            "spread": self.distribution.spread,
+            "n_iter": self.n_iter,
+            "n_reached_best": self.n_reached_best,
+            "converged": self.converged,
+        }
+        return {"data sets": pd.DataFrame(columns)}
 
 
 def fit_beta_binomial_mixture_batch(
@@ -236,14 +252,8 @@ def fit_beta_binomial_mixture_batch(
     s = np.asarray(successes, dtype=np.int64)
     n = np.broadcast_to(np.asarray(trials, dtype=np.int64), s.shape)
     settings = _settings(n_components, n_binomial, method, n_starts, max_iter, tol, penalty)
-    space = Space(settings.n_components, settings.n_binomial)
-    found, converged = _optimise(Cells.of(s, n), table, space, settings, rng)
-    log_weight, mu, rho = space.split(found.x)
-    order = np.argsort(mu, axis=1, kind="stable")
-    law = BetaBinomialMixture(*(np.take_along_axis(a, order, axis=1) for a in (np.exp(log_weight), mu, rho)))
-    return MixtureBatch(
-        s, n, table, law, found.value, found.n_iter, found.n_reached, converged, settings, found
-    )
+    found, converged = _optimise(Cells.of(s, n), table, settings, rng)
+    return MixtureBatch(s, n, table, settings.space.law(found.x), converged, settings, found)
 
 
 def counts_of(
@@ -305,13 +315,13 @@ def _settings(
 
 
 def _optimise(
-    cells: Cells, weights: NDArray[np.float64], space: Space, settings: FitSettings, rng: RngLike
+    cells: Cells, weights: Floats, settings: FitSettings, rng: RngLike
 ) -> tuple[Optima, NDArray[np.bool_]]:
     method: Method = settings.method  # type: ignore[assignment]  # checked by _settings
     found = optimise(
         cells,
         weights,
-        space,
+        settings.space,
         method=method,
         n_starts=settings.n_starts,
         penalty=settings.penalty,
@@ -319,14 +329,11 @@ def _optimise(
         tol=settings.tol,
         rng=None if rng is None else as_rng(rng),
     )
-    return found, settled(Objective(cells, space, settings.penalty), found.x, weights, settings.tol)
-
-
-Floats = NDArray[np.float64]
+    return found, settled(Objective(cells, settings.space, settings.penalty), found.x, weights, settings.tol)
 
 
 @dataclass(frozen=True, eq=False)
-class LikelihoodRatioTest:
+class LikelihoodRatioTest(Result):
     """The test of `k_null` against `k_alternative` components by parametric bootstrap.
 
     Attributes
@@ -347,17 +354,21 @@ class LikelihoodRatioTest:
     null: MixtureFit
     alternative: MixtureFit
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row."""
-        return pd.DataFrame(
-            {
-                "k_null": [self.k_null],
-                "k_alternative": [self.k_alternative],
-                "statistic": [self.statistic],
-                "p_value": [self.p_value],
-                "n_boot": [len(self.draws)],
-            }
+    def _title(self) -> str:
+        return (
+            f"Likelihood ratio test of {self.k_null} against {self.k_alternative} components "
+            f"by parametric bootstrap, {self.null.n_obs:g} debates"
         )
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        row = {
+            "k_null": self.k_null,
+            "k_alternative": self.k_alternative,
+            "statistic": self.statistic,
+            "p_value": self.p_value,
+            "n_boot": len(self.draws),
+        }
+        return {"test": pd.DataFrame([row])}
 
 
 def likelihood_ratio_test(

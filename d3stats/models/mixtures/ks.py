@@ -1,4 +1,4 @@
-"""How far did the distribution of correct votes move between two rounds, and how much of that is noise?
+"""The Kolmogorov-Smirnov distance between two rounds of the same debates, and how much of it is noise.
 
 The Kolmogorov-Smirnov distance ``D = max_x |F_a(x) - F_b(x)|`` between two rounds of the *same* debates. D
 has no level of its own: it shrinks with the number of debates whether or not the debates have settled. So
@@ -7,8 +7,6 @@ beside the distance stand its paired bootstrap (how large may the true D be?) an
 
 On the same debates D is at most the share of debates whose count changed. The converse is false: swap half
 the debates at 0 with half at n and D is 0 while every verdict flips.
-
-Floor 4: numpy only.
 """
 
 from __future__ import annotations
@@ -60,7 +58,7 @@ def empirical_ks(
     trials_b: ArrayLike,
     weights: ArrayLike | None = None,
 ) -> float:
-    """Return D between two rounds of the same debates, row i of `a` and of `b` being one debate.
+    """Return the Kolmogorov-Smirnov distance D between two rounds; row i of `a` and of `b` is one debate.
 
     Missing votes make trials vary, so the distributions compared are those of ``successes / trials`` on the
     union of the values that occur; with one number of trials this is the distance between the counts.
@@ -102,7 +100,7 @@ def paired_bootstrap_ks(
     n_boot: int = 2000,
     rng: RngLike = None,
 ) -> NDArray[np.float64]:
-    """Return bootstrap replicates of D, shape (n_boot,): whole clusters drawn, both rounds kept together.
+    """Return bootstrap replicates of D, shape (n_boot,), by drawing whole clusters with both their rounds.
 
     A replicate of a maximum of absolute values is biased upwards, so an upper quantile of these is a
     conservative upper bound of D; it is no lower bound. With the same `rng` the replicates do not depend on the order
@@ -148,10 +146,10 @@ def ks_noise(
     n_boot: int = 2000,
     rng: RngLike = None,
 ) -> NDArray[np.float64]:
-    """Return quantiles of D when nothing drifted: within each cluster the rounds swap with probability 1/2.
+    """Return quantiles of D when nothing drifted, by a paired permutation that swaps the rounds within clusters.
 
-    The paired permutation null. It says what D noise alone would give at this number of questions with
-    these changes of count; a D below the band is no evidence that the debates have settled.
+    Each cluster's two rounds swap with probability 1/2. The result says what D noise alone would give at this number of
+    questions with these changes of count; a D below the band is no evidence that the debates have settled.
 
     Parameters
     ----------

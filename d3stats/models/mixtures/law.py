@@ -1,4 +1,4 @@
-"""The Beta-Binomial log-likelihood, its gradient and its Hessian, for many parameter values at once.
+"""The law of a mixture of Beta-Binomials, and the Beta-Binomial log-likelihood on arrays.
 
 One component has mean ``mu`` and intraclass correlation ``rho = 1 / (alpha + beta + 1)``. Written with rising
 factorials (Griffiths, 1973; Smith, 1983, AS 189), with ``u_i = mu (1 - rho) + i rho``,
@@ -203,7 +203,10 @@ class BetaBinomialMixture:
 
     def component_pmf(self, trials: int) -> Floats:
         """Return each component's pmf over 0..trials, shape (..., K, trials + 1)."""
-        cells = Cells.all_of(integer("trials", trials, minimum=1))
+        return self.component_probabilities(Cells.all_of(integer("trials", trials, minimum=1)))
+
+    def component_probabilities(self, cells: Cells) -> Floats:
+        """Return each component's probability of each cell, shape (..., K, cells)."""
         edge = 1e-15
         return np.exp(log_pmf(np.clip(self.mu, edge, 1 - edge), np.minimum(self.rho, 1 - edge), cells))
 

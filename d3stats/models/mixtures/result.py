@@ -1,4 +1,4 @@
-"""What a fit returns: estimates, how sure they are, how the search went, and what the data cannot tell."""
+"""A fitted Beta-Binomial mixture: estimates, errors and intervals, convergence, and what the data do not determine."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats.counts import Counts
 from d3stats.models.mixtures.climb import Objective, Optima, Space, optimise
 from d3stats.models.mixtures.law import CLOSED, BetaBinomialMixture, Cells
+from d3stats.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,9 +28,473 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+IntervalKind = Literal["auto", "wald", "bootstrap"]
 
+FUNCTIONALS = ("mean", "spread", "P(S > n/2)")
+NEGLIGIBLE_WEIGHT = 1e-6
 SINGULAR = 1e-10
 """Reciprocal condition (of the correlation form) below which the curvature says nothing in some direction."""
+
+
+class ConvergenceError(RuntimeError):
+    """A fit was asked to stand for more than it can: no start met the tolerance."""
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """How a fit was made; see :func:`~d3stats.models.mixtures.fit.fit_beta_binomial_mixture`."""
+
+    n_components: int
+    n_binomial: int
+    method: str
+    n_starts: int
+    max_iter: int
+    tol: float
+    penalty: float
+
+    @property
+    def space(self) -> Space:
+        """The parameter space of the model."""
+        return Space(self.n_components, self.n_binomial)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MixtureFit(Result):
+    """A fitted Beta-Binomial mixture.
+
+    Attributes
+    ----------
+    distribution : BetaBinomialMixture
+        The fitted law, components ordered by mean. The functionals of this law (pmf, cdf, mean, spread,
+        majority probability) are what the data determine.
+    llf : float
+        Log-likelihood with binomial coefficients (without the penalty, when there is one).
+    n_obs : float
+        Debates with at least one vote.
+    n_iter, n_reached_best : int
+        Iterations of the winning start; how many starts came within 1e-6 of it.
+    converged : bool
+        Whether no step from the optimum promises more than the tolerance, whatever ended the search.
+    boundary : tuple of str
+        Which parameters sit on the boundary of their space, in words; empty for an interior fit.
+    counts : Counts
+        The data.
+    settings : FitSettings
+    """
+
+    distribution: BetaBinomialMixture
+    llf: float
+    n_obs: float
+    n_iter: int
+    n_reached_best: int
+    converged: bool
+    boundary: tuple[str, ...]
+    counts: Counts
+    settings: FitSettings
+    point: Floats = field(repr=False)
+    """The optimum in the optimiser's coordinates, to start other fits from."""
+
+    @classmethod
+    def from_optimum(
+        cls, counts: Counts, settings: FitSettings, optima: Optima, converged: NDArray[np.bool_], index: int
+    ) -> MixtureFit:
+        """Read one row of an optimiser's result."""
+        log_weight, mu, rho = (a[0] for a in settings.space.split(optima.x[index : index + 1]))
+        if counts.trials.max() < 2:
+            # Single votes determine the mean alone; any spread would be made up, so none is shown.
+            mu, rho = np.full_like(mu, float(np.exp(log_weight) @ mu)), np.zeros_like(rho)
+        order = np.argsort(mu, kind="stable")
+        weight = np.exp(log_weight)[order]
+        law = BetaBinomialMixture(weight / weight.sum(), mu[order], rho[order])
+        held = np.arange(settings.n_components) < settings.n_binomial
+        expected = counts.weights * np.log(np.maximum(_cell_probabilities(law, counts), 1e-300))
+        return cls(
+            distribution=law,
+            llf=float(expected.sum()),
+            n_obs=counts.n_obs,
+            n_iter=int(optima.n_iter[index]),
+            n_reached_best=int(optima.n_reached[index]),
+            converged=bool(converged[index]),
+            boundary=_boundary(law, held[order], counts),
+            counts=counts,
+            settings=settings,
+            point=optima.x[index],
+        )
+
+    def __repr__(self) -> str:
+        edge = f", boundary={self.boundary}" if self.boundary else ""
+        return (
+            f"MixtureFit(K={self.settings.n_components}, llf={self.llf:.6f}, n_obs={self.n_obs:g}, "
+            f"mean={self.mean:.4f}, spread={self.spread:.4f}, converged={self.converged}{edge})"
+        )
+
+    @property
+    def panel(self) -> int:
+        """Votes of a full panel (:attr:`d3stats.counts.Counts.panel`): the default `trials` of the functionals."""
+        return self.counts.panel
+
+    def _trials(self, trials: int | None) -> int:
+        return self.panel if trials is None else integer("trials", trials, minimum=1)
+
+    def pmf(self, trials: int | None = None) -> Floats:
+        """Return P(S = s), s = 0..trials."""
+        return self.distribution.pmf(self._trials(trials))
+
+    def cdf(self, trials: int | None = None) -> Floats:
+        """Return P(S <= s), s = 0..trials."""
+        return self.distribution.cdf(self._trials(trials))
+
+    def prob_majority(self, trials: int | None = None) -> float:
+        """Return P(S > trials / 2)."""
+        return float(self.distribution.prob_majority(self._trials(trials)))
+
+    @property
+    def mean(self) -> float:
+        """The chance that a vote is correct."""
+        return float(self.distribution.mean)
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation, between debates, of the chance that a vote is correct."""
+        return float(self.distribution.spread)
+
+    @property
+    def components(self) -> pd.DataFrame:
+        """One row per component, ordered by mean: weight, mean, rho, precision, alpha, beta.
+
+        Not identifiable in general: other components can have the same law.
+        """
+        law = self.distribution
+        return pd.DataFrame(
+            {
+                "weight": law.weight,
+                "mean": law.mu,
+                "rho": law.rho,
+                "precision": law.precision,
+                "alpha": law.alpha,
+                "beta": law.beta,
+            },
+            index=pd.RangeIndex(1, law.n_components + 1, name="component"),
+        )
+
+    @property
+    def params(self) -> pd.Series:
+        """Estimates as one series: weights (all but the last), means, correlations."""
+        law = self.distribution
+        k = range(1, law.n_components + 1)
+        names = [f"weight_{j}" for j in k][:-1] + [f"mean_{j}" for j in k] + [f"rho_{j}" for j in k]
+        return pd.Series(np.concatenate([law.weight[:-1], law.mu, law.rho]), index=names)
+
+    @property
+    def n_params(self) -> int:
+        """Number of free parameters of the model."""
+        return self.settings.space.n_free
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion."""
+        return 2.0 * self.n_params - 2.0 * self.llf
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion."""
+        return float(np.log(self.n_obs)) * self.n_params - 2.0 * self.llf
+
+    @property
+    def saturated_llf(self) -> float:
+        """Log-likelihood of the observed shares themselves, separately for each number of trials."""
+        total = 0.0
+        for n in np.unique(self.counts.trials):
+            w = self.counts.weights[self.counts.trials == n]
+            total += float((w * np.log(w / w.sum())).sum())
+        return total
+
+    @property
+    def information(self) -> Information:
+        """Observed information at the estimates.
+
+        Raises
+        ------
+        ValueError
+            When the fit is on the boundary or the data do not determine the parameters: normal theory does
+            not hold there, use the bootstrap.
+        """
+        if self.boundary:
+            raise ValueError(
+                "normal-theory errors need an interior fit; got "
+                + "; ".join(self.boundary)
+                + ". Use conf_int(kind='bootstrap') or a penalty"
+            )
+        return information(self.counts, self.point, self.settings.space, self.settings.penalty)
+
+    @property
+    def bse(self) -> pd.Series:
+        """Normal-theory standard errors of ``params``; raises as :attr:`information` does."""
+        info = self.information
+        return pd.Series(np.sqrt(np.diag(info.covariance)), index=self.params.index)
+
+    def cov_params(self, parametrization: Literal["mean-rho", "alpha-beta"] = "mean-rho") -> pd.DataFrame:
+        """Covariance of the estimates: weights, then (means, rhos) or (alphas, betas)."""
+        choice("parametrization", parametrization, ("mean-rho", "alpha-beta"))
+        info = self.information
+        if parametrization == "mean-rho":
+            return pd.DataFrame(info.covariance, index=self.params.index, columns=self.params.index)
+        names = [n.replace("mean", "alpha").replace("rho", "beta") for n in self.params.index]
+        return pd.DataFrame(info.alpha_beta_covariance(), index=names, columns=names)
+
+    def functionals(
+        self,
+        level: float = 0.95,
+        kind: IntervalKind = "auto",
+        *,
+        trials: int | None = None,
+        n_boot: int = 1000,
+        rng: RngLike = None,
+    ) -> pd.DataFrame:
+        """What the data determine, with intervals: mean, spread and majority probability.
+
+        Parameters
+        ----------
+        level : float
+        kind : {"auto", "wald", "bootstrap"}
+            Delta method (on the logit or log scale), or percentiles of a parametric bootstrap; "auto" takes
+            the first for interior fits and the second otherwise.
+        trials : int, optional
+            Panel size of the majority; by default :attr:`panel`.
+
+        Returns
+        -------
+        DataFrame
+            Index ``mean, spread, P(S > n/2)`` (no spread when no debate has two votes); columns
+            ``estimate, se, low, high, level, kind``.
+        """
+        n = self._trials(trials)
+        if self._interval_kind(level, kind) == "wald":
+            table = wald_table(self.distribution, self.information, n, level)
+        else:
+            table = percentile_table(self.distribution, self.bootstrap(n_boot, rng=rng), n, level)
+        # One vote a debate determines the mean and not the spread.
+        return table.drop(index="spread") if self.counts.trials.max() < 2 else table
+
+    def _interval_kind(self, level: float, kind: IntervalKind) -> Literal["wald", "bootstrap"]:
+        """Return the kind that is meant: normal theory where it holds, the bootstrap elsewhere."""
+        probability("level", level, open_interval=True)
+        choice("kind", kind, ("auto", "wald", "bootstrap"))
+        if kind != "auto":
+            return kind
+        try:
+            self.information  # noqa: B018  (raises where normal theory does not hold)
+        except ValueError:
+            return "bootstrap"
+        return "wald"
+
+    def conf_int(
+        self,
+        level: float = 0.95,
+        kind: IntervalKind = "auto",
+        *,
+        n_boot: int = 1000,
+        rng: RngLike = None,
+    ) -> pd.DataFrame:
+        """Intervals for ``params``; columns ``low, high, level, kind``. Read them after ``functionals``."""
+        if self._interval_kind(level, kind) == "wald":
+            from scipy.special import ndtri
+
+            half = float(ndtri(0.5 + level / 2)) * self.bse
+            frame = pd.DataFrame({"low": self.params - half, "high": self.params + half}).clip(0.0, 1.0)
+            return frame.assign(level=level, kind="wald")
+        draws = self.bootstrap(n_boot, rng=rng)
+        table = np.concatenate([draws.weight[:, :-1], draws.mu, draws.rho], axis=1)
+        low, high = np.quantile(table, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        frame = pd.DataFrame({"low": low, "high": high}, index=self.params.index)
+        return frame.assign(level=level, kind=_percentile_kind(n_boot))
+
+    def bootstrap(self, n_boot: int = 1000, *, rng: RngLike = None, n_starts: int = 4) -> BetaBinomialMixture:
+        """Refit to `n_boot` data sets drawn from this fit; return their laws as one batch."""
+        return parametric_bootstrap(self, n_boot, rng=rng, n_starts=n_starts)
+
+    def require_convergence(self) -> MixtureFit:
+        """Return self, or raise :class:`ConvergenceError` with a numbered list of things to try."""
+        if not self.converged:
+            raise ConvergenceError(convergence_advice(self))
+        return self
+
+    @property
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # derived from the fit
+        """What is not identifiable or not regular about this fit, one sentence each."""
+        return tuple(cautions(self))
+
+    def _title(self) -> str:
+        s = self.settings
+        model = f"mixture of {s.n_components} Beta-Binomials" if s.n_components > 1 else "Beta-Binomial"
+        if s.n_binomial:
+            model += f", {s.n_binomial} held at the Binomial"
+        estimate = f"posterior mode, penalty {s.penalty:g}" if s.penalty else "maximum likelihood"
+        return f"{model} by {estimate} ({s.method})"
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return {
+            "shares": self.to_frame(),
+            "functionals": self._summary_functionals()[1],
+            "components": self.components,
+        }
+
+    def _summary_functionals(self) -> tuple[str, pd.DataFrame]:
+        """Return how the intervals were made, and the table."""
+        try:
+            # seeded: the page of one fit reads the same twice
+            table = self.functionals(rng=0)
+        except ValueError as problem:  # debates in parts cannot be resampled
+            values = functional_values(self.distribution, self.panel)
+            return f"no intervals: {problem}", pd.DataFrame({"estimate": values}, index=pd.Index(FUNCTIONALS))
+        how = f"{table['level'].iloc[0]:.0%} intervals, {table['kind'].iloc[0]}"
+        return how, table[["estimate", "se", "low", "high"]]
+
+    def to_frame(self, table: str | None = None) -> pd.DataFrame:
+        """Return observed and fitted shares by cell (successes, trials, observed, fitted), or another table."""
+        if table is not None:
+            return super().to_frame(table)
+        frame = self.counts.to_frame().rename(columns={"weight": "debates"})
+        of_size = frame.groupby("trials")["debates"].transform("sum")
+        fitted = _cell_probabilities(self.distribution, self.counts)
+        return frame.assign(observed=frame["debates"] / of_size, fitted=fitted)
+
+    def summary(self) -> str:
+        """Return a page of text: functionals first, then components, then what is not identifiable."""
+        how, table = self._summary_functionals()
+        lines = [
+            self._title(),
+            f"debates {self.n_obs:g}   log-likelihood {self.llf:.4f}   AIC {self.aic:.2f}   BIC {self.bic:.2f}",
+            f"starts that reached the best optimum: {self.n_reached_best} of {self.settings.n_starts}   "
+            f"iterations {self.n_iter}   converged: {'yes' if self.converged else 'NO'}",
+            "",
+            f"What the data determine (panel of {self.panel}; {how}):",
+            table.to_string(float_format=lambda v: f"{v:.4f}"),
+            "",
+            "Components (ordered by mean):",
+            self.components.to_string(float_format=lambda v: f"{v:.4g}"),
+        ]
+        if self.notes:
+            lines += ["", "Read with care:", *(f"- {note}" for note in self.notes)]
+        if not self.converged:
+            lines += ["", convergence_advice(self)]
+        return "\n".join(lines)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw observed and fitted shares of the panel size that most debates have."""
+        from d3stats.plotting import plot_counts_by_round
+
+        n = self.panel
+        fitted = self.pmf(n)
+        here = self.counts.trials == n
+        observed = np.zeros(n + 1)
+        observed[self.counts.successes[here]] = self.counts.weights[here] / self.counts.weights[here].sum()
+        spread = np.sqrt(fitted * (1 - fitted) / self.counts.weights[here].sum())
+        frame = pd.DataFrame(
+            {
+                "round": 1,
+                "successes": np.arange(n + 1),
+                "observed": observed,
+                "fitted": fitted,
+                "low": np.maximum(fitted - 1.96 * spread, 0),
+                "high": np.minimum(fitted + 1.96 * spread, 1),
+            }
+        )
+        drawn: Axes = plot_counts_by_round(frame, axes=None if ax is None else [ax]).ravel()[0]
+        return drawn
+
+
+def _cell_probabilities(law: BetaBinomialMixture, counts: Counts) -> Floats:
+    components = law.component_probabilities(Cells.of(counts.successes, counts.trials))
+    result: Floats = (law.weight[:, None] * components).sum(axis=0)
+    return result
+
+
+def _boundary(law: BetaBinomialMixture, held: NDArray[np.bool_], counts: Counts) -> tuple[str, ...]:
+    """Say which parameters are at an end of their range (those held there by the model are not meant)."""
+    found = []
+    for j in range(law.n_components):
+        name = f"component {j + 1}" if law.n_components > 1 else "the component"
+        if law.weight[j] < NEGLIGIBLE_WEIGHT:
+            found.append(f"{name} has weight 0")
+        if law.mu[j] <= CLOSED:
+            found.append(f"{name} has mean 0")
+        elif law.mu[j] >= 1 - CLOSED:
+            found.append(f"{name} has mean 1")
+        elif law.rho[j] <= 1e-12 and not held[j]:
+            found.append(f"{name} is a Binomial (rho = 0)")
+        elif law.rho[j] >= 1 - CLOSED:
+            found.append(f"{name} is all-or-none (rho = 1)")
+    if counts.trials.max(initial=0) < 2:
+        found.append("no debate has two votes, so rho is undetermined")
+    return tuple(found)
+
+
+def functional_values(law: BetaBinomialMixture, trials: int) -> Floats:
+    """Return the functionals on the last axis, shape (..., 3)."""
+    return np.stack([law.mean, law.spread, law.prob_majority(trials)], axis=-1)
+
+
+def wald_table(law: BetaBinomialMixture, info: Information, trials: int, level: float) -> pd.DataFrame:
+    """Delta method: probabilities on the logit scale, the spread on the log scale."""
+    from scipy.special import expit, logit, ndtri
+
+    estimate = functional_values(law, trials)
+    gradient = _gradient(info, trials)
+    se = np.sqrt(np.einsum("fp,pq,fq->f", gradient, info.covariance, gradient))
+    z = float(ndtri(0.5 + level / 2))
+    low, high = np.empty(3), np.empty(3)
+    for i in (0, 2):
+        p = np.clip(estimate[i], 1e-12, 1 - 1e-12)
+        half = z * se[i] / (p * (1 - p))
+        low[i], high[i] = expit(logit(p) - half), expit(logit(p) + half)
+    ratio = np.exp(z * se[1] / estimate[1])
+    low[1], high[1] = estimate[1] / ratio, estimate[1] * ratio
+    return _table(estimate, se, low, high, level, "wald")
+
+
+def percentile_table(
+    law: BetaBinomialMixture, draws: BetaBinomialMixture, trials: int, level: float
+) -> pd.DataFrame:
+    """Percentiles of a parametric bootstrap."""
+    estimate = functional_values(law, trials)
+    values = functional_values(draws, trials)
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return _table(estimate, values.std(axis=0, ddof=1), low, high, level, _percentile_kind(values.shape[0]))
+
+
+def _percentile_kind(n_boot: int) -> str:
+    """Name the interval."""
+    return f"parametric bootstrap percentile, {n_boot} replicates"
+
+
+def _gradient(info: Information, trials: int) -> Floats:
+    """Differentiate the functionals in (weights, means, correlations) by central differences."""
+    k, x = info.n_components, info.point
+
+    def value(point: Floats) -> Floats:
+        weight = np.append(point[: k - 1], 1.0 - point[: k - 1].sum())
+        return functional_values(
+            BetaBinomialMixture(weight, point[k - 1 : 2 * k - 1], point[2 * k - 1 :]), trials
+        )
+
+    columns = []
+    for j in range(len(x)):
+        h = 1e-6 * min(x[j], 1.0 - x[j])
+        if h <= 0:
+            columns.append(np.zeros(len(FUNCTIONALS)))
+            continue
+        e = np.zeros(len(x))
+        e[j] = h
+        columns.append((value(x + e) - value(x - e)) / (2 * h))
+    return np.stack(columns, axis=1)
+
+
+def _table(estimate: Floats, se: Floats, low: Floats, high: Floats, level: float, kind: str) -> pd.DataFrame:
+    return pd.DataFrame(
+        {"estimate": estimate, "se": se, "low": low, "high": high, "level": level, "kind": kind},
+        index=pd.Index(FUNCTIONALS, name="functional"),
+    )
 
 
 @dataclass(frozen=True)
@@ -102,76 +567,6 @@ def information(counts: Counts, x: Floats, space: Space, penalty: float) -> Info
     return Information(point, jacobian @ full @ jacobian.T, k)
 
 
-NAMES = ("mean", "spread", "P(S > n/2)")
-
-
-def functional_values(law: BetaBinomialMixture, trials: int) -> Floats:
-    """Return the functionals on the last axis, shape (..., 3)."""
-    return np.stack([law.mean, law.spread, law.prob_majority(trials)], axis=-1)
-
-
-def wald_table(law: BetaBinomialMixture, info: Information, trials: int, level: float) -> pd.DataFrame:
-    """Delta method: probabilities on the logit scale, the spread on the log scale."""
-    from scipy.special import expit, logit, ndtri
-
-    estimate = functional_values(law, trials)
-    gradient = _gradient(info, trials)
-    se = np.sqrt(np.einsum("fp,pq,fq->f", gradient, info.covariance, gradient))
-    z = float(ndtri(0.5 + level / 2))
-    low, high = np.empty(3), np.empty(3)
-    for i in (0, 2):
-        p = np.clip(estimate[i], 1e-12, 1 - 1e-12)
-        half = z * se[i] / (p * (1 - p))
-        low[i], high[i] = expit(logit(p) - half), expit(logit(p) + half)
-    ratio = np.exp(z * se[1] / estimate[1])
-    low[1], high[1] = estimate[1] / ratio, estimate[1] * ratio
-    return _table(estimate, se, low, high, level, "wald")
-
-
-def percentile_table(
-    law: BetaBinomialMixture, draws: BetaBinomialMixture, trials: int, level: float
-) -> pd.DataFrame:
-    """Percentiles of a parametric bootstrap."""
-    estimate = functional_values(law, trials)
-    values = functional_values(draws, trials)
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return _table(estimate, values.std(axis=0, ddof=1), low, high, level, percentile_kind(values.shape[0]))
-
-
-def percentile_kind(n_boot: int) -> str:
-    """Name the interval."""
-    return f"parametric bootstrap percentile, {n_boot} replicates"
-
-
-def _gradient(info: Information, trials: int) -> Floats:
-    """Differentiate the functionals in (weights, means, correlations) by central differences."""
-    k, x = info.n_components, info.point
-
-    def value(point: Floats) -> Floats:
-        weight = np.append(point[: k - 1], 1.0 - point[: k - 1].sum())
-        return functional_values(
-            BetaBinomialMixture(weight, point[k - 1 : 2 * k - 1], point[2 * k - 1 :]), trials
-        )
-
-    columns = []
-    for j in range(len(x)):
-        h = 1e-6 * min(x[j], 1.0 - x[j])
-        if h <= 0:
-            columns.append(np.zeros(len(NAMES)))
-            continue
-        e = np.zeros(len(x))
-        e[j] = h
-        columns.append((value(x + e) - value(x - e)) / (2 * h))
-    return np.stack(columns, axis=1)
-
-
-def _table(estimate: Floats, se: Floats, low: Floats, high: Floats, level: float, kind: str) -> pd.DataFrame:
-    return pd.DataFrame(
-        {"estimate": estimate, "se": se, "low": low, "high": high, "level": level, "kind": kind},
-        index=pd.Index(NAMES, name="functional"),
-    )
-
-
 def simulate_counts(
     law: BetaBinomialMixture, counts: Counts, n_sets: int, rng: RngLike = None
 ) -> tuple[Cells, Floats]:
@@ -213,64 +608,12 @@ def parametric_bootstrap(
 
 
 def refit(fit: MixtureFit, cells: Cells, weights: Floats, *, n_starts: int = 4) -> BetaBinomialMixture:
-    """Fit the model of `fit` to other data sets, starting from its optimum among others."""
-    settings = fit.settings
-    space = Space(settings.n_components, settings.n_binomial)
-    found = optimise(
-        cells,
-        weights,
-        space,
-        n_starts=n_starts,
-        penalty=settings.penalty,
-        tol=settings.tol,
-        max_iter=500,
-        first=fit.point,
-    )
-    log_weight, mu, rho = space.split(found.x)
-    order = np.argsort(mu, axis=1, kind="stable")
-    weight = np.exp(log_weight)
-    weight /= weight.sum(axis=1, keepdims=True)
-    return BetaBinomialMixture(*(np.take_along_axis(a, order, axis=1) for a in (weight, mu, rho)))
-
-
-def summary(fit: MixtureFit) -> str:
-    """Functionals first, then components, then what the data cannot tell."""
+    """Fit the model of `fit` to other data sets, starting from its optimum among others; one batch of laws."""
     s = fit.settings
-    model = f"mixture of {s.n_components} Beta-Binomials" if s.n_components > 1 else "Beta-Binomial"
-    if s.n_binomial:
-        model += f", {s.n_binomial} held at the Binomial"
-    estimate = f"posterior mode, penalty {s.penalty:g}" if s.penalty else "maximum likelihood"
-    how, table = _functionals(fit)
-    lines = [
-        f"{model} by {estimate} ({s.method})",
-        f"debates {fit.n_obs:g}   log-likelihood {fit.llf:.4f}   AIC {fit.aic:.2f}   BIC {fit.bic:.2f}",
-        f"starts that reached the best optimum: {fit.n_reached_best} of {s.n_starts}   "
-        f"iterations {fit.n_iter}   converged: {'yes' if fit.converged else 'NO'}",
-        "",
-        f"What the data determine (panel of {fit.panel}; {how}):",
-        table.to_string(float_format=lambda v: f"{v:.4f}"),
-        "",
-        "Components (ordered by mean):",
-        fit.components.to_string(float_format=lambda v: f"{v:.4g}"),
-    ]
-    notes = cautions(fit)
-    if notes:
-        lines += ["", "Read with care:"] + [f"- {note}" for note in notes]
-    if not fit.converged:
-        lines += ["", convergence_advice(fit)]
-    return "\n".join(lines)
-
-
-def _functionals(fit: MixtureFit) -> tuple[str, pd.DataFrame]:
-    """Return how the intervals were made, and the table."""
-    try:
-        # seeded: the page of one fit reads the same twice
-        table = fit.functionals(rng=0)
-    except ValueError as problem:  # debates in parts cannot be resampled
-        values = functional_values(fit.distribution, fit.panel)
-        return f"no intervals: {problem}", pd.DataFrame({"estimate": values}, index=pd.Index(NAMES))
-    how = f"{table['level'].iloc[0]:.0%} intervals, {table['kind'].iloc[0]}"
-    return how, table[["estimate", "se", "low", "high"]]
+    found = optimise(
+        cells, weights, s.space, n_starts=n_starts, penalty=s.penalty, tol=s.tol, first=fit.point
+    )
+    return s.space.law(found.x)
 
 
 def cautions(fit: MixtureFit) -> list[str]:
@@ -331,380 +674,3 @@ def convergence_advice(fit: MixtureFit) -> str:
     return "The fit did not converge. Things to try:\n" + "\n".join(
         f"{i}. {step}" for i, step in enumerate(steps, start=1)
     )
-
-
-IntervalKind = Literal["auto", "wald", "bootstrap"]
-NEGLIGIBLE_WEIGHT = 1e-6
-
-
-class ConvergenceError(RuntimeError):
-    """A fit was asked to stand for more than it can: no start met the tolerance."""
-
-
-@dataclass(frozen=True)
-class FitSettings:
-    """How a fit was made; see :func:`~d3stats.models.mixtures.fit.fit_beta_binomial_mixture`."""
-
-    n_components: int
-    n_binomial: int
-    method: str
-    n_starts: int
-    max_iter: int
-    tol: float
-    penalty: float
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class MixtureFit:
-    """A fitted Beta-Binomial mixture.
-
-    Attributes
-    ----------
-    distribution : BetaBinomialMixture
-        The fitted law, components ordered by mean. The functionals of this law (pmf, cdf, mean, spread,
-        majority probability) are what the data determine.
-    llf : float
-        Log-likelihood with binomial coefficients (without the penalty, when there is one).
-    n_obs : float
-        Debates with at least one vote.
-    n_iter, n_reached_best : int
-        Iterations of the winning start; how many starts came within 1e-6 of it.
-    converged : bool
-        Whether no step from the optimum promises more than the tolerance, whatever ended the search.
-    boundary : tuple of str
-        Which parameters sit on the boundary of their space, in words; empty for an interior fit.
-    counts : Counts
-        The data.
-    settings : FitSettings
-    """
-
-    distribution: BetaBinomialMixture
-    llf: float
-    n_obs: float
-    n_iter: int
-    n_reached_best: int
-    converged: bool
-    boundary: tuple[str, ...]
-    counts: Counts
-    settings: FitSettings
-    point: Floats = field(repr=False)
-    """The optimum in the optimiser's coordinates, to start other fits from."""
-
-    @classmethod
-    def from_optimum(
-        cls, counts: Counts, settings: FitSettings, optima: Optima, converged: NDArray[np.bool_], index: int
-    ) -> MixtureFit:
-        """Read one row of an optimiser's result."""
-        space = Space(settings.n_components, settings.n_binomial)
-        x = optima.x[index : index + 1]
-        log_weight, mu, rho = (a[0] for a in space.split(x))
-        if counts.trials.max() < 2:
-            # Single votes determine the mean alone; any spread would be made up, so none is shown.
-            mu, rho = np.full_like(mu, float(np.exp(log_weight) @ mu)), np.zeros_like(rho)
-        order = np.argsort(mu, kind="stable")
-        weight = np.exp(log_weight)[order]
-        law = BetaBinomialMixture(weight / weight.sum(), mu[order], rho[order])
-        held = np.arange(settings.n_components) < settings.n_binomial
-        expected = counts.weights * np.log(np.maximum(_cell_probabilities(law, counts), 1e-300))
-        return cls(
-            distribution=law,
-            llf=float(expected.sum()),
-            n_obs=counts.n_obs,
-            n_iter=int(optima.n_iter[index]),
-            n_reached_best=int(optima.n_reached[index]),
-            converged=bool(converged[index]),
-            boundary=_boundary(law, held[order], counts),
-            counts=counts,
-            settings=settings,
-            point=optima.x[index],
-        )
-
-    def __repr__(self) -> str:
-        edge = f", boundary={self.boundary}" if self.boundary else ""
-        return (
-            f"MixtureFit(K={self.settings.n_components}, llf={self.llf:.6f}, n_obs={self.n_obs:g}, "
-            f"mean={self.mean:.4f}, spread={self.spread:.4f}, converged={self.converged}{edge})"
-        )
-
-    # ---------------------------------------------------------------- the fitted law
-
-    @property
-    def panel(self) -> int:
-        """Votes of a full panel (:attr:`d3stats.counts.Counts.panel`): the default `trials` of the functionals."""
-        return self.counts.panel
-
-    def _trials(self, trials: int | None) -> int:
-        return self.panel if trials is None else integer("trials", trials, minimum=1)
-
-    def pmf(self, trials: int | None = None) -> Floats:
-        """Return P(S = s), s = 0..trials."""
-        return self.distribution.pmf(self._trials(trials))
-
-    def cdf(self, trials: int | None = None) -> Floats:
-        """Return P(S <= s), s = 0..trials."""
-        return self.distribution.cdf(self._trials(trials))
-
-    def prob_majority(self, trials: int | None = None) -> float:
-        """Return P(S > trials / 2)."""
-        return float(self.distribution.prob_majority(self._trials(trials)))
-
-    @property
-    def mean(self) -> float:
-        """The chance that a vote is correct."""
-        return float(self.distribution.mean)
-
-    @property
-    def spread(self) -> float:
-        """Standard deviation, between debates, of the chance that a vote is correct."""
-        return float(self.distribution.spread)
-
-    # ---------------------------------------------------------------- parameters
-
-    @property
-    def components(self) -> pd.DataFrame:
-        """One row per component, ordered by mean: weight, mean, rho, precision, alpha, beta.
-
-        Not identifiable in general: other components can have the same law.
-        """
-        law = self.distribution
-        return pd.DataFrame(
-            {
-                "weight": law.weight,
-                "mean": law.mu,
-                "rho": law.rho,
-                "precision": law.precision,
-                "alpha": law.alpha,
-                "beta": law.beta,
-            },
-            index=pd.RangeIndex(1, law.n_components + 1, name="component"),
-        )
-
-    @property
-    def params(self) -> pd.Series:
-        """Estimates as one series: weights (all but the last), means, correlations."""
-        law = self.distribution
-        return pd.Series(
-            np.concatenate([law.weight[:-1], law.mu, law.rho]), index=_parameter_names(law.n_components)
-        )
-
-    @property
-    def n_params(self) -> int:
-        """Number of free parameters of the model."""
-        return Space(self.settings.n_components, self.settings.n_binomial).n_free
-
-    @property
-    def aic(self) -> float:
-        """Akaike's criterion."""
-        return 2.0 * self.n_params - 2.0 * self.llf
-
-    @property
-    def bic(self) -> float:
-        """Schwarz's criterion."""
-        return float(np.log(self.n_obs)) * self.n_params - 2.0 * self.llf
-
-    @property
-    def saturated_llf(self) -> float:
-        """Log-likelihood of the observed shares themselves, separately for each number of trials."""
-        total = 0.0
-        for n in np.unique(self.counts.trials):
-            w = self.counts.weights[self.counts.trials == n]
-            total += float((w * np.log(w / w.sum())).sum())
-        return total
-
-    @property
-    def information(self) -> Information:
-        """Observed information at the estimates.
-
-        Raises
-        ------
-        ValueError
-            When the fit is on the boundary or the data do not determine the parameters: normal theory does
-            not hold there, use the bootstrap.
-        """
-        if self.boundary:
-            raise ValueError(
-                "normal-theory errors need an interior fit; got "
-                + "; ".join(self.boundary)
-                + ". Use conf_int(kind='bootstrap') or a penalty"
-            )
-        s = self.settings
-        return information(self.counts, self.point, Space(s.n_components, s.n_binomial), s.penalty)
-
-    @property
-    def bse(self) -> pd.Series:
-        """Normal-theory standard errors of ``params``; raises as :attr:`information` does."""
-        info = self.information
-        return pd.Series(np.sqrt(np.diag(info.covariance)), index=self.params.index)
-
-    def cov_params(self, parametrization: Literal["mean-rho", "alpha-beta"] = "mean-rho") -> pd.DataFrame:
-        """Covariance of the estimates: weights, then (means, rhos) or (alphas, betas)."""
-        choice("parametrization", parametrization, ("mean-rho", "alpha-beta"))
-        info = self.information
-        if parametrization == "mean-rho":
-            return pd.DataFrame(info.covariance, index=self.params.index, columns=self.params.index)
-        names = [n.replace("mean", "alpha").replace("rho", "beta") for n in self.params.index]
-        return pd.DataFrame(info.alpha_beta_covariance(), index=names, columns=names)
-
-    # ---------------------------------------------------------------- how sure
-
-    def functionals(
-        self,
-        level: float = 0.95,
-        kind: IntervalKind = "auto",
-        *,
-        trials: int | None = None,
-        n_boot: int = 1000,
-        rng: RngLike = None,
-    ) -> pd.DataFrame:
-        """What the data determine, with intervals: mean, spread and majority probability.
-
-        Parameters
-        ----------
-        level : float
-        kind : {"auto", "wald", "bootstrap"}
-            Delta method (on the logit or log scale), or percentiles of a parametric bootstrap; "auto" takes
-            the first for interior fits and the second otherwise.
-        trials : int, optional
-            Panel size of the majority; by default :attr:`panel`.
-
-        Returns
-        -------
-        DataFrame
-            Index ``mean, spread, P(S > n/2)`` (no spread when no debate has two votes); columns
-            ``estimate, se, low, high, level, kind``.
-        """
-        probability("level", level, open_interval=True)
-        choice("kind", kind, ("auto", "wald", "bootstrap"))
-        n = self._trials(trials)
-        if self.counts.trials.max() < 2:
-            return self._functionals_of_single_votes(level, kind, n, n_boot, rng)
-        if kind == "auto":
-            kind = "wald" if self._has_information() else "bootstrap"
-        if kind == "wald":
-            return wald_table(self.distribution, self.information, n, level)
-        return percentile_table(self.distribution, self.bootstrap(n_boot, rng=rng), n, level)
-
-    def _functionals_of_single_votes(
-        self, level: float, kind: IntervalKind, n: int, n_boot: int, rng: RngLike
-    ) -> pd.DataFrame:
-        """One vote a debate: the mean is determined, the spread is not and has no row."""
-        if kind == "wald":
-            self.information  # noqa: B018  (raises, and says why)
-        draws = self.bootstrap(n_boot, rng=rng)
-        return percentile_table(self.distribution, draws, n, level).drop(index="spread")
-
-    def _has_information(self) -> bool:
-        try:
-            return self.information is not None
-        except ValueError:
-            return False
-
-    def conf_int(
-        self,
-        level: float = 0.95,
-        kind: IntervalKind = "auto",
-        *,
-        n_boot: int = 1000,
-        rng: RngLike = None,
-    ) -> pd.DataFrame:
-        """Intervals for ``params``; columns ``low, high, level, kind``. Read them after ``functionals``."""
-        probability("level", level, open_interval=True)
-        choice("kind", kind, ("auto", "wald", "bootstrap"))
-        if kind == "auto":
-            kind = "wald" if self._has_information() else "bootstrap"
-        if kind == "wald":
-            from scipy.special import ndtri
-
-            half = float(ndtri(0.5 + level / 2)) * self.bse
-            frame = pd.DataFrame({"low": self.params - half, "high": self.params + half}).clip(0.0, 1.0)
-            return frame.assign(level=level, kind="wald")
-        draws = self.bootstrap(n_boot, rng=rng)
-        table = np.concatenate([draws.weight[:, :-1], draws.mu, draws.rho], axis=1)
-        low, high = np.quantile(table, [(1 - level) / 2, (1 + level) / 2], axis=0)
-        frame = pd.DataFrame({"low": low, "high": high}, index=self.params.index)
-        return frame.assign(level=level, kind=percentile_kind(n_boot))
-
-    def bootstrap(self, n_boot: int = 1000, *, rng: RngLike = None, n_starts: int = 4) -> BetaBinomialMixture:
-        """Refit to `n_boot` data sets drawn from this fit; return their laws as one batch."""
-        return parametric_bootstrap(self, n_boot, rng=rng, n_starts=n_starts)
-
-    # ---------------------------------------------------------------- for people
-
-    def require_convergence(self) -> MixtureFit:
-        """Return self, or raise :class:`ConvergenceError` with a numbered list of things to try."""
-        if not self.converged:
-            raise ConvergenceError(convergence_advice(self))
-        return self
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return observed and fitted shares by cell: successes, trials, observed, fitted."""
-        frame = self.counts.to_frame().rename(columns={"weight": "debates"})
-        of_size = frame.groupby("trials")["debates"].transform("sum")
-        return frame.assign(
-            observed=frame["debates"] / of_size, fitted=_cell_probabilities(self.distribution, self.counts)
-        )
-
-    def summary(self) -> str:
-        """Return a page of text: functionals first, then components, then what is not identifiable."""
-        return summary(self)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw observed and fitted shares of the panel size that most debates have."""
-        from d3stats.plotting import plot_counts_by_round
-
-        n = self.panel
-        fitted = self.pmf(n)
-        here = self.counts.trials == n
-        observed = np.zeros(n + 1)
-        observed[self.counts.successes[here]] = self.counts.weights[here] / self.counts.weights[here].sum()
-        spread = np.sqrt(fitted * (1 - fitted) / self.counts.weights[here].sum())
-        frame = pd.DataFrame(
-            {
-                "round": 1,
-                "successes": np.arange(n + 1),
-                "observed": observed,
-                "fitted": fitted,
-                "low": np.maximum(fitted - 1.96 * spread, 0),
-                "high": np.minimum(fitted + 1.96 * spread, 1),
-            }
-        )
-        drawn: Axes = plot_counts_by_round(frame, axes=None if ax is None else [ax]).ravel()[0]
-        return drawn
-
-
-def _cell_probabilities(law: BetaBinomialMixture, counts: Counts) -> Floats:
-    from d3stats.models.mixtures.law import log_pmf
-
-    edge = 1e-15
-    cells = Cells.of(counts.successes, counts.trials)
-    components = np.exp(log_pmf(np.clip(law.mu, edge, 1 - edge), np.minimum(law.rho, 1 - edge), cells))
-    result: Floats = (law.weight[:, None] * components).sum(axis=0)
-    return result
-
-
-def _parameter_names(k: int) -> list[str]:
-    return (
-        [f"weight_{j}" for j in range(1, k)]
-        + [f"mean_{j}" for j in range(1, k + 1)]
-        + [f"rho_{j}" for j in range(1, k + 1)]
-    )
-
-
-def _boundary(law: BetaBinomialMixture, held: NDArray[np.bool_], counts: Counts) -> tuple[str, ...]:
-    """Say which parameters are at an end of their range (those held there by the model are not meant)."""
-    found = []
-    for j in range(law.n_components):
-        name = f"component {j + 1}" if law.n_components > 1 else "the component"
-        if law.weight[j] < NEGLIGIBLE_WEIGHT:
-            found.append(f"{name} has weight 0")
-        if law.mu[j] <= CLOSED:
-            found.append(f"{name} has mean 0")
-        elif law.mu[j] >= 1 - CLOSED:
-            found.append(f"{name} has mean 1")
-        elif law.rho[j] <= 1e-12 and not held[j]:
-            found.append(f"{name} is a Binomial (rho = 0)")
-        elif law.rho[j] >= 1 - CLOSED:
-            found.append(f"{name} is all-or-none (rho = 1)")
-    if counts.trials.max(initial=0) < 2:
-        found.append("no debate has two votes, so rho is undetermined")
-    return tuple(found)

@@ -1,4 +1,4 @@
-"""Has the debate settled? A mixture in every round, and how far the fitted law moved between rounds.
+"""A Beta-Binomial mixture fitted in every round, and the Kolmogorov-Smirnov distance between rounds.
 
 The time-varying Beta-Binomial mixture and its Kolmogorov-Smirnov series (Hu et al., 2025, arXiv 2510.12697).
 The distance comes on two scales. ``pmf``: between the distributions of counts, which the data determine.
@@ -18,12 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability, whole_numbers
 from d3stats.counts import RoundCounts
-from d3stats.models.mixtures import result as functionals_of
 from d3stats.models.mixtures.climb import Method
 from d3stats.models.mixtures.fit import fit_beta_binomial_mixture_batch
 from d3stats.models.mixtures.law import CLOSED, BetaBinomialMixture, Cells, _latent_component
-from d3stats.models.mixtures.result import MixtureFit, refit
+from d3stats.models.mixtures.result import MixtureFit, percentile_table, refit
 from d3stats.resampling.clusters import cluster_totals, resampled_totals, swapped_totals
+from d3stats.result import Result
 from d3stats.trajectories import LogSource, Trajectories, log_or_array
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _latent_grid(*laws: BetaBinomialMixture) -> Floats:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RoundsFit:
+class RoundsFit(Result):
     """A mixture per round.
 
     Attributes
@@ -141,8 +141,25 @@ class RoundsFit:
         ]
         return np.array(values, dtype=np.float64)
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per round: debates, mean, spread, P(S > n/2), llf, both distances, boundary."""
+    @property
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # derived from the fits
+        """Which rounds have no distance, and which fits lie on the boundary."""
+        found = [
+            f"round {r}: on the boundary, {'; '.join(f.boundary)}"
+            for r, f in zip(self.rounds, self.fits, strict=True)
+            if f.boundary
+        ]
+        if np.isnan(self.ks()).any():
+            apart = "no distance between rounds of different numbers of debates"
+            found.append(f"{apart}: rounds_drift takes the debates that have votes in both")
+        return tuple(found)
+
+    def _title(self) -> str:
+        k = self.fits[0].settings.n_components
+        return f"Mixture of {k} Beta-Binomials in each of {len(self.rounds)} rounds, panel of {self.panel}"
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        """Give one row per round: debates, mean, spread, P(S > n/2), llf, both distances, boundary."""
         frame = pd.DataFrame(
             {
                 "round": self.rounds,
@@ -158,7 +175,7 @@ class RoundsFit:
         for scale in SCALES:
             known = [None if np.isnan(value) else value for value in self.ks(scale)]
             frame[f"ks_{scale}"] = pd.array([None, *known], dtype="Float64")
-        return frame
+        return {"rounds": frame}
 
     def count_shares(self, *, level: float = 0.95, n_boot: int = 1000, rng: RngLike = None) -> pd.DataFrame:
         """Observed and fitted shares of each count, with parametric bootstrap bands: what the figure draws.
@@ -184,35 +201,9 @@ class RoundsFit:
             whole = max(round(total), 1)
             draws = generator.multinomial(whole, fitted / fitted.sum(), size=n_boot) / whole
             low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
-            parts.append(
-                pd.DataFrame(
-                    {
-                        "round": r,
-                        "successes": np.arange(n + 1),
-                        "observed": observed,
-                        "fitted": fitted,
-                        "low": low,
-                        "high": high,
-                    }
-                )
-            )
+            part = {"round": r, "successes": np.arange(n + 1), "observed": observed, "fitted": fitted}
+            parts.append(pd.DataFrame({**part, "low": low, "high": high}))
         return pd.concat(parts, ignore_index=True)
-
-    def summary(self) -> str:
-        """Return the per-round table as text."""
-        table = self.to_frame().drop(columns="boundary")
-        notes = [
-            f"round {r}: {'; '.join(f.boundary)}"
-            for r, f in zip(self.rounds, self.fits, strict=True)
-            if f.boundary
-        ]
-        text = table.to_string(index=False, float_format=lambda v: f"{v:.4f}", na_rep="")
-        if np.isnan(self.ks()).any():
-            text += (
-                "\n\nNo distance between rounds of different numbers of debates: rounds_drift takes the debates that "
-                "have votes in both."
-            )
-        return text + ("\n\nOn the boundary:\n" + "\n".join(f"- {n}" for n in notes) if notes else "")
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the KS series on the pmf scale."""
@@ -232,7 +223,9 @@ def fit_rounds(
     penalty: float = 0.0,
     rng: RngLike = None,
 ) -> RoundsFit:
-    """Fit the mixture in every round, all rounds in one batch.
+    """Fit the mixture in every round by maximum likelihood, each round by itself, all in one batch.
+
+    For rounds that share information through a random walk see :func:`d3stats.models.bayes.fit_rounds`.
 
     Parameters
     ----------
@@ -282,7 +275,7 @@ def fit_rounds(
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two successive rounds, both fitted to the debates that have votes in both.
+    """Fits of two successive rounds to the debates that have votes in both, and of their replicates.
 
     Attributes
     ----------
@@ -305,7 +298,7 @@ class Pair:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Drift:
+class Drift(Result):
     """The rounds' fits with the refits that say how sure they are.
 
     Attributes
@@ -328,6 +321,12 @@ class Drift:
     def __repr__(self) -> str:
         return f"Drift({self.fit!r}, level={self.level}, n_boot={self.n_boot})"
 
+    def _title(self) -> str:
+        return f"How far {len(self.fit.rounds)} rounds moved, panel of {self.fit.panel}; {self.level:.0%} {self.kind}"
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return {"distances": self.ks(), "functionals": self.functionals()}
+
     @property
     def kind(self) -> str:
         """What kind of interval the tables hold."""
@@ -343,7 +342,7 @@ class Drift:
         """
         parts = []
         for r, fit, draws in zip(self.fit.rounds, self.fit.fits, self.resampled, strict=True):
-            table = functionals_of.percentile_table(fit.distribution, draws, self.fit.panel, self.level)
+            table = percentile_table(fit.distribution, draws, self.fit.panel, self.level)
             parts.append(table.reset_index().assign(round=r, kind=self.kind))
         frame = pd.concat(parts, ignore_index=True)
         return frame[["round", "functional", "estimate", "se", "low", "high", "level", "kind"]]
@@ -394,7 +393,10 @@ def rounds_drift(
     n_boot: int = 500,
     rng: RngLike = None,
 ) -> Drift:
-    """Fit every round and refit it to resampled and to swapped questions.
+    """Compute the distances between successive fitted rounds, with bootstrap intervals and permutation noise.
+
+    Questions are resampled for the intervals, all rounds of a question together; for the noise the two rounds of each
+    question are swapped with probability 1/2. Every replicate is refitted.
 
     Parameters
     ----------
