@@ -658,7 +658,10 @@ NO_CASE = {
     "d3stats.models.bayes.fit_rounds": "reads RoundCounts, whose invariance the frequentist fits show",
     "d3stats.models.bayes.fit_paired": "sampled; relabelling is tried in tests/models/bayes",
     "d3stats.models.bayes.fit_accuracy": "sampled; relabelling is tried in tests/models/bayes",
-    "d3stats.models.bayes.simulation_ranks": "simulated data",
+    "d3stats.models.bayes.mixture_model": "builds the model of fit_mixture",
+    "d3stats.models.bayes.rounds_model": "builds the model of fit_rounds",
+    "d3stats.models.bayes.paired_model": "builds the model of fit_paired",
+    "d3stats.models.bayes.accuracy_model": "builds the model of fit_accuracy",
 }
 """Public functions without a case, and why."""
 

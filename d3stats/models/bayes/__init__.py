@@ -1,9 +1,9 @@
-"""The same models with priors: what to believe after a log, and not which value fits best.
+"""Bayesian twins of the models: posteriors by PyMC, in the form of the frequentist fits.
 
-Who may live here: one Bayesian model per file, `result` (what a fit returns) and `_stack`, the one module that
-knows PyMC, PyTensor and ArviZ. They come with the extra ``bayes`` (``pip install 'd3stats[bayes]'``), in either
-generation: PyMC 5 with ArviZ 0.23, PyMC 6 with ArviZ 1. Names are loaded when they are asked for, the samplers
-when something is fitted.
+For each model there is a function that builds its ``pm.Model`` (``mixture_model``, ``rounds_model``,
+``accuracy_model``, ``paired_model``) and one that samples it (``fit_mixture``, ``fit_rounds``, ``fit_accuracy``,
+``fit_paired``). They come with the extra ``bayes`` (``pip install 'd3stats[bayes]'``), in either generation: PyMC 5
+with ArviZ 0.23, PyMC 6 with ArviZ 1. Names are loaded when they are asked for, the samplers when something is fitted.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from d3stats.models.bayes.accuracy import AccuracyFit, AccuracyPriors, fit_accuracy
-    from d3stats.models.bayes.mixture import MixturePosterior, MixturePriors, fit_mixture
-    from d3stats.models.bayes.paired import PairedFit, fit_paired
-    from d3stats.models.bayes.result import BayesFit, BayesSettings
-    from d3stats.models.bayes.rounds import RoundsPosterior, fit_rounds
-    from d3stats.models.bayes.sbc import SimulationRanks, simulation_ranks
+    from d3stats.models.bayes.accuracy import AccuracyFit, AccuracyPriors, accuracy_model, fit_accuracy
+    from d3stats.models.bayes.mixture import MixturePosterior, MixturePriors, fit_mixture, mixture_model
+    from d3stats.models.bayes.paired import PairedFit, fit_paired, paired_model
+    from d3stats.models.bayes.result import BayesFit, BayesSettings, Sampling
+    from d3stats.models.bayes.rounds import RoundsPosterior, fit_rounds, rounds_model
 
 __all__ = [
     "AccuracyFit",
@@ -28,37 +27,32 @@ __all__ = [
     "MixturePriors",
     "PairedFit",
     "RoundsPosterior",
-    "SimulationRanks",
+    "Sampling",
+    "accuracy_model",
     "fit_accuracy",
     "fit_mixture",
     "fit_paired",
     "fit_rounds",
-    "simulation_ranks",
+    "mixture_model",
+    "paired_model",
+    "rounds_model",
 ]
 
 _HOME = {
-    "AccuracyFit": "accuracy",
-    "AccuracyPriors": "accuracy",
-    "BayesFit": "result",
-    "BayesSettings": "result",
-    "MixturePosterior": "mixture",
-    "MixturePriors": "mixture",
-    "PairedFit": "paired",
-    "RoundsPosterior": "rounds",
-    "SimulationRanks": "sbc",
-    "fit_accuracy": "accuracy",
-    "fit_mixture": "mixture",
-    "fit_paired": "paired",
-    "fit_rounds": "rounds",
-    "simulation_ranks": "sbc",
+    "accuracy": ("AccuracyFit", "AccuracyPriors", "accuracy_model", "fit_accuracy"),
+    "mixture": ("MixturePosterior", "MixturePriors", "fit_mixture", "mixture_model"),
+    "paired": ("PairedFit", "fit_paired", "paired_model"),
+    "result": ("BayesFit", "BayesSettings", "Sampling"),
+    "rounds": ("RoundsPosterior", "fit_rounds", "rounds_model"),
 }
-"""Which module has a name: the samplers' side is an extra, and most of what runs here never asks for it."""
+"""Which module has which names: the samplers' side is an extra, and most of what runs here never asks for it."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    for home, names in _HOME.items():
+        if name in names:
+            return getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

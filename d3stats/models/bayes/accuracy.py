@@ -1,14 +1,16 @@
-"""How accurate are the protocols, when questions differ in difficulty? A hierarchy over questions and protocols.
+"""Accuracy of protocols on shared questions of differing difficulty: a hierarchical logistic model.
 
 The logit of a right answer is a protocol's effect plus a question's, and the questions' effects come from one normal
 law whose spread is learned: an easy question tells little about any protocol, and a protocol that got the hard ones
 is not punished for it. Cells may be missing. Answers to the same question are dependent, and the intervals know.
 
-    right[q, p] ~ Binomial(trials[q, p], p),  logit p = alpha[p] + sd_question * z[q] (+ sd_interaction * w[q, p])
-    alpha[p] = mean + contrasts that sum to zero,  z and w standard normal
+    right[q, p] ~ Binomial(trials[q, p], p),  logit p = effect[p] + sd_question * z[q] (+ sd_interaction * w[q, p])
+    effect[p] = mean + contrasts that sum to zero,  z and w standard normal
 
-The questions' effects are integrated out (see ``_crossed``), so the sampler sees one number per protocol and one or
-two spreads: there is no funnel to get lost in, and repeats and questions alike cost nothing.
+Given the protocols' effects, questions are independent, and each one's likelihood is an integral over z: a sum over
+equally spaced nodes, whose error for such smooth integrands falls exponentially in their number. Questions with the
+same successes and trials are one row with a weight. A sampler that integrates questions out sees one number
+per protocol and one or two spreads: repeats and questions alike cost nothing.
 
 Two averages are reported, and they answer different questions. *Over the population*: accuracy on a new question
 of the same kind. *At hand*: the long-run accuracy on just these questions, which is known better, for their
@@ -25,34 +27,54 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, lru_cache, partial
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import RngLike, as_rng, choice, number
+from d3stats._check import RngLike, as_rng, choice, whole_numbers
 from d3stats.estimate import Estimate
-from d3stats.models.bayes import _stack
-from d3stats.models.bayes._crossed import (
-    Cells,
-    accuracy_at_hand,
-    cells_of,
-    contrasts,
-    pattern_log_likelihood,
-    population_accuracy,
-    value_and_gradient,
+from d3stats.models.bayes import stack
+from d3stats.models.bayes.result import (
+    BayesFit,
+    Sampling,
+    SamplingOptions,
+    columns_of,
+    kept_stats,
+    pointwise,
+    positive,
+    posterior,
+    posterior_estimate,
+    read_priors,
+    some_of,
 )
-from d3stats.models.bayes.result import BayesFit, BayesSettings, drawn, posterior_estimate
 
-__all__ = ["AccuracyFit", "AccuracyPriors", "fit_accuracy"]
+__all__ = ["AccuracyFit", "AccuracyPriors", "accuracy_model", "fit_accuracy"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Over = Literal["population", "at hand"]
+Parameters = tuple[Floats, float, float | None]
+"""Effects of the protocols, spread of questions, spread of the interaction or None."""
 RESIDUAL = math.pi**2 / 3
 """Variance of a logit's standard logistic error."""
 _REPLICATES = 200
+_VARIABLES = ("mean", "contrast", "sd_question", "sd_interaction")
+_REACH = 6.0
+_FARTHEST = 60.0
+_CELL_REACH = 8.0
+_TAIL = -16.0
+"""A sum reaches far enough when its ends are below this, in logs from its largest term."""
+_SPACING = 0.4
+_WIDE = 3.0
+"""Nodes are `_SPACING` apart, 1.5 `_SPACING` over the root of the trials where these are many: 0.9 standard errors of
+a logit at this sd, and closer in proportion to the sd above it. The relative error of the sum is then below 1e-7."""
+_MOST_TRIALS = 10_000
+_MOST_NODES = 200_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,9 +103,7 @@ class AccuracyPriors:
     interaction_sd: float = 0.75
 
     def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            if number(name, value) <= 0:
-                raise ValueError(f"{name} must be > 0; got {name}={value!r}")
+        positive(**asdict(self))
 
     def draw(self, n_protocols: int, rng: RngLike = None, *, interaction: bool = False) -> dict[str, Any]:
         """Draw ``alpha`` (array of protocols), ``sd_question`` and, where asked for, ``sd_interaction``."""
@@ -183,12 +203,71 @@ class AccuracyFit(BayesFit):
         return self._flat([f"{stem}[{name}]" for name in self.protocols])
 
     def _flat(self, names: list[str]) -> Floats:
-        columns = [_stack.draws_of(self.idata, name).ravel() for name in names]
+        columns = [stack.draws_of(self.idata, name).ravel() for name in names]
         return np.stack(columns, axis=1).astype(np.float64)
 
     def _place(self, protocol: str) -> int:
         choice("protocol", protocol, self.protocols)
         return self.protocols.index(protocol)
+
+
+def accuracy_model(
+    correct: ArrayLike,
+    trials: ArrayLike,
+    question: ArrayLike,
+    protocol: ArrayLike,
+    *,
+    interaction: bool = False,
+    priors: AccuracyPriors | Mapping[str, Any] | None = None,
+) -> Any:
+    """Build the PyMC model of protocols crossed with questions: a logistic hierarchy, non-centred.
+
+    Free variables: ``mean`` and ``contrast`` (normal; orthonormal contrasts of protocols), ``sd_question``
+    (half-normal), ``z`` (standard normal, by question), and with an interaction ``sd_interaction`` and ``w`` (by
+    question and protocol). ``effect`` follows. ``right`` observes each cell of question and protocol.
+
+    Parameters
+    ----------
+    correct, trials, question, protocol, interaction
+        As :func:`fit_accuracy` takes them.
+    priors : AccuracyPriors or dict, optional
+        Numbers, or a dict whose keys are fields of :class:`AccuracyPriors` or the variables ``mean``, ``contrast``,
+        ``sd_question`` and ``sd_interaction`` (a PyMC distribution, or a function of the shape that returns one).
+
+    Returns
+    -------
+    pymc.Model
+
+    Examples
+    --------
+    >>> model = accuracy_model([3, 1, 4, 2], [4] * 4, [1, 1, 2, 2], ["A", "B"] * 2)
+    >>> [variable.name for variable in model.free_RVs]
+    ['mean', 'contrast', 'sd_question', 'z']
+    """
+    believed, laws = read_priors(priors, AccuracyPriors(), _VARIABLES)
+    return _model(cells_of(correct, trials, question, protocol), interaction, believed, laws)
+
+
+def _model(cells: Cells, interaction: bool, priors: AccuracyPriors, laws: Mapping[str, Any]) -> Any:
+    pm = stack.load("pymc")
+    n = len(cells.protocols)
+    coords = {"question": cells.questions, "protocol": cells.protocols, "contrast_of": range(n - 1)}
+    with stack.quiet(), pm.Model(coords=coords) as model:
+        normal, half = pm.Normal.dist, pm.HalfNormal.dist
+        mean = stack.variable("mean", laws, lambda: normal(0, priors.mean_sd), ())
+        contrast = stack.variable(
+            "contrast", laws, lambda: normal(0, priors.protocol_sd, shape=n - 1), (n - 1,)
+        )
+        effect = pm.Deterministic("effect", mean + contrasts(n) @ contrast, dims="protocol")
+        sd_question = stack.variable("sd_question", laws, lambda: half(priors.question_sd), ())
+        logit = effect + sd_question * pm.Normal("z", dims="question")[:, None]
+        if interaction:
+            sd = stack.variable("sd_interaction", laws, lambda: half(priors.interaction_sd), ())
+            logit = logit + sd * pm.Normal("w", dims=("question", "protocol"))
+        successes, trials = cells.successes[cells.pattern], cells.trials[cells.pattern]
+        seen = trials > 0
+        pm.Binomial("right", trials[seen], logit_p=logit[np.nonzero(seen)], observed=successes[seen])
+    return model
 
 
 def fit_accuracy(
@@ -198,14 +277,15 @@ def fit_accuracy(
     protocol: ArrayLike,
     *,
     interaction: bool = False,
-    priors: AccuracyPriors | None = None,
-    draws: int = 500,
-    tune: int = 500,
-    chains: int = 4,
-    target_accept: float = 0.9,
+    priors: AccuracyPriors | Mapping[str, Any] | None = None,
+    sampling: Sampling | None = None,
     rng: RngLike = None,
+    **options: Unpack[SamplingOptions],
 ) -> AccuracyFit:
-    """Fit accuracies of protocols on shared questions.
+    """Draw accuracies of protocols on shared questions from the posterior of :func:`accuracy_model`.
+
+    With priors given as numbers the questions are integrated out by quadrature and the No-U-Turn sampler draws the
+    other parameters, without a compilation by PyTensor. With PyMC distributions as priors it samples the model itself.
 
     Parameters
     ----------
@@ -217,13 +297,14 @@ def fit_accuracy(
     interaction : bool
         Let questions favour protocols. Needs repeats, a cell with at least 2 answers. A few minutes instead of
         seconds where questions are many.
-    priors : AccuracyPriors, optional
-    draws, tune, chains : int
-        Draws kept and draws to adapt, of each chain. A draw of this model is nearly independent of the one
-        before, so 500 of each chain are some 1,500 effective ones.
-    target_accept : float
-        Of NUTS; diverging draws are drawn once more at 0.99, and the notes say so.
+    priors : AccuracyPriors or dict, optional
+        For a dict see :func:`accuracy_model`.
+    sampling : Sampling, optional
+        By default 4 chains of 500 draws after 500 to adapt: a draw of this model is nearly independent of the one
+        before, so these are some 1,500 effective ones.
     rng : Generator, int or None
+    **options
+        Fields of :class:`~d3stats.models.bayes.result.Sampling`: ``draws, tune, chains, target_accept``.
 
     Returns
     -------
@@ -253,39 +334,64 @@ def fit_accuracy(
         raise ValueError(
             "interaction needs repeats: a cell of question and protocol with 2 answers; got 1 at most"
         )
-    priors = AccuracyPriors() if priors is None else priors
-    generator = as_rng(rng)
-    density = Posterior(cells, priors, interaction)
-    idata, accept, notes = drawn(
-        lambda accept, child: _stack.sample_density(
-            density, density.starts(chains, child), draws=draws, tune=tune, target_accept=accept, rng=child
-        ),
-        target_accept=target_accept,
-        rng=generator,
-    )
-    packed, like, replicated = _packed(idata, density, generator)
-    observed = _statistics(cells.successes[cells.pattern], cells.trials[cells.pattern], cells.protocols)
+    believed, laws = read_priors(priors, AccuracyPriors(), _VARIABLES)
+    asked, generator = Sampling.of(sampling, options, draws=500, tune=500), as_rng(rng)
+    build = partial(_model, cells, interaction, believed, laws)
+    names = ["effect", "sd_question"] + ["sd_interaction"] * interaction
+    if laws:
+        idata, used, notes = posterior(asked, generator, model=build)
+        values = [stack.draws_of(idata, name) for name in names]
+        before = list(stack.prior_draws(build(), names, _REPLICATES, generator).values())
+    else:
+        density = Posterior(cells, believed, interaction)
+        idata, used, notes = posterior(asked, generator, density=density, starts=density.starts)
+        x = stack.draws_of(idata, "x")
+        values = [x[..., : density.n] @ density.basis.T, *np.abs(np.moveaxis(x[..., density.n :], -1, 0))]
+        drawn = [believed.draw(density.n, generator, interaction=interaction) for _ in range(_REPLICATES)]
+        before = [np.array([one[name] for one in drawn]) for name in ("alpha", *names[1:])]
+    chains = values[1].shape
+    flat = [v.reshape(-1, *v.shape[2:]) for v in values]
+    parameters = _parameters(flat)
+    extra = flat[2] if interaction else None
+    population = population_accuracy(flat[0], np.sqrt(sum(v**2 for v in flat[1:])))
+    at_hand = accuracy_at_hand(cells, flat[0], flat[1], extra, generator)
+    named: dict[str, Floats] = {}
+    for stem, column in (("effect", flat[0]), ("accuracy", population), ("accuracy_at_hand", at_hand)):
+        named |= {f"{stem}[{name}]": column[:, p] for p, name in enumerate(cells.protocols)}
+    named |= dict(zip(names[1:], flat[1:], strict=True))
+    rows = np.stack([pattern_log_likelihood(cells, *one) for one in parameters])
+    like = (rows + _log_choices(cells)).reshape(*chains, -1)
     if cells.n_questions < 10:
-        notes = (
-            *notes,
-            f"{cells.n_questions} questions say little about their spread: the prior of it matters",
-        )
+        notes += (f"{cells.n_questions} questions say little about their spread: the prior of it matters",)
     return AccuracyFit(
-        model="hierarchical accuracy" + (" with interaction" if interaction else ""),
-        names=tuple(str(name) for name in packed["posterior"].data_vars),
+        title="hierarchical accuracy" + (" with interaction" if interaction else ""),
+        names=tuple(named),
         n_obs=float(cells.trials[cells.pattern].sum()),
         n_clusters=cells.n_questions,
-        settings=BayesSettings(draws, tune, chains, accept, asdict(priors)),
+        settings=used.with_priors(asdict(believed), laws),
         notes=notes,
-        idata=packed,
+        idata=stack.from_draws(
+            {name: v.reshape(chains) for name, v in named.items()},
+            sample_stats=kept_stats(idata),
+            log_likelihood=pointwise("question", like, cells.weight),
+        ),
+        build=build,
         cells=like,
         weights=cells.weight.astype(np.float64),
-        observed=observed,
-        replicated=replicated,
-        prior_replicated=_prior_replicated(density, generator),
+        observed=_statistics(cells.successes[cells.pattern], cells.trials[cells.pattern], cells.protocols),
+        replicated=_replicated(
+            cells, some_of(np.arange(len(rows)), _REPLICATES).tolist(), parameters, generator
+        ),
+        prior_replicated=_replicated(cells, range(_REPLICATES), _parameters(before), generator),
         protocols=cells.protocols,
         interaction=interaction,
     )
+
+
+def _parameters(values: Sequence[Floats]) -> list[Parameters]:
+    """Turn draws of effects and spreads, shapes (draws, ...), into the arguments of one draw each."""
+    spreads = [v.tolist() for v in values[1:]] + [[None] * len(values[0])]
+    return list(zip(values[0], spreads[0], spreads[1], strict=True))
 
 
 class Posterior:
@@ -320,39 +426,6 @@ class Posterior:
         return np.asarray(point + 0.2 * rng.standard_normal((chains, len(point))), dtype=np.float64)
 
 
-def _packed(
-    idata: Any, density: Posterior, rng: np.random.Generator
-) -> tuple[Any, Floats, dict[str, Floats]]:
-    """Name the draws, add what follows from them, the log likelihood of each pattern, and replicate the data."""
-    x = _stack.draws_of(idata, "x").astype(np.float64)
-    shape = x.shape[:2]
-    flat = x.reshape(-1, x.shape[2])
-    cells, n = density.cells, density.n
-    alpha, sd = flat[:, :n] @ density.basis.T, np.abs(flat[:, n:])
-    extra = sd[:, 1] if density.interaction else None
-    population = population_accuracy(alpha, np.sqrt((sd**2).sum(axis=1)))
-    at_hand = accuracy_at_hand(cells, alpha, sd[:, 0], extra, rng)
-    named: dict[str, Floats] = {}
-    for stem, values in (("effect", alpha), ("accuracy", population), ("accuracy_at_hand", at_hand)):
-        named |= {f"{stem}[{name}]": values[:, p] for p, name in enumerate(cells.protocols)}
-    named["sd_question"] = sd[:, 0]
-    if extra is not None:
-        named["sd_interaction"] = extra
-    rows = [
-        pattern_log_likelihood(cells, alpha[i], float(sd[i, 0]), None if extra is None else float(extra[i]))
-        for i in range(len(flat))
-    ]
-    like = (np.stack(rows) + _log_choices(cells)).reshape(*shape, -1)
-    packed = _stack.from_draws(
-        {name: values.reshape(shape) for name, values in named.items()},
-        sample_stats={"diverging": _stack.draws_of(idata, "diverging", "sample_stats")},
-        log_likelihood=_stack.pointwise("question", like, cells.weight),
-    )
-    some = np.linspace(0, len(flat) - 1, min(_REPLICATES, len(flat))).astype(np.int64)
-    again = [(alpha[i], float(sd[i, 0]), None if extra is None else float(extra[i])) for i in some]
-    return packed, like, _replicated(cells, again, rng)
-
-
 def _log_choices(cells: Cells) -> Floats:
     from scipy.special import gammaln
 
@@ -360,25 +433,16 @@ def _log_choices(cells: Cells) -> Floats:
     return np.asarray((gammaln(n + 1) - gammaln(s + 1) - gammaln(n - s + 1)).sum(axis=1), dtype=np.float64)
 
 
-def _prior_replicated(density: Posterior, rng: np.random.Generator) -> dict[str, Floats]:
-    drawn_from = [
-        density.priors.draw(density.n, rng, interaction=density.interaction) for _ in range(_REPLICATES)
-    ]
-    some = [(d["alpha"], d["sd_question"], d.get("sd_interaction")) for d in drawn_from]
-    return _replicated(density.cells, some, rng)
-
-
 def _replicated(
-    cells: Cells, parameters: list[tuple[Floats, float, float | None]], rng: np.random.Generator
+    cells: Cells, places: Iterable[int], parameters: Sequence[Parameters], rng: np.random.Generator
 ) -> dict[str, Floats]:
     trials = cells.trials[cells.pattern]
-    rows = [_statistics(cells.replicated(*one, rng), trials, cells.protocols) for one in parameters]
-    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    return columns_of(
+        _statistics(cells.replicated(*parameters[i], rng), trials, cells.protocols) for i in places
+    )
 
 
-def _statistics(
-    successes: NDArray[np.int64], trials: NDArray[np.int64], protocols: tuple[str, ...]
-) -> dict[str, float]:
+def _statistics(successes: Ints, trials: Ints, protocols: tuple[str, ...]) -> dict[str, float]:
     share = successes.sum(axis=0) / trials.sum(axis=0)
     found = {f"share right, {name}": float(v) for name, v in zip(protocols, share, strict=True)}
     by_question = successes.sum(axis=1) / trials.sum(axis=1)
@@ -386,3 +450,321 @@ def _statistics(
     found["questions all right"] = float((by_question == 1).mean())
     found["questions all wrong"] = float((by_question == 0).mean())
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Successes of trials by question and protocol, questions alike put together.
+
+    Attributes
+    ----------
+    protocols : tuple of str
+    n_questions : int
+    successes, trials : ndarray of int, shape (patterns, protocols)
+        0 trials where a cell is missing.
+    weight : ndarray of int, shape (patterns,)
+        How many questions have the pattern.
+    pattern : ndarray of int, shape (questions,)
+        The pattern of each question.
+    questions : tuple of str
+        Their names, where they have any.
+    """
+
+    protocols: tuple[str, ...]
+    n_questions: int
+    successes: Ints
+    trials: Ints
+    weight: Ints
+    pattern: Ints
+    questions: tuple[str, ...] = ()
+
+    @cached_property
+    def tables(self) -> tuple[Floats, Floats, Floats]:
+        """Successes, trials and weights as floats: whole numbers would be converted at every product."""
+        return (
+            self.successes.astype(np.float64),
+            self.trials.astype(np.float64),
+            self.weight.astype(np.float64),
+        )
+
+    @cached_property
+    def most_trials(self) -> tuple[int, int]:
+        """Most trials of one question, and of one cell."""
+        return int(self.trials.sum(axis=1).max()), int(self.trials.max())
+
+    @cached_property
+    def kinds(self) -> tuple[tuple[Ints, Ints, Ints], ...]:
+        """Successes and trials that occur, and which of them each pattern has, for each protocol."""
+        out = []
+        for s, n in zip(self.successes.T, self.trials.T, strict=True):
+            pairs, at = np.unique(np.stack([s, n], axis=1), axis=0, return_inverse=True)
+            out.append((pairs[:, 0], pairs[:, 1], at.ravel().astype(np.int64)))
+        return tuple(out)
+
+    def replicated(
+        self, alpha: Floats, sd_question: float, sd_interaction: float | None, rng: np.random.Generator
+    ) -> Ints:
+        """Draw successes for the same trials from new questions; shape (questions, protocols)."""
+        from scipy.special import expit
+
+        trials = self.trials[self.pattern]
+        logits = alpha + sd_question * rng.standard_normal((self.n_questions, 1))
+        if sd_interaction is not None:
+            logits = logits + sd_interaction * rng.standard_normal(trials.shape)
+        return np.asarray(rng.binomial(trials, expit(logits)), dtype=np.int64)
+
+
+def cells_of(correct: ArrayLike, trials: ArrayLike, question: ArrayLike, protocol: ArrayLike) -> Cells:
+    """Check the rows and add them up; rows of one cell are summed and rows without trials are missing cells."""
+    right, tried = whole_numbers("correct", correct), whole_numbers("trials", trials)
+    names = [pd.Series(np.asarray(v, dtype=object)) for v in (question, protocol)]
+    sizes = {
+        "correct": right.size,
+        "trials": tried.size,
+        "question": names[0].size,
+        "protocol": names[1].size,
+    }
+    if len(set(sizes.values())) > 1:
+        raise ValueError(f"correct, trials, question and protocol must have one length; got {sizes}")
+    bad = right > tried
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(
+            f"trials must be >= correct; got trials={tried[row]}, correct={right[row]} at row {row}"
+        )
+    for label, column in zip(("question", "protocol"), names, strict=True):
+        if column.isna().any():
+            raise ValueError(
+                f"{label} must be named; got a missing name at row {int(column.isna().argmax())}"
+            )
+    seen = tried > 0
+    q, questions = pd.factorize(names[0][seen].astype(str))
+    p, protocols = pd.factorize(names[1][seen].astype(str))
+    if len(questions) < 2 or len(protocols) < 1:
+        raise ValueError(f"a hierarchy over questions needs at least 2 with trials; got {len(questions)}")
+    shape = (len(questions), len(protocols))
+    tables = np.zeros((2, *shape), dtype=np.int64)
+    np.add.at(tables[0], (q, p), right[seen])
+    np.add.at(tables[1], (q, p), tried[seen])
+    return replace(
+        collapsed(tables[0], tables[1], tuple(map(str, protocols))), questions=tuple(map(str, questions))
+    )
+
+
+def collapsed(successes: Ints, trials: Ints, protocols: tuple[str, ...]) -> Cells:
+    """Put questions with the same successes and trials together; tables of shape (questions, protocols)."""
+    rows, pattern, weight = np.unique(
+        np.hstack([successes, trials]), axis=0, return_inverse=True, return_counts=True
+    )
+    n = len(protocols)
+    return Cells(
+        protocols,
+        len(successes),
+        rows[:, :n],
+        rows[:, n:],
+        weight.astype(np.int64),
+        pattern.ravel().astype(np.int64),
+    )
+
+
+def contrasts(n_protocols: int) -> Floats:
+    """Orthonormal columns that sum to zero, shape (protocols, protocols - 1) (Helmert)."""
+    out = np.zeros((n_protocols, n_protocols - 1))
+    for k in range(1, n_protocols):
+        out[:k, k - 1] = 1.0
+        out[k, k - 1] = -float(k)
+        out[:, k - 1] /= np.sqrt(k * (k + 1.0))
+    return out
+
+
+def nodes(most_trials: int, sd: float, reach: float) -> tuple[Floats, Floats]:
+    """Points and log weights that integrate a question of that many trials against the standard normal.
+
+    Parameters
+    ----------
+    most_trials : int
+    sd : float
+        What a point is multiplied by in the logit; either sign.
+    reach : float
+        Half the width of the sum.
+    """
+    # In steps of half an octave, so that points stay where they are while a sampler moves.
+    steps = math.ceil(2 * math.log2(max(abs(sd) / _WIDE, 1.0)))
+    return _nodes(most_trials, steps, reach)
+
+
+@lru_cache(maxsize=64)
+def _nodes(most_trials: int, steps: int, reach: float) -> tuple[Floats, Floats]:
+    if most_trials > _MOST_TRIALS:
+        raise ValueError(f"trials of one question must add up to at most {_MOST_TRIALS}; got {most_trials}")
+    spacing = _SPACING * min(1.0, 1.5 / math.sqrt(max(most_trials, 1))) * 2 ** (-steps / 2)
+    count = math.ceil(2 * reach / spacing) | 1
+    if count > _MOST_NODES:
+        raise ValueError(
+            f"a spread of {_WIDE * 2 ** (steps / 2):.3g} logits is too wide for questions of {most_trials} trials: the "
+            f"likelihood needs {count} nodes, at most {_MOST_NODES} are possible. Take a smaller prior of the spread"
+        )
+    z = np.linspace(-reach, reach, count)
+    log_weight = -0.5 * z**2
+    return z, log_weight - np.log(np.exp(log_weight).sum())
+
+
+def value_and_gradient(
+    cells: Cells, alpha: Floats, sd_question: float, sd_interaction: float | None = None
+) -> tuple[float, Floats]:
+    """Log-likelihood without binomial coefficients, and its gradient in alpha and the standard deviations.
+
+    Returns
+    -------
+    float
+    ndarray of float, shape (protocols + 1,), or (protocols + 2,) with an interaction
+    """
+    found = _at_nodes(cells, alpha, sd_question, sd_interaction)
+    successes, trials, weight = cells.tables
+    top = found.log.max(axis=1, keepdims=True)
+    share = np.exp(found.log - top)
+    total = share.sum(axis=1, keepdims=True)
+    value = float(weight @ (top + np.log(total))[:, 0])
+    share *= weight[:, None] / total
+    z = found.z
+    if sd_interaction is None:
+        in_eta = successes.T @ share - found.chance * (trials.T @ share)
+        return value, np.append(in_eta.sum(axis=1), float((in_eta @ z).sum()))
+    gradient = np.zeros(len(alpha) + 2)
+    for p, (slope, slope_w) in enumerate(found.slopes):
+        at = cells.kinds[p][2]
+        by_kind = np.zeros_like(slope)
+        np.add.at(by_kind, at, share)
+        gradient[p] = (by_kind * slope).sum()
+        gradient[-2] += (by_kind * slope).sum(axis=0) @ z
+        gradient[-1] += (by_kind * slope_w).sum()
+    return value, gradient
+
+
+def pattern_log_likelihood(
+    cells: Cells, alpha: Floats, sd_question: float, sd_interaction: float | None = None
+) -> Floats:
+    """Log-likelihood of one question of each pattern, without binomial coefficients; shape (patterns,)."""
+    log = _at_nodes(cells, alpha, sd_question, sd_interaction).log
+    top = log.max(axis=1)
+    return np.asarray(top + np.log(np.exp(log - top[:, None]).sum(axis=1)), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _AtNodes:
+    """Nodes; log of weight times likelihood by pattern and node; chance of a right answer by protocol and node; with
+    an interaction, by protocol, the slopes of each kind of cell in its logit and in sd_interaction.
+    """
+
+    z: Floats
+    log: Floats
+    chance: Floats
+    slopes: list[tuple[Floats, Floats]]
+
+
+def _at_nodes(cells: Cells, alpha: Floats, sd_question: float, sd_interaction: float | None) -> _AtNodes:
+    """Evaluate at nodes that reach as far as the likelihood does: to far effects, where answers and spread disagree."""
+    reach = _REACH
+    while True:
+        found = _within(cells, alpha, sd_question, sd_interaction, reach)
+        ends = np.maximum(found.log[:, 0], found.log[:, -1]) - found.log.max(axis=1)
+        if ends.max() < _TAIL or reach >= _FARTHEST:
+            return found
+        reach *= 1.5
+
+
+def _within(
+    cells: Cells, alpha: Floats, sd_question: float, sd_interaction: float | None, reach: float
+) -> _AtNodes:
+    from scipy.special import expit
+
+    z, log_weight = nodes(cells.most_trials[0], sd_question, reach)
+    eta = alpha[:, None] + sd_question * z
+    chance = expit(eta)
+    if sd_interaction is None:
+        successes, trials, _ = cells.tables
+        return _AtNodes(z, successes @ eta - trials @ np.logaddexp(0, eta) + log_weight, chance, [])
+    w, log_w = nodes(cells.most_trials[1], sd_interaction, _CELL_REACH)
+    log = np.tile(log_weight, (len(cells.weight), 1))
+    slopes = []
+    for p, (s, n, at) in enumerate(cells.kinds):
+        logits = eta[p][:, None] + sd_interaction * w
+        each = _cell(s, n, logits)
+        each += log_w
+        top = each.max(axis=2, keepdims=True)
+        share = np.exp(each - top)
+        total = share.sum(axis=2, keepdims=True)
+        log += (top + np.log(total))[at, :, 0]
+        share /= total
+        right = expit(logits)
+        mean = (share * right).sum(axis=2)
+        slope_w = s[:, None] * (share @ w) - n[:, None] * (share * (right * w)).sum(axis=2)
+        slopes.append((s[:, None] - n[:, None] * mean, slope_w))
+    return _AtNodes(z, log, chance, slopes)
+
+
+def _cell(s: Ints, n: Ints, logits: Floats) -> Floats:
+    """Log-likelihood of kinds of cell at logits of shape (nodes, cell nodes)."""
+    out = s[:, None, None] * logits - n[:, None, None] * np.logaddexp(0, logits)
+    return np.asarray(out, dtype=np.float64)
+
+
+def population_accuracy(alpha: Floats, sd: Floats) -> Floats:
+    """Mean of a right answer over all questions, ``E[1 / (1 + exp(-(alpha + sd * z)))]``; shape of alpha.
+
+    Parameters
+    ----------
+    alpha : ndarray, shape (draws, protocols)
+    sd : ndarray, shape (draws,)
+        Of question and interaction together.
+    """
+    from scipy.special import expit, ndtr
+
+    out = np.empty(alpha.shape)
+    # A wide normal is smooth beside the logistic law's density, a narrow one is not; in either case sums are exact.
+    wide = sd >= 1
+    z = np.arange(-9, 9.01, 0.3)
+    weight = np.exp(-0.5 * z**2)
+    u = np.arange(-40, 40.01, 0.5)
+    density = expit(u) * expit(-u)
+    for p in range(alpha.shape[1]):
+        a = alpha[:, p, None]
+        out[~wide, p] = expit(a[~wide] + sd[~wide, None] * z) @ (weight / weight.sum())
+        out[wide, p] = ndtr((a[wide] - u) / sd[wide, None]) @ (density / density.sum())
+    return out
+
+
+def accuracy_at_hand(
+    cells: Cells, alpha: Floats, sd_question: Floats, sd_interaction: Floats | None, rng: np.random.Generator
+) -> Floats:
+    """Draw the mean accuracy over the questions at hand, given draws of the parameters; shape of alpha.
+
+    Each question's effect is drawn from its posterior given the parameters, on the nodes, and so is each cell's
+    where there is an interaction. Questions of one pattern are drawn together, by one multinomial.
+    """
+    from scipy.special import expit
+
+    out = np.empty(alpha.shape)
+    for i in range(len(alpha)):
+        extra = None if sd_interaction is None else float(sd_interaction[i])
+        found = _at_nodes(cells, alpha[i], float(sd_question[i]), extra)
+        z = found.z
+        drawn = rng.multinomial(cells.weight, _normalised(found.log))
+        if extra is None:
+            out[i] = found.chance @ drawn.sum(axis=0) / cells.n_questions
+            continue
+        w, log_w = nodes(cells.most_trials[1], extra, _CELL_REACH)
+        for p, (s, n, at) in enumerate(cells.kinds):
+            counts = np.zeros((len(s), len(z)), dtype=np.int64)
+            np.add.at(counts, at, drawn)
+            kind, node = np.nonzero(counts)
+            logits = (alpha[i, p] + sd_question[i] * z[node])[:, None] + extra * w
+            like = -s[kind, None] * np.logaddexp(0, -logits) - (n - s)[kind, None] * np.logaddexp(0, logits)
+            by_w = rng.multinomial(counts[kind, node], _normalised(like + log_w))
+            out[i, p] = float((by_w * expit(logits)).sum()) / cells.n_questions
+    return out
+
+
+def _normalised(log_weights: Floats) -> Floats:
+    weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True), dtype=np.float64)

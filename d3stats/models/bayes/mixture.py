@@ -1,4 +1,4 @@
-"""What kinds of debate may this log hold? The posterior of a Beta-Binomial mixture of vote counts.
+"""Beta-Binomial mixture of vote counts: the posterior by Hamiltonian Monte Carlo.
 
 The model of :mod:`d3stats.models.mixtures.fit` with priors: a debate is of one of K kinds; a kind has a mean share of
 correct votes and a correlation of votes within a debate. Kinds are summed out, and means are kept in ascending
@@ -17,42 +17,105 @@ Science 20, 50 (label switching). Hu et al. (2025), arXiv 2510.12697 (the mixtur
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, field
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import RngLike, as_rng, integer, probability
+from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats.counts import Counts
 from d3stats.estimate import Estimate
-from d3stats.models.bayes import _stack
-from d3stats.models.bayes._mixture_checks import (
-    REPLICATES,
-    observed_statistics,
-    replicated_statistics,
+from d3stats.models.bayes import stack
+from d3stats.models.bayes.result import (
+    KIND_NAMES,
+    BayesFit,
+    Sampling,
+    SamplingOptions,
+    interval,
+    kept_stats,
+    pointwise,
+    positive,
+    posterior,
+    posterior_estimate,
+    read_priors,
+    some_of,
 )
-from d3stats.models.bayes._mixture_density import MixtureDensity, MixturePriors
-from d3stats.models.bayes._mixture_draws import (
-    flat,
-    law_of,
-    law_quantities,
-    log_likelihood,
-    pmf_bands,
-    posterior_points,
-)
-from d3stats.models.bayes.result import BayesFit, BayesSettings, posterior_estimate
 from d3stats.models.mixtures.fit import counts_of
-from d3stats.models.mixtures.law import BetaBinomialMixture, Cells
+from d3stats.models.mixtures.law import BetaBinomialMixture, Cells, log_pmf
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MixturePosterior", "MixturePriors", "fit_mixture"]
+__all__ = ["MixturePosterior", "MixturePriors", "fit_mixture", "mixture_model"]
 
-_LAW = ("weight", "mean", "rho")
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+LAW = ("weight", "mean", "rho")
+STATISTICS = (
+    "share of votes right",
+    "debates with a right majority",
+    "debates all right",
+    "debates all wrong",
+    "sd of the share right",
+)
+REPLICATES = 1000
+EDGE = 1e-9
+"""How near to 0 or 1 a mean or a correlation may come in the likelihood."""
+MOST_DEBATES = 10_000
+"""Up to how many debates the PyMC model observes each debate; above, it adds up cells of equal debates."""
+
+
+@dataclass(frozen=True, slots=True)
+class MixturePriors:
+    """Priors of a mixture, and of one that walks over rounds.
+
+    Attributes
+    ----------
+    weight : float
+        Dirichlet parameter of the weights; 1 is uniform.
+    gap : float
+        Dirichlet parameter of the gaps between 0, the ordered means and 1; 1 makes the means K uniform draws,
+        sorted.
+    rho_a, rho_b : float
+        Beta parameters of each component's intraclass correlation ``rho = 1 / (precision + 1)``. With (1, 3) half
+        of all components have ``rho < .21``: precisions have median 3.8, and 90 % lie in [.58, 58].
+    step : float
+        Scale of the half-normal priors of the three step sizes (of weights, means, log precisions) between
+        rounds, in log-ratios; rounds only.
+
+    Examples
+    --------
+    >>> draws = MixturePriors().draw(2, 4000, rng=np.random.default_rng(1))
+    >>> np.quantile(1 / draws["rho"] - 1, [0.05, 0.5, 0.95]).round(1).tolist()
+    [0.6, 3.7, 56.3]
+    """
+
+    weight: float = 1.0
+    gap: float = 1.0
+    rho_a: float = 1.0
+    rho_b: float = 3.0
+    step: float = 0.5
+
+    def __post_init__(self) -> None:
+        positive(**asdict(self))
+
+    def draw(self, n_components: int, size: int, rng: np.random.Generator) -> dict[str, Floats]:
+        """Draw ``weight, mean, rho`` of shape (size, K) from the prior; means ascend."""
+        k = n_components
+        gaps = rng.dirichlet(np.full(k + 1, self.gap), size)
+        return {
+            "weight": rng.dirichlet(np.full(k, self.weight), size),
+            "mean": np.cumsum(gaps, axis=1)[:, :-1],
+            "rho": rng.beta(self.rho_a, self.rho_b, (size, k)),
+        }
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the attributes."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -77,7 +140,7 @@ class MixturePosterior(BayesFit):
     @cached_property
     def distribution(self) -> BetaBinomialMixture:
         """The laws of all draws, a batch of shape (draws, K)."""
-        return law_of(flat({name: _stack.draws_of(self.idata, name) for name in _LAW}))
+        return law_of(flat({name: stack.draws_of(self.idata, name) for name in LAW}))
 
     def pmf(
         self, trials: int | None = None, *, level: float = 0.95, kind: str = "equal-tailed"
@@ -129,7 +192,7 @@ class MixturePosterior(BayesFit):
         observed[self.counts.successes[here]] = self.counts.weights[here] / self.counts.weights[here].sum()
         frame = frame.assign(observed=observed)
         for j, column in enumerate(self.distribution.mu.T, start=1):
-            low, high = _stack.interval(column, level, kind)
+            low, high = interval(column, level, kind)
             frame = frame.assign(**{f"mean_{j}": column.mean(), f"mean_{j}_low": low, f"mean_{j}_high": high})
         return frame
 
@@ -140,20 +203,68 @@ class MixturePosterior(BayesFit):
         return plot_mixture_posterior(self.count_shares(level), ax=ax)
 
 
+def mixture_model(
+    successes: ArrayLike | Counts,
+    trials: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    *,
+    n_components: int = 2,
+    priors: MixturePriors | Mapping[str, Any] | None = None,
+) -> Any:
+    """Build the PyMC model of a mixture of `n_components` Beta-Binomials, with means in ascending order.
+
+    Free variables: ``weight`` (Dirichlet; fixed at 1 for one component), ``gap`` (Dirichlet: what the ordered means cut
+    [0, 1] into) and ``rho`` (Beta). ``mean`` is the running sum of gaps. PyMC's own transforms make them softmax and
+    logistic coordinates. ``votes`` observes the right votes of each debate; with fractional weights or more than 10,000
+    debates it is a potential over cells of equal debates, and PyMC then has no log likelihood of single debates.
+
+    Parameters
+    ----------
+    successes, trials, weights, n_components
+        As :func:`fit_mixture` takes them.
+    priors : MixturePriors or dict, optional
+        Numbers, or a dict whose keys are fields of :class:`MixturePriors` (numbers) or the variables ``weight``,
+        ``gap`` and ``rho`` (a PyMC distribution such as ``pm.Beta.dist(2, 5, shape=2)``, or a function of the shape
+        that returns one).
+
+    Returns
+    -------
+    pymc.Model
+
+    Examples
+    --------
+    >>> model = mixture_model(range(4), 3, [32, 103, 122, 80], n_components=1)
+    >>> [variable.name for variable in model.free_RVs]
+    ['gap', 'rho']
+    """
+    k = integer("n_components", n_components, minimum=1)
+    counts = counts_of(successes, trials, weights)
+    believed, laws = read_priors(priors, MixturePriors(), ("weight", "gap", "rho"))
+    pm, pt = stack.load("pymc"), stack.load("pytensor.tensor")
+    with stack.quiet(), pm.Model(coords={"component": range(k)}) as model:
+        weight, gap, rho = components(k, believed, laws)
+        if k == 1:
+            weight = pm.Deterministic("weight", weight)
+        mean = pm.Deterministic("mean", pt.cumsum(gap)[:-1])
+        observe_votes(weight[None], mean[None], rho[None], [counts])
+    return model
+
+
 def fit_mixture(
     successes: ArrayLike | Counts,
     trials: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     *,
     n_components: int = 2,
-    priors: MixturePriors | None = None,
-    draws: int = 1000,
-    tune: int = 1000,
-    chains: int = 4,
-    target_accept: float = 0.9,
+    priors: MixturePriors | Mapping[str, Any] | None = None,
+    sampling: Sampling | None = None,
     rng: RngLike = None,
+    **options: Unpack[SamplingOptions],
 ) -> MixturePosterior:
-    """Draw from the posterior of a mixture of `n_components` Beta-Binomials.
+    """Draw from the posterior of :func:`mixture_model` by the No-U-Turn sampler.
+
+    With priors given as numbers the sampler reads the model's log density from one compiled function; a PyTensor graph
+    of the same density takes about a minute to compile. With PyMC distributions as priors it samples the model itself.
 
     Parameters
     ----------
@@ -165,14 +276,15 @@ def fit_mixture(
         How many debates each row stands for.
     n_components : int
         K >= 1.
-    priors : MixturePriors, optional
-        By default uniform weights, uniform ordered means, Beta(1, 3) correlations.
-    draws, tune, chains : int
-        Of NUTS; chains run one after another.
-    target_accept : float
-        When transitions diverge, the fit is drawn once more at .99 and says so.
+    priors : MixturePriors or dict, optional
+        By default uniform weights, uniform ordered means, Beta(1, 3) correlations; for a dict see
+        :func:`mixture_model`.
+    sampling : Sampling, optional
+        By default 4 chains of 1,000 draws after 1,000 to adapt.
     rng : Generator, int or None
         The same seed gives the same draws.
+    **options
+        Fields of :class:`~d3stats.models.bayes.result.Sampling`: ``draws, tune, chains, target_accept``.
 
     Returns
     -------
@@ -193,30 +305,39 @@ def fit_mixture(
     """
     k = integer("n_components", n_components, minimum=1)
     counts = counts_of(successes, trials, weights)
-    believed = MixturePriors() if priors is None else priors
-    if not isinstance(believed, MixturePriors):
-        raise TypeError(f"priors must be MixturePriors; got {type(believed).__name__}")
-    generator = as_rng(rng)
-    density = MixtureDensity(
-        Cells.of(counts.successes, counts.trials), counts.weights[None], k, believed, np.empty(0)
-    )
-    panel = counts.panel
-    natural, stats, used, notes = posterior_points(density, draws, tune, chains, target_accept, generator)
-    law = {name: natural[name][:, :, 0] for name in _LAW}
-    prior = believed.draw(k, REPLICATES, generator)
+    believed, laws = read_priors(priors, MixturePriors(), ("weight", "gap", "rho"))
+    asked, generator, panel = Sampling.of(sampling, options), as_rng(rng), counts.panel
+    build = partial(mixture_model, counts, n_components=k, priors=asdict(believed) | laws)
+    if laws:
+        idata, used, notes = posterior(asked, generator, model=build)
+        law = {name: stack.draws_of(idata, name) for name in LAW}
+        prior = stack.prior_draws(build(), LAW, REPLICATES, generator)
+    else:
+        from d3stats.models.bayes.kernel import MixtureDensity, starting_points
+
+        density = MixtureDensity(
+            Cells.of(counts.successes, counts.trials), counts.weights[None], k, astuple(believed), np.empty(0)
+        )
+        starts = partial(starting_points, density, density.size)
+        idata, used, notes = posterior(asked, generator, density=density, starts=starts)
+        natural = density.natural(stack.draws_of(idata, "x"))
+        law = {name: natural[name][:, :, 0] for name in LAW}
+        prior = believed.draw(k, REPLICATES, generator)
     cells = log_likelihood(law, counts)
+    gap = np.diff(law["mean"], axis=-1, prepend=0.0, append=1.0)
     return MixturePosterior(
-        model=f"mixture of {k} Beta-Binomials" if k > 1 else "Beta-Binomial",
-        names=("weight", "mean", "rho", "accuracy", "spread", "majority"),
+        title=f"mixture of {k} Beta-Binomials" if k > 1 else "Beta-Binomial",
+        names=(*LAW, "accuracy", "spread", "majority"),
         n_obs=counts.n_obs,
-        settings=BayesSettings(draws, tune, chains, used, believed.to_dict()),
-        idata=_stack.from_draws(
-            law | law_quantities(law, panel),
-            sample_stats=stats,
-            log_likelihood=_stack.pointwise("votes", cells, counts.weights),
+        settings=used.with_priors(asdict(believed), laws),
+        idata=stack.from_draws(
+            law | {"gap": gap} | law_quantities(law, panel),
+            sample_stats=kept_stats(idata),
+            log_likelihood=pointwise("votes", cells, counts.weights),
             prior={name: values[None] for name, values in prior.items()},
             observed_data={"successes": counts.successes, "trials": counts.trials, "debates": counts.weights},
         ),
+        build=build,
         notes=notes,
         cells=cells,
         weights=counts.weights,
@@ -227,3 +348,171 @@ def fit_mixture(
         counts=counts,
         panel=panel,
     )
+
+
+def components(
+    k: int, priors: MixturePriors, laws: Mapping[str, Any], prefix: str = ""
+) -> tuple[Any, Any, Any]:
+    """Add weights, gaps between ordered means and correlations to the PyMC model at hand."""
+    pm, pt = stack.load("pymc"), stack.load("pytensor.tensor")
+    dirichlet, beta = pm.Dirichlet.dist, pm.Beta.dist
+    weight = pt.ones(1)
+    if k > 1:
+        weight = stack.variable(f"{prefix}weight", laws, lambda: dirichlet(np.full(k, priors.weight)), (k,))
+    gap = stack.variable(f"{prefix}gap", laws, lambda: dirichlet(np.full(k + 1, priors.gap)), (k + 1,))
+    rho = stack.variable(f"{prefix}rho", laws, lambda: beta(priors.rho_a, priors.rho_b, shape=k), (k,))
+    return weight, gap, rho
+
+
+def observe_votes(weight: Any, mean: Any, rho: Any, parts: Sequence[Counts]) -> None:
+    """Add the likelihood to the PyMC model at hand; tensors of shape (rounds, K), one Counts per round."""
+    from scipy.special import gammaln
+
+    pm, pt = stack.load("pymc"), stack.load("pytensor.tensor")
+    # All outcomes 0..n of each round and panel size, one after another.
+    panels = [(r, int(n)) for r, part in enumerate(parts) for n in np.unique(part.trials)]
+    first = np.cumsum([0, *(n + 1 for _, n in panels)])
+    at = np.concatenate([np.full(n + 1, r) for r, n in panels])
+    n = np.concatenate([np.full(n + 1, n) for _, n in panels])
+    s = np.concatenate([np.arange(n + 1) for _, n in panels])
+    log_choose = gammaln(n + 1) - gammaln(s + 1) - gammaln(n - s + 1)
+    place = dict(zip(panels, first.tolist(), strict=False))
+    start = np.array([place[r, int(m)] for r, part in enumerate(parts) for m in part.trials], dtype=np.int64)
+    seen = np.concatenate([part.successes for part in parts])
+    debates = np.concatenate([part.weights for part in parts])
+
+    def log_pmf_of_outcomes(weight: Any, mean: Any, rho: Any) -> Any:
+        i = np.arange(n.max())
+        m = pt.clip(mean, EDGE, 1 - EDGE)[..., None]
+        r = pt.clip(rho, EDGE, 1 - EDGE)[..., None]
+
+        def rising(first: Any, count: Ints) -> Any:
+            steps = pt.cumsum(pt.log(first + i * r), axis=-1)
+            return pt.concatenate([pt.zeros_like(steps[..., :1]), steps], axis=-1)[at, :, count]
+
+        log_f = rising(m * (1 - r), s) + rising((1 - m) * (1 - r), n - s) - rising(1 - r, n)
+        return pt.logsumexp(log_f + pt.log(weight)[at] + log_choose[:, None], axis=-1)
+
+    if debates.sum() > MOST_DEBATES or not (debates == np.rint(debates)).all():
+        pm.Potential("votes", pt.dot(log_pmf_of_outcomes(weight, mean, rho)[start + seen], debates))
+        return
+    each = np.repeat(np.arange(len(debates)), debates.astype(np.int64))
+    start, trials, rounds = start[each], n[start[each]], at[start[each]]
+
+    def one(values: Any) -> Any:
+        """Take the table of all rounds out of the axes that PyMC adds for the debates."""
+        return values[(0,) * (values.ndim - 2)]
+
+    def logp(value: Any, weight: Any, mean: Any, rho: Any) -> Any:
+        return log_pmf_of_outcomes(*map(one, (weight, mean, rho)))[start + value]
+
+    def random(weight: Floats, mean: Floats, rho: Floats, rng: np.random.Generator, size: Any = None) -> Ints:
+        weight, mean, rho = map(one, (weight, mean, rho))
+        kind = (rng.random(len(trials))[:, None] > np.cumsum(weight, axis=1)[rounds, :-1]).sum(axis=1)
+        mu, precision = mean[rounds, kind], 1 / rho[rounds, kind] - 1
+        chance = rng.beta(np.maximum(mu * precision, EDGE), np.maximum((1 - mu) * precision, EDGE))
+        return rng.binomial(trials, chance)
+
+    pm.CustomDist(
+        "votes", weight, mean, rho,
+        logp=logp, random=random, observed=seen[each], dtype="int64", signature="(r,k),(r,k),(r,k)->()",
+    )  # fmt: skip
+
+
+def law_of(values: Mapping[str, Floats]) -> BetaBinomialMixture:
+    """Return ``weight, mean, rho`` as a batch of laws; shapes are kept."""
+    weight = values["weight"]
+    return BetaBinomialMixture(weight / weight.sum(axis=-1, keepdims=True), values["mean"], values["rho"])
+
+
+def flat(values: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Put all chains in one row of draws."""
+    return {name: v.reshape(-1, *v.shape[2:]) for name, v in values.items()}
+
+
+def law_quantities(values: Mapping[str, Floats], panel: int) -> dict[str, Floats]:
+    """Return ``accuracy, spread, majority`` and each component's ``precision``; shapes without, with components."""
+    law = law_of(values)
+    return {
+        "accuracy": law.mean,
+        "spread": law.spread,
+        "majority": law.prob_majority(panel),
+        "precision": law.precision,
+    }
+
+
+def pmf_bands(law: BetaBinomialMixture, trials: int, level: float, kind: str) -> pd.DataFrame:
+    """Return ``successes, predicted, low, high, level, kind`` of a batch of laws of shape (draws, K)."""
+    trials = integer("trials", trials, minimum=1)
+    choice("kind", kind, tuple(KIND_NAMES))
+    pmf = law.pmf(trials)
+    low, high = interval(pmf, probability("level", level, open_interval=True), kind)
+    return pd.DataFrame(
+        {
+            "successes": np.arange(trials + 1),
+            "predicted": pmf.mean(axis=0),
+            "low": low,
+            "high": high,
+            "level": level,
+            "kind": KIND_NAMES[kind],
+        }
+    )
+
+
+def log_likelihood(values: Mapping[str, Floats], counts: Counts) -> Floats:
+    """Return the log pmf of one debate in each cell, shape (chains, draws, cells), for ``weight, mean, rho``."""
+    cells = Cells.of(counts.successes, counts.trials)
+    with np.errstate(divide="ignore"):  # a weight may underflow
+        log_weight = np.log(values["weight"])
+    out = np.full((*values["mean"].shape[:-1], len(counts)), -np.inf)
+    for j in range(values["mean"].shape[-1]):
+        component = log_pmf(values["mean"][..., j], values["rho"][..., j], cells)
+        np.logaddexp(out, component + log_weight[..., j, None], out=out)
+    return out
+
+
+def observed_statistics(counts: Counts) -> dict[str, float]:
+    """Return the statistics of the data."""
+    values = _statistics(counts.successes, counts.trials, counts.weights[None])
+    return {name: float(v[0]) for name, v in values.items()}
+
+
+def replicated_statistics(
+    values: Mapping[str, Floats], counts: Counts, rng: np.random.Generator
+) -> dict[str, Floats]:
+    """Return the statistics of one log per draw, with as many debates of each panel size as the data.
+
+    Parameters
+    ----------
+    values : dict of ndarray
+        ``weight, mean, rho`` of shape (draws, K); at most 1000 draws, evenly spaced, are used.
+    counts : Counts
+        Fractional numbers of debates are rounded.
+    """
+    law = law_of({name: some_of(values[name], REPLICATES) for name in LAW})
+    successes, trials, tables = [], [], []
+    for n in np.unique(counts.trials).tolist():
+        debates = max(round(float(counts.weights[counts.trials == n].sum())), 1)
+        pmf = law.pmf(n)
+        tables.append(rng.multinomial(debates, pmf / pmf.sum(axis=1, keepdims=True)))
+        successes.append(np.arange(n + 1))
+        trials.append(np.full(n + 1, n))
+    return _statistics(
+        np.concatenate(successes), np.concatenate(trials), np.concatenate(tables, axis=1).astype(np.float64)
+    )
+
+
+def _statistics(successes: Ints, trials: Ints, weights: Floats) -> dict[str, Floats]:
+    """Return each statistic for each row of `weights`, shape (rows,)."""
+    share = weights / weights.sum(axis=1, keepdims=True)
+    right = successes / trials
+    mean = share @ right
+    variance = np.maximum(share @ right**2 - mean**2, 0.0)
+    values = (
+        (weights @ successes) / (weights @ trials),
+        share @ (2 * successes > trials),
+        share @ (successes == trials),
+        share @ (successes == 0),
+        np.sqrt(variance),
+    )
+    return dict(zip(STATISTICS, values, strict=True))

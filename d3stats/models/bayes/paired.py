@@ -1,9 +1,12 @@
-"""Is run B better than run A on the same items, and by how much? The posterior of a paired difference.
+"""Posterior of the difference of two runs on the same items: paired tables (exact) and paired scores (Student's t).
 
 Right and wrong: only pairs that differ tell the runs apart. Without clusters the four kinds of pair (only A right,
 only B right, both, neither) have a Dirichlet law, and the posterior of the difference is exact, no sampler needed.
-With clusters the chances vary from cluster to cluster, and how much is learned (see ``_pairs``): items of one
-question that go the same way count for less.
+With clusters the chances vary between clusters, and how much is learned: items of one question that go the same way
+count for less. Within a cluster a pair is right for B only, right for A only, or the same for both, with chances
+that vary by a Dirichlet law with means ``discordant * direction, discordant * (1 - direction), 1 - discordant`` and
+precision ``1 / spread**2``; pairs that are the same are right with a chance that varies by a Beta law. The likelihood
+is a product of ``mean + j * spread**2``, smooth at ``spread = 0``, where pairs are independent.
 
 Scores: the differences of pairs have Student's t errors, so that a few wild items do not decide, and each cluster
 has its own effect. The difference reported is the location of that law, the mean where it is symmetric.
@@ -19,38 +22,47 @@ and the region of practical equivalence). Mosimann (1962), Biometrika 49, 65 (th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import Any, Unpack
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, number
 from d3stats.estimate import Estimate
-from d3stats.models.bayes import _stack
-from d3stats.models.bayes._pairs import (
-    Discordance,
-    ScorePosterior,
-    TablePosterior,
-    draw_tables,
-    table_log_likelihood,
+from d3stats.models.bayes import stack
+from d3stats.models.bayes.result import (
+    BayesFit,
+    Sampling,
+    SamplingOptions,
+    columns_of,
+    kept_stats,
+    pointwise,
+    positive,
+    posterior,
+    posterior_estimate,
+    some_of,
 )
-from d3stats.models.bayes._pairs_read import (
-    codes_of,
-    replicates,
-    score_statistics,
-    table_statistics,
-    tables_of,
-    values_of,
-)
-from d3stats.models.bayes.result import BayesFit, BayesSettings, drawn, posterior_estimate
 
-__all__ = ["PairedFit", "fit_paired"]
+__all__ = ["Discordance", "PairedFit", "fit_paired", "paired_model"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+KINDS = ("only A right", "only B right", "both right", "both wrong")
+"""Columns of a table of pairs."""
+MEAN_SD = 2.0
+"""Scores: prior standard deviation of the mean, in units of `scale`."""
+MEAN_NU = 29.0
+"""Scores: prior mean of nu - 1."""
 _REPLICATES = 200
-_TAIL = 1e-6
+_REACH = 8.0
+"""How many standard deviations of a cluster's draws the sum over its effect covers."""
+_NODES = 49
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -82,7 +94,7 @@ class PairedFit(BayesFit):
     @property
     def draws(self) -> Floats:
         """Posterior draws of the difference, all chains one after another."""
-        return np.asarray(_stack.draws_of(self.idata, "difference"), dtype=np.float64).ravel()
+        return np.asarray(stack.draws_of(self.idata, "difference"), dtype=np.float64).ravel()
 
     def interval(self, level: float = 0.95, kind: str = "equal-tailed") -> Estimate:
         """Return the difference with another interval."""
@@ -117,6 +129,113 @@ class PairedFit(BayesFit):
         return {"probability_above_0": self.probability_above(), **super().to_dict()}
 
 
+def paired_model(
+    a: ArrayLike,
+    b: ArrayLike,
+    cluster: ArrayLike | None = None,
+    *,
+    prior: float = 1.0,
+    spread: float = 0.75,
+    scale: float | None = None,
+    priors: Mapping[str, Any] | None = None,
+) -> Any:
+    """Build the PyMC model of the difference of two runs on the same items.
+
+    Free variables. Right and wrong: ``kinds`` (Dirichlet, the chances of the four kinds of pair); with clusters
+    ``discordant``, ``direction`` and ``right`` (Beta) and ``spread``, ``spread_same`` (half-normal). Scores: ``mean``
+    (normal), ``sigma`` (half-normal), ``nu_above_1`` (exponential), with clusters ``sd_cluster`` (half-normal) and
+    ``z`` (standard normal, the non-centred effect of each cluster). ``difference`` is B minus A.
+
+    Parameters
+    ----------
+    a, b, cluster, prior, spread, scale
+        As :func:`fit_paired` takes them.
+    priors : dict, optional
+        A PyMC distribution such as ``pm.HalfNormal.dist(0.2)``, or a function of the shape that
+        returns one, by variable.
+
+    Returns
+    -------
+    pymc.Model
+
+    Examples
+    --------
+    >>> model = paired_model([1, 0, 1, 0], [1, 1, 1, 0], [1, 1, 2, 2])
+    >>> [variable.name for variable in model.free_RVs]
+    ['discordant', 'direction', 'right', 'spread', 'spread_same']
+    """
+    data = _read(a, b, cluster, prior, spread, scale)
+    laws = _laws(priors, data)
+    pm = stack.load("pymc")
+    with stack.quiet(), pm.Model() as model:
+        if data.tables is None:
+            _model_of_scores(data, laws)
+        elif data.codes is None:
+            kinds = stack.variable("kinds", laws, lambda: pm.Dirichlet.dist(np.full(4, prior)), (4,))
+            pm.Deterministic("difference", kinds[1] - kinds[0])
+            pm.Multinomial("pairs", int(data.tables.sum()), kinds, observed=data.tables[0])
+        else:
+            _model_of_tables(data, laws)
+    return model
+
+
+def _model_of_tables(data: _Pairs, laws: Mapping[str, Any]) -> None:
+    pm, pt = stack.load("pymc"), stack.load("pytensor.tensor")
+    assert data.tables is not None
+    beta, half, p = pm.Beta.dist, pm.HalfNormal.dist, data.prior
+    discordant = stack.variable("discordant", laws, lambda: beta(2 * p, 2 * p), ())
+    direction = stack.variable("direction", laws, lambda: beta(p, p), ())
+    right = stack.variable("right", laws, lambda: beta(p, p), ())
+    spread = stack.variable("spread", laws, lambda: half(data.spread), ())
+    spread_same = stack.variable("spread_same", laws, lambda: half(data.spread), ())
+    pm.Deterministic("difference", discordant * (2 * direction - 1))
+    same, sizes = 1 - discordant, data.tables.sum(axis=1)
+    kinds = [discordant * (1 - direction), discordant * direction, same * right, same * (1 - right)]
+
+    def logp(value: Any, kinds: Any, spread: Any, spread_same: Any) -> Any:
+        # PyMC adds axes for the clusters to every parameter.
+        only_a, only_b, both, wrong = (kinds[(0,) * (kinds.ndim - 1)][kind] for kind in range(4))
+        spread, spread_same = (v[(0,) * v.ndim] for v in (spread, spread_same))
+        counts = [value[..., kind] for kind in range(4)]
+        same, total = counts[2] + counts[3], value.sum(axis=-1)
+
+        def rising(mean: Any, spread: Any, count: Any) -> Any:
+            steps = pt.cumsum(pt.log(mean + np.arange(int(sizes.max())) * spread**2))
+            return pt.concatenate([pt.zeros(1), steps])[count]
+
+        out = pt.gammaln(total + 1) - pt.gammaln(value + 1).sum(axis=-1)
+        out += rising(only_a, spread, counts[0]) + rising(only_b, spread, counts[1])
+        out += rising(both + wrong, spread, same) - rising(1.0, spread, total)
+        out += rising(both / (both + wrong), spread_same, counts[2])
+        out += rising(wrong / (both + wrong), spread_same, counts[3])
+        return out - rising(1.0, spread_same, same)
+
+    def random(kinds: Any, spread: Any, spread_same: Any, rng: np.random.Generator, size: Any = None) -> Ints:
+        only_a, only_b, both, wrong = kinds.reshape(-1, 4)[0]
+        logits = np.log([(only_a + only_b) / (both + wrong), only_b / only_a, both / wrong])
+        return draw_tables(sizes, np.array([*logits, np.ravel(spread)[0], np.ravel(spread_same)[0]]), rng)
+
+    pm.CustomDist(
+        "pairs", pt.as_tensor_variable(kinds), spread, spread_same,
+        logp=logp, random=random, observed=data.tables, dtype="int64", signature="(k),(),()->(k)",
+    )  # fmt: skip
+
+
+def _model_of_scores(data: _Pairs, laws: Mapping[str, Any]) -> None:
+    pm = stack.load("pymc")
+    unit, half = data.unit, pm.HalfNormal.dist
+    mean = stack.variable("mean", laws, lambda: pm.Normal.dist(0, MEAN_SD * unit), ())
+    sigma = stack.variable("sigma", laws, lambda: half(unit), ())
+    nu = 1 + stack.variable("nu_above_1", laws, lambda: pm.Exponential.dist(1 / MEAN_NU), ())
+    pm.Deterministic("difference", mean)
+    pm.Deterministic("nu", nu)
+    centre = mean
+    if data.codes is not None:
+        sd_cluster = stack.variable("sd_cluster", laws, lambda: half(data.spread * unit), ())
+        centre = mean + (sd_cluster * pm.Normal("z", shape=int(data.codes.max()) + 1))[data.codes]
+    pm.StudentT("score_difference", nu=nu, mu=centre, sigma=sigma, observed=data.gain)
+
+
 def fit_paired(
     a: ArrayLike,
     b: ArrayLike,
@@ -126,13 +245,15 @@ def fit_paired(
     prior: float = 1.0,
     spread: float = 0.75,
     scale: float | None = None,
-    draws: int = 1000,
-    tune: int = 1000,
-    chains: int = 4,
-    target_accept: float = 0.9,
+    priors: Mapping[str, Any] | None = None,
+    sampling: Sampling | None = None,
     rng: RngLike = None,
+    **options: Unpack[SamplingOptions],
 ) -> PairedFit:
-    """Fit the difference of two runs on the same items.
+    """Draw the difference of two runs on the same items from the posterior of :func:`paired_model`.
+
+    Right and wrong without clusters: exact limits and independent draws. Otherwise the No-U-Turn sampler; with priors
+    given as numbers it reads the model's log density from one numpy function, which needs no compilation.
 
     Parameters
     ----------
@@ -150,11 +271,13 @@ def fit_paired(
     scale : float, optional
         Scores: the unit of the priors, by default the root mean square of the differences. In this unit the mean
         is normal around 0 with sd 2, sigma half-normal with scale 1, and nu - 1 exponential with mean 29.
-    draws, tune, chains : int
-        Draws kept and draws to adapt, of each chain.
-    target_accept : float
-        Of NUTS; diverging draws are drawn once more at 0.99, and the notes say so.
+    priors : dict, optional
+        PyMC distributions by variable of :func:`paired_model`, in place of those that the numbers above describe.
+    sampling : Sampling, optional
+        By default 4 chains of 1,000 draws after 1,000 to adapt.
     rng : Generator, int or None
+    **options
+        Fields of :class:`~d3stats.models.bayes.result.Sampling`: ``draws, tune, chains, target_accept``.
 
     Returns
     -------
@@ -180,28 +303,36 @@ def fit_paired(
     >>> round(fit.probability_above(), 3), round(fit.probability_within(0.05), 3)
     (0.981, 0.072)
     """
-    one, other = values_of("a", a), values_of("b", b)
-    if len(one) != len(other):
-        raise ValueError(f"a and b must have one value per item; got {len(one)} and {len(other)}")
-    if not len(one):
-        raise ValueError("a and b must have items; got none")
-    for label, value in (("prior", prior), ("spread", spread)):
-        if number(label, value) <= 0:
-            raise ValueError(f"{label} must be > 0; got {label}={value!r}")
-    codes = codes_of(cluster, len(one))
-    binary = bool(np.isin(one, (0.0, 1.0)).all() and np.isin(other, (0.0, 1.0)).all())
-    sampling = {"draws": draws, "tune": tune, "chains": chains, "target_accept": target_accept}
-    generator = as_rng(rng)
-    if not binary:
-        return _scores(other - one, codes, names, spread, scale, sampling, generator)
-    tables = tables_of(one, other, codes)
-    if codes is None:
-        return _one_table(tables.sum(axis=0), names, prior, sampling, generator)
-    return _clustered(tables, names, prior, spread, sampling, generator)
-
-
-def _label(names: tuple[str, str]) -> str:
-    return f"{names[1]} - {names[0]}"
+    data = _read(a, b, cluster, prior, spread, scale)
+    laws = _laws(priors, data)
+    asked, generator = Sampling.of(sampling, options), as_rng(rng)
+    build = partial(paired_model, a, b, cluster, prior=prior, spread=spread, scale=scale, priors=laws)
+    if data.tables is None:
+        found = _scores(data, laws, build, asked, generator)
+    elif data.codes is None:
+        found = _one_table(data.tables[0], prior, laws, build, asked, generator)
+    else:
+        found = _clustered(data, data.tables, laws, build, asked, generator)
+    n, exact = len(data.gain), found.pop("exact", None)
+    label, draws = f"{names[1]} - {names[0]}", stack.draws_of(found["idata"], "difference")
+    if exact is None:
+        difference = posterior_estimate(label, draws, n=n, n_clusters=data.n_clusters)
+    else:
+        difference = _exact_estimate(exact, label, 0.95, n)
+    if data.n_clusters is not None and data.n_clusters < 10:
+        few = (
+            f"{data.n_clusters} clusters say little about how clusters vary: the prior of the spread matters"
+        )
+        found["notes"] += (few,)
+    return PairedFit(
+        n_obs=float(n),
+        n_clusters=data.n_clusters,
+        build=build,
+        runs=names,
+        difference=difference,
+        exact=exact,
+        **found,
+    )
 
 
 def _exact_estimate(law: Discordance, name: str, level: float, n: int) -> Estimate:
@@ -218,50 +349,54 @@ def _exact_estimate(law: Discordance, name: str, level: float, n: int) -> Estima
 
 
 def _one_table(
-    table: Ints, names: tuple[str, str], prior: float, sampling: dict[str, Any], rng: np.random.Generator
-) -> PairedFit:
-    shape = (sampling["chains"], sampling["draws"])
-    n = int(table.sum())
-    chance = rng.dirichlet(table + prior, size=shape)
-    law = Discordance(
-        float(table[0] + prior), float(table[1] + prior), float(table[2] + table[3] + 2 * prior)
-    )
-    kept = table > 0
-    cells, weights = np.log(chance[..., kept]), table[kept].astype(np.float64)
-    idata = _stack.from_draws(
-        _named(chance),
-        sample_stats={"diverging": np.zeros(shape, dtype=bool)},
-        log_likelihood=_stack.pointwise("pair", cells, weights),
-    )
-    some = chance.reshape(-1, 4)[np.linspace(0, chance[..., 0].size - 1, _REPLICATES).astype(np.int64)]
-    before = rng.dirichlet(np.full(4, prior), size=_REPLICATES)
-    return PairedFit(
-        model="paired table, exact",
-        names=("difference", "accuracy_a", "accuracy_b", "discordant"),
-        n_obs=float(n),
-        settings=BayesSettings(shape[1], 0, shape[0], 1.0, {"Dirichlet": prior}),
-        idata=idata,
-        notes=_one_table_notes(table, prior),
-        cells=cells,
-        weights=weights,
-        observed=table_statistics(table[None]),
-        replicated=replicates(table_statistics(rng.multinomial(n, p)[None]) for p in some),
-        prior_replicated=replicates(table_statistics(rng.multinomial(n, p)[None]) for p in before),
-        runs=names,
-        difference=_exact_estimate(law, _label(names), 0.95, n),
-        exact=law,
-    )
-
-
-def _one_table_notes(table: Ints, prior: float) -> tuple[str, ...]:
-    notes: tuple[str, ...] = (
-        "drawn independently from the exact posterior; limits and probabilities are exact",
-    )
+    table: Ints,
+    prior: float,
+    laws: Mapping[str, Any],
+    build: Callable[[], Any],
+    sampling: Sampling,
+    rng: np.random.Generator,
+) -> dict[str, Any]:
+    n, used, exact = int(table.sum()), replace(sampling, tune=0), None
+    notes: tuple[str, ...]
+    if laws:
+        drawn, used, notes = posterior(sampling, rng, model=build)
+        chance, stats = stack.draws_of(drawn, "kinds"), kept_stats(drawn)
+        before = stack.prior_draws(build(), ["kinds"], _REPLICATES, rng)["kinds"]
+    else:
+        shape = (sampling.chains, sampling.draws)
+        chance, stats = rng.dirichlet(table + prior, size=shape), {"diverging": np.zeros(shape, dtype=bool)}
+        before = rng.dirichlet(np.full(4, prior), size=_REPLICATES)
+        exact = Discordance(
+            float(table[0] + prior), float(table[1] + prior), float(table[2] + table[3] + 2 * prior)
+        )
+        notes = ("drawn independently from the exact posterior; limits and probabilities are exact",)
     if table[0] + table[1] == 0:
         notes += (
             f"no pair differs: the limits depend on the prior, which counts {prior:g} pairs of each kind",
         )
-    return notes
+    kept = table > 0
+    cells, weights = np.log(chance[..., kept]), table[kept].astype(np.float64)
+
+    def statistics(chances: Floats) -> dict[str, Floats]:
+        return columns_of(table_statistics(rng.multinomial(n, p)[None]) for p in chances)
+
+    return {
+        "title": "paired table, exact" if exact else "paired table",
+        "names": ("difference", "accuracy_a", "accuracy_b", "discordant"),
+        "settings": used.with_priors({"Dirichlet": prior}, laws),
+        "idata": stack.from_draws(
+            _named(chance) | {"kinds": chance},
+            sample_stats=stats,
+            log_likelihood=pointwise("pair", cells, weights),
+        ),
+        "notes": notes,
+        "cells": cells,
+        "weights": weights,
+        "observed": table_statistics(table[None]),
+        "replicated": statistics(some_of(chance.reshape(-1, 4), _REPLICATES)),
+        "prior_replicated": statistics(before),
+        "exact": exact,
+    }
 
 
 def _named(chance: Floats) -> dict[str, Floats]:
@@ -276,18 +411,30 @@ def _named(chance: Floats) -> dict[str, Floats]:
 
 
 def _clustered(
+    data: _Pairs,
     tables: Ints,
-    names: tuple[str, str],
-    prior: float,
-    spread: float,
-    sampling: dict[str, Any],
+    laws: Mapping[str, Any],
+    build: Callable[[], Any],
+    sampling: Sampling,
     rng: np.random.Generator,
-) -> PairedFit:
-    from scipy.special import expit
+) -> dict[str, Any]:
+    from scipy.special import expit, logit
 
-    density = TablePosterior(tables, prior, spread)
-    idata, accept, notes = _sampled(density, sampling, rng)
-    x = _stack.draws_of(idata, "x").astype(np.float64)
+    density = TablePosterior(tables, data.prior, data.spread)
+    if laws:
+        names = ("discordant", "direction", "right", "spread", "spread_same")
+
+        def coordinates(values: Mapping[str, Floats]) -> Floats:
+            chances = [logit(np.clip(values[name], 1e-15, 1 - 1e-15)) for name in names[:3]]
+            return np.stack([*chances, values["spread"], values["spread_same"]], axis=-1)
+
+        idata, used, notes = posterior(sampling, rng, model=build)
+        x = coordinates({name: stack.draws_of(idata, name) for name in names})
+        before = coordinates(stack.prior_draws(build(), names, _REPLICATES, rng))
+    else:
+        idata, used, notes = posterior(sampling, rng, density=density, starts=density.starts)
+        x = stack.draws_of(idata, "x")
+        before = np.array([density.draw_prior(rng) for _ in range(_REPLICATES)])
     discordant, direction, right = np.moveaxis(expit(x[..., :3]), -1, 0)
     same = 1 - discordant
     chance = np.stack(
@@ -299,116 +446,544 @@ def _clustered(
         "correlation": correlation[..., 0],
         "correlation_when_same": correlation[..., 1],
     }
+    free = {"direction": direction, "right": right, "spread": spreads[..., 0], "spread_same": spreads[..., 1]}
     rows, weight = np.unique(tables, axis=0, return_counts=True)
-    flat = x.reshape(-1, 5)
+    flat, sizes = x.reshape(-1, 5), tables.sum(axis=1)
     like = np.stack([table_log_likelihood(rows, point) for point in flat]).reshape(*x.shape[:2], -1)
-    packed = _stack.from_draws(
-        named,
-        sample_stats={"diverging": _stack.draws_of(idata, "diverging", "sample_stats")},
-        log_likelihood=_stack.pointwise("cluster", like, weight),
-    )
-    sizes = tables.sum(axis=1)
-    some = flat[np.linspace(0, len(flat) - 1, _REPLICATES).astype(np.int64)]
-    before = [density.draw_prior(rng) for _ in range(_REPLICATES)]
-    n, n_clusters = int(sizes.sum()), len(tables)
-    return PairedFit(
-        model="paired tables by cluster",
-        names=tuple(named),
-        n_obs=float(n),
-        n_clusters=n_clusters,
-        settings=BayesSettings(
-            sampling["draws"],
-            sampling["tune"],
-            sampling["chains"],
-            accept,
-            {"Dirichlet": prior, "spread": spread},
+
+    def statistics(points: Floats) -> dict[str, Floats]:
+        return columns_of(table_statistics(draw_tables(sizes, point, rng)) for point in points)
+
+    return {
+        "title": "paired tables by cluster",
+        "names": tuple(named),
+        "settings": used.with_priors({"Dirichlet": data.prior, "spread": data.spread}, laws),
+        "idata": stack.from_draws(
+            named | free, sample_stats=kept_stats(idata), log_likelihood=pointwise("cluster", like, weight)
         ),
-        idata=packed,
-        notes=_few(notes, n_clusters),
-        cells=like,
-        weights=weight.astype(np.float64),
-        observed=table_statistics(tables),
-        replicated=replicates(table_statistics(draw_tables(sizes, point, rng)) for point in some),
-        prior_replicated=replicates(table_statistics(draw_tables(sizes, point, rng)) for point in before),
-        runs=names,
-        difference=posterior_estimate(_label(names), named["difference"], n=n, n_clusters=n_clusters),
-    )
+        "notes": notes,
+        "cells": like,
+        "weights": weight.astype(np.float64),
+        "observed": table_statistics(tables),
+        "replicated": statistics(some_of(flat, _REPLICATES)),
+        "prior_replicated": statistics(before),
+    }
 
 
 def _scores(
-    difference: Floats,
-    codes: Ints | None,
-    names: tuple[str, str],
-    spread: float,
-    scale: float | None,
-    sampling: dict[str, Any],
+    data: _Pairs,
+    laws: Mapping[str, Any],
+    build: Callable[[], Any],
+    sampling: Sampling,
     rng: np.random.Generator,
-) -> PairedFit:
-    if np.ptp(difference) == 0:
-        raise ValueError(
-            f"differences must vary to have an error; got {len(difference)} that are all {difference[0]:g}"
-        )
-    unit = float(np.sqrt((difference**2).mean())) if scale is None else number("scale", scale)
-    if unit <= 0:
-        raise ValueError(f"scale must be > 0; got scale={scale!r}")
-    density = ScorePosterior(difference / unit, codes, 2.0, spread)
-    idata, accept, notes = _sampled(density, sampling, rng)
-    x = _stack.draws_of(idata, "x").astype(np.float64)
+) -> dict[str, Any]:
+    unit, codes = data.unit, data.codes
+    density = ScorePosterior(data.gain / unit, codes, MEAN_SD, data.spread)
+    if laws:
+        names = ["mean", "sigma", "nu_above_1"] + ["sd_cluster", "z"] * (codes is not None)
+
+        def coordinates(values: Mapping[str, Floats]) -> Floats:
+            three = [values["mean"] / unit, np.log(values["sigma"] / unit), np.log(values["nu_above_1"])]
+            if codes is None:
+                return np.stack(three, axis=-1)
+            four = np.stack([*three, values["sd_cluster"] / unit], axis=-1)
+            return np.concatenate([four, values["z"]], axis=-1)
+
+        idata, used, notes = posterior(sampling, rng, model=build)
+        x = coordinates({name: stack.draws_of(idata, name) for name in names})
+        before = coordinates(stack.prior_draws(build(), names, _REPLICATES, rng))
+    else:
+        idata, used, notes = posterior(sampling, rng, density=density, starts=density.starts)
+        x = stack.draws_of(idata, "x")
+        before = np.array([density.draw_prior(rng) for _ in range(_REPLICATES)])
     named = {"difference": x[..., 0] * unit, "sigma": np.exp(x[..., 1]) * unit, "nu": 1 + np.exp(x[..., 2])}
+    free = {"mean": named["difference"], "nu_above_1": named["nu"] - 1}
     if codes is not None:
         named["sd_cluster"] = np.abs(x[..., 3]) * unit
+        free["z"] = x[..., 4:] * np.sign(x[..., 3:4])
     flat = x.reshape(-1, x.shape[-1])
     like = density.marginal_log_likelihood(flat, unit).reshape(*x.shape[:2], -1)
-    packed = _stack.from_draws(
-        named,
-        sample_stats={"diverging": _stack.draws_of(idata, "diverging", "sample_stats")},
-        log_likelihood={"pair" if codes is None else "cluster": like},
-    )
-    some = flat[np.linspace(0, len(flat) - 1, _REPLICATES).astype(np.int64)]
-    before = [density.draw_prior(rng) for _ in range(_REPLICATES)]
-    n, n_clusters = len(difference), None if codes is None else density.n_clusters
-    return PairedFit(
-        model="paired scores" + ("" if codes is None else " by cluster"),
-        names=tuple(named),
-        n_obs=float(n),
-        n_clusters=n_clusters,
-        settings=BayesSettings(
-            sampling["draws"], sampling["tune"], sampling["chains"], accept, {"scale": unit, "spread": spread}
+
+    def statistics(points: Floats) -> dict[str, Floats]:
+        return columns_of(score_statistics(unit * density.replicate(point, rng)) for point in points)
+
+    return {
+        "title": "paired scores" + ("" if codes is None else " by cluster"),
+        "names": tuple(named),
+        "settings": used.with_priors({"scale": unit, "spread": data.spread}, laws),
+        "idata": stack.from_draws(
+            named | free,
+            sample_stats=kept_stats(idata),
+            log_likelihood={"pair" if codes is None else "cluster": like},
         ),
-        idata=packed,
-        notes=notes if n_clusters is None else _few(notes, n_clusters),
-        cells=like,
-        observed=score_statistics(difference),
-        replicated=replicates(score_statistics(unit * density.replicate(point, rng)) for point in some),
-        prior_replicated=replicates(
-            score_statistics(unit * density.replicate(point, rng)) for point in before
-        ),
-        runs=names,
-        difference=posterior_estimate(_label(names), named["difference"], n=n, n_clusters=n_clusters),
+        "notes": notes,
+        "cells": like,
+        "observed": score_statistics(data.gain),
+        "replicated": statistics(some_of(flat, _REPLICATES)),
+        "prior_replicated": statistics(before),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Two runs' results, checked: tables by cluster for right and wrong, differences for scores."""
+
+    gain: Floats
+    codes: Ints | None
+    tables: Ints | None
+    prior: float
+    spread: float
+    unit: float = 1.0
+
+    @property
+    def n_clusters(self) -> int | None:
+        return None if self.codes is None else int(self.codes.max()) + 1
+
+
+def _read(
+    a: ArrayLike, b: ArrayLike, cluster: ArrayLike | None, prior: float, spread: float, scale: float | None
+) -> _Pairs:
+    one, other = values_of("a", a), values_of("b", b)
+    if len(one) != len(other):
+        raise ValueError(f"a and b must have one value per item; got {len(one)} and {len(other)}")
+    if not len(one):
+        raise ValueError("a and b must have items; got none")
+    positive(prior=prior, spread=spread)
+    data = _Pairs(other - one, codes_of(cluster, len(one)), None, prior, spread)
+    if np.isin(one, (0.0, 1.0)).all() and np.isin(other, (0.0, 1.0)).all():
+        return replace(data, tables=tables_of(one, other, data.codes))
+    if np.ptp(data.gain) == 0:
+        raise ValueError(
+            f"differences must vary to have an error; got {len(one)} that are all {data.gain[0]:g}"
+        )
+    unit = float(np.sqrt((data.gain**2).mean())) if scale is None else number("scale", scale)
+    if unit <= 0:
+        raise ValueError(f"scale must be > 0; got scale={scale!r}")
+    return replace(data, unit=unit)
+
+
+def _laws(priors: Mapping[str, Any] | None, data: _Pairs) -> dict[str, Any]:
+    """Check the names of a user's prior distributions."""
+    known: tuple[str, ...] = ("mean", "sigma", "nu_above_1", "sd_cluster")[: 3 if data.codes is None else 4]
+    if data.tables is not None:
+        clustered = ("discordant", "direction", "right", "spread", "spread_same")
+        known = ("kinds",) if data.codes is None else clustered
+    unknown = [name for name in priors or {} if name not in known]
+    if unknown:
+        raise TypeError(f"priors must name variables among {', '.join(known)}; got {unknown[0]!r}")
+    return dict(priors or {})
+
+
+def values_of(label: str, values: ArrayLike) -> Floats:
+    """Check the results of one run."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{label} must be numbers; got {values!r}") from None
+    if array.ndim != 1:
+        raise ValueError(f"{label} must be one-dimensional; got an array of shape {array.shape}")
+    if not np.isfinite(array).all():
+        row = int(np.argmin(np.isfinite(array)))
+        raise ValueError(
+            f"{label} must be finite (leave out items that a run could not score); "
+            f"got {array[row]} at row {row}"
+        )
+    return array
+
+
+def codes_of(cluster: ArrayLike | None, n_items: int) -> Ints | None:
+    """Number the clusters; None where every item is its own."""
+    if cluster is None:
+        return None
+    column = pd.Series(np.asarray(cluster, dtype=object))
+    if len(column) != n_items:
+        raise ValueError(f"cluster must have one value per item ({n_items}); got {len(column)}")
+    if column.isna().any():
+        raise ValueError(f"cluster must be named; got a missing name at row {int(column.isna().argmax())}")
+    codes, names = pd.factorize(column.astype(str))
+    if len(names) == n_items:
+        return None
+    if len(names) < 2:
+        raise ValueError(
+            "cluster must have at least 2 values: one cluster cannot tell how clusters vary; got 1"
+        )
+    return codes.astype(np.int64)
+
+
+def tables_of(a: Floats, b: Floats, codes: Ints | None) -> Ints:
+    """Count the kinds of pair in each cluster, shape (clusters, 4), columns as ``KINDS``."""
+    kind = np.select([(a == 1) & (b == 0), (a == 0) & (b == 1), (a == 1) & (b == 1)], [0, 1, 2], 3)
+    of = np.zeros(len(a), dtype=np.int64) if codes is None else codes
+    size = int(of.max()) + 1
+    return np.bincount(of * 4 + kind, minlength=4 * size).reshape(size, 4).astype(np.int64)
+
+
+def table_statistics(tables: Ints) -> dict[str, float]:
+    """What clusters' tables look like in a few numbers."""
+    total = tables.sum(axis=0)
+    found = {f"share {kind}": float(v) for kind, v in zip(KINDS, total / total.sum(), strict=True)}
+    if len(tables) > 1:
+        gain = (tables[:, 1] - tables[:, 0]) / tables.sum(axis=1)
+        found["sd of clusters' differences"] = float(gain.std())
+    return found
+
+
+def score_statistics(difference: Floats) -> dict[str, float]:
+    """What score differences look like in a few numbers."""
+    low, middle, high = np.quantile(difference, [0.1, 0.5, 0.9]).tolist()
+    return {
+        "mean": float(difference.mean()),
+        "median": middle,
+        "width from 10 % to 90 %": high - low,
+        "share above 0": float((difference > 0).mean()),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Discordance:
+    """Exact posterior of the difference of two shares from one table of pairs with a Dirichlet prior.
+
+    The difference is ``S * (2 W - 1)``: S, the chance that a pair differs, and W, the chance that it is B that is
+    right, are independent Beta variables.
+
+    Attributes
+    ----------
+    only_a, only_b, same : float
+        Parameters of the Dirichlet posterior: counts plus prior.
+    """
+
+    only_a: float
+    only_b: float
+    same: float
+
+    @property
+    def mean(self) -> float:
+        """Posterior mean of the difference."""
+        return (self.only_b - self.only_a) / self._total
+
+    @property
+    def sd(self) -> float:
+        """Posterior standard deviation of the difference."""
+        second = (self.only_a + self.only_b) / self._total - self.mean**2
+        return math.sqrt(second / (self._total + 1))
+
+    def cdf(self, value: float) -> float:
+        """Posterior probability that the difference is at most `value`."""
+        if value < 0:
+            return _beyond(-value, self.only_b, self.only_a, self.same)
+        return 1.0 - _beyond(value, self.only_a, self.only_b, self.same)
+
+    def quantile(self, probability: float) -> float:
+        """Value that the difference is below with that probability."""
+        below = self.cdf(0.0)
+        if probability < below:
+            return -_exceeded(probability, self.only_b, self.only_a, self.same)
+        return _exceeded(1.0 - probability, self.only_a, self.only_b, self.same)
+
+    @property
+    def _total(self) -> float:
+        return self.only_a + self.only_b + self.same
+
+
+def _beyond(size: float, against: float, favour: float, same: float) -> float:
+    """Probability that ``S * (2 W - 1) > size`` for independent S, Beta(against + favour, same), and W, Beta(favour,
+    against); size >= 0.
+
+    The integral over S runs over its quantiles above `size`, where the integrand is a probability, and so bounded,
+    however small a parameter is (a density with a parameter below 1 is not); what is left is a steep end, which
+    tanh-sinh quadrature (Takahasi and Mori, 1974) is made for.
+    """
+    from scipy.special import betainc, betaincc, betainccinv
+
+    above = float(betaincc(against + favour, same, min(size, 1.0)))
+    if size == 0 or above == 0:
+        return above * float(betainc(against, favour, 0.5))
+    part, weight = _tanh_sinh()
+    s = np.maximum(betainccinv(against + favour, same, above * part), size)
+    return above * float(weight @ betainc(against, favour, (1 - size / s) / 2))
+
+
+def _exceeded(probability: float, against: float, favour: float, same: float) -> float:
+    """The size that the difference is beyond with that probability, searched on a logarithmic scale."""
+    from scipy.optimize import brentq
+
+    def excess(log_size: float) -> float:
+        return _beyond(math.exp(log_size), against, favour, same) - probability
+
+    least = -700.0
+    if excess(least) <= 0:
+        return 0.0
+    return math.exp(brentq(excess, least, 0.0, xtol=1e-13)) if excess(0.0) < 0 else 1.0
+
+
+@lru_cache(maxsize=1)
+def _tanh_sinh() -> tuple[Floats, Floats]:
+    """Points in (0, 1) and weights that add up to 1."""
+    y = np.linspace(-4.0, 4.0, 161)
+    up = 1 / (1 + np.exp(-math.pi * np.sinh(y)))
+    weight = np.cosh(y) * up * up[::-1]
+    return up, weight / weight.sum()
+
+
+def table_log_likelihood(tables: Ints, x: Floats) -> Floats:
+    """Log-likelihood of clusters' tables, shape (clusters,): the plain form of what :class:`TablePosterior` adds up.
+
+    Parameters
+    ----------
+    tables : ndarray of int, shape (clusters, 4)
+        Columns as ``KINDS``.
+    x : ndarray of float, shape (5,)
+        As :class:`TablePosterior` takes it.
+    """
+    from scipy.special import gammaln
+
+    discordant, direction, right, spread, spread_same = _natural(x)
+    a, b, both, wrong = tables.T
+    same, total = both + wrong, tables.sum(axis=1)
+    most = int(total.max()) + 1
+
+    def rising(mean: float, spread: float, count: Ints) -> Floats:
+        steps = np.concatenate(
+            [[0.0], np.cumsum(np.log(np.maximum(mean + np.arange(most) * spread**2, 1e-300)))]
+        )
+        return np.asarray(steps[count], dtype=np.float64)
+
+    out = gammaln(total + 1) - gammaln(tables + 1).sum(axis=1)
+    out += rising(discordant * (1 - direction), spread, a) + rising(discordant * direction, spread, b)
+    out += rising(1 - discordant, spread, same) - rising(1.0, spread, total)
+    out += (
+        rising(right, spread_same, both)
+        + rising(1 - right, spread_same, wrong)
+        - rising(1.0, spread_same, same)
     )
+    return np.asarray(out, dtype=np.float64)
 
 
-def _sampled(
-    density: TablePosterior | ScorePosterior, sampling: dict[str, Any], rng: np.random.Generator
-) -> tuple[Any, float, tuple[str, ...]]:
-    return drawn(
-        lambda accept, child: _stack.sample_density(
-            density,
-            density.starts(sampling["chains"], child),
-            draws=sampling["draws"],
-            tune=sampling["tune"],
-            target_accept=accept,
-            rng=child,
-        ),
-        target_accept=sampling["target_accept"],
-        rng=rng,
+def _natural(x: Floats) -> tuple[float, float, float, float, float]:
+    from scipy.special import expit
+
+    discordant, direction, right = expit(x[:3]).tolist()
+    return discordant, direction, right, float(x[3]), float(x[4])
+
+
+class TablePosterior:
+    """Log posterior over (logit discordant, logit direction, logit right when same, two signed spreads).
+
+    Parameters
+    ----------
+    tables : ndarray of int, shape (clusters, 4)
+    prior : float
+        Of the Dirichlet law of the four kinds, for each kind.
+    spread : float
+        Scale of the half-normal laws of the spreads; with a spread r, two pairs of a cluster are correlated by
+        ``r**2 / (1 + r**2)``.
+    """
+
+    def __init__(self, tables: Ints, prior: float, spread: float) -> None:
+        a, b, both, wrong = tables.T
+        counts = (a, b, both + wrong, tables.sum(axis=1), both, wrong)
+        self.tails = [_more_than(c) for c in counts]
+        self.prior, self.spread = prior, spread
+        self.tables = tables
+
+    def __call__(self, x: Floats) -> tuple[float, Floats]:
+        discordant, direction, right, spread, spread_same = _natural(x)
+        a, b, same, every, both, wrong = self.tails
+        by_a = _rising(a, discordant * (1 - direction), spread)
+        by_b = _rising(b, discordant * direction, spread)
+        by_same = _rising(same, 1 - discordant, spread)
+        by_all = _rising(every, 1.0, spread)
+        by_both = _rising(both, right, spread_same)
+        by_wrong = _rising(wrong, 1 - right, spread_same)
+        by_kept = _rising(same, 1.0, spread_same)
+        value = by_a[0] + by_b[0] + by_same[0] - by_all[0] + by_both[0] + by_wrong[0] - by_kept[0]
+        in_discordant = by_a[1] * (1 - direction) + by_b[1] * direction - by_same[1]
+        in_direction = discordant * (by_b[1] - by_a[1])
+        gradient = np.array(
+            [
+                in_discordant * discordant * (1 - discordant),
+                in_direction * direction * (1 - direction),
+                (by_both[1] - by_wrong[1]) * right * (1 - right),
+                by_a[2] + by_b[2] + by_same[2] - by_all[2],
+                by_both[2] + by_wrong[2] - by_kept[2],
+            ]
+        )
+        shape = self.prior * np.array([2.0, 1.0, 1.0])
+        logits = x[:3]
+        value -= float((shape * (np.logaddexp(0, -logits) + np.logaddexp(0, logits))).sum())
+        gradient[:3] += shape * (1 - 2 * np.array([discordant, direction, right]))
+        value -= 0.5 * float(((x[3:] / self.spread) ** 2).sum())
+        gradient[3:] -= x[3:] / self.spread**2
+        return value, gradient
+
+    def starts(self, chains: int, rng: np.random.Generator) -> Floats:
+        """Return points scattered around the pooled shares, shape (chains, 5)."""
+        a, b, both, wrong = (self.tables.sum(axis=0) + 1).tolist()
+        centre = np.array([np.log((a + b) / (both + wrong)), np.log(b / a), np.log(both / wrong), 0.3, 0.3])
+        return np.asarray(centre + 0.1 * rng.standard_normal((chains, 5)), dtype=np.float64)
+
+    def draw_prior(self, rng: np.random.Generator) -> Floats:
+        """Draw one point from the prior, shape (5,)."""
+        shape = self.prior * np.array([2.0, 1.0, 1.0])
+        logits = _log_gamma_draws(shape, rng) - _log_gamma_draws(shape, rng)
+        # Chances nearer to 0 or 1 than a float holds give the same tables.
+        return np.concatenate([np.clip(logits, -36, 36), np.abs(self.spread * rng.standard_normal(2))])
+
+
+def draw_tables(sizes: Ints, x: Floats, rng: np.random.Generator) -> Ints:
+    """Draw tables of clusters of those sizes, shape (clusters, 4)."""
+    discordant, direction, right, spread, spread_same = _natural(x)
+    mean = np.array([discordant * (1 - direction), discordant * direction, 1 - discordant])
+    chance = _dirichlet(mean, spread, len(sizes), rng)
+    kinds = rng.multinomial(sizes, chance)
+    both = rng.binomial(
+        kinds[:, 2], _dirichlet(np.array([right, 1 - right]), spread_same, len(sizes), rng)[:, 0]
     )
+    return np.stack([kinds[:, 0], kinds[:, 1], both, kinds[:, 2] - both], axis=1).astype(np.int64)
 
 
-def _few(notes: tuple[str, ...], n_clusters: int) -> tuple[str, ...]:
-    if n_clusters >= 10:
-        return notes
-    return (
-        *notes,
-        f"{n_clusters} clusters say little about how clusters vary: the prior of the spread matters",
-    )
+def _dirichlet(mean: Floats, spread: float, size: int, rng: np.random.Generator) -> Floats:
+    if abs(spread) < 1e-6:
+        return np.tile(mean, (size, 1))
+    logs = _log_gamma_draws(np.tile(np.maximum(mean, 1e-300) / spread**2, (size, 1)), rng)
+    share = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(share / share.sum(axis=1, keepdims=True), dtype=np.float64)
+
+
+def _log_gamma_draws(shape: Floats, rng: np.random.Generator) -> Floats:
+    """Draw logarithms of gamma variables: of shape k as of shape k + 1 plus log(uniform) / k, without underflow."""
+    logs = np.log(rng.standard_gamma(shape + 1))
+    return np.asarray(logs + np.log1p(-rng.random(shape.shape)) / shape, dtype=np.float64)
+
+
+def _more_than(counts: Ints) -> Floats:
+    """How many clusters have more than j, for j = 0, 1, ..."""
+    return np.cumsum(np.bincount(counts, minlength=1)[::-1])[::-1][1:].astype(np.float64)
+
+
+def _rising(tail: Floats, mean: float, spread: float) -> tuple[float, float, float]:
+    """Sum of ``tail[j] * log(mean + j * spread**2)`` and its slopes in mean and spread."""
+    j = np.arange(len(tail))
+    base = mean + j * spread**2
+    return float(tail @ np.log(base)), float((tail / base).sum()), float((tail * j / base).sum() * 2 * spread)
+
+
+class ScorePosterior:
+    """Log posterior of score differences with Student's t errors and normal cluster effects.
+
+    Coordinates: mean, log sigma, log(nu - 1), signed spread between clusters, and each cluster's effect in units of
+    that spread. Differences come in units of `scale`; priors are those that :func:`fit_paired` documents.
+    """
+
+    SIZE = 4
+
+    def __init__(self, difference: Floats, cluster: Ints | None, mean_sd: float, spread: float) -> None:
+        self.d, self.cluster, self.mean_sd, self.spread = difference, cluster, mean_sd, spread
+        self.n_clusters = 0 if cluster is None else int(cluster.max()) + 1
+        self.free = 3 if cluster is None else self.SIZE + self.n_clusters
+
+    def __call__(self, x: Floats) -> tuple[float, Floats]:
+        from scipy.special import digamma
+
+        if x[1:3].max() > 50 or x[1] < -50:
+            return -math.inf, np.zeros_like(x)
+        sigma, nu = math.exp(x[1]), 1 + math.exp(x[2])
+        r = (self.d - self.centre(x)) / sigma
+        like = self.log_likelihood(x)
+        weight = (nu + 1) / (nu + r**2)
+        by_row = weight * r / sigma
+        n = len(self.d)
+        in_nu = 0.5 * (
+            n * (digamma((nu + 1) / 2) - digamma(nu / 2) - 1 / nu)
+            - np.log1p(r**2 / nu).sum()
+            + (weight * r**2).sum() / nu
+        )
+        gradient = np.zeros_like(x)
+        gradient[0] = by_row.sum() - x[0] / self.mean_sd**2
+        gradient[1] = (weight * r**2).sum() - n + 1 - sigma**2
+        gradient[2] = (in_nu - 1 / MEAN_NU) * (nu - 1) + 1
+        value = float(like.sum()) - 0.5 * (x[0] / self.mean_sd) ** 2
+        value += x[1] - 0.5 * sigma**2 + x[2] - (nu - 1) / MEAN_NU
+        if self.cluster is not None:
+            total = np.bincount(self.cluster, weights=by_row, minlength=self.n_clusters)
+            z = x[self.SIZE :]
+            gradient[3] = z @ total - x[3] / self.spread**2
+            gradient[self.SIZE :] = x[3] * total - z
+            value -= 0.5 * float((x[3] / self.spread) ** 2 + z @ z)
+        return value, gradient
+
+    def centre(self, x: Floats) -> Floats | float:
+        """Location of each difference."""
+        return float(x[0]) if self.cluster is None else np.asarray(x[0] + x[3] * x[self.SIZE :][self.cluster])
+
+    def log_likelihood(self, x: Floats) -> Floats:
+        """Log density of each difference given its cluster's effect."""
+        return _student(self.d - self.centre(x), x)
+
+    def marginal_log_likelihood(self, points: Floats, unit: float) -> Floats:
+        """Log density of each cluster's differences together, its effect integrated out; of each difference without.
+
+        In the units of the data, where a difference is `unit` times what this object holds. The integral is a sum over
+        equally spaced effects that cover what the draws say of the cluster's.
+
+        Parameters
+        ----------
+        points : ndarray, shape (draws, size)
+
+        Returns
+        -------
+        ndarray, shape (draws, clusters) or (draws, differences)
+        """
+        if self.cluster is None:
+            return np.stack([self.log_likelihood(point) for point in points]) - math.log(unit)
+        z = points[:, self.SIZE :] * np.sign(points[:, 3:4])
+        middle, sd = z.mean(axis=0), np.maximum(z.std(axis=0), 1e-3)
+        grid = np.linspace(-_REACH, _REACH, _NODES)
+        nodes = middle[:, None] + sd[:, None] * grid
+        log_weight = -0.5 * nodes**2 + np.log((grid[1] - grid[0]) * sd[:, None] / math.sqrt(2 * math.pi))
+        order = np.argsort(self.cluster, kind="stable")
+        size = np.bincount(self.cluster, minlength=self.n_clusters)
+        first, of = np.concatenate([[0], np.cumsum(size)[:-1]]), self.cluster[order]
+        out = np.empty((len(points), self.n_clusters))
+        for row, x in enumerate(points):
+            centre = x[0] + abs(x[3]) * nodes
+            like = _student(self.d[order][:, None] - centre[of], x)
+            out[row] = _log_sum(np.add.reduceat(like, first, axis=0) + log_weight) - size * math.log(unit)
+        return out
+
+    def starts(self, chains: int, rng: np.random.Generator) -> Floats:
+        """Return points scattered around the median, shape (chains, size)."""
+        x = np.zeros(self.free)
+        x[:3] = np.median(self.d), math.log(max(float(self.d.std()), 0.05)), math.log(10.0)
+        if self.cluster is not None:
+            x[3] = 0.2
+        return np.asarray(x + 0.1 * rng.standard_normal((chains, self.free)), dtype=np.float64)
+
+    def draw_prior(self, rng: np.random.Generator) -> Floats:
+        """Draw one point from the prior, shape (size,)."""
+        x = rng.standard_normal(self.free)
+        x[0] *= self.mean_sd
+        x[1], x[2] = math.log(abs(rng.standard_normal())), math.log(MEAN_NU * rng.standard_exponential())
+        if self.cluster is not None:
+            x[3] = abs(x[3] * self.spread)
+        return np.asarray(x, dtype=np.float64)
+
+    def replicate(self, x: Floats, rng: np.random.Generator) -> Floats:
+        """Draw differences from new clusters of the same sizes."""
+        new = x.copy()
+        if self.cluster is not None:
+            new[self.SIZE :] = rng.standard_normal(self.n_clusters)
+        errors = math.exp(x[1]) * rng.standard_t(1 + math.exp(x[2]), size=len(self.d))
+        return np.asarray(self.centre(new) + errors, dtype=np.float64)
+
+
+def _student(residual: Floats, x: Floats) -> Floats:
+    """Log density of Student's t errors at a point's sigma and nu."""
+    nu, sigma = 1 + math.exp(x[2]), math.exp(x[1])
+    constant = math.lgamma((nu + 1) / 2) - math.lgamma(nu / 2) - 0.5 * math.log(nu * math.pi) - x[1]
+    return np.asarray(constant - (nu + 1) / 2 * np.log1p((residual / sigma) ** 2 / nu), dtype=np.float64)
+
+
+def _log_sum(rows: Floats) -> Floats:
+    top = rows.max(axis=-1)
+    return np.asarray(top + np.log(np.exp(rows - top[..., None]).sum(axis=-1)), dtype=np.float64)

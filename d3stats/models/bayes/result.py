@@ -1,62 +1,154 @@
-"""What a Bayesian fit returns: estimates as any other fit's, and whether the sampler can be believed.
+"""What every Bayesian fit returns: estimates, the PyMC model, its draws, and whether the sampler can be believed.
 
 The thresholds are those of Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021), Bayesian Analysis 16, 667:
 rank-normalised R-hat below 1.01 and at least 400 effective draws, bulk and tail, of every parameter; and no
-divergent transition. Divergences are acted on: the fit is drawn once more with smaller steps, and says so.
+divergent transition. A fit that diverges is drawn once more with smaller steps, and says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypedDict, TypeVar, Unpack
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import RngLike, as_rng, choice, probability
+from d3stats._check import RngLike, as_rng, choice, integer, number, probability
 from d3stats.estimate import Estimate, estimates_latex
-from d3stats.models.bayes import _stack
-from d3stats.models.bayes._stack import Loo
+from d3stats.models.bayes import stack
+from d3stats.result import Result, json_value
 
-__all__ = ["BayesFit", "BayesSettings", "drawn", "posterior_estimate", "predictive_table"]
+__all__ = ["BayesFit", "BayesSettings", "Loo", "Sampling"]
 
 RHAT_LIMIT = 1.01
 ESS_LIMIT = 400.0
+PARETO_BAD = 0.7
+"""Pareto k above which an importance-sampled leave-one-out value is not to be trusted (Vehtari et al. 2024)."""
+MOST_POINTWISE = 20_000_000
+"""Values of a log likelihood by draw and observation that are held in the draws (160 MB)."""
 KIND_NAMES = {"equal-tailed": "equal-tailed posterior", "hdi": "highest-density posterior"}
 Floats = NDArray[np.float64]
+P = TypeVar("P")
 
 
-@dataclass(frozen=True, slots=True)
-class BayesSettings:
-    """How the posterior was drawn.
-
-    Attributes
-    ----------
-    draws, tune, chains : int
-        Of the chains that were kept.
-    target_accept : float
-        Of the last run; higher than what was asked for after a refit.
-    priors : dict
-        The priors, by parameter, in words or numbers.
-    """
+class SamplingOptions(TypedDict, total=False):
+    """The fields of :class:`Sampling`, as keywords of a fit."""
 
     draws: int
     tune: int
     chains: int
     target_accept: float
+    sampler: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How the No-U-Turn sampler draws from a posterior: a value that every fit accepts, or its fields as keywords.
+
+    Attributes
+    ----------
+    draws, tune : int
+        Draws kept (at least 4) and draws to adapt, of each chain.
+    chains : int
+        Two or more can be compared by R-hat.
+    target_accept : float
+        Acceptance rate that the step size is adapted to; higher is slower and diverges less. A fit that diverges is
+        drawn once more at .99.
+    sampler : {"auto", "pymc", "nutpie"}
+        Which program samples a model whose priors are PyMC distributions; "auto" is nutpie where it is installed.
+        With priors given as numbers, PyMC samples one compiled function.
+
+    Examples
+    --------
+    >>> Sampling(draws=500).chains
+    4
+    """
+
+    draws: int = 1000
+    tune: int = 1000
+    chains: int = 4
+    target_accept: float = 0.9
+    sampler: str = "auto"
+
+    def __post_init__(self) -> None:
+        integer("draws", self.draws, minimum=4)
+        integer("tune", self.tune, minimum=0)
+        integer("chains", self.chains, minimum=1)
+        probability("target_accept", self.target_accept, open_interval=True)
+        choice("sampler", self.sampler, ("auto", "pymc", "nutpie"))
+
+    @classmethod
+    def of(
+        cls, given: Sampling | None, options: SamplingOptions, **default: Unpack[SamplingOptions]
+    ) -> Sampling:
+        """Return `given`, or the default, with these options."""
+        known = [f.name for f in fields(Sampling)]
+        unknown = [name for name in options if name not in known]
+        if unknown:
+            raise TypeError(f"options of sampling must be among {', '.join(known)}; got {unknown[0]!r}")
+        if not isinstance(given, Sampling | None):
+            raise TypeError(f"sampling must be a Sampling; got {type(given).__name__}")
+        return replace(cls(**default) if given is None else given, **options)
+
+    def with_priors(self, numbers: Mapping[str, Any], laws: Mapping[str, Any]) -> BayesSettings:
+        """Return these settings with the priors that they were used with."""
+        return BayesSettings(**asdict(self), priors={**numbers, **laws})
+
+
+@dataclass(frozen=True, slots=True)
+class BayesSettings(Sampling):
+    """How the posterior was drawn: the fields of :class:`Sampling`, of the run that was kept, and the priors.
+
+    Attributes
+    ----------
+    priors : dict
+        The priors, by parameter, in words or numbers.
+    """
+
     priors: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Loo:
+    """Leave-one-out expected log predictive density, from importance sampling.
+
+    Attributes
+    ----------
+    elpd, se : float
+        Sum over observations and its standard error; higher is better.
+    p_loo : float
+        Effective number of parameters.
+    k_max : float
+        Largest Pareto k.
+    n_bad : int
+        Cells with a Pareto k above 0.7.
+    n_obs : float
+        Observations (weights summed).
+    pointwise, pareto_k : ndarray, shape (cells,)
+        Log predictive density of one observation in each cell when it is left out.
+    """
+
+    elpd: float
+    se: float
+    p_loo: float
+    k_max: float
+    n_bad: int
+    n_obs: float
+    pointwise: Floats
+    pareto_k: Floats
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class BayesFit:
+class BayesFit(Result):
     """A posterior in the form of the frequentist fits.
 
     Attributes
     ----------
-    model : str
+    title : str
         What was fitted.
     names : tuple of str
         The variables of the posterior that `params` reports.
@@ -70,7 +162,7 @@ class BayesFit:
     idata : InferenceData or DataTree
         The draws as ArviZ holds them, for its plots and tables.
         ``log_likelihood`` holds observations, so that ``az.loo`` and ``az.compare`` give what :meth:`loo` gives; it is
-        absent where they cannot (see :func:`~d3stats.models.bayes._stack.pointwise`).
+        absent where cells of equal observations cannot be told apart: fractional weights, or too many values.
     cells : ndarray or None
         Log likelihood of one observation of each cell, shape (chains, draws, cells): what :meth:`loo` reads.
     weights : ndarray or None
@@ -81,17 +173,20 @@ class BayesFit:
         Statistics of the data.
     replicated, prior_replicated : dict of str to ndarray of shape (replicates,)
         The same statistics of data drawn from the posterior and from the prior.
+    build : callable
+        Makes the PyMC model; :attr:`model` calls it once.
     """
 
-    model: str
+    title: str
     names: tuple[str, ...]
     n_obs: float
     settings: BayesSettings
     idata: Any
+    build: Callable[[], Any]
     n_clusters: int | None = None
     notes: tuple[str, ...] = ()
-    cells: NDArray[np.float64] | None = None
-    weights: NDArray[np.float64] | None = None
+    cells: Floats | None = None
+    weights: Floats | None = None
     constants: tuple[str, ...] = ()
     observed: Mapping[str, float] = field(default_factory=dict)
     replicated: Mapping[str, Floats] = field(default_factory=dict)
@@ -99,10 +194,12 @@ class BayesFit:
 
     def __repr__(self) -> str:
         said = "converged" if self.converged else "not converged"
-        return f"{type(self).__name__}({self.model}, n_obs={self.n_obs:g}, {said})"
+        return f"{type(self).__name__}({self.title}, n_obs={self.n_obs:g}, {said})"
 
-    def __str__(self) -> str:
-        return self.summary()
+    @cached_property
+    def model(self) -> Any:
+        """The ``pm.Model`` whose posterior was drawn, to read, change or extend."""
+        return self.build()
 
     @property
     def params(self) -> pd.Series:
@@ -124,11 +221,8 @@ class BayesFit:
         kind : {"equal-tailed", "hdi"}
             The same probability on either side, or the shortest interval.
         """
-        rows = (
-            self._rows
-            if (level, kind) == (0.95, "equal-tailed")
-            else _stack.summary_rows(self.idata, self.names, level, kind)
-        )
+        standard = (level, kind) == (0.95, "equal-tailed")
+        rows = self._rows if standard else summary_rows(self.idata, self.names, level, kind)
         return rows[["low", "high"]]
 
     @property
@@ -153,7 +247,7 @@ class BayesFit:
     @property
     def divergences(self) -> int:
         """Divergent transitions among the draws that were kept."""
-        return _stack.divergences(self.idata)
+        return divergences(self.idata)
 
     @property
     def converged(self) -> bool:
@@ -190,7 +284,9 @@ class BayesFit:
             )
         return tuple(found)
 
-    def to_frame(self, level: float = 0.95, kind: str = "equal-tailed") -> pd.DataFrame:
+    def to_frame(  # type: ignore[override]  # an interval is chosen here, not a table
+        self, level: float = 0.95, kind: str = "equal-tailed"
+    ) -> pd.DataFrame:
         """Return one row per parameter: ``parameter, mean, sd, low, high, rhat, ess_bulk, ess_tail, level, kind``."""
         rows = self._rows.assign(**self.conf_int(level, kind))
         rows = rows.rename_axis("parameter").reset_index()
@@ -198,42 +294,47 @@ class BayesFit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return model, estimates, diagnostics and settings as JSON can hold them."""
+        settings = asdict(self.settings)
         return {
-            "model": self.model,
+            "model": self.title,
             "n_obs": self.n_obs,
             "n_clusters": self.n_clusters,
             "estimates": [estimate.to_dict() for estimate in self.estimates],
             "diagnostics": {
-                "converged": self.converged,
+                **json_value(self._tables()["diagnostics"].iloc[0].to_dict()),
                 "problems": list(self.problems),
-                "divergences": self.divergences,
-                "rhat_max": _number(self._rows["rhat"].max()),
-                "ess_min": _number(self._rows[["ess_bulk", "ess_tail"]].min().min()),
             },
             "notes": list(self.notes),
-            "settings": {
-                "draws": self.settings.draws,
-                "tune": self.settings.tune,
-                "chains": self.settings.chains,
-                "target_accept": self.settings.target_accept,
-                "priors": {key: str(value) for key, value in self.settings.priors.items()},
-            },
+            "settings": settings | {"priors": {k: str(v) for k, v in settings["priors"].items()}},
         }
 
-    def to_latex(self, *, digits: int = 3) -> str:
-        """Return the estimates as a booktabs tabular."""
-        return estimates_latex(self.estimates, digits=digits)
+    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
+        """Return the estimates as a booktabs tabular, or the table with this title."""
+        if table is None:
+            return estimates_latex(self.estimates, digits=digits)
+        return super().to_latex(table, digits=digits)
+
+    def _title(self) -> str:
+        kept = self.settings
+        return f"{self.title}, {self.n_obs:g} observations, {kept.chains} chains of {kept.draws} draws"
+
+    def _tables(self) -> Mapping[str, pd.DataFrame]:
+        found = {
+            "converged": self.converged,
+            "divergences": self.divergences,
+            "rhat_max": self._rows["rhat"].max(),
+            "ess_min": self._rows[["ess_bulk", "ess_tail"]].min().min(),
+        }
+        return {"parameters": self.to_frame(), "diagnostics": pd.DataFrame([found])}
 
     def summary(self) -> str:
         """Say in a few lines what was estimated and whether the draws can be believed."""
-        kept = self.settings
-        head = f"{self.model}, {self.n_obs:g} observations, {kept.chains} chains of {kept.draws} draws"
         table = self._rows.to_string(float_format=lambda value: f"{value:.3f}")
         ending = [f"problem: {text}" for text in self.problems] or [
             f"converged: R-hat up to {self._rows['rhat'].max():.4f}, at least "
             f"{self._rows[['ess_bulk', 'ess_tail']].min().min():.0f} effective draws, no divergence"
         ]
-        return "\n".join([head, table, *ending, *(f"note: {text}" for text in self.notes)])
+        return "\n".join([self._title(), table, *ending, *(f"note: {text}" for text in self.notes)])
 
     def loo(self) -> Loo:
         """Return the leave-one-out log predictive density of single observations (Pareto-smoothed).
@@ -248,22 +349,62 @@ class BayesFit:
         if self.cells is None:
             raise ValueError("loo needs a fit that kept its log likelihood; this one kept none")
         names = [str(name) for name in self.idata["posterior"].data_vars]
-        held = _stack.from_draws(
-            {name: _stack.draws_of(self.idata, name) for name in names}, log_likelihood={"cells": self.cells}
-        )
-        return _stack.loo(held, self.weights)
+        draws = {name: stack.draws_of(self.idata, name) for name in names}
+        return leave_one_out(stack.from_draws(draws, log_likelihood={"cells": self.cells}), self.weights)
 
     def posterior_check(self, level: float = 0.95) -> pd.DataFrame:
-        """Compare statistics of the data with data drawn from the posterior; see :func:`predictive_table`."""
-        return predictive_table(self.observed, self.replicated, level)
+        """Compare statistics of the data with data drawn from the posterior.
+
+        Returns
+        -------
+        DataFrame
+            One row per statistic: ``statistic, observed, predicted`` (mean of the replicates), ``low, high``
+            (predictive quantiles), ``p_value`` (two-sided: twice the smaller share of replicates at or beyond the
+            observed value, at most 1), ``inside, level``.
+        """
+        return _predictive_table(self.observed, self.replicated, level)
 
     def prior_check(self, level: float = 0.95) -> pd.DataFrame:
-        """Compare statistics of the data with data drawn from the prior; see :func:`predictive_table`."""
-        return predictive_table(self.observed, self.prior_replicated, level)
+        """Compare statistics of the data with data drawn from the prior; columns as :meth:`posterior_check`."""
+        return _predictive_table(self.observed, self.prior_replicated, level)
 
     @cached_property
     def _rows(self) -> pd.DataFrame:
-        return _stack.summary_rows(self.idata, self.names)
+        return summary_rows(self.idata, self.names)
+
+
+def read_priors(
+    given: P | Mapping[str, Any] | None, default: P, variables: tuple[str, ...]
+) -> tuple[P, dict[str, Any]]:
+    """Split what a user gives as priors into numbers (the fields of `default`) and PyMC distributions, by variable.
+
+    Examples
+    --------
+    >>> read_priors({"tune": 5}, Sampling(), ("rho",))[0].tune
+    5
+    """
+    kind = type(default)
+    if given is None or isinstance(given, kind):
+        return default if given is None else given, {}
+    if not isinstance(given, Mapping):
+        raise TypeError(f"priors must be {kind.__name__}; got {type(given).__name__}")
+    numbers = [f.name for f in fields(kind)]  # type: ignore[arg-type]  # every default is a dataclass
+    plain = {k: v for k, v in given.items() if isinstance(v, int | float | np.number)}
+    laws = {k: v for k, v in given.items() if k not in plain}
+    wrong = [k for k in plain if k not in numbers] + [k for k in laws if k not in variables]
+    if wrong:
+        raise TypeError(
+            f"priors must be {kind.__name__}; got {type(given).__name__} with {wrong[0]}={given[wrong[0]]!r}. A dict "
+            f"may hold numbers under {', '.join(numbers)} and PyMC distributions under {', '.join(variables)}"
+        )
+    return replace(default, **plain), laws  # type: ignore[type-var]
+
+
+def positive(**values: float) -> None:
+    """Refuse a number that is not above 0, by its name."""
+    for name, value in values.items():
+        if number(name, value) <= 0:
+            raise ValueError(f"{name} must be > 0; got {name}={value!r}")
 
 
 def drawn(
@@ -291,15 +432,171 @@ def drawn(
     generator = as_rng(rng)
     first = probability("target_accept", target_accept, open_interval=True)
     idata = sampler(first, generator)
-    before = _stack.divergences(idata)
+    before = divergences(idata)
     if not before or retry_accept <= first:
         return idata, first, ()
     again = sampler(retry_accept, generator)
     note = (
         f"{before} transitions diverged at target_accept {first:g}; drawn again at {retry_accept:g}, "
-        f"with {_stack.divergences(again)}"
+        f"with {divergences(again)}"
     )
     return again, retry_accept, (note,)
+
+
+def posterior(
+    sampling: Sampling,
+    rng: np.random.Generator,
+    *,
+    model: Callable[[], Any] | None = None,
+    density: stack.LogDensity | None = None,
+    starts: Callable[[int, np.random.Generator], Floats] | None = None,
+) -> tuple[Any, Sampling, tuple[str, ...]]:
+    """Draw from a PyMC model, or from a density given as a function and its starting points.
+
+    Returns
+    -------
+    idata, Sampling, tuple of str
+        Draws (of ``x`` for a density), the settings of the run that was kept, notes.
+    """
+    settings = asdict(sampling)
+    made = None if model is None else model()
+
+    def run(accept: float, generator: np.random.Generator) -> Any:
+        now = settings | {"target_accept": accept}
+        if made is not None:
+            return stack.sample(made, rng=generator, **now)
+        assert density is not None
+        assert starts is not None
+        return stack.sample_density(density, starts(sampling.chains, generator), rng=generator, **now)
+
+    idata, accept, notes = drawn(run, target_accept=sampling.target_accept, rng=rng)
+    return idata, replace(sampling, target_accept=accept), notes
+
+
+def kept_stats(idata: Any) -> dict[str, Any]:
+    """Return what the sampler said of each draw: whether it diverged, energy and log density."""
+    held = [name for name in ("diverging", "energy", "lp") if name in idata["sample_stats"]]
+    return {name: stack.draws_of(idata, name, "sample_stats") for name in held}
+
+
+def divergences(idata: Any) -> int:
+    """Count divergent transitions after tuning."""
+    return int(np.asarray(idata["sample_stats"]["diverging"]).sum())
+
+
+def pointwise(name: str, cells: Floats, weights: ArrayLike) -> dict[str, Floats] | None:
+    """Return the log likelihood of every observation, as ArviZ counts them, from that of cells of equal ones.
+
+    Parameters
+    ----------
+    name : str
+        What an observation is.
+    cells : ndarray, shape (chains, draws, cells)
+    weights : array of float, shape (cells,)
+        Observations in each cell.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (chains, draws, observations), or None
+        None where a cell holds parts of observations, or there would be more than ``MOST_POINTWISE`` values: cells
+        would be taken for observations.
+    """
+    w = np.asarray(weights, dtype=np.float64)
+    if cells.shape[0] * cells.shape[1] * w.sum() > MOST_POINTWISE or not (w == np.rint(w)).all():
+        return None
+    return {name: np.repeat(cells, w.astype(np.int64), axis=2)}
+
+
+def leave_one_out(idata: Any, weights: ArrayLike | None = None) -> Loo:
+    """Return leave-one-out cross-validation of the group ``log_likelihood``.
+
+    Parameters
+    ----------
+    weights : array of float, shape (cells,), optional
+        How many equal observations each column of the log likelihood stands for: one of them is left out at a
+        time, so a cell of weight w counts w times.
+    """
+    if "log_likelihood" not in stack.groups(idata):
+        raise ValueError(f"idata must have a group log_likelihood; got {list(stack.groups(idata))}")
+    name = str(next(iter(idata["log_likelihood"].data_vars)))
+    values = stack.draws_of(idata, name, "log_likelihood")
+    elpd, pareto_k = stack.leave_one_out(idata, name)
+    flat = values.reshape(values.shape[0] * values.shape[1], -1)
+    top = flat.max(axis=0)
+    lppd = top + np.log(np.exp(flat - top).mean(axis=0))
+    w = np.ones(elpd.size) if weights is None else np.asarray(weights, dtype=np.float64).ravel()
+    if w.shape != elpd.shape:
+        raise ValueError(f"weights must have one value per cell ({elpd.size}); got {w.size}")
+    total, n = float(w @ elpd), float(w.sum())
+    spread = float(w @ (elpd - total / n) ** 2) / n
+    return Loo(
+        elpd=total,
+        se=math.sqrt(n * spread),
+        p_loo=float(w @ (lppd - elpd)),
+        k_max=float(pareto_k.max()),
+        n_bad=int((pareto_k > PARETO_BAD).sum()),
+        n_obs=n,
+        pointwise=elpd,
+        pareto_k=pareto_k,
+    )
+
+
+def interval(draws: ArrayLike, level: float = 0.95, kind: str = "equal-tailed") -> Floats:
+    """Return the limits of a central or of a shortest interval.
+
+    Parameters
+    ----------
+    draws : array of float, shape (draws,) or (draws, columns)
+    level : float
+    kind : {"equal-tailed", "hdi"}
+        Quantiles (linear between order statistics), or the shortest interval between two draws.
+
+    Returns
+    -------
+    ndarray of float, shape (2,) or (2, columns)
+    """
+    level = probability("level", level, open_interval=True)
+    choice("kind", kind, tuple(KIND_NAMES))
+    values = np.asarray(draws, dtype=np.float64)
+    if values.ndim not in (1, 2) or not len(values):
+        raise ValueError(f"draws must have shape (draws,) or (draws, columns); got shape {values.shape}")
+    if not np.isfinite(values).all():
+        raise ValueError("draws must be finite; got a value that is not")
+    if kind == "equal-tailed":
+        return np.asarray(
+            np.quantile(values, [(1 - level) / 2, 1 - (1 - level) / 2], axis=0), dtype=np.float64
+        )
+    if values.ndim == 1:
+        return stack.shortest(values, level)
+    return np.array([stack.shortest(column, level) for column in values.T]).reshape(-1, 2).T
+
+
+def summary_rows(
+    idata: Any, names: Iterable[str], level: float = 0.95, kind: str = "equal-tailed"
+) -> pd.DataFrame:
+    """Return one row per scalar: ``mean, sd, low, high, rhat, ess_bulk, ess_tail``, indexed by its name.
+
+    R-hat (rank-normalised, split) and the effective sample sizes are missing for a quantity that never moves.
+    """
+    rows: dict[str, dict[str, float]] = {}
+    for name in names:
+        values = stack.draws_of(idata, name).astype(np.float64)
+        for index in np.ndindex(values.shape[2:]):
+            label = name + (f"[{', '.join(map(str, index))}]" if index else "")
+            chains = values[(slice(None), slice(None), *index)]
+            flat = chains.ravel()
+            low, high = interval(flat, level, kind).tolist()
+            rhat, bulk, tail = stack.diagnostics(chains)
+            rows[label] = {
+                "mean": float(flat.mean()),
+                "sd": float(flat.std(ddof=1)),
+                "low": low,
+                "high": high,
+                "rhat": rhat,
+                "ess_bulk": bulk,
+                "ess_tail": tail,
+            }
+    return pd.DataFrame.from_dict(rows, orient="index")
 
 
 def posterior_estimate(
@@ -312,23 +609,14 @@ def posterior_estimate(
     n_clusters: int | None = None,
     note: str = "",
 ) -> Estimate:
-    """Turn draws of one quantity into an estimate: posterior mean, sd and interval.
-
-    Parameters
-    ----------
-    draws : array of float
-        Any shape; all draws count the same.
-    n : float
-        Observations that went in, rounded.
-    """
+    """Turn draws of one quantity, of any shape, into an estimate: posterior mean, sd and interval."""
     values = np.asarray(draws, dtype=np.float64).ravel()
-    choice("kind", kind, _stack.KINDS)
-    low, high = _stack.interval(values, level, kind)
+    low, high = interval(values, level, kind).tolist()
     return Estimate(
         name=name,
         value=float(values.mean()),
-        low=float(low),
-        high=float(high),
+        low=low,
+        high=high,
         se=float(values.std(ddof=1)),
         level=level,
         kind=KIND_NAMES[kind],
@@ -338,23 +626,21 @@ def posterior_estimate(
     )
 
 
-def predictive_table(
-    observed: Mapping[str, float], replicated: Mapping[str, Floats], level: float = 0.95
+def some_of(draws: NDArray[Any], size: int) -> NDArray[Any]:
+    """Return at most `size` draws, evenly spaced along the first axis."""
+    at = np.linspace(0, len(draws) - 1, min(size, len(draws))).astype(np.int64)
+    return draws[at]
+
+
+def columns_of(rows: Iterable[Mapping[str, float]]) -> dict[str, Floats]:
+    """Turn the statistics of many replicates into one column each."""
+    table = list(rows)
+    return {name: np.array([row[name] for row in table]) for name in table[0]}
+
+
+def _predictive_table(
+    observed: Mapping[str, float], replicated: Mapping[str, Floats], level: float
 ) -> pd.DataFrame:
-    """Set observed statistics beside their predictive law.
-
-    Returns
-    -------
-    DataFrame
-        One row per statistic: ``statistic, observed, predicted`` (mean of the replicates), ``low, high``
-        (predictive quantiles), ``p_value`` (two-sided: twice the smaller share of replicates at or beyond the
-        observed value, at most 1), ``inside, level``.
-
-    Raises
-    ------
-    ValueError
-        When nothing was replicated.
-    """
     level = probability("level", level, open_interval=True)
     if not replicated:
         raise ValueError("predictive checks need replicates; this fit kept none")
@@ -381,7 +667,3 @@ def predictive_table(
 def _listed(labels: Any) -> str:
     names = [str(label) for label in labels]
     return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if np.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""How did the kinds of debate move from round to round? A mixture that walks.
+"""Beta-Binomial mixture of each round, linked by a random walk over rounds: the posterior by Hamiltonian Monte Carlo.
 
 The mixture of :mod:`d3stats.models.bayes.mixture` in every round, each a step away from the one before: log-ratios
 of the weights, log-ratios of the gaps between ordered means (for one component: the logit of the mean) and log
@@ -19,40 +19,54 @@ Dynamic Models, ch. 2 (the walk). Betancourt and Girolami (2015), arXiv 1312.090
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import asdict, astuple, dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, integer, probability
 from d3stats.counts import RoundCounts
 from d3stats.estimate import Estimate
-from d3stats.models.bayes import _stack
-from d3stats.models.bayes._mixture_checks import (
+from d3stats.models.bayes import stack
+from d3stats.models.bayes.mixture import (
+    LAW,
     REPLICATES,
-    observed_statistics,
-    replicated_statistics,
-)
-from d3stats.models.bayes._mixture_density import Floats, MixtureDensity, MixturePriors
-from d3stats.models.bayes._mixture_draws import (
+    MixturePriors,
+    components,
     flat,
     law_of,
     law_quantities,
     log_likelihood,
+    observe_votes,
+    observed_statistics,
     pmf_bands,
-    posterior_points,
+    replicated_statistics,
 )
-from d3stats.models.bayes.result import BayesFit, BayesSettings, posterior_estimate
+from d3stats.models.bayes.result import (
+    BayesFit,
+    Sampling,
+    SamplingOptions,
+    interval,
+    kept_stats,
+    pointwise,
+    posterior,
+    posterior_estimate,
+    read_priors,
+)
 from d3stats.models.mixtures.law import BetaBinomialMixture, Cells
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["RoundsPosterior", "fit_rounds"]
+__all__ = ["RoundsPosterior", "fit_rounds", "rounds_model"]
+
+Floats = NDArray[np.float64]
 
 T = TypeVar("T")
-_LAW = ("weight", "mean", "rho")
+_VARIABLES = ("first_weight", "first_gap", "first_rho", "step")
 _BY_ROUND = ("accuracy", "spread", "majority")
 
 
@@ -82,7 +96,7 @@ class RoundsPosterior(BayesFit):
         if round_number not in self.rounds:
             raise KeyError(f"round must be one of {list(self.rounds)}; got {round_number!r}")
         at = self.rounds.index(round_number)
-        return law_of(flat({name: _stack.draws_of(self.idata, name)[:, :, at] for name in _LAW}))
+        return law_of(flat({name: stack.draws_of(self.idata, name)[:, :, at] for name in LAW}))
 
     def bands(self, level: float = 0.95, kind: str = "equal-tailed") -> pd.DataFrame:
         """Return one row per round, quantity and component.
@@ -92,12 +106,12 @@ class RoundsPosterior(BayesFit):
         """
         level = probability("level", level, open_interval=True)
         rows = []
-        for name in (*_BY_ROUND, *_LAW):
-            values = _stack.draws_of(self.idata, name)
+        for name in (*_BY_ROUND, *LAW):
+            values = stack.draws_of(self.idata, name)
             values = values.reshape(-1, *values.shape[2:])
             values = values[:, :, None] if values.ndim == 2 else values
             for i, r in enumerate(self.rounds):
-                low, high = _stack.interval(values[:, i], level, kind)
+                low, high = interval(values[:, i], level, kind)
                 for j in range(values.shape[2]):
                     rows.append(
                         {
@@ -119,7 +133,7 @@ class RoundsPosterior(BayesFit):
         for r in (first, last):
             if r not in self.rounds:
                 raise KeyError(f"round must be one of {list(self.rounds)}; got {r!r}")
-        values = _stack.draws_of(self.idata, quantity)
+        values = stack.draws_of(self.idata, quantity)
         gap = values[..., self.rounds.index(last)] - values[..., self.rounds.index(first)]
         name = f"{quantity}, round {last} - round {first}"
         note = f"P(increase) = {float((gap > 0).mean()):.3f}"
@@ -147,18 +161,74 @@ class RoundsPosterior(BayesFit):
         return plot_round_bands(frame[frame["quantity"].isin(["accuracy", "majority"])], ax=ax)
 
 
+def rounds_model(
+    rounds: RoundCounts, *, n_components: int = 2, priors: MixturePriors | Mapping[str, Any] | None = None
+) -> Any:
+    """Build the PyMC model of a mixture of Beta-Binomials in each round, linked by a random walk.
+
+    Free variables: ``first_weight``, ``first_gap`` and ``first_rho`` of the first round, as in
+    :func:`~d3stats.models.bayes.mixture.mixture_model`; ``step``, the half-normal sizes of steps of weights (not with
+    one component), gaps and correlations; and ``innovation``, standard normal (the walk is non-centred). ``weight``,
+    ``mean`` and ``rho`` follow, of shape (rounds, K). ``votes`` observes each debate in each round.
+
+    Parameters
+    ----------
+    rounds : RoundCounts
+        Counts per round; debates without a vote are left out.
+    n_components : int
+        K >= 1.
+    priors : MixturePriors or dict, optional
+        Numbers, or a dict whose keys are fields of ``MixturePriors`` or the variables ``first_weight``, ``first_gap``,
+        ``first_rho`` and ``step`` (a PyMC distribution, or a function of the shape that returns one).
+
+    Returns
+    -------
+    pymc.Model
+
+    Examples
+    --------
+    >>> counts = RoundCounts.from_columns([1, 1, 2, 2], [1, 3, 0, 3], [3, 3, 3, 3], weights=[20, 10, 5, 25])
+    >>> [variable.name for variable in rounds_model(counts, n_components=1).free_RVs]
+    ['first_gap', 'first_rho', 'step', 'innovation']
+    """
+    k = integer("n_components", n_components, minimum=1)
+    counts = _with_votes(rounds)
+    believed, laws = read_priors(priors, MixturePriors(), _VARIABLES)
+    pm, pt = stack.load("pymc"), stack.load("pytensor.tensor")
+    with stack.quiet(), pm.Model(coords={"round": counts.rounds, "component": range(k)}) as model:
+        weight, gap, rho = components(k, believed, laws, "first_")
+        groups = np.array([k - 1, k, k])[1 if k == 1 else 0 :]
+        step = stack.variable(
+            "step", laws, lambda: pm.HalfNormal.dist(believed.step, shape=len(groups)), (len(groups),)
+        )
+        innovation = pm.Normal("innovation", shape=(len(counts.rounds) - 1, 3 * k - 1))
+        log_weight, log_gap = pt.log(weight), pt.log(gap)
+        first = [log_weight[:-1] - log_weight[-1], log_gap[:-1] - log_gap[-1], pt.log(rho) - pt.log1p(-rho)]
+        moves = innovation * pt.repeat(step, groups) * _spacing(counts)[:, None]
+        rows = pt.cumsum(pt.concatenate([pt.concatenate(first)[None], moves]), axis=0)
+        zero = pt.zeros((len(counts.rounds), 1))
+        z, y, t = rows[:, : k - 1], rows[:, k - 1 : 2 * k - 1], rows[:, 2 * k - 1 :]
+        gaps = pt.special.softmax(pt.concatenate([y, zero], axis=1), axis=1)
+        weight = pm.Deterministic("weight", pt.special.softmax(pt.concatenate([z, zero], axis=1), axis=1))
+        mean = pm.Deterministic("mean", pt.cumsum(gaps, axis=1)[:, :-1])
+        rho = pm.Deterministic("rho", pt.sigmoid(t))
+        observe_votes(weight, mean, rho, [counts[r] for r in counts.rounds])
+    return model
+
+
 def fit_rounds(
     rounds: RoundCounts,
     *,
     n_components: int = 2,
-    priors: MixturePriors | None = None,
-    draws: int = 1000,
-    tune: int = 1000,
-    chains: int = 4,
-    target_accept: float = 0.9,
+    priors: MixturePriors | Mapping[str, Any] | None = None,
+    sampling: Sampling | None = None,
     rng: RngLike = None,
+    **options: Unpack[SamplingOptions],
 ) -> RoundsPosterior:
-    """Draw from the posterior of a mixture per round, linked by a random walk.
+    """Draw from the posterior of :func:`rounds_model` by the No-U-Turn sampler.
+
+    With priors given as numbers the sampler reads the model's log density from one compiled function, which needs no
+    compilation by PyTensor (see :func:`~d3stats.models.bayes.mixture.fit_mixture`).
 
     Parameters
     ----------
@@ -166,15 +236,15 @@ def fit_rounds(
         Counts per round, missing votes and all; of a log, ``log.counts()``.
     n_components : int
         K >= 1.
-    priors : MixturePriors, optional
-        Of the first round, and of the step sizes. A step is of one round; across a gap of g rounds without votes
-        it is sqrt(g) times as large.
-    draws, tune, chains : int
-        Of NUTS; chains run one after another.
-    target_accept : float
-        When transitions diverge, the fit is drawn once more at .99 and says so.
+    priors : MixturePriors or dict, optional
+        Of the first round, and of the step sizes; for a dict see :func:`rounds_model`. A step is of one round; across
+        a gap of g rounds without votes it is sqrt(g) times as large.
+    sampling : Sampling, optional
+        By default 4 chains of 1,000 draws after 1,000 to adapt.
     rng : Generator, int or None
         The same seed gives the same draws.
+    **options
+        Fields of :class:`~d3stats.models.bayes.result.Sampling`: ``draws, tune, chains, target_accept``.
 
     Returns
     -------
@@ -195,25 +265,25 @@ def fit_rounds(
     ((1, 2), True)
     """
     k = integer("n_components", n_components, minimum=1)
-    if not isinstance(rounds, RoundCounts):
-        raise TypeError(f"rounds must be RoundCounts (of a log: log.counts()); got {type(rounds).__name__}")
-    believed = MixturePriors() if priors is None else priors
-    if not isinstance(believed, MixturePriors):
-        raise TypeError(f"priors must be MixturePriors; got {type(believed).__name__}")
-    cast = rounds.keys[:, 2] > 0
-    counts = RoundCounts.from_columns(*rounds.keys[cast].T, weights=rounds.weights[cast])
-    if len(counts.rounds) < 2:
-        raise ValueError(
-            f"rounds must hold at least two rounds with votes; got {list(counts.rounds)} (one: fit_mixture)"
-        )
-    generator = as_rng(rng)
-    density = _density(counts, k, believed)
-    panel = counts.pooled().panel
-    natural, stats, used, notes = posterior_points(density, draws, tune, chains, target_accept, generator)
-    law = {name: natural[name] for name in _LAW}
-    step = natural["step"] if k > 1 else natural["step"][..., 1:]
+    counts = _with_votes(rounds)
+    believed, laws = read_priors(priors, MixturePriors(), _VARIABLES)
+    asked, generator, panel = Sampling.of(sampling, options), as_rng(rng), counts.pooled().panel
+    build = partial(rounds_model, counts, n_components=k, priors=asdict(believed) | laws)
+    if laws:
+        idata, used, notes = posterior(asked, generator, model=build)
+        natural = {name: stack.draws_of(idata, name) for name in (*LAW, "step")}
+        prior = stack.prior_draws(build(), LAW, REPLICATES, generator)
+    else:
+        from d3stats.models.bayes.kernel import starting_points
+
+        density = _density(counts, k, believed)
+        starts = partial(starting_points, density, density.size)
+        idata, used, notes = posterior(asked, generator, density=density, starts=starts)
+        natural = density.natural(stack.draws_of(idata, "x"))
+        natural["step"] = natural["step"][..., 1 if k == 1 else 0 :]
+        prior = _walks_from_prior(density, believed, generator)
+    law = {name: natural[name] for name in LAW}
     by_round = [{name: v[:, :, i] for name, v in law.items()} for i in range(len(counts.rounds))]
-    prior = _walks_from_prior(density, generator)
     parts = [counts[r] for r in counts.rounds]
     observed: dict[str, float] = {}
     replicated: dict[str, Floats] = {}
@@ -221,23 +291,24 @@ def fit_rounds(
     for i, (r, part) in enumerate(zip(counts.rounds, parts, strict=True)):
         observed |= _in_round(r, observed_statistics(part))
         replicated |= _in_round(r, replicated_statistics(flat(by_round[i]), part, generator))
-        walked = {name: prior[name][:, i] for name in _LAW}
+        walked = {name: prior[name][:, i] for name in LAW}
         prior_replicated |= _in_round(r, replicated_statistics(walked, part, generator))
     cells: Floats = np.concatenate(
         [log_likelihood(values, part) for values, part in zip(by_round, parts, strict=True)], axis=-1
     )
     weights = np.concatenate([part.weights for part in parts])
     return RoundsPosterior(
-        model=f"mixture of {k} Beta-Binomials over {len(parts)} rounds",
+        title=f"mixture of {k} Beta-Binomials over {len(parts)} rounds",
         names=(*_BY_ROUND, "step"),
         n_obs=counts.n_obs,
-        settings=BayesSettings(draws, tune, chains, used, believed.to_dict()),
-        idata=_stack.from_draws(
-            law | law_quantities(law, panel) | {"step": step},
-            sample_stats=stats,
-            log_likelihood=_stack.pointwise("votes", cells, weights),
+        settings=used.with_priors(asdict(believed), laws),
+        idata=stack.from_draws(
+            law | law_quantities(law, panel) | {"step": natural["step"]},
+            sample_stats=kept_stats(idata),
+            log_likelihood=pointwise("votes", cells, weights),
             prior={name: values[None] for name, values in prior.items()},
         ),
+        build=build,
         notes=notes,
         cells=cells,
         weights=weights,
@@ -250,23 +321,41 @@ def fit_rounds(
     )
 
 
-def _density(counts: RoundCounts, k: int, priors: MixturePriors) -> MixtureDensity:
+def _with_votes(rounds: RoundCounts) -> RoundCounts:
+    """Return the cells with votes, of at least two rounds."""
+    if not isinstance(rounds, RoundCounts):
+        raise TypeError(f"rounds must be RoundCounts (of a log: log.counts()); got {type(rounds).__name__}")
+    cast = rounds.keys[:, 2] > 0
+    counts = RoundCounts.from_columns(*rounds.keys[cast].T, weights=rounds.weights[cast])
+    if len(counts.rounds) < 2:
+        raise ValueError(
+            f"rounds must hold at least two rounds with votes; got {list(counts.rounds)} (one: fit_mixture)"
+        )
+    return counts
+
+
+def _spacing(counts: RoundCounts) -> Floats:
+    return np.sqrt(np.diff(counts.rounds).astype(np.float64))
+
+
+def _density(counts: RoundCounts, k: int, priors: MixturePriors) -> Any:
+    from d3stats.models.bayes.kernel import MixtureDensity
+
     pairs, at = np.unique(counts.keys[:, 1:], axis=0, return_inverse=True)
     weights = np.zeros((len(counts.rounds), len(pairs)))
     row = np.searchsorted(counts.rounds, counts.keys[:, 0])
     weights[row, at.ravel()] = counts.weights
-    spacing = np.sqrt(np.diff(counts.rounds).astype(np.float64))
     cells = Cells.of(np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]))
-    return MixtureDensity(cells, weights, k, priors, spacing)
+    return MixtureDensity(cells, weights, k, astuple(priors), _spacing(counts))
 
 
 def _in_round(round_number: int, values: Mapping[str, T]) -> dict[str, T]:
     return {f"{name}, round {round_number}": value for name, value in values.items()}
 
 
-def _walks_from_prior(density: MixtureDensity, rng: np.random.Generator) -> dict[str, Floats]:
+def _walks_from_prior(density: Any, priors: MixturePriors, rng: np.random.Generator) -> dict[str, Floats]:
     """Draw whole walks from the prior, ``weight, mean, rho`` of shape (draws, rounds, K)."""
-    size, k, p = REPLICATES, density.n_components, density.priors
+    size, k, p = REPLICATES, density.n_components, priors
     first = p.draw(k, size, rng)
     points: Floats = np.empty((size, density.size))
     gaps = np.diff(first["mean"], axis=1, prepend=0.0, append=1.0)
@@ -278,4 +367,4 @@ def _walks_from_prior(density: MixtureDensity, rng: np.random.Generator) -> dict
     points[:, 2 * k - 1 : density.width] = np.log(rho) - np.log1p(-rho)
     points[:, density.width : -3] = rng.normal(size=(size, density.size - 3 - density.width))
     points[:, -3:] = np.log(np.abs(rng.normal(0.0, p.step, (size, 3))))
-    return {name: values for name, values in density.natural(points).items() if name in _LAW}
+    return {name: values for name, values in density.natural(points).items() if name in LAW}

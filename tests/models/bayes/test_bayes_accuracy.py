@@ -12,18 +12,24 @@ import pytest
 from scipy.integrate import quad
 from scipy.optimize import approx_fprime
 from scipy.special import expit, gammaln
+from scipy.stats import binom, norm
 
-from d3stats.models.bayes._crossed import (
+from d3stats.models.bayes import stack
+from d3stats.models.bayes.accuracy import (
+    AccuracyFit,
+    AccuracyPriors,
     Cells,
+    Posterior,
     accuracy_at_hand,
+    accuracy_model,
     cells_of,
     collapsed,
     contrasts,
+    fit_accuracy,
     pattern_log_likelihood,
     population_accuracy,
     value_and_gradient,
 )
-from d3stats.models.bayes.accuracy import AccuracyFit, AccuracyPriors, Posterior, fit_accuracy
 
 ALPHA = np.array([0.4, 0.8, 1.2])
 RUNS = {"draws": 250, "tune": 200, "chains": 2}
@@ -380,3 +386,57 @@ def test_an_interaction_is_found_where_there_is_one() -> None:
     assert 0.25 < low < 1.2 < high
     plain = fit_accuracy(right, np.full(120, 8), question, protocol, **RUNS, rng=1)
     assert fit.loo().elpd > plain.loo().elpd + 5
+
+
+def log_density_of(interaction: bool) -> tuple[Any, Cells]:
+    rows = ([3, 1, 4, 2], [4] * 4, ["q", "q", "r", "r"], ["A", "B"] * 2)
+    with stack.quiet():
+        return accuracy_model(*rows, interaction=interaction).compile_logp(mode="FAST_COMPILE"), cells_of(
+            *rows
+        )
+
+
+def test_the_pymc_model_with_its_questions_integrated_out_is_the_density_that_is_sampled() -> None:
+    log_density, cells = log_density_of(interaction=False)
+    density = Posterior(cells, AccuracyPriors(), interaction=False)
+    z = np.linspace(-8, 8, 65)
+    gaps = []
+    for x in np.array([[0.3, -0.4, 0.7], [-1.0, 0.8, 1.6]]):
+        point = {"mean": x[0], "contrast": x[1:2], "sd_question_log__": np.log(x[2])}
+
+        def at(a: float, b: float, point: Any = point) -> float:
+            return float(log_density({**point, "z": np.array([a, b])}))
+
+        # Given the other parameters the questions are independent: two integrals over lines.
+        lines = [np.array([at(v, 0.0) for v in z]), np.array([at(0.0, v) for v in z])]
+        whole = sum(log_of_sum(line[None])[0] + np.log(z[1] - z[0]) for line in lines) - at(0.0, 0.0)
+        gaps.append(whole - np.log(x[2]) - density(x)[0])
+    assert gaps[0] == pytest.approx(gaps[1], abs=1e-6)
+
+
+def test_the_pymc_model_with_an_interaction_is_the_binomial_law_given_its_effects() -> None:
+    log_density, cells = log_density_of(interaction=True)
+    rng = np.random.default_rng(4)
+    gaps = []
+    for _ in range(3):
+        mean, contrast, z, w = rng.normal(), rng.normal(size=1), rng.normal(size=2), rng.normal(size=(2, 2))
+        sds = rng.uniform(0.2, 2, size=2)
+        logit = mean + contrasts(2) @ contrast + sds[0] * z[:, None] + sds[1] * w
+        expected = binom.logpmf(cells.successes[cells.pattern], 4, expit(logit)).sum()
+        expected += norm.logpdf([mean / 1.5, contrast[0], *(sds / (1.5, 0.75)), *z, *w.ravel()]).sum()
+        point = {"mean": mean, "contrast": contrast, "z": z, "w": w}
+        names = {"sd_question_log__": np.log(sds[0]), "sd_interaction_log__": np.log(sds[1])}
+        gaps.append(float(log_density(point | names)) - expected - np.log(sds).sum())
+    np.testing.assert_allclose(gaps, gaps[0], atol=1e-8)
+
+
+@pytest.mark.slow
+def test_priors_as_distributions_give_the_posterior_of_the_same_priors_as_numbers() -> None:
+    table = rows(40, [0.2, 1.0], 3, seed=5)
+    columns = [table[name] for name in ("correct", "trials", "question", "protocol")]
+    law = {"sd_question": stack.load("pymc").HalfNormal.dist(0.5)}
+    numbers = fit_accuracy(*columns, priors={"question_sd": 0.5}, draws=500, tune=500, chains=2, rng=7)
+    laws = fit_accuracy(*columns, priors=law, draws=500, tune=500, chains=2, rng=7)
+    errors = np.hypot(*(fit.bse / np.sqrt(fit.to_frame()["ess_bulk"].to_numpy()) for fit in (numbers, laws)))
+    assert ((numbers.params - laws.params).abs() < 4 * errors).all()
+    assert laws.loo().elpd == pytest.approx(numbers.loo().elpd, abs=0.3)

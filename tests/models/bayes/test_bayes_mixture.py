@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import astuple
 
 import numpy as np
 import pandas as pd
@@ -12,10 +13,11 @@ from scipy.special import logsumexp
 
 pytest.importorskip("pymc")
 
-from d3stats.counts import Counts
-from d3stats.models.bayes import _stack
-from d3stats.models.bayes._mixture_density import MixtureDensity, MixturePriors
-from d3stats.models.bayes.mixture import fit_mixture
+from d3stats.counts import Counts, RoundCounts
+from d3stats.models.bayes import stack
+from d3stats.models.bayes.kernel import MixtureDensity
+from d3stats.models.bayes.mixture import MixturePriors, fit_mixture, mixture_model
+from d3stats.models.bayes.rounds import rounds_model
 from d3stats.models.mixtures.fit import fit_beta_binomial_mixture
 from d3stats.models.mixtures.law import BetaBinomialMixture, Cells, log_pmf
 
@@ -26,7 +28,7 @@ def density_of(weights, k, priors=None, panel=7):
     priors = MixturePriors() if priors is None else priors
     table = np.atleast_2d(np.asarray(weights, dtype=float))
     spacing = np.sqrt(np.arange(1.0, len(table)))
-    return MixtureDensity(Cells.all_of(panel), table, k, priors, spacing)
+    return MixtureDensity(Cells.all_of(panel), table, k, astuple(priors), spacing)
 
 
 SHAPES = [(1, 1), (1, 2), (1, 3), (2, 1), (3, 2)]
@@ -44,17 +46,49 @@ def test_the_gradient_is_that_of_the_density(rounds, k):
         np.testing.assert_allclose(density(x)[1], numeric, rtol=1e-5, atol=1e-4)
 
 
+def in_pymc(density, x, k):
+    """A point of the kernel as the PyMC model holds it."""
+    rounds = len(density.weights)
+    first = {name: value[0] for name, value in density.natural(x).items() if name != "step"}
+    gaps = np.diff(first["mean"], prepend=0.0, append=1.0)
+    prefix = "first_" if rounds > 1 else ""
+    point = {f"{prefix}rho_logodds__": np.log(first["rho"] / (1 - first["rho"]))}
+    for name, share in (("weight", first["weight"]), ("gap", gaps)):
+        log = np.log(share)
+        point[f"{prefix}{name}_simplex__"] = (log - log.mean())[:-1]
+    if k == 1:
+        del point[f"{prefix}weight_simplex__"]
+    if rounds > 1:
+        point["step_log__"] = x[-2 if k == 1 else -3 :]
+        point["innovation"] = x[density.width : -3].reshape(rounds - 1, density.width)
+    return point
+
+
 @pytest.mark.parametrize(("rounds", "k"), SHAPES)
-def test_the_compiled_density_is_the_numpy_density(rounds, k):
+def test_the_compiled_density_is_that_of_the_pymc_model(rounds, k):
     rng = np.random.default_rng(rounds + 10 * k)
-    density = density_of(rng.integers(0, 40, (rounds, 8)), k)
-    compiled = density.compiled()
-    for scale in (0.1, 1.0, 5.0, 30.0):
+    priors = MixturePriors(1.5, 0.8, 1.5, 3.0, 0.4)
+    weights = rng.integers(1, 40, (rounds, 8))
+    density = density_of(weights, k, priors)
+    counts = [Counts.from_columns(range(8), [7] * 8, weights=row) for row in weights]
+    if rounds == 1:
+        model = mixture_model(counts[0], n_components=k, priors=priors)
+    else:
+        # Steps of 1, sqrt(2), ... : rounds 1, 2, 4, ...
+        numbers = np.cumsum([1, *range(1, rounds)]).tolist()
+        both = RoundCounts.from_rounds(dict(zip(numbers, counts, strict=True)))
+        model = rounds_model(both, n_components=k, priors=priors)
+    with stack.quiet():
+        log_density = model.compile_logp(mode="FAST_COMPILE")
+    gaps = []
+    for scale in (0.1, 0.5, 1.0, 1.5) if rounds > 1 else (0.1, 1.0, 3.0, 5.0):
         x = rng.normal(0, scale, density.size)
-        (value, gradient), (other, slope) = density(x), compiled(x)
-        assert np.isfinite(value)
-        assert other == pytest.approx(value, rel=1e-9)
-        np.testing.assert_allclose(slope, gradient, rtol=1e-7, atol=1e-7 * (1 + np.abs(gradient).max()))
+        value = density(x)[0]
+        if rounds > 1 and k == 1:  # the step of a weight that cannot move is no variable of the model
+            value -= x[-3] - 0.5 * (np.exp(x[-3]) / priors.step) ** 2
+        gaps.append(value - float(log_density(in_pymc(density, x, k))))
+    np.testing.assert_allclose(gaps, gaps[0], rtol=0, atol=1e-6)
+    assert np.isfinite(density(rng.normal(0, 30.0, density.size))[0])
 
 
 def test_the_density_is_prior_times_likelihood_times_jacobian():
@@ -208,7 +242,7 @@ def test_without_data_the_posterior_is_the_prior():
         for place, (i, a) in enumerate(axes):
             points[..., i] = a.reshape([-1 if k == place else 1 for k in range(len(axes))])
         flat = points.reshape(-1, density.size)
-        log = np.array([density._prior(x)[0] for x in flat])
+        log = np.array([density(x)[0] for x in flat])
         weight = np.exp(log - log.max())
         return {n: v[:, 0] for n, v in density.natural(flat).items()}, weight / weight.sum()
 
@@ -336,41 +370,40 @@ def test_priors_must_be_positive(name):
         MixturePriors(**{name: 0})
 
 
+def test_the_model_says_what_it_observes_and_takes_other_priors():
+    pm = stack.load("pymc")
+    model = mixture_model(
+        range(8), 7, SLM7_FIRST, priors={"gap": 2, "rho": lambda k: pm.Beta.dist(2, 5, shape=k)}
+    )
+    assert [v.name for v in model.free_RVs] == ["weight", "gap", "rho"]
+    assert [v.name for v in model.observed_RVs] == ["votes"]
+    drawn = stack.prior_draws(model, ["rho", "mean", "votes"], 4000, 1)
+    np.testing.assert_allclose(drawn["rho"].mean(axis=0), 2 / 7, atol=0.01)
+    # Gaps that are Dirichlet(2, 2, 2) put the first mean at 1/3 with variance (1/3)(2/3)/7.
+    assert drawn["mean"][:, 0].var() == pytest.approx(2 / 63, rel=0.1)
+    assert drawn["votes"].shape == (4000, 160)
+    assert drawn["votes"].mean() / 7 == pytest.approx(0.5, abs=0.02)
+
+
 @pytest.mark.slow
-def test_the_same_model_in_pymc_has_the_same_density():
-    pm, pt = _stack.pm(), _stack.pt()
-    density = density_of(SLM7_FIRST, 2)
-    cells = density.cells
-    i = np.arange(7)
-    with _stack.quiet(), pm.Model() as model:
-        gaps = pm.Dirichlet("gaps", np.ones(3))
-        mean = pt.cumsum(gaps[:-1])
-        rho = pm.Beta("rho", 1, 3, shape=2)
-        weight = pm.Dirichlet("weight", np.ones(2))
-        up = pt.log((mean * (1 - rho))[:, None] + rho[:, None] * i)
-        down = pt.log(((1 - mean) * (1 - rho))[:, None] + rho[:, None] * i)
-        norm = pt.log((1 - rho)[:, None] + rho[:, None] * i)
-        log_f = (
-            up @ cells.below_successes
-            + down @ cells.below_failures
-            - norm @ cells.below_trials
-            + cells.log_choose
+def test_priors_as_distributions_give_the_posterior_of_the_same_priors_as_numbers():
+    pm = stack.load("pymc")
+    settings = {"n_components": 1, "draws": 500, "tune": 500, "chains": 2, "rng": 4}
+    counts = [5, 6, 8, 10, 12, 16, 18, 25]
+    numbers = fit_mixture(range(8), 7, counts, priors=MixturePriors(rho_a=2, rho_b=9), **settings)
+    laws = fit_mixture(range(8), 7, counts, priors={"rho": pm.Beta.dist(2, 9, shape=1)}, **settings)
+    errors = np.hypot(*(fit.bse / np.sqrt(fit.to_frame()["ess_bulk"].to_numpy()) for fit in (numbers, laws)))
+    moving = numbers.bse > 0
+    assert ((numbers.params - laws.params).abs()[moving] < 4 * errors[moving]).all()
+    assert laws.loo().elpd == pytest.approx(numbers.loo().elpd, abs=0.3)
+
+
+def test_new_votes_are_drawn_from_the_model_with_the_draws_of_a_fit(one):
+    with stack.quiet():
+        drawn = stack.load("pymc").sample_posterior_predictive(
+            one.idata, model=one.model, random_seed=1, progressbar=False
         )
-        joint = pt.log(pt.sum(pt.exp(log_f) * weight[:, None], axis=0))
-        pm.Potential("votes", pt.dot(np.asarray(SLM7_FIRST, dtype=float), joint))
-        value = model.compile_logp(jacobian=False, mode="FAST_COMPILE")
-    names = {v.name: v for v in model.value_vars}
-    gaps_between = []
-    for x in np.random.default_rng(2).normal(size=(4, density.size)):
-        v = {name: values[0] for name, values in density.natural(x).items()}
-        cut = np.diff(v["mean"], prepend=0.0, append=1.0)
-        forward = {"gaps": cut, "rho": v["rho"], "weight": v["weight"]}
-        point = {}
-        for name, rv in (("gaps", gaps), ("rho", rho), ("weight", weight)):
-            transform = model.rvs_to_transforms[rv]
-            held = transform.forward(pt.as_tensor_variable(forward[name]), *rv.owner.inputs).eval()
-            point[model.rvs_to_values[rv].name] = held
-        assert set(point) == set(names)
-        jacobian = np.log(v["weight"]).sum() + np.log(cut).sum() + np.log(v["rho"] * (1 - v["rho"])).sum()
-        gaps_between.append(density(x)[0] - jacobian - float(value(point)))
-    np.testing.assert_allclose(gaps_between, gaps_between[0], atol=1e-8)
+    votes = np.asarray(drawn["posterior_predictive"]["votes"])
+    assert votes.shape == (2, 800, 100)
+    assert votes.mean() / 7 == pytest.approx(one.params["accuracy"], abs=0.01)
+    assert (votes > 3).mean() == pytest.approx(one.params["majority"], abs=0.01)

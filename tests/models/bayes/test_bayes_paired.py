@@ -13,17 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.optimize import approx_fprime
-from scipy.stats import beta, betabinom, dirichlet_multinomial, multinomial, t
+from scipy.stats import beta, betabinom, dirichlet, dirichlet_multinomial, multinomial, t
+from simulation_ranks import simulation_ranks
 
-from d3stats.models.bayes._pairs import (
+from d3stats.models.bayes import stack
+from d3stats.models.bayes.paired import (
     Discordance,
+    PairedFit,
     ScorePosterior,
     TablePosterior,
     draw_tables,
+    fit_paired,
+    paired_model,
     table_log_likelihood,
 )
-from d3stats.models.bayes.paired import PairedFit, fit_paired
-from d3stats.models.bayes.sbc import simulation_ranks
 
 RUNS: dict[str, Any] = {"draws": 200, "tune": 150, "chains": 2}
 POINT = np.array([-1.0, 0.3, 0.8, 0.5, 0.7])
@@ -395,3 +398,81 @@ def test_what_the_data_cannot_carry_is_refused(call: Callable[[], Any], said: st
 def test_few_clusters_are_noted() -> None:
     fit = fit_paired([1, 0, 1, 0], [1, 1, 1, 0], [1, 1, 2, 2], draws=30, tune=30, chains=1, rng=1)
     assert any("2 clusters say little" in note for note in fit.notes)
+
+
+def test_the_pymc_model_of_tables_has_the_density_that_is_sampled() -> None:
+    tables = draw_tables(np.array([1, 2, 3, 5, 5]), POINT, np.random.default_rng(4))
+    density = TablePosterior(tables, 1.5, 0.6)
+    model = paired_model(*pairs(tables), prior=1.5, spread=0.6)
+    with stack.quiet():
+        log_density = model.compile_logp(mode="FAST_COMPILE")
+    gaps = []
+    for x in np.random.default_rng(5).normal(size=(4, 5)):
+        spreads = np.abs(x[3:])
+        point = dict(zip(("discordant_logodds__", "direction_logodds__", "right_logodds__"), x, strict=False))
+        point |= {"spread_log__": np.log(spreads[0]), "spread_same_log__": np.log(spreads[1])}
+        gaps.append(float(log_density(point)) - np.log(spreads).sum() - density(x)[0])
+    np.testing.assert_allclose(gaps, gaps[0], atol=1e-8)
+
+
+@pytest.mark.parametrize("cluster", [None, np.repeat(np.arange(10), 3)])
+def test_the_pymc_model_of_scores_has_the_density_that_is_sampled(cluster: Any) -> None:
+    rng = np.random.default_rng(9)
+    gain = rng.standard_normal(30)
+    model = paired_model(np.zeros(30), gain, cluster, scale=2.0)
+    density = ScorePosterior(gain / 2.0, cluster, 2.0, 0.75)
+    with stack.quiet():
+        log_density = model.compile_logp(mode="FAST_COMPILE")
+    gaps = []
+    for x in rng.standard_normal((3, density.free)):
+        point = {"mean": 2.0 * x[0], "sigma_log__": x[1] + np.log(2.0), "nu_above_1_log__": x[2]}
+        jacobian = 0.0
+        if cluster is not None:
+            x[3] = abs(x[3])
+            jacobian = np.log(x[3])
+            point |= {"sd_cluster_log__": np.log(2.0 * x[3]), "z": x[4:]}
+        gaps.append(float(log_density(point)) - jacobian - density(x)[0])
+    np.testing.assert_allclose(gaps, gaps[0], atol=1e-8)
+
+
+def test_the_pymc_model_of_one_table_has_the_exact_posterior() -> None:
+    tables = np.array([[2, 9, 20, 9]])
+    a, b, _ = pairs(tables)
+    with stack.quiet():
+        log_density = paired_model(a, b, prior=0.5).compile_logp(mode="FAST_COMPILE")
+    gaps = []
+    for log in np.random.default_rng(3).normal(size=(3, 4)):
+        share = np.exp(log) / np.exp(log).sum()
+        coordinates = (np.log(share) - np.log(share).mean())[:-1]
+        value = float(log_density({"kinds_simplex__": coordinates})) - np.log(share).sum()
+        gaps.append(value - dirichlet.logpdf(share, tables[0] + 0.5))
+    np.testing.assert_allclose(gaps, gaps[0], atol=1e-8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["tables", "scores", "one table"])
+def test_priors_as_distributions_give_the_posterior_of_the_same_priors_as_numbers(kind: str) -> None:
+    pm = stack.load("pymc")
+    a, b, cluster = pairs(draw_tables(np.full(20, 4), POINT, np.random.default_rng(3)))
+    law: dict[str, Any] = {"spread": pm.HalfNormal.dist(0.4), "spread_same": pm.HalfNormal.dist(0.4)}
+    numbers: dict[str, Any] = {"spread": 0.4}
+    runs: tuple[Any, ...] = (a, b, cluster)
+    if kind == "scores":
+        runs = (a, b + np.random.default_rng(1).standard_normal(80), cluster)
+        law = {"sd_cluster": pm.HalfNormal.dist(0.8)}
+        numbers = {"spread": 0.4, "scale": 2.0}
+        law |= {"mean": pm.Normal.dist(0, 4), "sigma": pm.HalfNormal.dist(2)}
+    if kind == "one table":
+        runs, law, numbers = (a, b), {"kinds": pm.Dirichlet.dist(np.full(4, 2.0))}, {"prior": 2.0}
+    short: dict[str, Any] = {"draws": 500, "tune": 500, "chains": 2, "rng": 4}
+    one, other = fit_paired(*runs, **numbers, **short), fit_paired(*runs, priors=law, **short)
+    errors = np.hypot(*(fit.bse / np.sqrt(fit.to_frame()["ess_bulk"].to_numpy()) for fit in (one, other)))
+    assert ((one.params - other.params).abs() < 4 * errors).all()
+    assert one.probability_above() == pytest.approx(other.probability_above(), abs=0.1)
+
+
+def test_a_prior_of_an_unknown_variable_is_refused() -> None:
+    with pytest.raises(TypeError, match="must name variables among kinds; got 'spread'"):
+        fit_paired([1, 0], [1, 1], priors={"spread": 1})
+    with pytest.raises(TypeError, match="prior of kinds must be a PyMC distribution"):
+        fit_paired([1, 0], [1, 1], priors={"kinds": 1.0})

@@ -12,7 +12,7 @@ pytest.importorskip("pymc")
 
 from d3stats.counts import Counts, RoundCounts
 from d3stats.models.bayes import rounds as walk
-from d3stats.models.bayes._mixture_density import MixturePriors
+from d3stats.models.bayes.mixture import MixturePriors
 from d3stats.models.mixtures.fit import fit_beta_binomial_mixture
 from d3stats.models.mixtures.law import BetaBinomialMixture
 from d3stats.models.mixtures.rounds import fit_rounds as fit_each_round
@@ -119,9 +119,10 @@ def test_a_round_with_few_votes_leans_on_its_neighbours():
 
 def test_steps_of_the_prior_grow_with_the_square_root_of_the_gap():
     counts = RoundCounts.from_columns([1, 2, 6], [1, 1, 1], [2, 2, 2])
-    density = walk._density(counts, 1, MixturePriors(step=0.3))
+    priors = MixturePriors(step=0.3)
+    density = walk._density(counts, 1, priors)
     np.testing.assert_allclose(density.spacing, [1.0, 2.0])
-    drawn = walk._walks_from_prior(density, np.random.default_rng(1))
+    drawn = walk._walks_from_prior(density, priors, np.random.default_rng(1))
     logit = np.log(drawn["mean"][..., 0] / (1 - drawn["mean"][..., 0]))
     near, far = np.diff(logit, axis=1).T
     # A normal step of half-normal size has variance step^2.

@@ -14,11 +14,10 @@ from scipy.stats import norm, t
 pytest.importorskip("pymc")
 
 from d3stats.counts import Counts, RoundCounts
-from d3stats.models.bayes import _stack
-from d3stats.models.bayes._pairs import ScorePosterior
+from d3stats.models.bayes import stack
 from d3stats.models.bayes.accuracy import fit_accuracy
 from d3stats.models.bayes.mixture import fit_mixture
-from d3stats.models.bayes.paired import fit_paired
+from d3stats.models.bayes.paired import ScorePosterior, fit_paired
 from d3stats.models.bayes.rounds import fit_rounds
 
 SHORT: dict[str, Any] = {"draws": 100, "tune": 100, "chains": 2, "rng": 1}
@@ -72,9 +71,9 @@ OBSERVATIONS: dict[Callable[[], Any], int] = {
 def test_leave_one_out_by_arviz_is_the_fits_own(made: Callable[[], Any]) -> None:
     fit = made()
     own = fit.loo()
-    with _stack.quiet():
-        found = _stack.az().loo(fit.idata)
-    elpd = found.elpd if _stack.arviz_generation() else found.elpd_loo
+    with stack.quiet():
+        found = stack.load("arviz").loo(fit.idata)
+    elpd = found.elpd if stack.arviz_generation() else found.elpd_loo
     assert float(elpd) == pytest.approx(own.elpd, abs=1e-6)
     assert float(found.se) == pytest.approx(own.se, rel=1e-6)
     assert int(found.n_data_points) == own.n_obs == OBSERVATIONS[made]
@@ -82,12 +81,12 @@ def test_leave_one_out_by_arviz_is_the_fits_own(made: Callable[[], Any]) -> None
 
 def test_comparing_by_arviz_gives_the_difference_of_the_fits_own() -> None:
     one, two = mixture(), mixture_of_two()
-    with _stack.quiet():
-        table = _stack.az().compare({"one": one.idata, "two": two.idata})
-    column = "elpd" if _stack.arviz_generation() else "elpd_loo"
+    with stack.quiet():
+        table = stack.load("arviz").compare({"one": one.idata, "two": two.idata})
+    column = "elpd" if stack.arviz_generation() else "elpd_loo"
     gap = float(table.loc["one", column] - table.loc["two", column])
     assert gap == pytest.approx(
-        one.loo().elpd - two.loo().elpd, abs=0.1 if _stack.arviz_generation() else 1e-6
+        one.loo().elpd - two.loo().elpd, abs=0.1 if stack.arviz_generation() else 1e-6
     )
 
 
@@ -95,9 +94,9 @@ def test_comparing_by_arviz_gives_the_difference_of_the_fits_own() -> None:
 def test_arviz_refuses_where_cells_cannot_be_told_apart_into_debates(weights: list[float]) -> None:
     fit = fit_mixture(range(4), 3, weights, n_components=1, **SHORT)
     assert fit.loo().n_obs == sum(weights)
-    assert "log_likelihood" not in _stack.groups(fit.idata)
-    with pytest.raises(Exception, match=r"log[ _]likelihood"), _stack.quiet():
-        _stack.az().loo(fit.idata)
+    assert "log_likelihood" not in stack.groups(fit.idata)
+    with pytest.raises(Exception, match=r"log[ _]likelihood"), stack.quiet():
+        stack.load("arviz").loo(fit.idata)
 
 
 def test_scores_by_cluster_leave_out_whole_clusters_with_their_effect_integrated_out() -> None:

@@ -9,11 +9,17 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from scipy.stats import chi2, multinomial
+from simulation_ranks import SimulationRanks, simulation_ranks
 
-from d3stats.models.bayes import _stack
-from d3stats.models.bayes._crossed import Cells, collapsed, pattern_log_likelihood, population_accuracy
-from d3stats.models.bayes.accuracy import AccuracyPriors, Posterior
-from d3stats.models.bayes.sbc import SimulationRanks, simulation_ranks
+from d3stats.models.bayes import stack
+from d3stats.models.bayes.accuracy import (
+    AccuracyPriors,
+    Cells,
+    Posterior,
+    collapsed,
+    pattern_log_likelihood,
+    population_accuracy,
+)
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -183,10 +189,10 @@ def hierarchy_fit(
     tune: int = 150,
 ) -> dict[str, Any]:
     density = Posterior(cells, priors, interaction=False)
-    idata = _stack.sample_density(
+    idata = stack.sample_density(
         density, density.starts(1, rng), draws=draws, tune=tune, target_accept=0.8, rng=rng
     )
-    x = _stack.draws_of(idata, "x").reshape(-1, PROTOCOLS + 1)
+    x = stack.draws_of(idata, "x").reshape(-1, PROTOCOLS + 1)
     return _with_accuracies(
         {"alpha": x[:, :PROTOCOLS] @ density.basis.T, "sd_question": np.abs(x[:, PROTOCOLS])}
     )

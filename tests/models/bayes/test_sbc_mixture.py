@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
+from functools import partial
+
 import numpy as np
 import pytest
 
 pytest.importorskip("pymc")
 
-from d3stats.models.bayes._mixture_density import MixtureDensity, MixturePriors
-from d3stats.models.bayes._mixture_draws import flat, law_of, posterior_points
-from d3stats.models.bayes.sbc import SimulationRanks, simulation_ranks
+from simulation_ranks import SimulationRanks, simulation_ranks
+
+from d3stats.models.bayes import stack
+from d3stats.models.bayes.kernel import MixtureDensity, starting_points
+from d3stats.models.bayes.mixture import MixturePriors, flat, law_of
+from d3stats.models.bayes.result import Sampling, posterior
 from d3stats.models.mixtures.law import Cells
 
 PANEL, DEBATES, COMPONENTS = 5, 60, 2
@@ -29,8 +35,11 @@ def log_of_votes(truth, rng):
 
 def posterior_of(draws: int, tune: int, assumed: MixturePriors = PRIORS):
     def fit(counts, rng):
-        density = MixtureDensity(CELLS, counts[None].astype(np.float64), COMPONENTS, assumed, np.empty(0))
-        natural, *_ = posterior_points(density, draws, tune, 1, 0.9, rng)
+        weights = counts[None].astype(np.float64)
+        density = MixtureDensity(CELLS, weights, COMPONENTS, astuple(assumed), np.empty(0))
+        starts = partial(starting_points, density, density.size)
+        idata, *_ = posterior(Sampling(draws, tune, 1), rng, density=density, starts=starts)
+        natural = density.natural(stack.draws_of(idata, "x"))
         return flat({name: natural[name][:, :, 0] for name in ("weight", "mean", "rho")})
 
     return fit

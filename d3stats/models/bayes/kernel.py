@@ -1,18 +1,129 @@
-"""The compiled twin of ``_mixture_density.py``: one call per step of the sampler.
+"""The log posterior density of Beta-Binomial mixtures in machine code, with its gradient.
 
-Compiled because a sampler takes some hundred thousand dependent steps, each a handful of logarithms: numpy spends
-its time on call overhead (measured 100 times slower). The numpy density is the reference that tests hold this to.
-Importing this module loads numba; only a fit does so.
+It is the density of :func:`~d3stats.models.bayes.mixture.mixture_model` and
+:func:`~d3stats.models.bayes.rounds.rounds_model` with priors given as numbers, in coordinates free of bounds; tests
+hold it to the log density of those PyMC models. A PyTensor graph
+of the same density takes about a minute to compile. Importing this module loads numba; only a fit does so.
+
+A round has a point ``(z, y, t)`` of R^(3K - 1): weights are the softmax of ``(z_1 .. z_{K-1}, 0)``; the K + 1 gaps
+that the ordered means cut [0, 1] into are the softmax of ``(y_1 .. y_K, 0)``, and means their running sums;
+correlations are ``rho = 1 / (1 + exp(-t))``. Later rounds add steps of a random walk: size times standard normal
+innovation (non-centred, so that small sizes make no funnel). The Jacobian of a softmax turns Dirichlet(a) into
+``sum_k a_k log w_k``, that of the logistic function Beta(a, b) into ``a log rho + b log(1 - rho)``. Constants are left
+out.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from math import exp, log
 
 import numpy as np
 from numpy.typing import NDArray
 
 from d3stats.models.mixtures.compiled import Floats, _compiled, _tables
+from d3stats.models.mixtures.law import Cells
+
+EDGE = 1e-9
+"""How near to 0 or 1 a mean or a correlation may come in the likelihood."""
+MODE_DROP = 20.0
+"""How far below the best mode's log density a chain may start: what lies deeper holds next to no mass."""
+
+
+@dataclass(frozen=True)
+class MixtureDensity:
+    """Log posterior of mixtures in R rounds: a prior for the first round, a random walk after it.
+
+    A point holds the first round's (z, y, t); with R > 1 also R - 1 rows of innovations and the logs of three step
+    sizes (of weights, gaps, correlations).
+
+    Attributes
+    ----------
+    cells : Cells
+        Distinct (successes, trials) of all rounds.
+    weights : ndarray, shape (rounds, cells)
+        Debates in each cell of each round; 0 where there are none.
+    n_components : int
+    priors : tuple of float
+        The fields of ``MixturePriors``, in order.
+    spacing : ndarray, shape (rounds - 1,)
+        Square roots of how many rounds lie between one and the next.
+    """
+
+    cells: Cells
+    weights: Floats
+    n_components: int
+    priors: tuple[float, ...]
+    spacing: Floats
+
+    @property
+    def width(self) -> int:
+        """Numbers per round."""
+        return 3 * self.n_components - 1
+
+    @property
+    def size(self) -> int:
+        """Length of a point."""
+        n_rounds = len(self.weights)
+        return n_rounds * self.width + (3 if n_rounds > 1 else 0)
+
+    def __call__(self, x: Floats) -> tuple[float, Floats]:
+        """Return log density and gradient at one point."""
+        c, priors = self.cells, np.array(self.priors)
+        return log_density(
+            x, self.n_components, self.spacing, priors, c.successes, c.trials, c.log_choose, self.weights, EDGE
+        )  # fmt: skip
+
+    def natural(self, x: Floats) -> dict[str, Floats]:
+        """Return ``weight, mean, rho`` of shape (..., rounds, K) and, with rounds, ``step`` of shape (..., 3)."""
+        k, r, step = self.n_components, len(self.weights), None
+        rows = x[..., None, : self.width]
+        if r > 1:
+            step = np.exp(np.clip(x[..., -3:], -30.0, 30.0))
+            innovation = x[..., self.width : -3].reshape(*x.shape[:-1], r - 1, self.width)
+            moves = innovation * np.repeat(step, [k - 1, k, k], axis=-1)[..., None, :] * self.spacing[:, None]
+            rows = np.cumsum(np.concatenate([rows, moves], axis=-2), axis=-2)
+        gaps = _softmax(rows[..., k - 1 : 2 * k - 1])
+        found = {
+            "weight": _softmax(rows[..., : k - 1]),
+            "mean": np.clip(np.cumsum(gaps, axis=-1)[..., :-1], EDGE, 1 - EDGE),
+            "rho": np.clip(1.0 / (1.0 + np.exp(-rows[..., 2 * k - 1 :])), EDGE, 1 - EDGE),
+        }
+        return found if step is None else found | {"step": step}
+
+
+def starting_points(
+    density: Callable[[Floats], tuple[float, Floats]], size: int, chains: int, rng: np.random.Generator
+) -> Floats:
+    """Return one start per chain, near modes that climbs from random points reach; shape (chains, size).
+
+    Every chain has its own climb, so that chains in different modes disagree and R-hat sees it; ends far below the
+    best one are replaced by better ones.
+    """
+    from scipy.optimize import minimize
+
+    def downhill(x: Floats) -> tuple[float, Floats]:
+        value, gradient = density(x)
+        return -value, -gradient
+
+    n = max(2 * chains, 8)
+    points, values = np.empty((n, size)), np.empty(n)
+    for i, start in enumerate(rng.uniform(-2.0, 2.0, (n, size))):
+        box = [(-8.0, 8.0)] * size
+        end = minimize(downhill, start, jac=True, method="L-BFGS-B", bounds=box, options={"maxiter": 200})
+        points[i], values[i] = end.x, -end.fun
+    kept = points[values >= values.max() - MODE_DROP]
+    result: Floats = kept[np.arange(chains) % len(kept)] + rng.normal(0.0, 0.1, (chains, size))
+    return result
+
+
+def _softmax(free: Floats) -> Floats:
+    """Return the shares of ``(free, 0)`` along the last axis."""
+    z = np.concatenate([free, np.zeros((*free.shape[:-1], 1))], axis=-1)
+    share = np.exp(z - z.max(axis=-1, keepdims=True))
+    result: Floats = share / share.sum(axis=-1, keepdims=True)
+    return result
 
 
 @_compiled
