@@ -1,4 +1,4 @@
-"""How often is it so, when a judge with known errors says how often?
+"""Share of positives corrected for a judge's sensitivity and specificity, with its interval (Rogan and Gladen, 1978).
 
 A judge that calls a share p of items positive, finds positives with sensitivity Se and negatives with specificity
 Sp, sees p = theta Se + (1 - theta) (1 - Sp). Solved for the true share,
@@ -25,214 +25,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, choice, integer, probability, whole_numbers
-from d3stats.estimate import Estimate, estimates_frame, estimates_latex
-from d3stats.resampling import bootstrap_limits, cluster_totals
-from d3stats.resampling.proportions import share
+from d3stats.estimate import Estimate
+from d3stats.inference.judges.labelled import common_codes, error_of_two_samples, numbers, refuse_scores
+from d3stats.resampling import bootstrap_limits, cluster_totals, clustered_share, share
+from d3stats.result import EstimatesResult
 
-__all__ = [
-    "CorrectedRate",
-    "CorrectedShares",
-    "cluster_codes",
-    "column_of",
-    "correct_counts",
-    "correct_rate",
-    "correct_shares",
-    "grouped_error",
-    "refuse_scores",
-]
+__all__ = ["CorrectedRate", "CorrectedShares", "correct_counts", "correct_rate", "correct_shares"]
 
 Floats = NDArray[np.float64]
-
-
-def column_of(name: str, values: ArrayLike, size: int | None = None) -> Floats:
-    """Return a one-dimensional float column, NaN where missing; infinities are refused."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "biuf":
-        array = np.asarray(values, dtype=object)
-    if array.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional; got an array of shape {array.shape}")
-    try:
-        column = np.where(pd.isna(array), np.nan, array).astype(np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be numbers or missing; got {array.tolist()[:3]!r}") from None
-    if np.isinf(column).any():
-        raise ValueError(
-            f"{name} must be finite or missing; got an infinity at row {np.isinf(column).argmax()}"
-        )
-    if size is not None and column.size != size:
-        raise ValueError(f"{name} must have one value per item ({size}); got {column.size}")
-    return column
-
-
-def refuse_scores(name: str, column: Floats) -> None:
-    """Refuse a column with anything but 0, 1 and missing."""
-    bad = ~(np.isnan(column) | np.isin(column, (0.0, 1.0)))
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(f"{name} must be 0, 1 or missing; got {name}={column[row]:g} at row {row}")
-
-
-def cluster_codes(columns: Sequence[tuple[str, ArrayLike | None, int]]) -> list[NDArray[np.int64]] | None:
-    """Return codes for several columns of cluster names, equal names alike in all; None when none is given."""
-    if all(names is None for _, names, _ in columns):
-        return None
-    everything: list[Any] = []
-    for name, values, size in columns:
-        if values is None:
-            raise ValueError(
-                f"{name} must be given as well, for items of one question hang together; got None"
-            )
-        array = np.asarray(values, dtype=object)
-        if array.shape != (size,):
-            raise ValueError(f"{name} must have one name per item ({size}); got shape {array.shape}")
-        missing = pd.isna(array)
-        if missing.any():
-            raise ValueError(
-                f"{name} must name every item's cluster; got a missing name at row {missing.argmax()}"
-            )
-        everything.extend(array.tolist())
-    codes = pd.factorize(np.array(everything, dtype=object))[0].astype(np.int64)
-    ends = np.cumsum([size for _, _, size in columns])
-    return np.split(codes, ends[:-1])
-
-
-def grouped_error(influence: Floats, scarce: NDArray[np.bool_], *, spent: int = 1) -> tuple[float, float]:
-    """Return the error of a sum of cluster influences and its degrees of freedom (Welch and Satterthwaite).
-
-    A statistic of a few labelled and of many unlabelled clusters is as uncertain in its error as the part that
-    weighs: each part has its own G / (G - 1) and degrees.
-
-    Parameters
-    ----------
-    influence : ndarray of float, shape (clusters,)
-        Linearised contributions; they add up to about 0.
-    scarce : ndarray of bool, shape (clusters,)
-        Clusters with labels.
-    spent : int
-        Degrees that the labelled clusters lose: 1 for a mean, 2 with one slope fitted on them.
-    """
-    variance = squares = 0.0
-    for part, lost in ((influence[scarce], spent), (influence[~scarce], 1)):
-        if len(part) > lost:
-            own = len(part) / (len(part) - lost) * float(part @ part)
-            variance += own
-            squares += own**2 / (len(part) - lost)
-    if variance == 0.0:
-        return 0.0, float(max(len(influence) - spent, 1))
-    return float(np.sqrt(variance)), variance**2 / squares
+ClosedKind = Literal["Lang-Reiczigel", "Fieller", "delta"]
+CorrectionKind = Literal["Lang-Reiczigel", "Fieller", "delta", "percentile", "basic", "bca", "studentised"]
 
 
 @dataclass(frozen=True)
-class Rates:
-    """Counts of the study (`x` positive of `n`) and of the calibration (`tp` of `n1` positives, `tn` of `n0`)."""
-
-    x: float
-    n: float
-    tp: float
-    n1: float
-    tn: float
-    n0: float
-
-    @property
-    def apparent(self) -> float:
-        """Share that the judge calls positive."""
-        return self.x / self.n
-
-    @property
-    def youden(self) -> float:
-        """Sensitivity + specificity - 1."""
-        return self.tp / self.n1 + self.tn / self.n0 - 1
-
-    @property
-    def corrected(self) -> float:
-        """(p + Sp - 1) / (Se + Sp - 1), not truncated."""
-        return (self.apparent + self.tn / self.n0 - 1) / self.youden
-
-    def variances(self) -> tuple[float, float, float]:
-        """Return the binomial variances of the apparent rate, the sensitivity and the specificity."""
-        parts = ((self.x, self.n), (self.tp, self.n1), (self.tn, self.n0))
-        p, se, sp = (k / m * (1 - k / m) / m for k, m in parts)
-        return p, se, sp
-
-    def adjusted(self, z: float) -> Rates:
-        """Return the counts with z^2 / 2 (study) and 1 (calibration) successes and failures more."""
-        return Rates(
-            self.x + z**2 / 2, self.n + z**2, self.tp + 1, self.n1 + 2, self.tn + 1, self.n0 + 2
-        )  # fmt: skip
-
-
-def covariance(rates: Rates) -> tuple[float, float, float]:
-    """Return Var a, Cov(a, b), Var b of a = p + Sp - 1 and b = Se + Sp - 1 for independent samples."""
-    p, se, sp = rates.variances()
-    return p + sp, sp, se + sp
-
-
-def delta_error(rates: Rates) -> float:
-    """Return the standard error of the corrected rate (Rogan and Gladen 1978; with estimated Se and Sp)."""
-    theta = rates.corrected
-    p, se, sp = rates.variances()
-    return float(np.sqrt(p + theta**2 * se + (1 - theta) ** 2 * sp) / abs(rates.youden))
-
-
-def lang_reiczigel(rates: Rates, z: float) -> tuple[float, float]:
-    """Return Lang and Reiczigel's (2014) limits: delta method on adjusted counts, with a shift; not truncated."""
-    more = rates.adjusted(z)
-    theta = more.corrected
-    _, se, sp = more.variances()
-    centre = theta + 2 * z**2 * (theta * se - (1 - theta) * sp)
-    half = z * delta_error(more)
-    return centre - half, centre + half
-
-
-def fieller(a: float, b: float, aa: float, ab: float, bb: float, t: float) -> tuple[float, float]:
-    """Return all theta for which a - theta b is within t errors of 0 (Fieller 1954); b must be t errors above 0."""
-    first, second, third = b**2 - t**2 * bb, a * b - t**2 * ab, a**2 - t**2 * aa
-    root = float(np.sqrt(max(second**2 - first * third, 0.0)))
-    return (second - root) / first, (second + root) / first
-
-
-def clearly_tells_apart(rates: Rates, z: float) -> bool:
-    """Say whether Se + Sp - 1 is z errors above 0, with one success and one failure added to each."""
-    more = rates.adjusted(z)
-    _, se, sp = more.variances()
-    return bool(more.youden > z * np.sqrt(se + sp))
-
-
-class Reported:
-    """Shows `estimates` and `notes`; a result adds what else it holds."""
-
-    notes: tuple[str, ...]
-
-    @property
-    def estimates(self) -> tuple[Estimate, ...]:
-        """The estimates, what was asked for first."""
-        raise NotImplementedError
-
-    def __str__(self) -> str:
-        return "\n".join([*map(str, self.estimates), *(f"note: {note}" for note in self.notes)])
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per estimate, columns as in :class:`~d3stats.estimate.Estimate`."""
-        return estimates_frame(self.estimates)
-
-    def to_latex(self, *, digits: int = 3) -> str:
-        """Return the estimates as a booktabs tabular."""
-        return estimates_latex(self.estimates, digits=digits)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as a dictionary that JSON can hold."""
-        return {"estimates": [e.to_dict() for e in self.estimates], "notes": list(self.notes)}
-
-
-@dataclass(frozen=True)
-class CorrectedRate(Reported):
+class CorrectedRate(EstimatesResult):
     """What :func:`correct_rate` found.
 
     Attributes
@@ -260,8 +72,6 @@ class CorrectedRate(Reported):
     untruncated: float
     notes: tuple[str, ...] = ()
 
-    __str__ = Reported.__str__
-
     @property
     def estimates(self) -> tuple[Estimate, ...]:
         """Corrected, naive, labels only, sensitivity, specificity."""
@@ -272,187 +82,6 @@ class CorrectedRate(Reported):
         return super().to_dict() | {"youden": self.youden, "untruncated": self.untruncated}
 
 
-def reported(
-    rates: Rates,
-    ends: tuple[float, float] | None,
-    se: float,
-    kind: str,
-    level: float,
-    totals: Floats | None,
-    notes: tuple[str, ...],
-) -> CorrectedRate:
-    """Return a corrected rate within [0, 1] beside the rates that it is made of."""
-    theta = rates.corrected
-    value = min(max(theta, 0.0), 1.0)
-    said = []
-    if value != theta:
-        said.append(f"the corrected share is {theta:.3f}, truncated to {value:g}")
-    low = high = None
-    if ends is None:
-        said.append("no interval: no cluster differs from the others")
-    elif max(ends) < 0 or min(ends) > 1:
-        said.append(
-            f"no interval: [{ends[0]:.3f}, {ends[1]:.3f}] lies outside [0, 1], so that the judge cannot err in the "
-            "study as it does on the calibration set"
-        )
-    else:
-        low, high = (min(max(end, 0.0), 1.0) for end in ends)
-        cut = [f"{end:.3f}" for end in ends if not 0 <= end <= 1]
-        if cut:
-            said.append(f"limits outside [0, 1] were truncated: {', '.join(cut)}")
-        # A shifted interval may leave a truncated estimate outside by a hair.
-        low, high = min(low, value), max(high, value)
-    n_clusters = None if totals is None else len(totals)
-    rate = Estimate(
-        name="corrected rate",
-        value=value,
-        low=low,
-        high=high,
-        kind=kind,
-        n=int(rates.n),
-        se=se,
-        level=level,
-        n_clusters=n_clusters,
-        note="; ".join(said),
-    )
-    parts = []
-    names = ("judge alone", "sensitivity", "specificity", "labels alone")
-    pairs = [*pairs_of(rates), (rates.n1, rates.n1 + rates.n0)]
-    columns = ((1, 0), (3, 2), (5, 4), (2, None))
-    for name, (k, m), (top, bottom) in zip(names, pairs, columns, strict=True):
-        if totals is None:
-            parts.append(share(int(k), int(m), level=level, name=name))
-            continue
-        size = totals[:, 2] + totals[:, 4] if bottom is None else totals[:, bottom]
-        on = size > 0
-        parts.append(
-            share(
-                totals[on, top].astype(int),
-                size[on].astype(int),
-                cluster=np.flatnonzero(on),
-                level=level,
-                name=name,
-            )
-        )
-    naive, sensitivity, specificity, labels = parts
-    return CorrectedRate(
-        rate, naive, labels, sensitivity, specificity, rates.youden, theta, notes + tuple(said)
-    )
-
-
-def pairs_of(rates: Rates) -> tuple[tuple[float, float], ...]:
-    """Return successes and trials of the apparent rate, the sensitivity and the specificity."""
-    return (rates.x, rates.n), (rates.tp, rates.n1), (rates.tn, rates.n0)
-
-
-def refuse_empty(rates: Rates) -> None:
-    """Refuse a study without items and a calibration set without positives or negatives."""
-    if rates.n < 1:
-        raise ValueError("the study must have a judged item; got none")
-    for what, size, rate in (("positives", rates.n1, "sensitivity"), ("negatives", rates.n0, "specificity")):
-        if size < 1:
-            raise ValueError(
-                f"the calibration set must hold {what}, for the {rate} is unknown without; got none"
-            )
-
-
-def refuse_blind(rates: Rates, z: float, *, clear: bool) -> None:
-    """Refuse a judge that is not known to tell positives from negatives."""
-    if clear and clearly_tells_apart(rates, z):
-        return
-    raise ValueError(
-        "the judge must be known to tell positives from negatives (Se + Sp - 1 above 0 by more than its error): "
-        f"got Se = {rates.tp / rates.n1:.3f} of {rates.n1:g} and Sp = {rates.tn / rates.n0:.3f} of {rates.n0:g}; "
-        "more calibration labels, or a better judge"
-    )
-
-
-def normal_quantile(level: float) -> float:
-    """Return the two-sided normal quantile of a level."""
-    from scipy.special import ndtri
-
-    return float(ndtri((1 + level) / 2))
-
-
-def clustered_rate(
-    rows: Floats,
-    units: NDArray[np.int64],
-    kind: str,
-    level: float,
-    n_boot: int,
-    rng: RngLike,
-    notes: tuple[str, ...],
-    clustered: bool,
-) -> CorrectedRate:
-    """Return the corrected rate with an interval over clusters, or over items as their own clusters."""
-    from scipy.special import stdtrit
-
-    totals = cluster_totals(rows, units)
-    rates = Rates(*totals.sum(axis=0)[[1, 0, 3, 2, 5, 4]].tolist())
-    refuse_empty(rates)
-    refuse_blind(rates, normal_quantile(level), clear=True)
-    if len(totals) < 2:
-        raise ValueError("clusters must be at least 2, for nothing says how one varies; got 1")
-    # Influences of the apparent rate, the sensitivity and the specificity, cluster by cluster.
-    part = [
-        (totals[:, i + 1] - k / m * totals[:, i]) / m
-        for i, (k, m) in zip((0, 2, 4), pairs_of(rates), strict=True)
-    ]
-    scarce = totals[:, 2] + totals[:, 4] > 0
-    se_b, df_b = grouped_error(part[1] + part[2], scarce)
-    if rates.youden <= float(stdtrit(df_b, (1 + level) / 2)) * se_b:
-        refuse_blind(rates, 0.0, clear=False)
-    theta = rates.corrected
-    se_theta, df = grouped_error(part[0] + part[2] - theta * (part[1] + part[2]), scarce)
-    se = se_theta / rates.youden
-    t = float(stdtrit(df, (1 + level) / 2))
-    ends: tuple[float, float] | None
-    if se == 0.0:
-        ends = None
-    elif kind == "delta":
-        ends = theta - t * se, theta + t * se
-    elif kind == "Fieller":
-        a = [part[0] + part[2], part[1] + part[2]]
-        aa, bb, both = (grouped_error(x, scarce)[0] ** 2 for x in (a[0], a[1], a[0] + a[1]))
-        # The degrees are those at the estimate; the determinant may be short of b^2 > t^2 bb by their change.
-        if rates.youden**2 <= t**2 * bb:
-            refuse_blind(rates, 0.0, clear=False)
-        ends = fieller(
-            rates.apparent + rates.tn / rates.n0 - 1, rates.youden, aa, (both - aa - bb) / 2, bb, t
-        )
-    else:
-        drawn = bootstrap_limits(totals, _corrected, kind=kind, level=level, n_boot=n_boot, rng=rng)  # type: ignore[arg-type]
-        low, high = drawn.interval()
-        ends = None if low is None or high is None else (low, high)
-        notes += tuple(note for note in (drawn.note,) if note)
-    label = {"percentile": "bootstrap percentile", "basic": "bootstrap basic", "bca": "bootstrap BCa",
-             "studentised": "bootstrap studentised"}.get(kind, f"{kind}, clustered")  # fmt: skip
-    return reported(rates, ends, se, label, level, totals if clustered else None, notes)
-
-
-def _corrected(sums: Floats) -> Floats:
-    n, x, n1, tp, n0, tn = sums.T
-    with np.errstate(divide="ignore", invalid="ignore"):
-        youden = tp / n1 + tn / n0 - 1
-        theta = (x / n + tn / n0 - 1) / youden
-    return np.where(youden > 0, theta, np.nan)
-
-
-def judged_rows(study: Floats, seen: Floats, label: Floats) -> Floats:
-    """Return a row per item: study item, called positive; labelled positive, found; labelled negative, found."""
-    rows = np.zeros((study.size + seen.size, 6))
-    rows[: study.size, 0], rows[: study.size, 1] = 1, study
-    calibration = rows[study.size :]
-    calibration[:, 2], calibration[:, 3] = label, label * seen
-    calibration[:, 4], calibration[:, 5] = 1 - label, (1 - label) * (1 - seen)
-    return rows
-
-
-CorrectionKind = Literal["Lang-Reiczigel", "Fieller", "delta", "percentile", "basic", "bca", "studentised"]
-CLOSED = ("Lang-Reiczigel", "Fieller", "delta")
-BOOTSTRAPS = ("percentile", "basic", "bca", "studentised")
-
-
 def correct_counts(
     positive: int,
     n: int,
@@ -461,7 +90,7 @@ def correct_counts(
     true_negative: int,
     n_negative: int,
     *,
-    kind: Literal["Lang-Reiczigel", "Fieller", "delta"] = "Lang-Reiczigel",
+    kind: ClosedKind = "Lang-Reiczigel",
     level: float = 0.95,
 ) -> CorrectedRate:
     """Correct a judged share from counts of independent items.
@@ -488,7 +117,7 @@ def correct_counts(
     >>> print(correct_counts(130, 400, 85, 100, 92, 100).rate)
     corrected rate: 0.318 [0.231, 0.399] (95 % Lang-Reiczigel, n = 400)
     """
-    choice("kind", kind, CLOSED)
+    choice("kind", kind, get_args(ClosedKind))
     level = probability("level", level, open_interval=True)
     for name, k, most, of in (
         ("positive", positive, n, "n"),
@@ -498,19 +127,17 @@ def correct_counts(
         if integer(name, k, minimum=0) > integer(of, most, minimum=0):
             raise ValueError(f"{of} must be >= {name}; got {of}={most}, {name}={k}")
     rates = Rates(positive, n, true_positive, n_positive, true_negative, n_negative)
-    refuse_empty(rates)
-    z = normal_quantile(level)
-    refuse_blind(rates, z, clear=True)
-    aa, ab, bb = covariance(rates)
-    a = rates.apparent + rates.tn / rates.n0 - 1
+    z = _normal_quantile(level)
+    rates.refuse_blind(z)
+    p, se, sp = rates.variances()
+    error = rates.delta_error()
     if kind == "Lang-Reiczigel":
-        ends = lang_reiczigel(rates, z)
+        ends = rates.lang_reiczigel(z)
     elif kind == "Fieller":
-        ends = fieller(a, rates.youden, aa, ab, bb, z)
+        ends = fieller(rates.apparent + rates.tn / rates.n0 - 1, rates.youden, p + sp, sp, se + sp, z)
     else:
-        half = z * delta_error(rates)
-        ends = rates.corrected - half, rates.corrected + half
-    return reported(rates, ends, delta_error(rates), kind, level, None, ())
+        ends = rates.corrected - z * error, rates.corrected + z * error
+    return _reported(rates, ends, error, kind, level, None)
 
 
 def correct_rate(
@@ -563,16 +190,16 @@ def correct_rate(
     0.318 0.325
     """
     level = probability("level", level, open_interval=True)
-    study = column_of("judge", judge)
-    seen = column_of("calibration_judge", calibration_judge)
-    label = column_of("calibration_label", calibration_label, seen.size)
+    study = numbers("judge", judge)
+    seen = numbers("calibration_judge", calibration_judge)
+    label = numbers("calibration_label", calibration_label, seen.size)
     for name, column in (("judge", study), ("calibration_judge", seen), ("calibration_label", label)):
         refuse_scores(name, column)
-    codes = cluster_codes(
+    codes = common_codes(
         [("cluster", cluster, study.size), ("calibration_cluster", calibration_cluster, seen.size)]
     )
     chosen = kind if kind is not None else ("Lang-Reiczigel" if codes is None else "Fieller")
-    choice("kind", chosen, (*CLOSED, *BOOTSTRAPS))
+    choice("kind", chosen, get_args(CorrectionKind))
     if chosen == "Lang-Reiczigel" and codes is not None:
         raise ValueError(
             "kind must not be 'Lang-Reiczigel' with clusters: it takes items as independent; got both"
@@ -586,24 +213,238 @@ def correct_rate(
         )
         if not good.all()
     )
-    rows = judged_rows(study[kept], seen[whole], label[whole])
-    if codes is None:
-        rates = Rates(*rows.sum(axis=0)[[1, 0, 3, 2, 5, 4]].tolist())
-        if chosen in CLOSED:
-            plain = correct_counts(*(int(c) for c in _counts(rates)), kind=chosen, level=level)  # type: ignore[arg-type]
-            return replace(plain, notes=notes + plain.notes)
-        units = np.arange(len(rows))
-    else:
+    rows = _rows(study[kept], seen[whole], label[whole])
+    if codes is not None:
         units = np.concatenate([codes[0][kept], codes[1][whole]])
-    return clustered_rate(rows, units, chosen, level, n_boot, rng, notes, codes is not None)
-
-
-def _counts(rates: Rates) -> tuple[float, ...]:
-    return rates.x, rates.n, rates.tp, rates.n1, rates.tn, rates.n0
+        found = _over_clusters(cluster_totals(rows, units), chosen, level, n_boot, rng, clustered=True)
+    elif chosen in get_args(ClosedKind):
+        n, x, n1, tp, n0, tn = map(int, rows.sum(axis=0))
+        found = correct_counts(x, n, tp, n1, tn, n0, kind=chosen, level=level)  # type: ignore[arg-type]
+    else:
+        found = _over_clusters(rows, chosen, level, n_boot, rng, clustered=False)
+    return replace(found, notes=notes + found.notes)
 
 
 @dataclass(frozen=True)
-class CorrectedShares(Reported):
+class Rates:
+    """Counts of the study (`x` positive of `n`) and of the calibration (`tp` of `n1` positives, `tn` of `n0`)."""
+
+    x: float
+    n: float
+    tp: float
+    n1: float
+    tn: float
+    n0: float
+
+    @property
+    def apparent(self) -> float:
+        """Share that the judge calls positive."""
+        return self.x / self.n
+
+    @property
+    def youden(self) -> float:
+        """Sensitivity + specificity - 1."""
+        return self.tp / self.n1 + self.tn / self.n0 - 1
+
+    @property
+    def corrected(self) -> float:
+        """(p + Sp - 1) / (Se + Sp - 1), not truncated."""
+        return (self.apparent + self.tn / self.n0 - 1) / self.youden
+
+    @property
+    def parts(self) -> tuple[tuple[float, float], ...]:
+        """Successes and trials of the apparent rate, the sensitivity and the specificity."""
+        return (self.x, self.n), (self.tp, self.n1), (self.tn, self.n0)
+
+    def variances(self) -> tuple[float, float, float]:
+        """Return the binomial variances of the apparent rate, the sensitivity and the specificity."""
+        p, se, sp = (k / m * (1 - k / m) / m for k, m in self.parts)
+        return p, se, sp
+
+    def delta_error(self) -> float:
+        """Return the standard error of the corrected rate (Rogan and Gladen 1978; with estimated Se and Sp)."""
+        theta = self.corrected
+        p, se, sp = self.variances()
+        return float(np.sqrt(p + theta**2 * se + (1 - theta) ** 2 * sp) / abs(self.youden))
+
+    def adjusted(self, z: float) -> Rates:
+        """Return the counts with z^2 / 2 (study) and 1 (calibration) successes and failures more."""
+        return Rates(
+            self.x + z**2 / 2, self.n + z**2, self.tp + 1, self.n1 + 2, self.tn + 1, self.n0 + 2
+        )  # fmt: skip
+
+    def lang_reiczigel(self, z: float) -> tuple[float, float]:
+        """Return Lang and Reiczigel's (2014) limits: delta method on adjusted counts, with a shift; not truncated."""
+        more = self.adjusted(z)
+        theta = more.corrected
+        _, se, sp = more.variances()
+        centre = theta + 2 * z**2 * (theta * se - (1 - theta) * sp)
+        half = z * more.delta_error()
+        return centre - half, centre + half
+
+    def refuse_blind(self, z: float) -> None:
+        """Refuse an empty study or calibration set, and a judge that is not known to tell positives from negatives.
+
+        It is known where Se + Sp - 1 is `z` errors above 0, with one success and one failure added to each.
+        """
+        if self.n < 1:
+            raise ValueError("the study must have a judged item; got none")
+        for what, size, rate in (
+            ("positives", self.n1, "sensitivity"),
+            ("negatives", self.n0, "specificity"),
+        ):
+            if size < 1:
+                raise ValueError(
+                    f"the calibration set must hold {what}, for the {rate} is unknown without; got none"
+                )
+        more = self.adjusted(z)
+        _, se, sp = more.variances()
+        if more.youden <= z * np.sqrt(se + sp):
+            raise self.blind()
+
+    def blind(self) -> ValueError:
+        """Return the refusal of a judge that is not known to tell positives from negatives."""
+        return ValueError(
+            "the judge must be known to tell positives from negatives (Se + Sp - 1 above 0 by more than its error): "
+            f"got Se = {self.tp / self.n1:.3f} of {self.n1:g} and Sp = {self.tn / self.n0:.3f} of {self.n0:g}; "
+            "more calibration labels, or a better judge"
+        )
+
+
+def fieller(a: float, b: float, aa: float, ab: float, bb: float, t: float) -> tuple[float, float]:
+    """Return all theta for which a - theta b is within t errors of 0 (Fieller 1954); b must be t errors above 0.
+
+    `aa`, `ab` and `bb` are the variances and the covariance of a and b.
+    """
+    first, second, third = b**2 - t**2 * bb, a * b - t**2 * ab, a**2 - t**2 * aa
+    root = float(np.sqrt(max(second**2 - first * third, 0.0)))
+    return (second - root) / first, (second + root) / first
+
+
+def _normal_quantile(level: float) -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + level) / 2))
+
+
+def _rows(study: Floats, seen: Floats, label: Floats) -> Floats:
+    """Return a row per item: study item, called positive; labelled positive, found; labelled negative, found."""
+    rows = np.zeros((study.size + seen.size, 6))
+    rows[: study.size, 0], rows[: study.size, 1] = 1, study
+    calibration = rows[study.size :]
+    calibration[:, 2], calibration[:, 3] = label, label * seen
+    calibration[:, 4], calibration[:, 5] = 1 - label, (1 - label) * (1 - seen)
+    return rows
+
+
+def _corrected(sums: Floats) -> Floats:
+    n, x, n1, tp, n0, tn = sums.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        youden = tp / n1 + tn / n0 - 1
+        theta = (x / n + tn / n0 - 1) / youden
+    return np.where(youden > 0, theta, np.nan)
+
+
+def _over_clusters(
+    totals: Floats, kind: str, level: float, n_boot: int, rng: RngLike, *, clustered: bool
+) -> CorrectedRate:
+    """Return the corrected rate with an interval over clusters, or over items as their own clusters."""
+    from scipy.special import stdtrit
+
+    rates = Rates(*totals.sum(axis=0)[[1, 0, 3, 2, 5, 4]].tolist())
+    rates.refuse_blind(_normal_quantile(level))
+    if len(totals) < 2:
+        raise ValueError("clusters must be at least 2, for nothing says how one varies; got 1")
+    # Influences of the apparent rate, the sensitivity and the specificity, cluster by cluster.
+    p, se, sp = (
+        (totals[:, i + 1] - k / m * totals[:, i]) / m
+        for i, (k, m) in zip((0, 2, 4), rates.parts, strict=True)
+    )
+    scarce = totals[:, 2] + totals[:, 4] > 0
+    se_b, df_b = error_of_two_samples(se + sp, scarce)
+    if rates.youden <= float(stdtrit(df_b, (1 + level) / 2)) * se_b:
+        raise rates.blind()
+    theta = rates.corrected
+    error, df = error_of_two_samples(p + sp - theta * (se + sp), scarce)
+    error /= rates.youden
+    t = float(stdtrit(df, (1 + level) / 2))
+    label, notes = f"{kind}, clustered", ()
+    ends: tuple[float, float] | None
+    if kind not in get_args(ClosedKind):
+        drawn = bootstrap_limits(totals, _corrected, kind=kind, level=level, n_boot=n_boot, rng=rng)  # type: ignore[arg-type]
+        low, high = drawn.interval()
+        ends = None if low is None or high is None or error == 0.0 else (low, high)
+        label, notes = kind, (drawn.note,) if drawn.note else ()
+    elif error == 0.0:
+        ends = None
+    elif kind == "delta":
+        ends = theta - t * error, theta + t * error
+    else:
+        aa, bb, both = (
+            error_of_two_samples(x, scarce)[0] ** 2 for x in (p + sp, se + sp, p + sp + (se + sp))
+        )
+        # The degrees are those at the estimate; the determinant may be short of b^2 > t^2 bb by their change.
+        if rates.youden**2 <= t**2 * bb:
+            raise rates.blind()
+        a = rates.apparent + rates.tn / rates.n0 - 1
+        ends = fieller(a, rates.youden, aa, (both - aa - bb) / 2, bb, t)
+    found = _reported(rates, ends, error, label, level, totals if clustered else None)
+    return replace(found, notes=notes + found.notes)
+
+
+def _reported(
+    rates: Rates, ends: tuple[float, float] | None, se: float, kind: str, level: float, totals: Floats | None
+) -> CorrectedRate:
+    """Return a corrected rate within [0, 1] beside the rates that it is made of."""
+    theta = rates.corrected
+    value = min(max(theta, 0.0), 1.0)
+    said = []
+    if value != theta:
+        said.append(f"the corrected share is {theta:.3f}, truncated to {value:g}")
+    low = high = None
+    if ends is None:
+        said.append("no interval: no cluster differs from the others")
+    elif max(ends) < 0 or min(ends) > 1:
+        said.append(
+            f"no interval: [{ends[0]:.3f}, {ends[1]:.3f}] lies outside [0, 1], so that the judge cannot err in the "
+            "study as it does on the calibration set"
+        )
+    else:
+        low, high = (min(max(end, 0.0), 1.0) for end in ends)
+        cut = [f"{end:.3f}" for end in ends if not 0 <= end <= 1]
+        if cut:
+            said.append(f"limits outside [0, 1] were truncated: {', '.join(cut)}")
+        # A shifted interval may leave a truncated estimate outside by a hair.
+        low, high = min(low, value), max(high, value)
+    rate = Estimate(
+        name="corrected rate",
+        value=value,
+        low=low,
+        high=high,
+        kind=kind,
+        n=int(rates.n),
+        se=se,
+        level=level,
+        n_clusters=None if totals is None else len(totals),
+        note="; ".join(said),
+    )
+    parts = []
+    names = ("judge alone", "sensitivity", "specificity", "labels alone")
+    pairs = [*rates.parts, (rates.n1, rates.n1 + rates.n0)]
+    for i, (name, (k, m)) in enumerate(zip(names, pairs, strict=True)):
+        if totals is None:
+            parts.append(share(int(k), int(m), level=level, name=name))
+            continue
+        above, below = (
+            (totals[:, 2], totals[:, 2] + totals[:, 4]) if i == 3 else totals[:, [2 * i + 1, 2 * i]].T
+        )
+        parts.append(clustered_share(above, below, np.arange(len(totals)), level=level, name=name))
+    naive, sensitivity, specificity, labels = parts
+    return CorrectedRate(rate, naive, labels, sensitivity, specificity, rates.youden, theta, tuple(said))
+
+
+@dataclass(frozen=True)
+class CorrectedShares(EstimatesResult):
     """What :func:`correct_shares` found.
 
     Attributes
@@ -624,8 +465,6 @@ class CorrectedShares(Reported):
     untruncated: tuple[float, ...]
     covariance: Floats = field(repr=False, compare=False)
     notes: tuple[str, ...] = ()
-
-    __str__ = Reported.__str__
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
@@ -676,10 +515,8 @@ def correct_shares(
     >>> [round(share.value, 3) for share in found.shares]
     [0.318, 0.682]
     """
-    from scipy.special import ndtri
-
     level = probability("level", level, open_interval=True)
-    z = float(ndtri((1 + level) / 2))
+    z = _normal_quantile(level)
     study = whole_numbers("judged", judged).astype(float)
     size = study.size
     table = np.asarray(confusion)

@@ -1,4 +1,4 @@
-"""Do scores rise together? Spearman's and Kendall's correlation with ties, missing scores and clusters.
+"""Spearman's and Kendall's rank correlation of scores with ties, missing scores and clusters.
 
 Scores of several turns of one dialogue, or of several answers to one question, are not independent: give them as
 `cluster`. Two questions are told apart. *Over all turns*: does a higher score go with a higher score, whatever dialogue
@@ -6,38 +6,217 @@ a turn is from? *Within dialogues* (`within`): is the better turn of a dialogue 
 second with how dialogues differ. "Turn-level" in ChatEval (Chan et al., 2023, section 3.5), after Zhong et al. (2022),
 is the first: one correlation over all turns.
 
-References: Spearman (1904); Kendall (1945), tau-b; Bonett and Wright (2000), Psychometrika 65, 23-28; Fieller, Hartley
-and Pearson (1957) for tau.
+References
+----------
+Spearman (1904). Kendall (1945), tau-b. Bonett and Wright (2000), Psychometrika 65, 23. Fieller, Hartley and Pearson
+(1957), for tau.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, choice, integer, probability
-from d3stats.estimate import Estimate, estimates_frame, estimates_latex
+from d3stats.estimate import Estimate
+from d3stats.inference.judges.labelled import numbers
 from d3stats.resampling import (
+    FEW_CLUSTERS,
     ONE_CLUSTER,
     LimitsKind,
     Statistic,
     bootstrap_limits,
+    cluster_codes,
     cluster_t,
     cluster_totals,
-    jackknife,
 )
-from d3stats.resampling.clusters import FEW_CLUSTERS
+from d3stats.result import EstimatesResult
 
 __all__ = ["Correlation", "correlation", "kendall", "spearman"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
+Method = Literal["spearman", "kendall"]
+CorrelationKind = Literal["fisher", "cluster t", "jackknife t", "percentile", "basic", "bca"]
+
+MOST_CELLS = 40_000_000
+"""Clusters times distinct pairs of scores that are held at once."""
+_NAMES = {"spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
 _CHUNK = 1 << 22
+_ONE = 1 - 1e-12
+_PERFECT = "perfect: nothing says how far it is from 1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Correlation(EstimatesResult):
+    """A rank correlation with its interval.
+
+    Attributes
+    ----------
+    estimate : Estimate
+        Its p-value tests 0.
+    method : {"spearman", "kendall"}
+    over : str
+        "all pairs", or "groups" for the mean of correlations within groups.
+    n_groups, n_groups_undefined : int or None
+        Groups that went in, and those left out because a score does not vary in them.
+    notes : tuple of str
+    """
+
+    estimate: Estimate
+    method: str
+    over: str
+    n_groups: int | None = None
+    n_groups_undefined: int | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """The correlation."""
+        return (self.estimate,)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as a dictionary that JSON can hold."""
+        names = ("method", "over", "n_groups", "n_groups_undefined")
+        plain = {name: getattr(self, name) for name in names}
+        return plain | {"estimate": self.estimate.to_dict(), "notes": list(self.notes)}
+
+
+def correlation(
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    method: Method = "spearman",
+    within: Sequence[Any] | None = None,
+    cluster: Sequence[Any] | None = None,
+    kind: CorrelationKind | None = None,
+    level: float = 0.95,
+    n_boot: int = 10_000,
+    rng: RngLike = None,
+) -> Correlation:
+    """Compute a rank correlation of two scores, with its interval.
+
+    Ties get their mean rank (Spearman) or are corrected for (tau-b). Pairs with a missing score are left out.
+
+    Parameters
+    ----------
+    x, y : array_like of float, shape (n,)
+        Scores; NaN or None is missing.
+    method : {"spearman", "kendall"}
+    within : sequence, shape (n,), optional
+        The dialogue (or question) of each pair: the correlation is taken within each and averaged. Groups in which
+        a score does not vary have none and are left out.
+    cluster : sequence, shape (n,), optional
+        What pairs are resampled with; with `within` by default the group. A group must lie in one cluster.
+    kind : {"fisher", "cluster t", "jackknife t", "percentile", "basic", "bca"}, optional
+        "fisher" takes pairs as independent: limits on Fisher's z, with the variance (1 + r^2 / 2) / (n - 3) for
+        Spearman (Bonett and Wright, 2000) and .437 / (n - 4) for Kendall (Fieller, Hartley and Pearson, 1957). The
+        two t kinds are made on Fisher's z as well, except with `within`. By default "fisher" without `within` and
+        `cluster`, else "cluster t".
+    level : float
+        Coverage aimed at.
+    n_boot : int
+        Replicates of the bootstrap kinds.
+    rng : Generator, int or None
+        Of the bootstrap kinds.
+
+    Raises
+    ------
+    ValueError
+        When lengths differ, a score is infinite, fewer than three pairs are complete, a score does not vary, or the
+        kind takes pairs as independent and `cluster` or `within` says that they are not.
+
+    Examples
+    --------
+    >>> result = correlation([1, 2, 3, 4, 5, 6, 7, 8], [2, 1, 4, 3, 6, 8, 5, 7])
+    >>> print(result)
+    Spearman's rho: 0.833 [0.180, 0.977] (95 % Fisher z, n = 8)
+    """
+    choice("method", method, _NAMES)
+    level = probability("level", level, open_interval=True)
+    integer("n_boot", n_boot, minimum=2)
+    dependent = within is not None or cluster is not None
+    chosen = kind or ("cluster t" if dependent else "fisher")
+    choice("kind", chosen, get_args(CorrelationKind))
+    if chosen == "fisher" and dependent:
+        raise ValueError("kind must not be 'fisher' with cluster= or within=: it takes pairs as independent")
+    first, second = numbers("x", x), numbers("y", y)
+    n = len(first)
+    if n != len(second):
+        raise ValueError(f"x and y must be as long as each other; got {n} and {len(second)}")
+    group = None if within is None else cluster_codes(within, n, name="within", unit="pair")
+    owner = cluster_codes(cluster, n, unit="pair") if cluster is not None or group is None else group
+    complete = ~(np.isnan(first) | np.isnan(second))
+    notes = []
+    if not complete.all():
+        notes.append(f"{int((~complete).sum())} of {n} pairs left out: a score is missing")
+    first, second, owner = first[complete], second[complete], owner[complete]
+    n = len(first)
+    if n < 3:
+        raise ValueError(f"a correlation needs three complete pairs; got {n}")
+    for name, values in (("x", first), ("y", second)):
+        if np.ptp(values) == 0:
+            raise ValueError(f"{name} must vary to correlate with anything; got only {values[0]:g}")
+    how: dict[str, Any] = {"kind": chosen, "level": level, "n_boot": n_boot, "rng": rng}
+    if group is not None:
+        values, rows, undefined = _by_group(first, second, group[complete], owner, method)
+        if undefined:
+            notes.append(
+                f"{undefined} of {undefined + len(values)} groups left out: a score does not vary there"
+            )
+        totals = cluster_totals(np.column_stack([values, np.ones(len(values))]), rows[:, 0])
+
+        def mean(sums: Floats) -> Floats:
+            return sums[:, :1] / sums[:, 1:2]
+
+        label = f"{_NAMES[method]} within groups"
+        made = _over_clusters(
+            label, float(values.mean()), int(rows[:, 1].sum()), totals, mean, on_z=False, **how
+        )
+        return Correlation(estimate=made, method=method, over="groups", n_groups=len(values),
+                           n_groups_undefined=undefined, notes=tuple(notes))  # fmt: skip
+    cells = Cells.of(first, second)
+    statistic = rank_statistic(cells, method)
+    value = float(statistic(cells.totals(np.zeros(n, dtype=np.int64)))[0, 0])
+    if chosen == "fisher":
+        made = _fisher(_NAMES[method], value, n, method, level)
+    else:
+        codes = np.unique(owner, return_inverse=True)[1].astype(np.int64)
+        n_clusters = int(codes.max()) + 1
+        if n_clusters * len(cells.x) > MOST_CELLS:
+            raise ValueError(
+                f"kind={chosen!r} holds clusters x distinct pairs, at most {MOST_CELLS}; got {n_clusters} x "
+                f"{len(cells.x)}. Round the scores, or use kind='fisher' if pairs are independent"
+            )
+        made = _over_clusters(_NAMES[method], value, n, cells.totals(codes), statistic, on_z=True, **how)
+    return Correlation(estimate=made, method=method, over="all pairs", notes=tuple(notes))
+
+
+def spearman(x: ArrayLike, y: ArrayLike, **settings: Any) -> Correlation:
+    """Compute Spearman's rho; settings as for :func:`correlation`.
+
+    Examples
+    --------
+    >>> round(spearman([1, 2, 2, 4], [1, 3, 2, 4]).estimate.value, 4)
+    0.9487
+    """
+    return correlation(x, y, method="spearman", **settings)
+
+
+def kendall(x: ArrayLike, y: ArrayLike, **settings: Any) -> Correlation:
+    """Compute Kendall's tau-b; settings as for :func:`correlation`.
+
+    Examples
+    --------
+    >>> round(kendall([1, 2, 2, 4, 5], [1, 3, 2, 4, 5]).estimate.value, 4)
+    0.9487
+    """
+    return correlation(x, y, method="kendall", **settings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,21 +309,27 @@ def _ratio(above: Floats, x: Floats, y: Floats, scale: Floats) -> Floats:
     return result
 
 
-KINDS = ("fisher", "cluster t", "jackknife t", "percentile", "basic", "bca")
-_WORDS = {
-    "cluster t": "cluster t",
-    "jackknife t": "cluster jackknife t",
-    "percentile": "bootstrap percentile",
-    "basic": "bootstrap basic",
-    "bca": "bootstrap BCa",
-}
-_ONE = 1 - 1e-12
-_PERFECT = "perfect: nothing says how far it is from 1"
-MOST_CELLS = 40_000_000
-"""Clusters times distinct pairs of scores that are held at once."""
+def _by_group(x: Floats, y: Floats, group: Codes, owner: Codes, method: str) -> tuple[Floats, Codes, int]:
+    """Return the correlation within each group, its cluster and size (groups, 2), and how many groups have none."""
+    nested = pd.DataFrame({"group": group, "cluster": owner}).drop_duplicates()
+    if nested["group"].duplicated().any():
+        raise ValueError("a group of within= must lie in one cluster; got one in two clusters")
+    order = np.argsort(group, kind="stable")
+    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    values, rows = [], []
+    for at in np.split(order, starts[1:]):
+        if len(at) < 2 or np.ptp(x[at]) == 0 or np.ptp(y[at]) == 0:
+            continue
+        cells = Cells.of(x[at], y[at])
+        whole = cells.totals(np.zeros(len(at), np.int64))
+        values.append(float(rank_statistic(cells, method)(whole)[0, 0]))
+        rows.append((owner[at[0]], len(at)))
+    if not values:
+        raise ValueError(f"within= must have a group in which both scores vary; got none among {len(starts)}")
+    return np.array(values), np.array(rows), len(starts) - len(values)
 
 
-def fisher(name: str, value: float, n: int, method: str, level: float) -> Estimate:
+def _fisher(name: str, value: float, n: int, method: str, level: float) -> Estimate:
     """Return limits on Fisher's z for independent pairs."""
     from scipy import special
 
@@ -154,8 +339,8 @@ def fisher(name: str, value: float, n: int, method: str, level: float) -> Estima
     if n < 5:
         return Estimate(low=None, high=None, note=f"Fisher's z needs 5 pairs; got {n}", **shape)
     z = np.arctanh(value)
-    variance = (1 + value**2 / 2) / (n - 3) if method == "spearman" else 0.437 / (n - 4)
     null = 1 / (n - 3) if method == "spearman" else 0.437 / (n - 4)
+    variance = (1 + value**2 / 2) / (n - 3) if method == "spearman" else null
     half = special.ndtri((1 + level) / 2) * np.sqrt(variance)
     return Estimate(
         low=float(np.tanh(z - half)),
@@ -166,89 +351,29 @@ def fisher(name: str, value: float, n: int, method: str, level: float) -> Estima
     )
 
 
-def over_clusters(
+def _over_clusters(
     name: str,
     value: float,
-    cells: Cells,
-    cluster: Codes,
-    method: str,
-    kind: str,
+    n: int,
+    totals: Floats,
+    statistic: Statistic,
+    *,
+    on_z: bool,
+    kind: CorrelationKind,
     level: float,
     n_boot: int,
     rng: RngLike,
 ) -> Estimate:
-    """Return limits of a correlation over all pairs, clusters being what varies."""
-    codes = np.unique(cluster, return_inverse=True)[1].astype(np.int64)
-    n_clusters = int(codes.max()) + 1
-    n = len(codes)
-    if n_clusters * len(cells.x) > MOST_CELLS:
-        raise ValueError(
-            f"kind={kind!r} holds clusters x distinct pairs, at most {MOST_CELLS}; got {n_clusters} x {len(cells.x)}. "
-            "Round the scores, or use kind='fisher' if pairs are independent"
-        )
-    shape: dict[str, Any] = {
-        "name": name, "value": value, "n": n, "level": level, "kind": _WORDS[kind], "n_clusters": n_clusters
-    }  # fmt: skip
-    if n_clusters < 2:
-        return Estimate(low=None, high=None, note=ONE_CLUSTER, **shape)
-    if abs(value) > _ONE:
-        return Estimate(low=None, high=None, note=_PERFECT, **shape)
-    made = _resampled(cells.totals(codes), rank_statistic(cells, method), kind, level, n_boot, rng, on_z=True)
-    return Estimate(**shape, **made)
-
-
-def over_groups(
-    name: str,
-    x: Floats,
-    y: Floats,
-    group: Codes,
-    cluster: Codes,
-    method: str,
-    kind: str,
-    level: float,
-    n_boot: int,
-    rng: RngLike,
-) -> tuple[Estimate, int, int]:
-    """Return the mean correlation within groups with limits over clusters, groups used and groups without one."""
-    order = np.argsort(group, kind="stable")
-    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-    values, owners, sizes = [], [], []
-    for rows in np.split(order, starts[1:]):
-        if len(rows) < 2 or np.ptp(x[rows]) == 0 or np.ptp(y[rows]) == 0:
-            continue
-        cells = Cells.of(x[rows], y[rows])
-        values.append(float(rank_statistic(cells, method)(cells.totals(np.zeros(len(rows), np.int64)))[0, 0]))
-        owners.append(cluster[rows[0]])
-        sizes.append(len(rows))
-    undefined = len(starts) - len(values)
-    if not values:
-        raise ValueError(f"within= must have a group in which both scores vary; got none among {len(starts)}")
-    totals = cluster_totals(np.column_stack([values, np.ones(len(values))]), np.array(owners))
-    shape: dict[str, Any] = {
-        "name": name, "value": float(np.mean(values)), "n": int(np.sum(sizes)), "level": level,
-        "kind": _WORDS[kind], "n_clusters": len(totals),
-    }  # fmt: skip
-    if len(totals) < 2:
-        return Estimate(low=None, high=None, note=ONE_CLUSTER, **shape), len(values), undefined
-
-    def mean(sums: Floats) -> Floats:
-        return sums[:, :1] / sums[:, 1:2]
-
-    made = _resampled(totals, mean, kind, level, n_boot, rng, on_z=False)
-    return Estimate(**shape, **made), len(values), undefined
-
-
-def _resampled(
-    totals: Floats, statistic: Statistic, kind: str, level: float, n_boot: int, rng: RngLike, *, on_z: bool
-) -> dict[str, Any]:
-    """Return limits, error, p-value and note; the t kinds on Fisher's z when `on_z`."""
-    from scipy import special
-
+    """Return limits over clusters; the t kinds on Fisher's z when `on_z`, where a perfect correlation has none."""
+    made: dict[str, Any] = {"name": name, "value": value, "n": n, "level": level, "kind": kind}
+    made |= {"n_clusters": len(totals), "low": None, "high": None}
+    if len(totals) < 2 or (on_z and abs(value) > _ONE):
+        return Estimate(**made, note=ONE_CLUSTER if len(totals) < 2 else _PERFECT)
     if kind in ("percentile", "basic", "bca"):
-        chosen = cast(LimitsKind, kind)
-        drawn = bootstrap_limits(totals, statistic, kind=chosen, level=level, n_boot=n_boot, rng=rng)
-        low, high = drawn.interval()
-        return {"low": low, "high": high, "se": float(drawn.se[0]), "note": drawn.reasons[0] or drawn.note}
+        limits = cast(LimitsKind, kind)
+        drawn = bootstrap_limits(totals, statistic, kind=limits, level=level, n_boot=n_boot, rng=rng)
+        made["low"], made["high"] = drawn.interval()
+        return Estimate(**made, se=float(drawn.se[0]), note=drawn.reasons[0] or drawn.note)
 
     def scaled(sums: Floats) -> Floats:
         values = statistic(sums)
@@ -257,227 +382,12 @@ def _resampled(
         with np.errstate(divide="ignore"):
             return np.arctanh(values)
 
-    linear = cluster_t(totals, scaled, level=level)
-    if linear.reasons[0]:
-        return {"low": None, "high": None, "note": linear.reasons[0]}
-    centre, se, p = float(linear.estimate[0]), float(linear.se[0]), float(linear.p_value[0])
-    if kind == "jackknife t":
-        without, n = jackknife(totals, scaled)[:, 0], len(totals)
-        if not np.isfinite(without).all():
-            return {"low": None, "high": None, "note": "undefined when a cluster is left out"}
-        se = float(np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum()))
-        p = float(2 * special.stdtr(n - 1, -abs(centre) / se))
-    half = float(special.stdtrit(linear.df, (1 + level) / 2)) * se
-    low, high = centre - half, centre + half
+    error: Any = "jackknife" if kind == "jackknife t" else "linearised"
+    found = cluster_t(totals, scaled, level=level, error=error)
+    if found.reasons[0]:
+        return Estimate(**made, note=found.reasons[0])
+    low, high, se = float(found.low[0]), float(found.high[0]), float(found.se[0])
     if on_z:
-        low, high, se = float(np.tanh(low)), float(np.tanh(high)), se * (1 - float(np.tanh(centre)) ** 2)
-    few = len(totals) < FEW_CLUSTERS
-    return {
-        "low": low, "high": high, "se": se, "p_value": p,
-        "note": f"only {len(totals)} clusters" if few else "",
-    }  # fmt: skip
-
-
-Method = Literal["spearman", "kendall"]
-CorrelationKind = Literal["fisher", "cluster t", "jackknife t", "percentile", "basic", "bca"]
-_NAMES = {"spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Correlation:
-    """A rank correlation with its interval.
-
-    Attributes
-    ----------
-    estimate : Estimate
-        Its p-value tests 0.
-    method : {"spearman", "kendall"}
-    over : str
-        "all pairs", or "groups" for the mean of correlations within groups.
-    n_groups, n_groups_undefined : int or None
-        Groups that went in, and those left out because a score does not vary in them.
-    notes : tuple of str
-    """
-
-    estimate: Estimate
-    method: str
-    over: str
-    n_groups: int | None = None
-    n_groups_undefined: int | None = None
-    notes: tuple[str, ...] = ()
-
-    @property
-    def estimates(self) -> tuple[Estimate, ...]:
-        """The correlation."""
-        return (self.estimate,)
-
-    def __str__(self) -> str:
-        return "\n".join([str(self.estimate), *(f"- {note}" for note in self.notes)])
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return a table of one row, as :func:`~d3stats.estimate.estimates_frame`."""
-        return estimates_frame(self.estimates)
-
-    def to_latex(self) -> str:
-        """Return a booktabs tabular."""
-        return estimates_latex(self.estimates)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as a dictionary that JSON can hold."""
-        return {
-            "method": self.method,
-            "over": self.over,
-            "estimate": self.estimate.to_dict(),
-            "n_groups": self.n_groups,
-            "n_groups_undefined": self.n_groups_undefined,
-            "notes": list(self.notes),
-        }
-
-
-def correlation(
-    x: ArrayLike,
-    y: ArrayLike,
-    *,
-    method: Method = "spearman",
-    within: Sequence[Any] | None = None,
-    cluster: Sequence[Any] | None = None,
-    kind: CorrelationKind | None = None,
-    level: float = 0.95,
-    n_boot: int = 10_000,
-    rng: RngLike = None,
-) -> Correlation:
-    """Return a rank correlation of two scores, with its interval.
-
-    Ties get their mean rank (Spearman) or are corrected for (tau-b). Pairs with a missing score are left out.
-
-    Parameters
-    ----------
-    x, y : array_like of float, shape (n,)
-        Scores; NaN or None is missing.
-    method : {"spearman", "kendall"}
-    within : sequence, shape (n,), optional
-        The dialogue (or question) of each pair: the correlation is taken within each and averaged. Groups in which
-        a score does not vary have none and are left out.
-    cluster : sequence, shape (n,), optional
-        What pairs are resampled with; with `within` by default the group. A group must lie in one cluster.
-    kind : {"fisher", "cluster t", "jackknife t", "percentile", "basic", "bca"}, optional
-        "fisher" takes pairs as independent: limits on Fisher's z, with the variance (1 + r^2 / 2) / (n - 3) for
-        Spearman (Bonett and Wright, 2000) and .437 / (n - 4) for Kendall (Fieller, Hartley and Pearson, 1957). The
-        two t kinds are made on Fisher's z as well, except with `within`. By default "fisher" without `within` and
-        `cluster`, else "cluster t".
-    level : float
-        Coverage aimed at.
-    n_boot : int
-        Replicates of the bootstrap kinds.
-    rng : Generator, int or None
-        Of the bootstrap kinds.
-
-    Raises
-    ------
-    ValueError
-        When lengths differ, a score is infinite, fewer than three pairs are complete, a score does not vary, or the
-        kind takes pairs as independent and `cluster` or `within` says that they are not.
-
-    Examples
-    --------
-    >>> result = correlation([1, 2, 3, 4, 5, 6, 7, 8], [2, 1, 4, 3, 6, 8, 5, 7])
-    >>> print(result)
-    Spearman's rho: 0.833 [0.180, 0.977] (95 % Fisher z, n = 8)
-    """
-    choice("method", method, _NAMES)
-    level = probability("level", level, open_interval=True)
-    integer("n_boot", n_boot, minimum=2)
-    dependent = within is not None or cluster is not None
-    chosen = ("cluster t" if dependent else "fisher") if kind is None else choice("kind", kind, KINDS)
-    if chosen == "fisher" and dependent:
-        raise ValueError("kind must not be 'fisher' with cluster= or within=: it takes pairs as independent")
-    first, second = _scores("x", x), _scores("y", y)
-    if len(first) != len(second):
-        raise ValueError(f"x and y must be as long as each other; got {len(first)} and {len(second)}")
-    group = _codes("within", within, len(first))
-    owner = _codes("cluster", cluster, len(first))
-    complete = ~(np.isnan(first) | np.isnan(second))
-    notes = []
-    if not complete.all():
-        notes.append(f"{int((~complete).sum())} of {len(first)} pairs left out: a score is missing")
-    first, second = first[complete], second[complete]
-    if len(first) < 3:
-        raise ValueError(f"a correlation needs three complete pairs; got {len(first)}")
-    for name, values in (("x", first), ("y", second)):
-        if np.ptp(values) == 0:
-            raise ValueError(f"{name} must vary to correlate with anything; got only {values[0]:g}")
-    label = _NAMES[method]
-    if group is not None:
-        group = group[complete]
-        owner = group if owner is None else _nested(group, owner[complete])
-        made, used, undefined = over_groups(
-            f"{label} within groups", first, second, group, owner, method, chosen, level, n_boot, rng
-        )
-        if undefined:
-            notes.append(f"{undefined} of {used + undefined} groups left out: a score does not vary there")
-        return Correlation(
-            estimate=made, method=method, over="groups", n_groups=used, n_groups_undefined=undefined,
-            notes=tuple(notes),
-        )  # fmt: skip
-    cells = Cells.of(first, second)
-    owner = np.arange(len(first)) if owner is None else owner[complete]
-    value = float(rank_statistic(cells, method)(cells.totals(np.zeros(len(first), dtype=np.int64)))[0, 0])
-    if chosen == "fisher":
-        made = fisher(label, value, len(first), method, level)
-    else:
-        made = over_clusters(label, value, cells, owner, method, chosen, level, n_boot, rng)
-    return Correlation(estimate=made, method=method, over="all pairs", notes=tuple(notes))
-
-
-def spearman(x: ArrayLike, y: ArrayLike, **settings: Any) -> Correlation:
-    """Return Spearman's rho; settings as for :func:`correlation`.
-
-    Examples
-    --------
-    >>> round(spearman([1, 2, 2, 4], [1, 3, 2, 4]).estimate.value, 4)
-    0.9487
-    """
-    return correlation(x, y, method="spearman", **settings)
-
-
-def kendall(x: ArrayLike, y: ArrayLike, **settings: Any) -> Correlation:
-    """Return Kendall's tau-b; settings as for :func:`correlation`.
-
-    Examples
-    --------
-    >>> round(kendall([1, 2, 2, 4, 5], [1, 3, 2, 4, 5]).estimate.value, 4)
-    0.9487
-    """
-    return correlation(x, y, method="kendall", **settings)
-
-
-def _scores(name: str, values: ArrayLike) -> Floats:
-    try:
-        array = np.asarray(pd.Series(np.asarray(values, dtype=object)).astype("float64"), dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be one row of numbers; got {values!r}") from None
-    if np.isinf(array).any():
-        raise ValueError(
-            f"{name} must be finite or missing; got an infinite score at row {np.isinf(array).argmax()}"
-        )
-    return array
-
-
-def _codes(name: str, values: Sequence[Any] | None, n: int) -> NDArray[np.int64] | None:
-    if values is None:
-        return None
-    array = np.asarray(values, dtype=object)
-    if array.shape != (n,):
-        raise ValueError(f"{name} must have one value per pair ({n}); got shape {array.shape}")
-    if pd.isna(array).any():
-        raise ValueError(
-            f"{name} must be known for every pair; got none at row {int(pd.isna(array).argmax())}"
-        )
-    return pd.factorize(array)[0].astype(np.int64)
-
-
-def _nested(group: NDArray[np.int64], cluster: NDArray[np.int64]) -> NDArray[np.int64]:
-    pairs = pd.DataFrame({"group": group, "cluster": cluster}).drop_duplicates()
-    if pairs["group"].duplicated().any():
-        raise ValueError("a group of within= must lie in one cluster; got one in two clusters")
-    return cluster
+        low, high, se = float(np.tanh(low)), float(np.tanh(high)), se * (1 - value**2)
+    made |= {"low": low, "high": high, "se": se, "p_value": float(found.p_value[0])}
+    return Estimate(**made, note=f"only {len(totals)} clusters" if len(totals) < FEW_CLUSTERS else "")

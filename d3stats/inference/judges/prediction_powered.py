@@ -1,4 +1,4 @@
-"""A mean from few labels and many judge scores: unbiased whatever the judge is worth, narrower with a good one.
+"""Prediction-powered mean: an unbiased mean from few labels and many judge scores (PPI and PPI++).
 
 All items are judged, some are labelled. The judge's mean over the unlabelled items is precise and may be biased; the
 labels say by how much it is:
@@ -23,94 +23,28 @@ regression estimation in double sampling).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, choice, probability
 from d3stats.estimate import Estimate
-from d3stats.inference.judges.correction import Reported, cluster_codes, column_of, grouped_error
-from d3stats.resampling import bootstrap_limits, cluster_totals
+from d3stats.inference.judges.labelled import common_codes, error_of_two_samples, numbers
+from d3stats.resampling import bootstrap_limits, cluster_totals, student_limits
+from d3stats.result import EstimatesResult
 
 __all__ = ["PredictionPowered", "prediction_powered_difference", "prediction_powered_mean"]
 
 Floats = NDArray[np.float64]
 
 
-def powered_rows(f: Floats, y: Floats, known: NDArray[np.bool_]) -> Floats:
-    """Return a row per item: labelled, its label, its score; unlabelled, its score."""
-    has, truth = known.astype(float), np.where(known, y, 0.0)
-    seen, unseen = f * has, f * (1 - has)
-    return np.column_stack([has, truth, seen, 1 - has, unseen])
-
-
-def powered_value(sums: Floats, tuning: float | Floats) -> Floats:
-    """Return the prediction-powered mean of sums (..., 5)."""
-    n, y, f, m, u = sums[..., :5].T
-    result: Floats = tuning * u / m + (y - tuning * f) / n
-    return result
-
-
-def influences(totals: Floats) -> tuple[Floats, Floats]:
-    """Return what each cluster adds to the mean of labels, and to the judge's unlabelled less labelled mean."""
-    n, y, f, m, u = totals.sum(axis=0)
-    a = (totals[:, 1] - y / n * totals[:, 0]) / n
-    b = (totals[:, 4] - u / m * totals[:, 3]) / m - (totals[:, 2] - f / n * totals[:, 0]) / n
-    return a, b
-
-
-def best_tuning(a: Floats, b: Floats) -> float:
-    """Return the lambda of least variance of a + lambda b."""
-    spread = float(b @ b)
-    return -float(a @ b) / spread if spread > 0 else 0.0
-
-
-def bootstrapped(
-    mean: Estimate, totals: Floats, tuning: float | None, kind: str, n_boot: int, rng: RngLike
-) -> Estimate:
-    """Return the mean with bootstrap limits over clusters; lambda is tuned in each resample unless it is given."""
-    # What lambda is made of are sums over clusters of products of their totals.
-    left = np.stack([totals[:, 1], totals[:, 0], totals[:, 4], totals[:, 3], totals[:, 2]])
-    pairs = [(i, j) for i in range(5) for j in range(i, 5)]
-    products = np.stack([left[i] * left[j] for i, j in pairs], axis=1)
-
-    def statistic(sums: Floats) -> Floats:
-        if tuning is not None:
-            return powered_value(sums, tuning)
-        at = {pair: 5 + k for k, pair in enumerate(pairs)}
-
-        def moment(one: Floats, two: Floats) -> Floats:
-            total = np.zeros(len(sums))
-            for i in range(5):
-                for j in range(5):
-                    total += one[i] * two[j] * sums[:, at[min(i, j), max(i, j)]]
-            return total
-
-        count, y, f, rest, u = sums[:, :5].T
-        zero = np.zeros(len(sums))
-        a = np.stack([1 / count, -y / count**2, zero, zero, zero])
-        b = np.stack([zero, f / count**2, 1 / rest, -u / rest**2, -1 / count])
-        below = moment(b, b)
-        best = np.divide(-moment(a, b), below, out=np.zeros(len(sums)), where=below > 0)
-        return powered_value(sums, np.clip(best, 0.0, 1.0))
-
-    drawn = bootstrap_limits(
-        np.concatenate([totals, products], axis=1), statistic, kind=kind, level=mean.level, n_boot=n_boot, rng=rng  # type: ignore[arg-type]
-    )  # fmt: skip
-    low, high = drawn.interval()
-    name = "bootstrap BCa" if kind == "bca" else f"bootstrap {kind}"
-    se, note = float(drawn.se[0]), drawn.reasons[0] or drawn.note
-    return replace(mean, low=low, high=high, kind=name, se=se, note=note)
-
-
 PoweredKind = Literal["t", "percentile", "basic", "bca", "studentised"]
-KINDS = ("t", "percentile", "basic", "bca", "studentised")
 FEW_LABELS = 20
 
 
 @dataclass(frozen=True)
-class PredictionPowered(Reported):
+class PredictionPowered(EstimatesResult):
     """What :func:`prediction_powered_mean` found.
 
     Attributes
@@ -143,8 +77,6 @@ class PredictionPowered(Reported):
     n_labelled: int
     n_unlabelled: int
     notes: tuple[str, ...] = ()
-
-    __str__ = Reported.__str__
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
@@ -228,13 +160,13 @@ def _powered(
     *,
     tested: bool,
 ) -> PredictionPowered:
-    choice("kind", kind, KINDS)
+    choice("kind", kind, get_args(PoweredKind))
     level = probability("level", level, open_interval=True)
     if tuning is not None:
         tuning = probability("tuning", tuning)
-    f = column_of("judge", judge)
-    y = column_of("label", label, f.size)
-    codes = cluster_codes([("cluster", cluster, f.size)])
+    f = numbers("judge", judge)
+    y = numbers("label", label, f.size)
+    codes = common_codes([("cluster", cluster, f.size)])
     judged = ~np.isnan(f)
     notes: tuple[str, ...] = ()
     if not judged.all():
@@ -251,7 +183,7 @@ def _powered(
             "labels must be known for at least three items and unknown for at least one; "
             f"got {int(known.sum())} of {f.size}"
         )
-    rows = powered_rows(f, y, known)
+    rows = _rows(f, y, known)
     totals = cluster_totals(rows, units)
     scarce = totals[:, 0] > 0
     if scarce.sum() < 3:
@@ -261,51 +193,48 @@ def _powered(
     if scarce.sum() < FEW_LABELS:
         what = "items" if codes is None else "clusters"
         notes += (f"only {int(scarce.sum())} {what} are labelled: intervals are rough",)
-    a, b = influences(totals)
-    own = best_tuning(a, b)
+    a, b = _influences(totals)
+    own = _best_tuning(a, b)
     used = min(max(own, 0.0), 1.0) if tuning is None else tuning
     if tuning is None and used != own:
         notes += (f"the lambda of least variance is {own:.2f}; {used:g} was used",)
-    value = float(powered_value(totals.sum(axis=0), used))
-    se, df = grouped_error(a + used * b, scarce, spent=2 if tuning is None and 0 < used < 1 else 1)
+    value = float(_mean(totals.sum(axis=0), used))
+    se, df = error_of_two_samples(a + used * b, scarce, spent=2 if tuning is None and 0 < used < 1 else 1)
     clusters = None if codes is None else len(totals)
 
     def estimate(what: str, at: float, error: float, degrees: float, n: int, many: int | None) -> Estimate:
-        from scipy.special import stdtr, stdtrit
-
-        half = float(stdtrit(degrees, (1 + level) / 2)) * error
-        spread = half > 0
+        low, high, p = student_limits(at, error, degrees, level) if error > 0 else (None, None, None)
         return Estimate(
             name=what,
             value=at,
-            low=at - half if spread else None,
-            high=at + half if spread else None,
+            low=low,
+            high=high,
             kind="t" if many is None else "cluster t",
             n=n,
             se=error,
             level=level,
             n_clusters=many,
-            p_value=float(2 * stdtr(degrees, -abs(at) / error)) if tested and spread else None,
-            note="" if spread else "no spread in the data",
+            p_value=p if tested else None,
+            note="" if error > 0 else "no spread in the data",
         )
 
     mean = estimate(f"prediction-powered {name}", value, se, df, f.size, clusters)
     if kind != "t":
-        mean = bootstrapped(mean, totals, tuning, kind, n_boot, rng)
+        mean = _bootstrapped(mean, totals, tuning, kind, n_boot, rng)
     n_known, n_scarce = int(known.sum()), None if codes is None else int(scarce.sum())
     sums = totals.sum(axis=0)
     alone = estimate(
-        f"labels-only {name}", float(sums[1] / sums[0]), *grouped_error(a, scarce), n_known, n_scarce
+        f"labels-only {name}", float(sums[1] / sums[0]), *error_of_two_samples(a, scarce), n_known, n_scarce
     )
     everything = np.ones(len(totals), dtype=bool)
     judged_mean = float((sums[2] + sums[4]) / (sums[0] + sums[3]))
     naive_parts = (totals[:, 2] + totals[:, 4] - judged_mean * (totals[:, 0] + totals[:, 3])) / f.size
     naive = estimate(
-        f"judge-only {name}", judged_mean, *grouped_error(naive_parts, everything), f.size, clusters
+        f"judge-only {name}", judged_mean, *error_of_two_samples(naive_parts, everything), f.size, clusters
     )
     off = float((sums[2] - sums[1]) / sums[0])
     bias_parts = (totals[:, 2] - totals[:, 1] - off * totals[:, 0]) / sums[0]
-    bias = estimate("judge - label", off, *grouped_error(bias_parts, scarce), n_known, n_scarce)
+    bias = estimate("judge - label", off, *error_of_two_samples(bias_parts, scarce), n_known, n_scarce)
     ratio = None
     if mean.low is not None and mean.high is not None and alone.low is not None and alone.high is not None:
         ratio = (mean.high - mean.low) / (alone.high - alone.low)
@@ -354,9 +283,9 @@ def prediction_powered_difference(
     >>> round(result.mean.value, 3), result.n_labelled
     (0.75, 4)
     """
-    columns = {"judge_a": column_of("judge_a", judge_a)}
+    columns = {"judge_a": numbers("judge_a", judge_a)}
     for what, values in (("label_a", label_a), ("judge_b", judge_b), ("label_b", label_b)):
-        columns[what] = column_of(what, values, columns["judge_a"].size)
+        columns[what] = numbers(what, values, columns["judge_a"].size)
     label = columns["label_b"] - columns["label_a"]
     one = int((np.isnan(columns["label_a"]) != np.isnan(columns["label_b"])).sum())
     judge = columns["judge_b"] - columns["judge_a"]
@@ -366,3 +295,68 @@ def prediction_powered_difference(
     return replace(
         result, notes=(*result.notes, f"{one} items with a label of one system alone count as unlabelled")
     )
+
+
+def _rows(f: Floats, y: Floats, known: NDArray[np.bool_]) -> Floats:
+    """Return a row per item: labelled, its label, its score; unlabelled, its score."""
+    has, truth = known.astype(float), np.where(known, y, 0.0)
+    seen, unseen = f * has, f * (1 - has)
+    return np.column_stack([has, truth, seen, 1 - has, unseen])
+
+
+def _mean(sums: Floats, tuning: float | Floats) -> Floats:
+    """Return the prediction-powered mean of sums (..., 5)."""
+    n, y, f, m, u = sums[..., :5].T
+    result: Floats = tuning * u / m + (y - tuning * f) / n
+    return result
+
+
+def _influences(totals: Floats) -> tuple[Floats, Floats]:
+    """Return what each cluster adds to the mean of labels, and to the judge's unlabelled less labelled mean."""
+    n, y, f, m, u = totals.sum(axis=0)
+    a = (totals[:, 1] - y / n * totals[:, 0]) / n
+    b = (totals[:, 4] - u / m * totals[:, 3]) / m - (totals[:, 2] - f / n * totals[:, 0]) / n
+    return a, b
+
+
+def _best_tuning(a: Floats, b: Floats) -> float:
+    """Return the lambda of least variance of a + lambda b."""
+    spread = float(b @ b)
+    return -float(a @ b) / spread if spread > 0 else 0.0
+
+
+def _bootstrapped(
+    mean: Estimate, totals: Floats, tuning: float | None, kind: str, n_boot: int, rng: RngLike
+) -> Estimate:
+    """Return the mean with bootstrap limits over clusters; lambda is tuned in each resample unless it is given."""
+    # What lambda is made of are sums over clusters of products of their totals.
+    left = np.stack([totals[:, 1], totals[:, 0], totals[:, 4], totals[:, 3], totals[:, 2]])
+    pairs = [(i, j) for i in range(5) for j in range(i, 5)]
+    products = np.stack([left[i] * left[j] for i, j in pairs], axis=1)
+
+    def statistic(sums: Floats) -> Floats:
+        if tuning is not None:
+            return _mean(sums, tuning)
+        at = {pair: 5 + k for k, pair in enumerate(pairs)}
+
+        def moment(one: Floats, two: Floats) -> Floats:
+            total = np.zeros(len(sums))
+            for i in range(5):
+                for j in range(5):
+                    total += one[i] * two[j] * sums[:, at[min(i, j), max(i, j)]]
+            return total
+
+        count, y, f, rest, u = sums[:, :5].T
+        zero = np.zeros(len(sums))
+        a = np.stack([1 / count, -y / count**2, zero, zero, zero])
+        b = np.stack([zero, f / count**2, 1 / rest, -u / rest**2, -1 / count])
+        below = moment(b, b)
+        best = np.divide(-moment(a, b), below, out=np.zeros(len(sums)), where=below > 0)
+        return _mean(sums, np.clip(best, 0.0, 1.0))
+
+    drawn = bootstrap_limits(
+        np.concatenate([totals, products], axis=1), statistic, kind=kind, level=mean.level, n_boot=n_boot, rng=rng  # type: ignore[arg-type]
+    )  # fmt: skip
+    low, high = drawn.interval()
+    se, note = float(drawn.se[0]), drawn.reasons[0] or drawn.note
+    return replace(mean, low=low, high=high, kind=kind, se=se, note=note)

@@ -133,7 +133,7 @@ def test_items_as_their_own_clusters_give_nearly_the_independent_limits() -> Non
     assert (own.low, own.high) == pytest.approx((plain.low, plain.high), abs=0.004)
     boot = correct_rate(judge, seen, label, kind="bca", n_boot=2000, rng=0).rate
     assert (boot.low, boot.high) == pytest.approx((plain.low, plain.high), abs=0.015)
-    assert boot.kind == "bootstrap BCa"
+    assert boot.kind == "bca"
 
 
 def test_clusters_widen_the_interval_when_items_of_a_question_hang_together() -> None:

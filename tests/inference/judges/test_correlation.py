@@ -116,7 +116,7 @@ def test_what_cannot_be_correlated_is_refused() -> None:
         spearman([1, np.inf, 3], [1, 2, 3])
     with pytest.raises(TypeError, match="x must be one row of numbers"):
         spearman(["a", "b", "c"], [1, 2, 3])
-    with pytest.raises(ValueError, match="cluster must be known for every pair; got none at row 1"):
+    with pytest.raises(ValueError, match="cluster must name every pair; got a missing name at row 1"):
         spearman([1, 2, 3], [1, 2, 3], cluster=[1, None, 2])
 
 

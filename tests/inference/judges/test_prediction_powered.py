@@ -187,7 +187,7 @@ def test_missing_scores_are_left_out_and_counted() -> None:
             [1, 0, 1, 1],
             [1, 0, 1, None],
             {"cluster": [1, 2, 3, None]},
-            "cluster must name every item's cluster",
+            "cluster must name every item; got a missing name",
         ),
     ],
 )
