@@ -116,29 +116,33 @@ def meant(name: Any, known: Iterable[str]) -> str:
     return "" if found is None else f"; did you mean {found!r}?"
 
 
-def whole_numbers(name: str, values: ArrayLike, *, minimum: int = 0) -> NDArray[np.int64]:
-    """Return a one-dimensional int64 array; NaN, infinities, fractions and too small values are refused."""
-    array = np.asarray(values)
-    if array.ndim != 1:
+def whole_numbers(
+    name: str, values: ArrayLike, *, minimum: int = 0, any_shape: bool = False
+) -> NDArray[np.int64]:
+    """Return a one-dimensional int64 array; NaN, infinities, fractions and too small values are refused.
+
+    With `any_shape` the array may have any number of dimensions.
+    """
+    try:
+        array = np.asarray(values)
+        floats = array if array.dtype.kind in "biu" else array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a rectangular array of whole numbers; got {values!r}") from None
+    if array.ndim != 1 and not any_shape:
         raise ValueError(f"{name} must be one-dimensional; got an array of shape {array.shape}")
-    if array.dtype == bool or array.dtype.kind in "iu":
-        result = array.astype(np.int64)
-    else:
-        try:
-            floats = array.astype(np.float64)
-        except (TypeError, ValueError):
-            raise TypeError(f"{name} must be whole numbers; got dtype {array.dtype}") from None
-        bad = ~np.isfinite(floats) | (floats != np.floor(floats))
-        _refuse_first(name, "must be whole numbers", floats, bad)
-        result = floats.astype(np.int64)
-    _refuse_first(name, f"must be >= {minimum}", result, result < minimum)
+    if floats.dtype.kind == "f":
+        refuse_first(
+            name, "must be whole numbers", floats, ~np.isfinite(floats) | (floats != np.floor(floats))
+        )
+    result = floats.astype(np.int64)
+    refuse_first(name, f"must be >= {minimum}", result, result < minimum)
     return result
 
 
 def flags(name: str, values: ArrayLike) -> NDArray[np.bool_]:
     """Return a one-dimensional array of booleans; 0 and 1 are taken as such, anything else is refused."""
     numbers = whole_numbers(name, values)
-    _refuse_first(name, "must be True or False", numbers, numbers > 1)
+    refuse_first(name, "must be True or False", numbers, numbers > 1)
     return numbers.astype(np.bool_)
 
 
@@ -152,11 +156,13 @@ def nonnegative(name: str, values: ArrayLike, *, size: int | None = None) -> NDA
         raise ValueError(f"{name} must be one-dimensional; got an array of shape {array.shape}")
     if size is not None and array.size != size:
         raise ValueError(f"{name} must have one value per row ({size}); got {array.size}")
-    _refuse_first(name, "must be finite and >= 0", array, ~(np.isfinite(array) & (array >= 0)))
+    refuse_first(name, "must be finite and >= 0", array, ~(np.isfinite(array) & (array >= 0)))
     return array
 
 
-def _refuse_first(name: str, requirement: str, values: NDArray[Any], bad: NDArray[np.bool_]) -> None:
+def refuse_first(name: str, requirement: str, values: NDArray[Any], bad: NDArray[np.bool_]) -> None:
+    """Refuse the first of the `bad` values, saying where it is."""
     if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(f"{name} {requirement}; got {name}={values[row].item()!r} at row {row}")
+        at = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
+        where = f" at row {at[0]}" if len(at) == 1 else f" at {at}" if at else ""
+        raise ValueError(f"{name} {requirement}; got {name}={values[at].item()!r}{where}")

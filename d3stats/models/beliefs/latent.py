@@ -1,4 +1,4 @@
-"""When does talking make the truth more believed? Bayes' rule over latent concepts, and what follows from it.
+"""Beliefs in the truth under Bayes' rule over latent concepts and under the Dirichlet-compound model, exactly.
 
 One of m concepts is true; concept theta yields response z with probability P(z | theta), responses independent
 given the concept. Agents share a belief pi over concepts. What an update does to the belief in the truth hangs
@@ -24,7 +24,7 @@ Dirichlet-compound model and its martingale).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import comb
 from typing import Any
 
@@ -33,8 +33,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from d3stats._check import choice, integer, nonnegative, probability
+from d3stats._check import choice, integer, nonnegative, probability, whole_numbers
 from d3stats.models.beliefs.condorcet import count_pmf, majority_is_right, voter_accuracies
+from d3stats.result import Result
 
 __all__ = [
     "Amplification",
@@ -86,7 +87,7 @@ def checked_table(prior: ArrayLike, likelihoods: ArrayLike) -> tuple[Floats, Flo
 
 def checked_counts(counts: Any, n_kinds: int) -> Ints:
     """Return counts of responses, shape (..., responses)."""
-    array = _whole("counts", counts)
+    array = whole_numbers("counts", counts, any_shape=True)
     if array.ndim == 0 or array.shape[-1] != n_kinds:
         raise ValueError(
             f"counts must have shape (..., {n_kinds}), one per response; got shape {array.shape}"
@@ -96,7 +97,7 @@ def checked_counts(counts: Any, n_kinds: int) -> Ints:
 
 def checked_responses(responses: Any, n_kinds: int) -> Ints:
     """Return the counts, shape (..., responses), of sequences of responses, shape (..., heard)."""
-    heard = _whole("responses", responses)
+    heard = whole_numbers("responses", responses, any_shape=True)
     if heard.ndim == 0:
         raise ValueError(f"responses must be a sequence; got the single value {heard.item()}")
     if heard.size and heard.max() >= n_kinds:
@@ -171,14 +172,6 @@ def _numbers(name: str, values: ArrayLike) -> Floats:
         raise ValueError(f"{name} must be a rectangular array of numbers; got {values!r}") from None
 
 
-def _whole(name: str, values: Any) -> Ints:
-    array = _numbers(name, values)
-    bad = ~(np.isfinite(array) & (array == np.floor(array)) & (array >= 0))
-    if bad.any():
-        raise ValueError(f"{name} must be whole numbers >= 0; got {array[bad][0]!r}")
-    return array.astype(np.int64)
-
-
 EVIDENCE = ("fresh", "self", "simultaneous", "mixed")
 
 
@@ -231,7 +224,7 @@ def belief_law(
     n_responses: int = 1,
     fresh_share: float | None = None,
 ) -> BeliefLaw:
-    """Return the exact law of the belief in the truth after `n_responses`.
+    """Compute the exact law of the belief in the truth after `n_responses`, by summing over response counts.
 
     Parameters
     ----------
@@ -410,7 +403,7 @@ def dirichlet_expected_belief(
 
 
 @dataclass(frozen=True, eq=False)
-class NeighbourCondition:
+class NeighbourCondition(Result):
     """Whether each agent's belief in an answer is a martingale, and what it is missed by.
 
     Attributes
@@ -433,16 +426,18 @@ class NeighbourCondition:
         result: Floats = self.drift.mean(axis=-1)
         return result
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per agent (of the only panel, or of all in order)."""
-        return pd.DataFrame(
-            {
-                "agent": np.broadcast_to(np.arange(self.drift.shape[-1]), self.drift.shape).ravel(),
-                "holds": self.holds.ravel(),
-                "margin": self.margin.ravel(),
-                "drift": self.drift.ravel(),
-            }
-        )
+    def _title(self) -> str:
+        return f"Beliefs that are martingales: {int(self.holds.sum())} of {self.holds.size} agents"
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        """Give one row per agent (of the only panel, or of all in order)."""
+        columns = {
+            "agent": np.broadcast_to(np.arange(self.drift.shape[-1]), self.drift.shape).ravel(),
+            "holds": self.holds.ravel(),
+            "margin": self.margin.ravel(),
+            "drift": self.drift.ravel(),
+        }
+        return {"agents": pd.DataFrame(columns)}
 
 
 def is_martingale(
@@ -566,7 +561,7 @@ def consensus_probability(accuracy: ArrayLike) -> float:
 
 
 @dataclass(frozen=True)
-class VoteOrConsensus:
+class VoteOrConsensus(Result):
     """An immediate majority vote beside a debate to consensus in which the count is a martingale.
 
     Attributes
@@ -582,6 +577,12 @@ class VoteOrConsensus:
     majority: float
     consensus: float
     advantage: float
+
+    def _title(self) -> str:
+        return "Immediate majority vote against a debate to consensus under the martingale"
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return {"chances": pd.DataFrame([asdict(self)])}
 
 
 def vote_or_consensus(
@@ -630,7 +631,7 @@ def vote_or_consensus(
                 f"with a sum of {law.sum():.9g}"
             )
     n = len(law) - 1
-    majority = float(min(law @ majority_is_right(n, ties), 1.0))
+    majority = min(float(law @ majority_is_right(n, ties)), 1.0)
     consensus = float(law @ np.arange(n + 1) / n)
     return VoteOrConsensus(majority, consensus, majority - consensus)
 
@@ -724,9 +725,10 @@ def amplifies(
     *,
     counts: ArrayLike | None = None,
 ) -> Amplification:
-    """Say whether responses raise the belief in the truth: prod P(z|true) > sum_theta pi prod P(z|theta).
+    """Say whether responses raise the belief in the truth, by comparing likelihoods.
 
-    That one response matches the truth strongly does not suffice.
+    It rises iff ``prod P(z|true) > sum_theta pi prod P(z|theta)``. That one response matches the truth strongly
+    does not suffice.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import choice, integer, probability
+from d3stats._check import choice, integer, probability, whole_numbers
 from d3stats.resampling.cluster_t import hotelling, student_limits
 from d3stats.resampling.clusters import FEW_CLUSTERS, cluster_codes, cluster_totals, jackknife
 from d3stats.result import Result
@@ -316,8 +316,8 @@ def increments_of(log: Any, trials: ArrayLike | None, cluster: ArrayLike | None,
     else:
         if trials is None:
             raise TypeError("trials must be given with an array of correct votes; got None")
-        s = _whole("successes", log)
-        n = _whole("trials", trials)
+        s = whole_numbers("successes", log, any_shape=True)
+        n = whole_numbers("trials", trials, any_shape=True)
         if s.ndim != 2:
             raise ValueError(f"successes must have shape (debates, rounds); got shape {s.shape}")
         if n.ndim and n.shape != s.shape:
@@ -373,17 +373,6 @@ def _increments(s: Ints, n: Ints, played: NDArray[np.bool_], cluster: Ints) -> I
         panel,
         tuple(notes),
     )
-
-
-def _whole(name: str, values: Any) -> Ints:
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a rectangular array of whole numbers; got {values!r}") from None
-    bad = ~(np.isfinite(array) & (array == np.floor(array)) & (array >= 0))
-    if bad.any():
-        raise ValueError(f"{name} must be whole numbers >= 0; got {array[bad][0]!r}")
-    return array.astype(np.int64)
 
 
 class ClusteredEstimate(NamedTuple):

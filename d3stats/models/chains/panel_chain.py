@@ -1,4 +1,4 @@
-"""How does a panel move from round to round? A small chain that fifty debates can carry.
+"""A Markov chain of a panel's votes with twelve parameters, which fifty debates can carry.
 
 In debate i a seat's first vote is 1 with logit ``first - gap_first h_i + spread_first z_i + shock v_i1``, and after
 round t a seat that cast x (coded +1 and -1) casts 1 with logit
@@ -26,8 +26,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special
 
-from d3stats._check import RngLike, as_rng, integer
+from d3stats._check import RngLike, as_rng, integer, probability
 from d3stats.models.chains.process import CountProcess
+from d3stats.resampling.clusters import cluster_codes
+from d3stats.result import Result
 
 __all__ = [
     "LOWER",
@@ -251,7 +253,7 @@ class ChainLaws:
 
 
 @dataclass(frozen=True, eq=False)
-class PanelChainFit:
+class PanelChainFit(Result):
     """A fitted panel chain.
 
     Attributes
@@ -291,18 +293,19 @@ class PanelChainFit:
         """Standard errors."""
         return pd.Series(np.sqrt(np.diag(self.cov)), index=self.params.index, name="bse")
 
-    def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
+    def conf_int(self, level: float = 0.95) -> pd.DataFrame:
         """Return normal intervals from the curvature, columns ``low, high``."""
-        half = special.ndtri(1 - alpha / 2) * self.bse
+        half = special.ndtri(0.5 + probability("level", level, open_interval=True) / 2) * self.bse
         return pd.DataFrame({"low": self.params - half, "high": self.params + half})
 
-    def summary(self) -> str:
-        """Return the estimates as plain text."""
-        table = pd.concat([self.params.rename("estimate"), self.bse, self.conf_int()], axis=1)
+    def _title(self) -> str:
         return (
-            f"Panel chain: {self.n_obs} debates of {self.n_clusters} questions, log-likelihood {self.llf:.2f}\n"
-            f"95 % Laplace intervals\n{table.to_string(float_format=lambda x: f'{x:.3f}')}"
+            f"Panel chain: {self.n_obs} debates of {self.n_clusters} questions, log-likelihood {self.llf:.2f}; "
+            "95 % Laplace intervals"
         )
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return {"estimates": pd.concat([self.params.rename("estimate"), self.bse, self.conf_int()], axis=1)}
 
     def draws(self, n: int, rng: RngLike = None) -> Floats:
         """Draw parameter vectors from the Laplace approximation, kept within the bounds; shape (n, 12)."""
@@ -338,7 +341,7 @@ class PanelChainFit:
 
 
 def fit_panel_chain(votes: ArrayLike, cluster: ArrayLike | None = None) -> PanelChainFit:
-    """Fit the panel chain to votes.
+    """Fit the panel chain to votes by posterior mode, with Laplace errors that allow for dependent debates.
 
     Parameters
     ----------
@@ -371,9 +374,7 @@ def fit_panel_chain(votes: ArrayLike, cluster: ArrayLike | None = None) -> Panel
         raise ValueError(f"votes must have shape (debates, rounds, seats); got shape {array.shape}")
     if not np.isin(array, (-1, 0, 1)).all():
         raise ValueError("votes must be 1, 0 or -1 (none); got another value among them")
-    question = np.arange(len(array)) if cluster is None else np.asarray(cluster)
-    if question.shape != (len(array),):
-        raise ValueError(f"cluster must have one value per debate ({len(array)}); got shape {question.shape}")
+    question = cluster_codes(cluster, len(array), unit="debate")
     heard = (array != -1).any(axis=(1, 2))
     data = ChainData.from_votes(array[heard].astype(np.int8))
     if len(data) < 2:
@@ -459,7 +460,7 @@ def _covariance(theta: Floats, data: ChainData, cluster: NDArray[np.int64]) -> t
 
 
 def chain_laws(theta: ArrayLike, panel: int, n_rounds: int, *, nodes: int = NODES) -> ChainLaws:
-    """Return the count laws of one or many parameter vectors.
+    """Compute the Markov chain of the number of ones, for one or many parameter vectors.
 
     Parameters
     ----------

@@ -410,5 +410,5 @@ def _scatter(values: Floats, at: Ints, size: int) -> Floats:
     """Add each column of `values` into the column of the result that `at` names."""
     classes = len(values)
     index = (np.arange(classes)[:, None] * size + at).ravel()
-    flat: Floats = np.bincount(index, weights=values.ravel(), minlength=classes * size)
+    flat: Floats = np.bincount(index, values.ravel(), minlength=classes * size).astype(np.float64)
     return flat.reshape(classes, size)

@@ -1,4 +1,4 @@
-"""Is the next vote worth its price? Optimal stopping when votes are fresh and bought one at a time.
+"""Optimal stopping when independent votes are bought one at a time (Wald), exact with fractions.
 
 The value after n votes, k of them for A, is ``V = min(min(q, 1 - q), c + E V')``: commit to the likelier answer
 and be wrong with the smaller probability, or pay c for one more vote (Wald 1947, *Sequential Analysis*; Arrow,
@@ -13,9 +13,11 @@ from math import comb
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import integer, number, probability
+from d3stats.result import Result
 
 __all__ = ["VoteOptimum", "optimal_votes", "optimal_votes_beta"]
 
@@ -23,7 +25,7 @@ Row = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VoteOptimum:
+class VoteOptimum(Result):
     """The best plan for buying votes one at a time; fractions throughout when its arguments were.
 
     Attributes
@@ -57,6 +59,16 @@ class VoteOptimum:
         """Votes that may be bought at most."""
         return len(self.stops) - 1
 
+    def _title(self) -> str:
+        return (
+            f"Optimal buying of at most {self.horizon} votes: expected error plus cost {float(self.value):.6g}, "
+            f"{float(self.votes):.4g} votes, error {float(self.error):.4g}"
+        )
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        leads = pd.array(self.bounds(), dtype="Int64")
+        return {"bounds": pd.DataFrame({"votes": np.arange(len(self.stops)), "stops_from_lead": leads})}
+
     def bounds(self) -> list[int | None]:
         """Return, after n = 0, 1, ... votes, the smallest lead at which the plan stops; None if at none."""
         smallest: list[int | None] = []
@@ -72,7 +84,7 @@ def optimal_votes(
     horizon: int,
     prior: float | Fraction = Fraction(1, 2),
 ) -> VoteOptimum:
-    """Find the best plan when each vote is right with a known probability.
+    """Compute the optimal stopping of votes that are right with a known probability, by backward induction.
 
     Parameters
     ----------
@@ -118,7 +130,7 @@ def optimal_votes(
 def optimal_votes_beta(
     a: float | Fraction, b: float | Fraction, cost: float | Fraction, horizon: int
 ) -> VoteOptimum:
-    """Find the best plan when the share of votes for A in the long run is unknown, Beta(a, b).
+    """Compute the optimal stopping of votes whose long-run share for A has a Beta(a, b) prior, by backward induction.
 
     The verdict is right when it is the answer that most votes would be for in the long run.
 

@@ -1,4 +1,4 @@
-"""How sure is a debate that its gap grows? The Beta posterior of D3, its bounds as claimed, and bounds that hold.
+"""The Beta posterior of how often the gap between two answers grows (D3), with its claimed and with valid bounds.
 
 D3 (Harrasse, Bandi and Bandi, *Debate, Deliberate, Decide*, Definition 1) counts a success when the gap between the
 scores of the two answers is larger than in the round before, and gives delta the posterior Beta(a0 + w, b0 + r - w)
@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import number, probability
+from d3stats._check import number, probability, whole_numbers
 from d3stats.models.gaps.posterior import (
     BetaPosterior,
     Floats,
@@ -25,7 +25,6 @@ from d3stats.models.gaps.posterior import (
     prior,
     signed_gaps,
     variance,
-    whole,
 )
 from d3stats.trajectories import LogSource
 
@@ -83,7 +82,10 @@ class BetaGap(BetaPosterior):
             not proper.
         """
         a, b = prior("a0", a0), prior("b0", b0)
-        won, tried = whole("successes", successes), whole("rounds", rounds)
+        won, tried = (
+            whole_numbers("successes", successes, any_shape=True),
+            whole_numbers("rounds", rounds, any_shape=True),
+        )
         won, tried = np.broadcast_arrays(won, tried)
         over = won > tried
         if over.any():
@@ -189,7 +191,7 @@ class BetaGap(BetaPosterior):
 def gap_posterior(
     scores: LogSource | ArrayLike, *, a0: float = 1.0, b0: float = 1.0, first: float | None = None
 ) -> BetaGap:
-    """Update D3's gap posterior round by round, for all debates at once.
+    """Compute D3's Beta posterior that the gap grows, after each round of each debate, by conjugate updates.
 
     Parameters
     ----------
@@ -238,7 +240,7 @@ def gap_posterior(
 def contraction_table(
     successes: ArrayLike, rounds: ArrayLike, eps: float, *, a0: float = 1.0, b0: float = 1.0
 ) -> pd.DataFrame:
-    """Set the exact P(delta >= 1 - eps) of one debate beside the bound that D3 claims and two that hold.
+    """Compute P(delta >= 1 - eps) of one debate exactly, with the bound that D3 claims and two that hold.
 
     Parameters
     ----------
@@ -271,7 +273,7 @@ def contraction_table(
     return pd.DataFrame(
         {
             "round": gap.trials,
-            "successes": np.broadcast_to(whole("successes", successes), gap.shape),
+            "successes": np.broadcast_to(np.asarray(successes), gap.shape),
             "mean": gap.mean,
             "var": gap.var,
             "exact": gap.prob_at_least(1.0 - width),

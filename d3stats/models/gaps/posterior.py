@@ -1,4 +1,4 @@
-"""A Beta posterior for every debate and round at once: what it says, computed once per distinct (alpha, beta).
+"""Beta posteriors of many debates and rounds at once, computed once per distinct (alpha, beta).
 
 Debates of ten rounds know some sixty pairs (successes, trials), however many debates there are. The regularised
 incomplete beta function, which is slow, is therefore evaluated per pair and gathered.
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import choice, number, probability
+from d3stats._check import choice, number, probability, refuse_first
 from d3stats.trajectories import LogSource, log_or_array
 
 
@@ -42,27 +42,7 @@ def refuse(
         return
     # A monotone requirement holds everywhere where it holds at the extremes, which is much faster to see.
     if not bool(np.all(good(np.array([values.min(), values.max()])))):
-        refuse_any(name, requirement, values, ~good(values))
-
-
-def whole(name: str, values: ArrayLike) -> NDArray[Any]:
-    """Return whole numbers >= 0 of any shape as integers."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "iu":
-        numbers = floats(name, values)
-        is_whole = np.isfinite(numbers) & (numbers == np.floor(numbers))
-        refuse_any(name, "must be whole numbers", numbers, ~is_whole)
-        array = numbers.astype(np.int64)
-    refuse(name, "must be >= 0", array, lambda x: x >= 0)
-    return array
-
-
-def refuse_any(name: str, requirement: str, values: NDArray[Any], bad: NDArray[np.bool_]) -> None:
-    """Refuse the first of the `bad` values, saying where it is."""
-    if bad.any():
-        at = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
-        where = f" at {at[0] if len(at) == 1 else at}" if at else ""
-        raise ValueError(f"{name} {requirement}; got {name}={values[at].item()!r}{where}")
+        refuse_first(name, requirement, values, ~good(values))
 
 
 def posterior_table(columns: Mapping[str, NDArray[Any] | None], level: float, kind: str) -> pd.DataFrame:
@@ -377,7 +357,7 @@ def signed_gaps(scores: LogSource | ArrayLike) -> NDArray[np.float64]:
     if array.ndim == 3 and array.shape[2] != 2:
         raise ValueError(f"scores must be of two sides; got scores of {array.shape[2]}")
     if array.size and not np.isfinite([array.min(), array.max()]).all():
-        refuse_any("scores", "must be finite, or NaN where missing", array, np.isinf(array))
+        refuse_first("scores", "must be finite, or NaN where missing", array, np.isinf(array))
     gaps = array if array.ndim == 2 else array[:, :, 0] - array[:, :, 1]
     if reached is not None and not reached.all():
         gaps = np.where(reached, gaps, np.nan)

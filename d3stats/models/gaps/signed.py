@@ -1,4 +1,4 @@
-"""Which answer leads, by how much, and how surely? A Normal-Inverse-Gamma posterior of the signed gap.
+"""The Normal-Inverse-Gamma posterior of the signed gap: which answer leads, by how much, and how surely.
 
 The signed gap of a round is (s1 - s2) / scale, between -1 and 1 when scale is the range of the rubric. Gaps of a
 debate are taken as independent draws from a Normal with unknown mean mu and variance; mu > 0 means that answer 1 is
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import choice, number, probability
+from d3stats._check import choice, number, probability, refuse_first
 from d3stats.models.gaps.posterior import (
     KINDS,
     Floats,
@@ -22,7 +22,6 @@ from d3stats.models.gaps.posterior import (
     floats,
     posterior_table,
     prior,
-    refuse_any,
     signed_gaps,
 )
 from d3stats.trajectories import LogSource
@@ -81,7 +80,7 @@ class StudentT:
             Finite and not 0: a tie has no sign to keep.
         """
         given = floats("gaps", gaps)
-        refuse_any("gaps", "must be finite and not 0", given, ~np.isfinite(given) | (given == 0))
+        refuse_first("gaps", "must be finite and not 0", given, ~np.isfinite(given) | (given == 0))
         up = self.prob_positive
         return np.where(given > 0, up, 1.0 - up)
 
@@ -188,7 +187,7 @@ def signed_gap_posterior(
     a0: float = 2.0,
     b0: float = 0.04,
 ) -> SignedGap:
-    """Update the posterior of the signed gap round by round, for all debates at once.
+    """Compute the Normal-Inverse-Gamma posterior of the signed gap after each round, by conjugate updates.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which answer is better? The Beta posterior of how often answer 1 wins, by juror or by criterion.
+"""The Beta posterior of how often answer 1 wins a vote, by juror or by criterion.
 
 Unlike the posterior of a growing gap (:mod:`~d3stats.models.gaps.beta`) its parameter has a sign: theta is the
 chance that one juror, or one criterion, prefers answer 1, and P(theta > 1/2) is the probability that answer 1 is
@@ -13,8 +13,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import choice, number
-from d3stats.models.gaps.posterior import BetaPosterior, Floats, floats, prior, refuse_any
+from d3stats._check import choice, number, refuse_first
+from d3stats.models.gaps.posterior import BetaPosterior, Floats, floats, prior
 from d3stats.trajectories import LogSource, as_trajectories
 
 __all__ = ["WinPosterior", "score_wins", "vote_wins", "win_posterior"]
@@ -61,7 +61,7 @@ def win_posterior(
     axis: int | tuple[int, ...] | None = None,
     design_effect: float = 1.0,
 ) -> WinPosterior:
-    """Update the chance that answer 1 wins a vote, for any number of debates at once.
+    """Compute the Beta posterior of the chance that answer 1 wins a vote, for any number of debates at once.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def score_wins(scores: ArrayLike) -> tuple[IntArray, IntArray, IntArray]:
     points = floats("scores", scores)
     if points.ndim < 2 or points.shape[-1] != 2:
         raise ValueError(f"scores must have shape (..., criteria, 2); got shape {points.shape}")
-    refuse_any("scores", "must be finite, or NaN where missing", points, np.isinf(points))
+    refuse_first("scores", "must be finite, or NaN where missing", points, np.isinf(points))
     first, second = points[..., 0], points[..., 1]
     wins, losses, ties = (
         np.asarray(met.sum(axis=-1), dtype=np.int64)
@@ -219,5 +219,5 @@ def score_wins(scores: ArrayLike) -> tuple[IntArray, IntArray, IntArray]:
 
 def _counts(name: str, values: ArrayLike) -> Floats:
     array = floats(name, values)
-    refuse_any(name, "must be finite and >= 0", array, ~(np.isfinite(array) & (array >= 0)))
+    refuse_first(name, "must be finite and >= 0", array, ~(np.isfinite(array) & (array >= 0)))
     return array

@@ -309,7 +309,7 @@ def test_the_table_of_a_debate_holds_its_own_columns_together() -> None:
         (lambda: BetaGap.from_successes(1, np.inf), r"rounds must be whole numbers; got rounds=inf"),
         (
             lambda: BetaGap(np.array([1.0, 0.0]), np.ones(2)),
-            r"alpha must be finite and > 0; got alpha=0.0 at 1",
+            r"alpha must be finite and > 0; got alpha=0.0 at row 1",
         ),
         (lambda: BetaGap(np.ones(2), np.array([1, np.nan])), r"beta must be finite and > 0"),
         (lambda: BetaGap(np.ones(2), np.ones(3)), r"alpha and beta must have one shape"),

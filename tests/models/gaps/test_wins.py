@@ -138,7 +138,7 @@ def _log() -> Trajectories:
     ("call", "words"),
     [
         (lambda: win_posterior(-1, 2), "wins must be finite and >= 0; got wins=-1.0"),
-        (lambda: win_posterior([1, np.nan], [2, 2]), "wins must be finite and >= 0; got wins=nan at 1"),
+        (lambda: win_posterior([1, np.nan], [2, 2]), "wins must be finite and >= 0; got wins=nan at row 1"),
         (lambda: win_posterior(1, 2, [1, 2]), "must have one shape"),
         (lambda: win_posterior(1, 2, a0=0), "a0 must be > 0"),
         (lambda: win_posterior(1, 2, b0=np.inf), "b0 must be finite"),
