@@ -151,7 +151,7 @@ def _show(result: Audit, doubts: Collection[str]) -> None:
 
 def _row(e: Estimate) -> tuple[str, ...]:
     limits = "-" if e.low is None else f"[{e.low:.3f}, {e.high:.3f}]"
-    kind = e.kind if e.low is None else f"{100 * e.level:.6g} % {e.kind}"
+    kind = ("-" if e.kind != "reference" else e.kind) if e.low is None else f"{100 * e.level:.6g} % {e.kind}"
     clusters = "" if e.n_clusters is None else f"{e.n_clusters}"
     tested = "" if e.p_value is None else f"{e.p_value:.3g}"
     return e.name, f"{e.value:.3f}", limits, kind, f"{e.n}", clusters, tested

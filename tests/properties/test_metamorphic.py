@@ -645,7 +645,6 @@ NO_CASE = {
     "d3stats.inference.bias.audits_frame": "audits",
     "d3stats.inference.bias.position_frame": "audits",
     "d3stats.inference.bias.position_table": "estimates",
-    "d3stats.inference.bias.spread_check": "printed numbers",
     "d3stats.inference.bias.subset_accuracy": "draws subsets of columns",
     "d3stats.resampling.bootstrap": "draws clusters by their order",
     "d3stats.resampling.bootstrap_limits": "draws clusters by their order",

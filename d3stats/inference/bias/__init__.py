@@ -1,7 +1,4 @@
-"""Are the judges biased: by position, by length, towards their own family, by persona.
-
-Who may live here: one module per question, each giving an effect with its interval before any test.
-"""
+"""Bias of judges: by position, by length, towards their own family, by persona; one file per question."""
 
 from __future__ import annotations
 
@@ -10,10 +7,8 @@ from d3stats.inference.bias.length import LengthBias, length_bias
 from d3stats.inference.bias.persona import (
     Heterogeneity,
     PersonaEffect,
-    SpreadCheck,
     SubsetAccuracy,
     persona_effect,
-    spread_check,
     subset_accuracy,
 )
 from d3stats.inference.bias.position import PositionBias, position_bias, position_frame, position_table
@@ -29,7 +24,6 @@ __all__ = [
     "PersonaEffect",
     "PositionBias",
     "SelfPreference",
-    "SpreadCheck",
     "SubsetAccuracy",
     "as_judgments",
     "audits_frame",
@@ -41,6 +35,5 @@ __all__ = [
     "position_frame",
     "position_table",
     "self_preference",
-    "spread_check",
     "subset_accuracy",
 ]

@@ -1,8 +1,7 @@
-"""What every audit hands back: estimates first, in order; then notes; as text, table, dictionary and LaTeX."""
+"""Result of an audit of one judge, or of several, and the rates and differences of rates that audits are made of."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
@@ -13,8 +12,9 @@ from numpy.typing import NDArray
 
 from d3stats._words import counted, verb
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
-from d3stats.resampling import cluster_t, cluster_totals, jackknife, student_limits
-from d3stats.resampling.proportions import EXACT, ONE_CLUSTER, share_limits
+from d3stats.resampling import FEW_CLUSTERS, cluster_estimate, cluster_totals, clustered_share
+from d3stats.resampling.proportions import EXACT
+from d3stats.result import Result
 
 __all__ = [
     "Audit",
@@ -22,135 +22,19 @@ __all__ = [
     "audits_frame",
     "by_judge",
     "clustered_rate",
+    "contrast_of_rates",
     "each_judge",
-    "effect",
-    "gap_of_rates",
-    "ratio",
     "unlabelled_note",
 ]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Statistic = Callable[[Floats], Floats]
-
-EFFECT = "cluster t"
-JACKKNIFE = "jackknife over clusters, t"
-FEW_CLUSTERS = 10
-"""Below so many clusters limits carry a note."""
-
-
-def ratio(sums: Floats) -> Floats:
-    """Return the first column over the second."""
-    return np.asarray(sums[:, 0] / sums[:, 1])
-
-
-def clustered_rate(name: str, hits: Floats, cluster: Ints, level: float, *, note: str = "") -> Estimate:
-    """Return the mean of values in [0, 1] with limits over clusters, by the rule of every share."""
-    totals = cluster_totals(np.stack([hits, np.ones_like(hits)], axis=1), cluster)
-    found = share_limits(totals[:, 0], totals[:, 1], level)
-    return Estimate(
-        name=name,
-        value=float(hits.mean()),
-        se=found.se,
-        low=found.low,
-        high=found.high,
-        kind="none" if found.low is None else found.kind,
-        n=len(hits),
-        n_clusters=len(totals),
-        level=level,
-        # How few clusters there are is said once, for the whole audit.
-        note=_joined(note, found.note if found.low is None else ""),
-    )
-
-
-def effect(
-    name: str,
-    totals: Floats,
-    statistic: Statistic,
-    n: int,
-    level: float,
-    *,
-    note: str = "",
-    bounds: tuple[float, float] = (-1.0, 1.0),
-    left_out: bool = False,
-) -> Estimate:
-    """Return a smooth function of cluster sums with cluster-robust t limits, cut at what is possible.
-
-    With `left_out` the error is the jackknife's (CR3; Bell and McCaffrey, 2002), which is larger where few clusters
-    carry a rate.
-    """
-    n_clusters = len(totals)
-    if n_clusters < 2:
-        value = float(statistic(totals.sum(axis=0, keepdims=True)).ravel()[0])
-        reason = _joined(note, ONE_CLUSTER)
-        shape: dict[str, Any] = {"n": n, "n_clusters": n_clusters, "level": level, "note": reason}
-        return Estimate(name=name, value=value, low=None, high=None, kind="none", **shape)
-    found = cluster_t(totals, statistic, level=level)
-    value, se = float(found.estimate[0]), float(found.se[0])
-    low, high = found.interval()
-    p_value, why = float(found.p_value[0]), found.reasons[0]
-    if left_out and not why:
-        changes = jackknife(totals, statistic)[:, 0] - value
-        if np.isfinite(changes).all():
-            se = math.sqrt((n_clusters - 1) / n_clusters * float((changes**2).sum()))
-            low, high, p_value = student_limits(value, se, found.df, level)
-        else:
-            low, high, why = None, None, "without one cluster nothing is left to compare: no error"
-    return Estimate(
-        name=name,
-        value=value,
-        se=None if why else se,
-        low=None if low is None else max(low, bounds[0]),
-        high=None if high is None else min(high, bounds[1]),
-        kind="none" if why else JACKKNIFE if left_out else EFFECT,
-        n=n,
-        n_clusters=n_clusters,
-        level=level,
-        p_value=None if why else p_value,
-        note=_joined(note, why),
-    )
-
-
-def gap_of_rates(
-    name: str,
-    one: tuple[Floats, Ints],
-    other: tuple[Floats, Ints],
-    level: float,
-    *,
-    half: bool = False,
-    note: str = "",
-    left_out: bool = False,
-) -> Estimate:
-    """Return the mean of one set of values less that of another (halved with `half`), clusters shared or not."""
-    parts = []
-    for at, (values, cluster) in enumerate((one, other)):
-        block = np.zeros((len(values), 4))
-        block[:, 2 * at], block[:, 2 * at + 1] = values, 1.0
-        parts.append((block, cluster))
-    totals = cluster_totals(np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))
-    scale = 0.5 if half else 1.0
-
-    def statistic(sums: Floats) -> Floats:
-        return np.asarray(scale * (sums[:, 0] / sums[:, 1] - sums[:, 2] / sums[:, 3]))
-
-    bounds = (-scale, scale)
-    n = len(one[0]) + len(other[0])
-    return effect(name, totals, statistic, n, level, note=note, bounds=bounds, left_out=left_out)
-
-
-def _joined(*notes: str) -> str:
-    return "; ".join(note for note in notes if note)
-
-
-def unlabelled_note(count: int) -> str:
-    """Say how many verdicts have no label that could be right or wrong."""
-    return (
-        f"{counted(count, 'verdict')} whose label is a tie or missing {verb(count, 'was', 'were')} left out"
-    )
+Side = tuple[Floats, Ints]
+"""Values in [0, 1], and the cluster of each."""
 
 
 @dataclass(frozen=True, eq=False)
-class Audit:
+class Audit(Result):
     """Estimates of one judge and what must be known to read them.
 
     Attributes
@@ -164,7 +48,7 @@ class Audit:
 
     judge: str
     estimates: tuple[Estimate, ...]
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         # Here, so that no audit can leave it out.
@@ -190,30 +74,27 @@ class Audit:
             raise KeyError(f"no estimate {name!r}; there are {[e.name for e in self.estimates]}")
         return found
 
-    def to_frame(self) -> pd.DataFrame:
+    def _tables(self) -> Mapping[str, pd.DataFrame]:
         """Return one row per estimate: ``judge`` and the attributes of :class:`Estimate`."""
         frame = estimates_frame(self.estimates)
         frame.insert(0, "judge", self.judge)
-        return frame
+        return {"estimates": frame}
+
+    def summary(self) -> str:
+        """Return the judge, one line per estimate with its p-value, and the notes as text."""
+        tested = ("" if e.p_value is None else f", p = {e.p_value:.3g}" for e in self.estimates)
+        lines = [f"  {e}{p}" for e, p in zip(self.estimates, tested, strict=True)]
+        return "\n".join([f"{self.judge}:", *lines, *(f"  note: {note}" for note in self.notes)])
 
     def to_dict(self) -> dict[str, Any]:
         """Return judge, estimates and notes as JSON can hold them."""
-        return {
-            "judge": self.judge,
-            "estimates": [e.to_dict() for e in self.estimates],
-            "notes": list(self.notes),
-        }
+        estimates = [e.to_dict() for e in self.estimates]
+        return {"judge": self.judge, "estimates": estimates, "notes": list(self.notes)}
 
-    def to_latex(self) -> str:
+    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
         """Return a booktabs tabular of the estimates."""
-        return estimates_latex(self.estimates)
-
-    def __str__(self) -> str:
-        lines = [f"{self.judge}:"]
-        for e in self.estimates:
-            tested = "" if e.p_value is None else f", p = {e.p_value:.3g}"
-            lines.append(f"  {e}{tested}")
-        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+        self.to_frame(table)
+        return estimates_latex(self.estimates, digits=digits)
 
 
 def _few_clusters(estimates: tuple[Estimate, ...]) -> list[str]:
@@ -234,7 +115,7 @@ A = TypeVar("A", bound=Audit)
 
 
 @dataclass(frozen=True, eq=False)
-class Audits(Mapping[str, A], Generic[A]):
+class Audits(Result, Mapping[str, A], Generic[A]):
     """The audits of several judges, by judge.
 
     Attributes
@@ -256,23 +137,28 @@ class Audits(Mapping[str, A], Generic[A]):
     def __len__(self) -> int:
         return len(self.audits)
 
-    def to_frame(self) -> pd.DataFrame:
+    @property
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # of the judges, not stored
+        """Which judges were not audited, and why."""
+        return tuple(f"{judge} was not audited: {why}" for judge, why in self.not_audited.items())
+
+    def _tables(self) -> Mapping[str, pd.DataFrame]:
         """Return one row per judge and estimate."""
-        return audits_frame(self.audits)
+        return {"estimates": audits_frame(self.audits)}
+
+    def summary(self) -> str:
+        """Return every audit, then who was not audited, as text."""
+        return "\n".join([*map(str, self.values()), *self.notes])
 
     def to_dict(self) -> dict[str, Any]:
         """Return all audits as JSON can hold them."""
         return {"judges": [audit.to_dict() for audit in self.values()], "not_audited": self.not_audited}
 
-    def to_latex(self) -> str:
+    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
         """Return a booktabs tabular of all estimates, named by their judges."""
-        return estimates_latex(
-            [replace(e, name=f"{a.judge}: {e.name}") for a in self.values() for e in a.estimates]
-        )
-
-    def __str__(self) -> str:
-        refused = [f"{judge} was not audited: {why}" for judge, why in self.not_audited.items()]
-        return "\n".join([*map(str, self.values()), *refused])
+        self.to_frame(table)
+        named = [replace(e, name=f"{a.judge}: {e.name}") for a in self.values() for e in a.estimates]
+        return estimates_latex(named, digits=digits)
 
 
 def each_judge(
@@ -352,3 +238,48 @@ def audits_frame(audits: Mapping[str, Audit] | Iterable[Audit]) -> pd.DataFrame:
     values = audits.values() if isinstance(audits, Mapping) else audits
     frames: list[pd.DataFrame] = [audit.to_frame() for audit in values]
     return pd.concat(frames, ignore_index=True)
+
+
+def clustered_rate(name: str, hits: Floats, cluster: Ints, level: float, *, note: str = "") -> Estimate:
+    """Return the mean of values in [0, 1] with limits over clusters, by the rule of every share."""
+    found = clustered_share(hits, np.ones(len(hits)), cluster, level=level, name=name)
+    # How few clusters there are is said once, for the whole audit.
+    why = found.note if found.low is None else ""
+    return replace(found, note="; ".join(part for part in (note, why) if part))
+
+
+def contrast_of_rates(
+    name: str, sides: Sequence[Side], weights: Sequence[float], level: float, *, left_out: bool = False
+) -> Estimate:
+    """Return a weighted sum of means of several sets of values, clusters shared or not, with t limits over clusters.
+
+    Parameters
+    ----------
+    sides : sequence of (values, clusters)
+        The first two make up `n`.
+    weights : sequence of float
+        One per side; they add up to 0.
+    left_out : bool
+        Take the jackknife's error (CR3; Bell and McCaffrey, 2002), which is larger where few clusters carry a rate.
+    """
+    parts = []
+    for at, (values, _) in enumerate(sides):
+        block = np.zeros((len(values), 2 * len(sides)))
+        block[:, 2 * at], block[:, 2 * at + 1] = values, 1.0
+        parts.append(block)
+    totals = cluster_totals(np.concatenate(parts), np.concatenate([cluster for _, cluster in sides]))
+
+    def statistic(sums: Floats) -> Floats:
+        return np.asarray((sums[:, ::2] / sums[:, 1::2]) @ np.array(weights))
+
+    most = sum(weight for weight in weights if weight > 0)
+    n = sum(len(values) for values, _ in sides[:2])
+    error: Any = "CR3" if left_out else "linearised"
+    return cluster_estimate(name, totals, statistic, n, level=level, bounds=(-most, most), error=error)
+
+
+def unlabelled_note(count: int) -> str:
+    """Say how many verdicts have no label that could be right or wrong."""
+    return (
+        f"{counted(count, 'verdict')} whose label is a tie or missing {verb(count, 'was', 'were')} left out"
+    )

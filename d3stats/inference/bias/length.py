@@ -1,4 +1,4 @@
-"""Does the judge prefer the longer answer for being longer?
+"""Length bias of a judge: the effect of the ratio of lengths on its verdicts in a logistic model, quality held fixed.
 
 Longer answers may be better ones, so that the share of verdicts for the longer answer says little. The model holds
 quality fixed by the label:
@@ -32,8 +32,10 @@ from numpy.typing import NDArray
 
 from d3stats._check import probability
 from d3stats.estimate import Estimate
-from d3stats.inference.bias.audit import Audit, Audits, clustered_rate, each_judge, gap_of_rates
+from d3stats.inference.bias.audit import Audit, Audits, clustered_rate, contrast_of_rates, each_judge
 from d3stats.inference.bias.verdicts import TIE, Judgments, Votes, as_judgments, one_judge
+from d3stats.resampling import cluster_totals, student_limits
+from d3stats.resampling.cluster_t import ALIKE
 from d3stats.trajectories import MISSING
 
 __all__ = ["LengthBias", "LogitFit", "fit_logit", "length_bias", "separated"]
@@ -46,131 +48,6 @@ _EXTREME = 18.0
 """A linear predictor beyond this is looked at as a sign of separation."""
 
 
-@dataclass(frozen=True, eq=False)
-class LogitFit:
-    """Coefficients, fitted shares, and what each cluster changes.
-
-    Attributes
-    ----------
-    coefficients : ndarray of float, shape (p,)
-    fitted : ndarray of float, shape (n,)
-    left_out : ndarray of float, shape (clusters, p)
-        Coefficients without each cluster less `coefficients`, by one Newton step.
-    cluster : ndarray of int64, shape (n,)
-        Codes 0 .. clusters - 1.
-    """
-
-    coefficients: Floats
-    fitted: Floats
-    left_out: Floats
-    cluster: Ints
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters."""
-        return len(self.left_out)
-
-    def jackknife_se(self, changes: Floats) -> float:
-        """Return the error of whatever changes so when a cluster is left out (CR3)."""
-        return float(np.sqrt((self.n_clusters - 1) / self.n_clusters * (changes**2).sum()))
-
-    def mean_changes(self, values: Floats, slope: Floats) -> Floats:
-        """Return what leaving out a cluster does to the mean of `values`, whose derivative is `slope`."""
-        n, mean = len(values), values.mean()
-        size = np.bincount(self.cluster, minlength=self.n_clusters)
-        total = np.bincount(self.cluster, weights=values, minlength=self.n_clusters)
-        result: Floats = self.left_out @ slope - (total - size * mean) / (n - size)
-        return result
-
-
-def fit_logit(design: Floats, outcome: Floats, cluster: Ints) -> LogitFit | None:
-    """Fit by maximum (quasi-)likelihood; None where there is no maximum, because the outcomes are separated.
-
-    Parameters
-    ----------
-    design : ndarray of float, shape (n, p)
-    outcome : ndarray of float, shape (n,)
-        In [0, 1].
-    cluster : ndarray of int64, shape (n,)
-
-    Raises
-    ------
-    ValueError
-        When columns of the design depend on each other, or leaving out one cluster makes them so.
-    """
-    from scipy.special import expit
-
-    rank = int(np.linalg.matrix_rank(design))
-    if rank < design.shape[1]:
-        raise ValueError(
-            f"terms of the model must differ from each other; got {design.shape[1]} of rank {rank}"
-        )
-    beta = np.zeros(design.shape[1])
-    for _ in range(_STEPS):
-        p = expit(design @ beta)
-        score = design.T @ (outcome - p)
-        information = (design * (p * (1 - p))[:, None]).T @ design
-        if np.linalg.cond(information) > 1e13:
-            return None
-        step = np.linalg.solve(information, score)
-        # A Newton step of more than a few units runs past the maximum.
-        step *= min(1.0, 4.0 / max(float(np.abs(design @ step).max()), 1e-300))
-        beta = beta + step
-        if float(np.abs(step).max()) < _SMALL * (1 + float(np.abs(beta).max())):
-            break
-    else:
-        return None
-    reach = float(np.abs(design @ beta).max())
-    if reach > _EXTREME and separated(design, outcome):
-        return None
-    p = expit(design @ beta)
-    codes = np.unique(cluster, return_inverse=True)[1].astype(np.int64)
-    return LogitFit(beta, p, _left_out(design, outcome - p, p * (1 - p), codes), codes)
-
-
-def _left_out(design: Floats, residual: Floats, weight: Floats, codes: Ints) -> Floats:
-    n_clusters, n_terms = int(codes.max()) + 1, design.shape[1]
-    scores = np.empty((n_clusters, n_terms))
-    parts = np.empty((n_clusters, n_terms, n_terms))
-    for a in range(n_terms):
-        scores[:, a] = np.bincount(codes, weights=design[:, a] * residual, minlength=n_clusters)
-        for b in range(n_terms):
-            product = design[:, a] * design[:, b] * weight
-            parts[:, a, b] = np.bincount(codes, weights=product, minlength=n_clusters)
-    rest = parts.sum(axis=0) - parts
-    scale = np.trace(parts.sum(axis=0)) / n_terms
-    weak = np.linalg.eigvalsh(rest)[:, 0] < 1e-9 * scale
-    if weak.any():
-        raise ValueError(
-            "every term of the model must vary in more than one cluster; "
-            f"without cluster {int(np.argmax(weak))} alone a term cannot be estimated"
-        )
-    result: Floats = -np.linalg.solve(rest, scores[:, :, None])[:, :, 0]
-    return result
-
-
-def separated(design: Floats, outcome: Floats) -> bool:
-    """Say whether some combination of terms predicts every outcome without error (Albert and Anderson, 1984).
-
-    By linear programming (Konis, 2007): is there b with ``x b >= 0`` at 1, ``<= 0`` at 0, ``= 0`` in between, and
-    not 0 throughout?
-    """
-    from scipy.optimize import linprog
-
-    sign = np.where(outcome == 1, 1.0, np.where(outcome == 0, -1.0, 0.0))
-    between = sign == 0
-    signed = design * sign[:, None]
-    found = linprog(
-        -signed.sum(axis=0),
-        A_ub=-signed[~between],
-        b_ub=np.zeros(int((~between).sum())),
-        A_eq=design[between] if between.any() else None,
-        b_eq=np.zeros(int(between.sum())) if between.any() else None,
-        bounds=[(-1, 1)] * design.shape[1],
-    )
-    return found.status == 0 and found.fun is not None and bool(found.fun < -1e-7)
-
-
 LENGTH, MARGINAL = "log-odds per doubling of the length ratio", "probability per doubling of the length ratio"
 WON, CONTROLLED, WORTH = (
     "win rate of A",
@@ -178,10 +55,9 @@ WON, CONTROLLED, WORTH = (
     "win rate of A that length is worth",
 )
 LONGER, PULL = "verdicts for the longer answer", "pull to the longer answer against the label"
-KIND = "jackknife over clusters, t"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class LengthBias(Audit):
     """What :func:`length_bias` found; the first estimate is the length effect, where there is one.
 
@@ -230,8 +106,9 @@ def length_bias(
     Returns
     -------
     LengthBias
-        Of several judges an :class:`Audits`, which holds one for each. Where a combination of terms predicts votes without error the model has no maximum: then
-        there is no log-odds, `separation` says so, and the model-free estimates remain.
+        Of several judges an :class:`Audits`, which holds one for each. Where a combination of terms predicts votes
+        without error the model has no maximum: then there is no log-odds, `separation` says so, and the model-free
+        estimates remain.
 
     Raises
     ------
@@ -248,8 +125,8 @@ def length_bias(
     >>> vote = np.where(rng.random(300) < chance, "A", "B")
     >>> columns = {"item": range(300), "vote": vote, "label": label, "length_a": long[0], "length_b": long[1]}
     >>> print(length_bias(pd.DataFrame(columns)).effect)
-    log-odds per doubling of the length ratio: 0.924 [0.626, 1.222] (95 % jackknife over clusters, t, n = 300 in 300 clusters)
-    """  # noqa: E501  # what is printed
+    log-odds per doubling of the length ratio: 0.924 [0.626, 1.222] (95 % jackknife t, n = 300 in 300 clusters)
+    """
     level = probability("level", level, open_interval=True)
     data = as_judgments(source, votes=votes)
     if judge is None and len(data.judges) > 1:
@@ -290,9 +167,17 @@ def length_bias(
         if not separated(design, outcome):
             raise ValueError("the model has no maximum within reach; check for lengths that are far out")
         said = _said(data, doubling)
-        return LengthBias(name, free, (*notes, said), terms, (), said)
-    found = (*_estimates(fit, design, outcome, level), *free)
-    return LengthBias(name, found, tuple(notes), terms, tuple(map(float, fit.coefficients)), "")
+        return LengthBias(
+            judge=name, estimates=free, notes=(*notes, said), terms=terms, coefficients=(), separation=said
+        )
+    return LengthBias(
+        judge=name,
+        estimates=(*_estimates(fit, design, outcome, level), *free),
+        notes=tuple(notes),
+        terms=terms,
+        coefficients=tuple(map(float, fit.coefficients)),
+        separation="",
+    )
 
 
 def _design(data: Judgments, doubling: Floats, use_label: bool) -> tuple[Floats, tuple[str, ...]]:
@@ -307,10 +192,8 @@ def _design(data: Judgments, doubling: Floats, use_label: bool) -> tuple[Floats,
 
 
 def _estimates(fit: LogitFit, design: Floats, outcome: Floats, level: float) -> list[Estimate]:
-    from scipy.special import expit, stdtr, stdtrit
+    from scipy.special import expit
 
-    df = fit.n_clusters - 1
-    quantile = float(stdtrit(df, (1 + level) / 2))
     beta, p = fit.coefficients, fit.fitted
     steep = p * (1 - p)
     curve = (beta[-1] * steep * (1 - 2 * p)) @ design / len(p)
@@ -319,17 +202,13 @@ def _estimates(fit: LogitFit, design: Floats, outcome: Floats, level: float) -> 
     level_design[:, -1] = 0.0
     equal = expit(level_design @ beta)
     equal_slope = (equal * (1 - equal)) @ level_design / len(p)
-    nothing = np.zeros(design.shape[1])
     controlled = fit.mean_changes(equal, equal_slope)
-    won = fit.mean_changes(outcome, nothing)
+    won = fit.mean_changes(outcome, np.zeros(design.shape[1]))
+    marginal = fit.mean_changes(beta[-1] * steep, curve)
+    anywhere = (-np.inf, np.inf)
     quantities = (
-        (LENGTH, float(beta[-1]), fit.left_out[:, -1], (-np.inf, np.inf)),
-        (
-            MARGINAL,
-            float(beta[-1] * steep.mean()),
-            fit.mean_changes(beta[-1] * steep, curve),
-            (-np.inf, np.inf),
-        ),
+        (LENGTH, float(beta[-1]), fit.left_out[:, -1], anywhere),
+        (MARGINAL, float(beta[-1] * steep.mean()), marginal, anywhere),
         (WON, float(outcome.mean()), won, (0.0, 1.0)),
         (CONTROLLED, float(equal.mean()), controlled, (0.0, 1.0)),
         (WORTH, float(outcome.mean() - equal.mean()), won - controlled, (-1.0, 1.0)),
@@ -337,19 +216,23 @@ def _estimates(fit: LogitFit, design: Floats, outcome: Floats, level: float) -> 
     rows = []
     for name, value, changes, (least, most) in quantities:
         se = fit.jackknife_se(changes)
-        test = name in (LENGTH, MARGINAL, WORTH) and se > 0
+        low = high = p_value = None
+        if se > 0:
+            low, high, p_value = student_limits(value, se, fit.n_clusters - 1, level)
+            low, high = max(low, least), min(high, most)
         rows.append(
             Estimate(
                 name=name,
                 value=value,
                 se=se,
-                low=max(value - quantile * se, least),
-                high=min(value + quantile * se, most),
-                kind=KIND,
+                low=low,
+                high=high,
+                kind="jackknife t",
                 n=len(outcome),
                 n_clusters=fit.n_clusters,
                 level=level,
-                p_value=2 * float(stdtr(df, -abs(value) / se)) if test else None,
+                p_value=p_value if name in (LENGTH, MARGINAL, WORTH) else None,
+                note="" if se > 0 else ALIKE,
             )
         )
     return rows
@@ -366,7 +249,7 @@ def _model_free(data: Judgments, doubling: Floats, level: float) -> tuple[Estima
     if all(mask.any() for mask in by_label):
         right = (1 - share[by_label[0]], data.cluster[by_label[0]])
         wrong = (share[by_label[1]], data.cluster[by_label[1]])
-        found.append(gap_of_rates(PULL, wrong, right, level, half=True, left_out=True))
+        found.append(contrast_of_rates(PULL, (wrong, right), (0.5, -0.5), level, left_out=True))
     return tuple(found)
 
 
@@ -378,3 +261,127 @@ def _said(data: Judgments, doubling: Floats) -> str:
         f"votes are separated: some combination of the terms predicts votes without error ({hits} of {n} go to the "
         "longer answer), so the length effect in log-odds has no finite estimate"
     )
+
+
+@dataclass(frozen=True, eq=False)
+class LogitFit:
+    """Coefficients, fitted shares, and what each cluster changes.
+
+    Attributes
+    ----------
+    coefficients : ndarray of float, shape (p,)
+    fitted : ndarray of float, shape (n,)
+    left_out : ndarray of float, shape (clusters, p)
+        Coefficients without each cluster less `coefficients`, by one Newton step.
+    cluster : ndarray of int64, shape (n,)
+        Codes 0 .. clusters - 1.
+    """
+
+    coefficients: Floats
+    fitted: Floats
+    left_out: Floats
+    cluster: Ints
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return len(self.left_out)
+
+    def jackknife_se(self, changes: Floats) -> float:
+        """Return the error of whatever changes so when a cluster is left out (CR3)."""
+        return float(np.sqrt((self.n_clusters - 1) / self.n_clusters * (changes**2).sum()))
+
+    def mean_changes(self, values: Floats, slope: Floats) -> Floats:
+        """Return what leaving out a cluster does to the mean of `values`, whose derivative is `slope`."""
+        n, mean = len(values), values.mean()
+        size = np.bincount(self.cluster, minlength=self.n_clusters)
+        total = np.bincount(self.cluster, weights=values, minlength=self.n_clusters)
+        result: Floats = self.left_out @ slope - (total - size * mean) / (n - size)
+        return result
+
+
+def fit_logit(design: Floats, outcome: Floats, cluster: Ints) -> LogitFit | None:
+    """Fit a logistic model by maximum (quasi-)likelihood; None where there is no maximum (outcomes are separated).
+
+    statsmodels has no cluster jackknife (CR3) of a GLM and does not tell quasi-complete separation; the Newton steps
+    that are left of it are these few lines.
+
+    Parameters
+    ----------
+    design : ndarray of float, shape (n, p)
+    outcome : ndarray of float, shape (n,)
+        In [0, 1].
+    cluster : ndarray of int64, shape (n,)
+
+    Raises
+    ------
+    ValueError
+        When columns of the design depend on each other, or leaving out one cluster makes them so.
+    """
+    from scipy.special import expit
+
+    rank = int(np.linalg.matrix_rank(design))
+    if rank < design.shape[1]:
+        raise ValueError(
+            f"terms of the model must differ from each other; got {design.shape[1]} of rank {rank}"
+        )
+    beta = np.zeros(design.shape[1])
+    for _ in range(_STEPS):
+        p = expit(design @ beta)
+        score = design.T @ (outcome - p)
+        information = (design * (p * (1 - p))[:, None]).T @ design
+        if np.linalg.cond(information) > 1e13:
+            return None
+        step = np.linalg.solve(information, score)
+        # A Newton step of more than a few units runs past the maximum.
+        step *= min(1.0, 4.0 / max(float(np.abs(design @ step).max()), 1e-300))
+        beta = beta + step
+        if float(np.abs(step).max()) < _SMALL * (1 + float(np.abs(beta).max())):
+            break
+    else:
+        return None
+    reach = float(np.abs(design @ beta).max())
+    if reach > _EXTREME and separated(design, outcome):
+        return None
+    p = expit(design @ beta)
+    codes = np.unique(cluster, return_inverse=True)[1].astype(np.int64)
+    return LogitFit(beta, p, _left_out(design, outcome - p, p * (1 - p), codes), codes)
+
+
+def _left_out(design: Floats, residual: Floats, weight: Floats, codes: Ints) -> Floats:
+    n, n_terms = design.shape
+    scores = cluster_totals(design * residual[:, None], codes)
+    products = (design[:, :, None] * design[:, None, :] * weight[:, None, None]).reshape(n, -1)
+    parts = cluster_totals(products, codes).reshape(-1, n_terms, n_terms)
+    rest = parts.sum(axis=0) - parts
+    scale = np.trace(parts.sum(axis=0)) / n_terms
+    weak = np.linalg.eigvalsh(rest)[:, 0] < 1e-9 * scale
+    if weak.any():
+        raise ValueError(
+            "every term of the model must vary in more than one cluster; "
+            f"without cluster {int(np.argmax(weak))} alone a term cannot be estimated"
+        )
+    result: Floats = -np.linalg.solve(rest, scores[:, :, None])[:, :, 0]
+    return result
+
+
+def separated(design: Floats, outcome: Floats) -> bool:
+    """Say whether some combination of terms predicts every outcome without error (Albert and Anderson, 1984).
+
+    By linear programming (Konis, 2007): is there b with ``x b >= 0`` at 1, ``<= 0`` at 0, ``= 0`` in between, and
+    not 0 throughout?
+    """
+    from scipy.optimize import linprog
+
+    sign = np.where(outcome == 1, 1.0, np.where(outcome == 0, -1.0, 0.0))
+    between = sign == 0
+    signed = design * sign[:, None]
+    found = linprog(
+        -signed.sum(axis=0),
+        A_ub=-signed[~between],
+        b_ub=np.zeros(int((~between).sum())),
+        A_eq=design[between] if between.any() else None,
+        b_eq=np.zeros(int(between.sum())) if between.any() else None,
+        bounds=[(-1, 1)] * design.shape[1],
+    )
+    return found.status == 0 and found.fun is not None and bool(found.fun < -1e-7)

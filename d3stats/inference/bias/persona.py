@@ -1,4 +1,4 @@
-"""Do personas make jurors better, and do they differ from each other at all?
+"""Effect of personas on the accuracy of jurors, how much personas differ, and accuracy of random subsets of them.
 
 Everything is paired by item: a persona is compared with the plain juror on the items that both judged, and items of one
 cluster are kept together.
@@ -20,7 +20,8 @@ Psychological Bulletin 76, 378. D3, section 5.1 and appendix G (which reports th
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations, islice
 from typing import Any
 
@@ -28,23 +29,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import RngLike, as_rng, choice, integer, number, probability
+from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats._words import counted
-from d3stats.estimate import Estimate, estimates_frame, estimates_latex
-from d3stats.inference.bias.audit import Audit, clustered_rate, effect, ratio
+from d3stats.estimate import Estimate
+from d3stats.inference.bias.audit import Audit, clustered_rate
 from d3stats.inference.bias.verdicts import ONE_JUDGE, Judgments, Votes, as_judgments, one_judge
-from d3stats.resampling import cluster_totals
+from d3stats.resampling import cluster_codes, cluster_estimate, cluster_totals, hotelling, ratios
+from d3stats.result import EstimatesResult, json_value
 from d3stats.trajectories import MISSING, Missing
 
-__all__ = [
-    "Heterogeneity",
-    "PersonaEffect",
-    "SpreadCheck",
-    "SubsetAccuracy",
-    "persona_effect",
-    "spread_check",
-    "subset_accuracy",
-]
+__all__ = ["Heterogeneity", "PersonaEffect", "SubsetAccuracy", "persona_effect", "subset_accuracy"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -78,7 +72,7 @@ class Heterogeneity:
         return f"do personas differ in accuracy: F({self.df1}, {self.df2}) = {self.f:.2f}, p = {self.p_value:.3g}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PersonaEffect(Audit):
     """What :func:`persona_effect` found; the first estimate is the effect of the set.
 
@@ -92,15 +86,17 @@ class PersonaEffect(Audit):
     heterogeneity: Heterogeneity
     agreement: pd.DataFrame
 
+    def _tables(self) -> Mapping[str, pd.DataFrame]:
+        return {**super()._tables(), "agreement": self.agreement}
+
+    def summary(self) -> str:
+        """Return the estimates, the notes and the test as text."""
+        return f"{super().summary()}\n  {self.heterogeneity}"
+
     def to_dict(self) -> dict[str, Any]:
         """Return estimates, the test, pairs and notes as JSON can hold them."""
-        h = self.heterogeneity
-        test = {"f": h.f, "df1": h.df1, "df2": h.df2, "p_value": h.p_value, "why": h.why}
-        pairs = self.agreement.astype(object).where(self.agreement.notna(), None).to_dict("records")
-        return super().to_dict() | {"heterogeneity": test, "agreement": pairs}
-
-    def __str__(self) -> str:
-        return f"{super().__str__()}\n  {self.heterogeneity}"
+        pairs = json_value(self.agreement.to_dict("records"))
+        return super().to_dict() | {"heterogeneity": asdict(self.heterogeneity), "agreement": pairs}
 
 
 def persona_effect(
@@ -202,8 +198,8 @@ def persona_effect(
             )
         estimates.append(_mean_gain(SET, list(gains.values()), cluster, level))
         estimates += [_mean_gain(f"{SET}, {name}", [gain], cluster, level) for name, gain in gains.items()]
-    pairs = _agreements(data, who, names, level)
-    estimates += _agreement_estimates(data, who, names, pairs, level)
+    pairs, agreement = _agreement(data, who, names, level)
+    estimates += agreement
     if len(names) > 2:
         notes.append(
             "lowest and highest of several pairs lie apart by sampling alone; each interval is for its own pair"
@@ -249,17 +245,14 @@ def _mean_gain(name: str, gains: list[Floats], cluster: Ints, level: float) -> E
     def statistic(sums: Floats) -> Floats:
         return np.asarray((sums[:, ::2] / sums[:, 1::2]).mean(axis=1))
 
-    found = effect(name, totals, statistic, int(seen.sum()), level)
+    found = cluster_estimate(name, totals, statistic, int(seen.sum()), level=level, bounds=(-1.0, 1.0))
     if found.low is None and len(totals) > 1 and found.value == 0:
-        note = "no item changed: right or wrong with and without alike"
-        return Estimate(**(found.to_dict() | {"note": note}))
+        return replace(found, note="no item changed: right or wrong with and without alike")
     return found
 
 
 def _heterogeneity(right: list[Floats], cluster: Ints) -> Heterogeneity:
     """Test that all personas are right equally often, on items that all judged."""
-    from scipy.special import fdtrc
-
     k = len(right)
     table = np.stack(right, axis=1)
     whole = ~np.isnan(table).any(axis=1)
@@ -268,18 +261,13 @@ def _heterogeneity(right: list[Floats], cluster: Ints) -> Heterogeneity:
     if not whole.any():
         return Heterogeneity(None, k - 1, 0, None, "no item was judged by all of them")
     totals = cluster_totals(table[whole], cluster[whole])
-    apart = totals[:, 1:] - totals[:, :1]
-    n, df1 = len(apart), k - 1
-    df2 = n - df1
-    if df2 < 1:
-        return Heterogeneity(None, df1, df2, None, f"{n} clusters are too few for {k} personas")
-    spread = np.atleast_2d(np.cov(apart, rowvar=False))
-    if np.linalg.matrix_rank(spread) < df1:
+    found = hotelling(totals[:, 1:] - totals[:, :1])
+    why = ""
+    if found.df2 < 1:
+        why = f"{len(totals)} clusters are too few for {k} personas"
+    elif found.f is None:
         why = "some personas differ in no cluster, or always alike; leave one of them out"
-        return Heterogeneity(None, df1, df2, None, why)
-    mean = apart.mean(axis=0)
-    f = float(df2 / (df1 * (n - 1)) * n * mean @ np.linalg.solve(spread, mean))
-    return Heterogeneity(f, df1, df2, float(fdtrc(df1, df2, f)))
+    return Heterogeneity(found.f, found.df1, found.df2, found.p_value, why)
 
 
 def _first_votes(data: Judgments, who: NDArray[np.object_], names: list[str]) -> Ints:
@@ -292,43 +280,38 @@ def _first_votes(data: Judgments, who: NDArray[np.object_], names: list[str]) ->
     return votes
 
 
-def _agreements(data: Judgments, who: NDArray[np.object_], names: list[str], level: float) -> pd.DataFrame:
+def _agreement(
+    data: Judgments, who: NDArray[np.object_], names: list[str], level: float
+) -> tuple[pd.DataFrame, list[Estimate]]:
+    """Return one row per pair of personas, and their mean agreement, that beyond chance, the lowest and the highest."""
     votes, cluster = _first_votes(data, who, names), np.repeat(_cluster_of_items(data), 3)
-    rows = []
+    found = []
     for i, j in combinations(range(len(names)), 2):
         both = (votes[i] != MISSING) & (votes[j] != MISSING)
         if both.any():
-            found = clustered_rate("", (votes[i] == votes[j])[both].astype(float), cluster[both], level)
-            row = (names[i], names[j], found.value, found.low, found.high, found.n)
-            rows.append(dict(zip(("first", "second", "agreement", "low", "high", "n"), row, strict=True)))
-    return pd.DataFrame(rows, columns=["first", "second", "agreement", "low", "high", "n"])
-
-
-def _agreement_estimates(
-    data: Judgments, who: NDArray[np.object_], names: list[str], pairs: pd.DataFrame, level: float
-) -> list[Estimate]:
-    if pairs.empty:
-        return []
-    votes, cluster = _first_votes(data, who, names), np.repeat(_cluster_of_items(data), 3)
+            same = (votes[i] == votes[j])[both].astype(float)
+            rate = clustered_rate("", same, cluster[both], level, note=f"{names[i]} and {names[j]}")
+            found.append((names[i], names[j], rate))
+    rows = [(a, b, rate.value, rate.low, rate.high, rate.n) for a, b, rate in found]
+    table = pd.DataFrame(rows, columns=["first", "second", "agreement", "low", "high", "n"])
+    if not found:
+        return table, []
     # Per row: how many personas gave each answer; pairs that agree and pairs in all follow from it.
     given = np.stack([(votes == code).sum(axis=0) for code in range(3)], axis=1).astype(float)
     size = given.sum(axis=1)
     agree, of = (given * (given - 1)).sum(axis=1) / 2, size * (size - 1) / 2
     used = of > 0
     totals = cluster_totals(np.column_stack([agree, of, given])[used], cluster[used])
-    mean = effect(AGREEMENT, totals, ratio, int(used.sum()), level, bounds=(0.0, 1.0))
-    found = [_untested(mean)]
+    n = int(used.sum())
+    shape: dict[str, Any] = {"level": level, "tested": False}
+    estimates = [cluster_estimate(AGREEMENT, totals, ratios((0, 1)), n, bounds=(0.0, 1.0), **shape)]
     if (totals[:, 2:].sum(axis=0) > 0).sum() > 1:
-        found.append(_untested(effect(BEYOND, totals, _beyond_chance, int(used.sum()), level)))
-    if len(pairs) > 1:
-        values = pairs["agreement"].to_numpy()
-        for name, at in ((LOWEST, int(values.argmin())), (HIGHEST, int(values.argmax()))):
-            first, second = (str(pairs[end].iloc[at]) for end in ("first", "second"))
-            one, two = votes[names.index(first)], votes[names.index(second)]
-            both = (one != MISSING) & (two != MISSING)
-            same = (one == two)[both].astype(float)
-            found.append(clustered_rate(name, same, cluster[both], level, note=f"{first} and {second}"))
-    return found
+        estimates.append(cluster_estimate(BEYOND, totals, _beyond_chance, n, bounds=(-1.0, 1.0), **shape))
+    if len(found) > 1:
+        rates = [rate for *_, rate in found]
+        estimates.append(replace(min(rates, key=lambda rate: rate.value), name=LOWEST))
+        estimates.append(replace(max(rates, key=lambda rate: rate.value), name=HIGHEST))
+    return table, estimates
 
 
 def _beyond_chance(sums: Floats) -> Floats:
@@ -338,18 +321,13 @@ def _beyond_chance(sums: Floats) -> Floats:
     return np.asarray((agreement - chance) / (1 - chance))
 
 
-def _untested(estimate: Estimate) -> Estimate:
-    """Drop the test against 0, which nobody asks of an agreement."""
-    return Estimate(**(estimate.to_dict() | {"p_value": None}))
-
-
 MOST_SUBSETS = 20_000
 """Up to so many subsets the spread between them is counted over all; beyond it, over so many drawn ones."""
 _BLOCK = 500
 
 
 @dataclass(frozen=True, eq=False)
-class SubsetAccuracy:
+class SubsetAccuracy(EstimatesResult):
     """What :func:`subset_accuracy` found.
 
     Attributes
@@ -386,20 +364,18 @@ class SubsetAccuracy:
         rest = (self.n_subsets - drawn) / (self.n_subsets - 1) if self.n_subsets > 1 else 0.0
         return math.sqrt(self.accuracy.se**2 + self.sd_between**2 / drawn * rest)
 
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """The accuracy."""
+        return (self.accuracy,)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the accuracy and the spreads as JSON can hold them."""
         more = ("size", "n_personas", "n_subsets", "sd_between", "exact", "sd_binomial")
         return {"accuracy": self.accuracy.to_dict(), **{name: getattr(self, name) for name in more}}
 
-    def to_frame(self) -> Any:
-        """Return one row: the accuracy as an estimate."""
-        return estimates_frame([self.accuracy])
-
-    def to_latex(self) -> str:
-        """Return a booktabs tabular of the accuracy."""
-        return estimates_latex([self.accuracy])
-
-    def __str__(self) -> str:
+    def summary(self) -> str:
+        """Return the accuracy and the spread between subsets as text."""
         how = "counted over all" if self.exact else f"over {MOST_SUBSETS} drawn"
         return (
             f"{self.accuracy}\n{self.n_subsets} subsets of {self.size} among {self.n_personas}: spread between them "
@@ -462,17 +438,14 @@ def subset_accuracy(
     n, personas = table.shape
     if size > personas:
         raise ValueError(f"size must be <= the number of personas ({personas}); got {size}")
-    codes = np.arange(n) if cluster is None else np.unique(np.asarray(cluster), return_inverse=True)[1]
-    if codes.shape != (n,):
-        raise ValueError(f"cluster must have one name per item ({n}); got shape {codes.shape}")
+    codes = cluster_codes(cluster, n, unit="item")
     law = hypergeom(personas, table.sum(axis=1), size)
     chance = law.sf(size // 2)
     if size % 2 == 0:
         chance = chance + law.pmf(size // 2) / 2
-    totals = cluster_totals(np.stack([chance, np.ones(n)], axis=1), codes.astype(np.int64))
+    totals = cluster_totals(np.stack([chance, np.ones(n)], axis=1), codes)
     name = f"accuracy of the majority of {size}"
-    found = effect(name, totals, ratio, n, level, bounds=(0.0, 1.0))
-    found = Estimate(**(found.to_dict() | {"p_value": None}))
+    found = cluster_estimate(name, totals, ratios((0, 1)), n, level=level, bounds=(0.0, 1.0), tested=False)
     n_subsets = math.comb(personas, size)
     exact = n_subsets <= MOST_SUBSETS
     spread = _spread(table, size, n_subsets if exact else None, as_rng(rng))
@@ -499,101 +472,3 @@ def _spread(table: Floats, size: int, n_subsets: int | None, rng: np.random.Gene
         votes = member @ table.T
         accuracies.append(((np.sign(2 * votes - size) + 1) / 2).mean(axis=1))
     return float(np.concatenate(accuracies).std())
-
-
-@dataclass(frozen=True, slots=True)
-class SpreadCheck:
-    """What :func:`spread_check` found.
-
-    Attributes
-    ----------
-    sd : float
-        The +- as printed.
-    sd_binomial : float
-        The spread of accuracies that were each measured on their own items.
-    ratio : float
-        The printed over the binomial one.
-    p_smaller : float
-        How likely a spread at most this large is, if each subset had its own items.
-    sd_if_error : float
-        The spread that is meant if the printed one is the standard error of the mean over the runs.
-    p_smaller_if_error : float
-        How likely a spread at most that large is, if each subset had its own items.
-    se_of_mean : float
-        Error of the mean if each subset had its own items.
-    se_same_items : float
-        Error of the mean if all subsets had the same items, at most: with personas independent given the item it
-        lies between `se_of_mean` and this.
-    conclusion : str
-    """
-
-    sd: float
-    sd_binomial: float
-    ratio: float
-    p_smaller: float
-    sd_if_error: float
-    p_smaller_if_error: float
-    se_of_mean: float
-    se_same_items: float
-    conclusion: str
-
-    def __str__(self) -> str:
-        return self.conclusion
-
-
-def spread_check(mean: float, sd: float, n_subsets: int, n_items: int) -> SpreadCheck:
-    """Compare a printed spread between runs with what the Binomial alone gives.
-
-    A source that prints "mean +- spread" may mean the standard deviation between runs, or the standard error of
-    their mean: both are read.
-
-    Parameters
-    ----------
-    mean, sd : float
-        Mean accuracy over the runs and the printed spread, as shares.
-    n_subsets : int
-        Runs, at least 2.
-    n_items : int
-        Items of a run.
-
-    Returns
-    -------
-    SpreadCheck
-
-    Notes
-    -----
-    Item i is judged rightly by a random subset with chance p_i. One accuracy has the variance mean (1 - mean) / n
-    = (Var p_i + E p_i (1 - p_i)) / n. The mean over R subsets on the same items keeps the first part and 1/R of the
-    second, if subsets are independent given the item: at most the variance of one accuracy. What a subset does to
-    all items alike comes on top, and shows between runs.
-
-    Examples
-    --------
-    D3's table 4: 85.9 +- .7 over ten subsets of personas, on 120 questions.
-
-    >>> found = spread_check(0.859, 0.007, 10, 120)
-    >>> print(found)
-    the Binomial alone gives 0.0318 between runs that each have their own 120 items. 0.0070 as a standard deviation between runs is smaller than that (p = 1.7e-05), as of runs that share items; as the standard error of 10 runs it means 0.0221 (p = 0.11), and nothing speaks against items of their own. If all runs had the same items, and personas are independent given the item, the error of the mean is at most about 0.0318
-    """  # noqa: E501  # what is printed
-    from scipy.special import chdtr
-
-    mean = probability("mean", mean, open_interval=True)
-    sd = number("sd", sd, minimum=0.0)
-    n_subsets, n_items = integer("n_subsets", n_subsets, minimum=2), integer("n_items", n_items, minimum=1)
-    alone = math.sqrt(mean * (1 - mean) / n_items)
-    if_error = sd * math.sqrt(n_subsets)
-    p, p_if_error = (float(chdtr(n_subsets - 1, (n_subsets - 1) * (x / alone) ** 2)) for x in (sd, if_error))
-    said = (
-        f"the Binomial alone gives {alone:.4f} between runs that each have their own {n_items} items. {sd:.4f} as a "
-        f"standard deviation between runs {_against(p)}; as the standard error of {n_subsets} runs it means "
-        f"{if_error:.4f} (p = {p_if_error:.2g}), {_against(p_if_error, told=True)}. If all runs had the same items, "
-        f"and personas are independent given the item, the error of the mean is at most about {alone:.4f}"
-    )
-    own = alone / math.sqrt(n_subsets)
-    return SpreadCheck(sd, alone, sd / alone, p, if_error, p_if_error, own, alone, said)
-
-
-def _against(p: float, *, told: bool = False) -> str:
-    if p < 0.05:
-        return "smaller too" if told else f"is smaller than that (p = {p:.2g}), as of runs that share items"
-    return f"{'and' if told else f'(p = {p:.2g}):'} nothing speaks against items of their own"

@@ -1,4 +1,4 @@
-"""Does the judge prefer an answer for the place where it is shown?
+"""Position bias of a judge: consistency of its verdicts when the order is swapped, and its preference for a place.
 
 Shown both ways, an unbiased judge may still change its mind, but then it favours either place equally often. So there
 are two questions, and they are kept apart:
@@ -28,7 +28,7 @@ Wang et al. (2023), arXiv 2305.17926 (both orders, position calibration). Zheng 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,15 +43,12 @@ from d3stats.inference.bias.audit import (
     Audits,
     audits_frame,
     clustered_rate,
+    contrast_of_rates,
     each_judge,
-    effect,
-    gap_of_rates,
-    ratio,
     unlabelled_note,
 )
 from d3stats.inference.bias.verdicts import TIE, Judgments, Votes, as_judgments, one_judge
-from d3stats.resampling import cluster_totals
-from d3stats.resampling.sign_flip import sign_flip_p
+from d3stats.resampling import cluster_estimate, cluster_totals, ratios, sign_flip_p
 from d3stats.trajectories import MISSING
 
 __all__ = [
@@ -78,123 +75,11 @@ COIN = "consistency of a judge that ignores the answers"
 RIGHT_FIRST, RIGHT_SECOND = "accuracy, right answer shown first", "accuracy, right answer shown second"
 RIGHT_GAP = "accuracy, first less second"
 AGAINST_LABEL = "first-slot excess against the label"
-
-
-def pairs_of(data: Judgments) -> tuple[Ints, Ints]:
-    """Return rows of the two orders that belong together: same item, same place in the sequence of verdicts."""
-    sides = [np.flatnonzero(data.order == order) for order in (0, 1)]
-    first, second = (data.item[rows] * len(data) + _turn(data.item[rows]) for rows in sides)
-    _, one, other = np.intersect1d(first, second, assume_unique=True, return_indices=True)
-    return sides[0][one], sides[1][other]
-
-
-def _turn(item: Ints) -> Ints:
-    """Return how often each row's item occurred before."""
-    by_item = np.argsort(item, kind="stable")
-    ordered = item[by_item]
-    starts = (
-        np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(item) else np.empty(0, dtype=np.int64)
-    )
-    sizes = np.diff(np.r_[starts, len(item)])
-    turn = np.empty(len(item), dtype=np.int64)
-    turn[by_item] = np.arange(len(item)) - np.repeat(starts, sizes)
-    return turn
-
-
-def toward_first(vote: Ints, order: int | Ints) -> Ints:
-    """Return 1 for a vote for the first slot, -1 for the second, 0 for a tie."""
-    return np.where(vote == TIE, 0, np.where(vote == order, 1, -1))
-
-
-def exact_excess(estimate: Estimate, lean: Ints, cluster: Ints, n_clusters: int, level: float) -> Estimate:
-    """Bound the excess where all clusters lean alike, from how many could have leant otherwise.
-
-    |excess| is at most half the share of inconsistent pairs; and where all pairs are inconsistent one way, it is
-    the share of such pairs less one half.
-    """
-    if abs(estimate.value) == 0.5:
-        share = clustered_rate("", (lean == 2).astype(float), cluster, level)
-        assert share.low is not None
-        assert share.high is not None
-        return changed(estimate, low=share.low - 0.5, high=share.high - 0.5, kind=share.kind, note="")
-    if (lean != 0).any():
-        return estimate
-    rate = clustered_rate("", np.zeros(n_clusters), np.arange(n_clusters), level)
-    assert rate.high is not None
-    return changed(
-        estimate,
-        low=-rate.high / 2,
-        high=rate.high / 2,
-        kind=rate.kind,
-        note="no pair is inconsistent: limits are half the share that could have been",
-    )
-
-
-def changed(estimate: Estimate, **changes: Any) -> Estimate:
-    return Estimate(**(estimate.to_dict() | changes))
-
-
-def log_odds(share: Estimate) -> tuple[Estimate | None, str]:
-    """Return log(b/c) from the share b/(b+c), whose limits it takes over."""
-    from scipy.special import logit
-
-    if share.low is None or share.high is None:
-        return None, ""
-    if share.value in (0.0, 1.0):
-        side, end, sign = ("first", share.low, 1) if share.value else ("second", share.high, -1)
-        bound = "at least" if sign > 0 else "at most"
-        return None, (
-            f"every inconsistent pair favours the {side} slot: the log-odds have no bound, and are "
-            f"{bound} {float(logit(end)):.2f}"
-        )
-    low, value, high = (float(logit(x)) for x in (share.low, share.value, share.high))
-    if not np.isfinite([low, high]).all():
-        note = (
-            f"from the limits {share.low:.3f} and {share.high:.3f} of the share, one of which has no log-odds"
-        )
-        return changed(
-            share, name=LOG_ODDS, value=value, se=None, low=None, high=None, kind="none", note=note
-        ), ""
-    se = None if share.se is None else share.se / (share.value * (1 - share.value))
-    return changed(share, name=LOG_ODDS, value=value, se=se, low=low, high=high), ""
-
-
-def coin(value: float, n: int, level: float) -> Estimate:
-    note = "a reference, from its own shares of first, second and tie, as if alike on all items"
-    return Estimate(
-        name=COIN, value=value, low=None, high=None, kind="reference", n=n, level=level, note=note
-    )
-
-
-def accuracy_by_place(data: Judgments, level: float, notes: list[str]) -> list[Estimate]:
-    """Return accuracy by where the right answer was shown, and the difference."""
-    decided = (data.label == 0) | (data.label == 1)
-    if not decided.any():
-        return []
-    if not decided.all():
-        notes.append(f"accuracy: {unlabelled_note(int((~decided).sum()))}")
-    tied = int((data.vote[decided] == TIE).sum())
-    if tied:
-        share = tied / int(decided.sum())
-        notes.append(f"accuracy: ties count as not right: {counted(tied, 'verdict')} ({share:.0%})")
-    right = (data.vote == data.label).astype(float)
-    at_first = data.order == data.label
-    masks = (decided & at_first, decided & ~at_first)
-    if not all(mask.any() for mask in masks):
-        return []
-    sides = [(right[mask], data.cluster[mask]) for mask in masks]
-    rates = [
-        clustered_rate(n, *side, level) for n, side in zip((RIGHT_FIRST, RIGHT_SECOND), sides, strict=True)
-    ]
-    return [*rates, gap_of_rates(RIGHT_GAP, sides[0], sides[1], level)]
-
-
-Floats = NDArray[np.float64]
-
 _FEW = 10
+"""Fewer inconsistent pairs tell hardly anything of their direction."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PositionBias(Audit):
     """What :func:`position_bias` found; the first estimate is the excess of first-slot verdicts.
 
@@ -220,9 +105,8 @@ class PositionBias(Audit):
 
     def to_dict(self) -> dict[str, Any]:
         """Return estimates, counts and notes as JSON can hold them."""
-        counts = {
-            name: getattr(self, name) for name in ("consistent", "first", "second", "through_tie", "n_pairs")
-        }
+        names = ("consistent", "first", "second", "through_tie", "n_pairs")
+        counts = {name: getattr(self, name) for name in names}
         return super().to_dict() | {"pairs": counts, "method": self.method}
 
     def plot(self, ax: Any = None) -> Any:
@@ -297,7 +181,7 @@ def position_bias(
             f"a position audit needs verdicts with their order; got none of {name!r} (a debate log tells it by the "
             "candidate that an item shows first, or by seats named 'JUDGE (1-2)' and 'JUDGE (2-1)')"
         )
-    one, other = pairs_of(data)
+    one, other = _pairs(data)
     if len(one) == 0:
         return _against_label(name, data, level, notes)
     alone = len(data) - 2 * len(one)
@@ -305,8 +189,7 @@ def position_bias(
         notes.append(
             f"{counted(alone, 'verdict')} without a partner in the other order {verb(alone, 'was', 'were')} left out"
         )
-    kept = data.rows(_mask(len(data), one, other))
-    return _from_pairs(name, data, one, other, kept, level, rng, notes)
+    return _from_pairs(name, data, one, other, level, rng, notes)
 
 
 def position_frame(audits: Any) -> pd.DataFrame:
@@ -346,22 +229,10 @@ def position_table(estimates: pd.DataFrame) -> pd.DataFrame:
             continue
         same = by_name.loc[CONSISTENCY].to_numpy()
         first = by_name.loc[EXCESS].to_numpy() + 0.5
-        keys = (
-            "consistency",
-            "consistency_low",
-            "consistency_high",
-            "first",
-            "first_low",
-            "first_high",
-        )
-        rows.append(
-            {
-                "judge": judge,
-                **dict(zip(keys, [*same, *first], strict=True)),
-                "coin": by_name.loc[COIN, "value"],
-                **_limits_of(part),
-            }
-        )
+        row = {"judge": judge}
+        for name, found in (("consistency", same), ("first", first)):
+            row |= dict(zip((name, f"{name}_low", f"{name}_high"), found, strict=True))
+        rows.append(row | {"coin": by_name.loc[COIN, "value"], **_limits_of(part)})
     if not rows:
         raise ValueError("a judge must be seen in both orders to be drawn; got none")
     return pd.DataFrame(rows)
@@ -378,45 +249,35 @@ def _limits_of(part: pd.DataFrame) -> dict[str, Any]:
     return found
 
 
-def _mask(n: int, *rows: Ints) -> NDArray[np.bool_]:
-    mask = np.zeros(n, dtype=bool)
-    for part in rows:
-        mask[part] = True
-    return mask
-
-
 def _from_pairs(
     name: str,
     data: Judgments,
     one: Ints,
     other: Ints,
-    kept: Judgments,
     level: float,
     rng: RngLike,
     notes: list[str],
 ) -> PositionBias:
+    """Audit pairs of verdicts: rows `one` show A first, rows `other` show B first."""
     ab, ba = data.vote[one], data.vote[other]
     cluster = data.cluster[one]
     # Towards the first slot: A when A is first, B when B is.
-    slots = np.stack([toward_first(ab, 0), toward_first(ba, 1)])
+    slots = np.stack([_toward_first(ab, 0), _toward_first(ba, 1)])
     lean = slots.sum(axis=0)
-    same = (ab == ba).astype(float)
+    n = len(lean)
     outright = np.abs(lean) == 2
     first, second = int((lean == 2).sum()), int((lean == -2).sum())
     through_tie = int((np.abs(lean) == 1).sum())
-    totals = cluster_totals(np.stack([lean / 4, np.ones(len(lean))], axis=1), cluster)
-    excess = effect(EXCESS, totals, ratio, len(lean), level, bounds=(-0.5, 0.5))
-    if excess.low is None and len(totals) > 1:
-        excess = exact_excess(excess, lean, cluster, len(totals), level)
+    totals = cluster_totals(np.stack([lean / 4, np.ones(n)], axis=1), cluster)
+    excess = cluster_estimate(EXCESS, totals, ratios((0, 1)), n, level=level, bounds=(-0.5, 0.5))
     flipped = sign_flip_p(cluster_totals(lean[:, None].astype(float), cluster)[:, 0], rng=rng)
     if len(totals) > 1:
-        excess = changed(excess, p_value=flipped.p_value)
-    found = [excess, clustered_rate(CONSISTENCY, same, cluster, level)]
+        excess = replace(_bounded(excess, lean, cluster, len(totals)), p_value=flipped.p_value)
+    found = [excess, clustered_rate(CONSISTENCY, (ab == ba).astype(float), cluster, level)]
     if outright.any():
         share = clustered_rate(FAVOURS, (lean[outright] == 2).astype(float), cluster[outright], level)
-        found.append(share)
-        odds, said = log_odds(share)
-        found += [odds] if odds is not None else []
+        odds, said = _log_odds(share)
+        found += [share] if odds is None else [share, odds]
         notes += [said] if said else []
         if first + second < _FEW:
             notes.append(
@@ -429,44 +290,47 @@ def _from_pairs(
     if through_tie:
         notes.append(f"{through_tie} pairs are inconsistent through a tie: half a leaning each")
     rates = [float((slots == where).mean()) for where in (1, -1, 0)]
-    found.append(coin(2 * rates[0] * rates[1] + rates[2] ** 2, len(lean), level))
-    found += accuracy_by_place(kept, level, notes)
-    method = "exact sign flip over clusters" if flipped.exact else f"sign flip, {flipped.n_draws} draws"
+    note = "a reference, from its own shares of first, second and tie, as if alike on all items"
+    coin = 2 * rates[0] * rates[1] + rates[2] ** 2
+    found.append(
+        Estimate(name=COIN, value=coin, low=None, high=None, kind="reference", n=n, level=level, note=note)
+    )
+    both = np.zeros(len(data), dtype=bool)
+    both[one] = both[other] = True
     return PositionBias(
         judge=name,
-        estimates=tuple(found),
+        estimates=(*found, *_accuracy_by_place(data.rows(both), level, notes)),
         notes=tuple(notes),
-        consistent=int(same.sum()),
+        consistent=int((ab == ba).sum()),
         first=first,
         second=second,
         through_tie=through_tie,
-        method=method,
+        method="exact sign flip over clusters" if flipped.exact else f"sign flip, {flipped.n_draws} draws",
     )
 
 
 def _against_label(name: str, data: Judgments, level: float, notes: list[str]) -> PositionBias:
-    decided = (data.label == 0) | (data.label == 1)
-    at_first = data.order == data.label
-    masks = (decided & at_first, decided & ~at_first)
-    if not all(mask.any() for mask in masks):
+    """Audit items that were shown in one order only, by errors towards either place."""
+    right_first, right_second = _by_place(data)
+    if not (right_first.any() and right_second.any()):
         raise ValueError(
             "items shown in one order only need labels, with the better answer shown first in some items and second "
-            f"in others; got {int(masks[0].sum())} and {int(masks[1].sum())}: where a preference for a place and "
-            "which answers were put there cannot be told apart, there is no position effect to estimate"
+            f"in others; got {int(right_first.sum())} and {int(right_second.sum())}: where a preference for a place "
+            "and which answers were put there cannot be told apart, there is no position effect to estimate"
         )
     share = data.toward(data.order)
-    sides = [(share[mask], data.cluster[mask]) for mask in masks]
     # Of the first place: how often it wins when it should, plus when it should not, less one, halved.
-    flipped = (1 - sides[0][0], sides[0][1])
-    pull = gap_of_rates(AGAINST_LABEL, sides[1], flipped, level, half=True)
+    wrongly = (share[right_second], data.cluster[right_second])
+    missed = (1 - share[right_first], data.cluster[right_first])
+    pull = contrast_of_rates(AGAINST_LABEL, (wrongly, missed), (0.5, -0.5), level)
+    decided = right_first | right_second
     if not decided.all():
         notes.append(unlabelled_note(int((~decided).sum())))
     notes.append("each item was shown in one order only: swap consistency cannot be known")
     notes.append("the effect takes an unbiased judge's errors as equally likely towards either place")
-    estimates = (pull, *accuracy_by_place(data.rows(decided), level, notes))
     return PositionBias(
         judge=name,
-        estimates=estimates,
+        estimates=(pull, *_accuracy_by_place(data.rows(decided), level, notes)),
         notes=tuple(notes),
         consistent=0,
         first=0,
@@ -474,3 +338,88 @@ def _against_label(name: str, data: Judgments, level: float, notes: list[str]) -
         through_tie=0,
         method="cluster t",
     )
+
+
+def _pairs(data: Judgments) -> tuple[Ints, Ints]:
+    """Return rows of the two orders that belong together: same item, same place in the sequence of verdicts."""
+    sides = [np.flatnonzero(data.order == order) for order in (0, 1)]
+    turn = (pd.Series(data.item[rows]).groupby(data.item[rows]).cumcount().to_numpy() for rows in sides)
+    first, second = (data.item[rows] * len(data) + at for rows, at in zip(sides, turn, strict=True))
+    _, one, other = np.intersect1d(first, second, assume_unique=True, return_indices=True)
+    return sides[0][one], sides[1][other]
+
+
+def _toward_first(vote: Ints, order: int) -> Ints:
+    """Return 1 for a vote for the first slot, -1 for the second, 0 for a tie."""
+    return np.where(vote == TIE, 0, np.where(vote == order, 1, -1))
+
+
+def _bounded(excess: Estimate, lean: Ints, cluster: Ints, n_clusters: int) -> Estimate:
+    """Bound the excess where all clusters lean alike, from how many could have leant otherwise.
+
+    |excess| is at most half the share of inconsistent pairs; and where all pairs are inconsistent one way, it is
+    the share of such pairs less one half.
+    """
+    if excess.low is not None:
+        return excess
+    if abs(excess.value) == 0.5:
+        share = clustered_rate("", (lean == 2).astype(float), cluster, excess.level)
+        assert share.low is not None
+        assert share.high is not None
+        return replace(excess, low=share.low - 0.5, high=share.high - 0.5, kind=share.kind, note="")
+    if (lean != 0).any():
+        return excess
+    share = clustered_rate("", np.zeros(n_clusters), np.arange(n_clusters), excess.level)
+    assert share.high is not None
+    note = "no pair is inconsistent: limits are half the share that could have been"
+    return replace(excess, low=-share.high / 2, high=share.high / 2, kind=share.kind, note=note)
+
+
+def _log_odds(share: Estimate) -> tuple[Estimate | None, str]:
+    """Return log(b/c) from the share b/(b+c), whose limits it takes over."""
+    from scipy.special import logit
+
+    if share.low is None or share.high is None:
+        return None, ""
+    if share.value in (0.0, 1.0):
+        side, end, bound = (
+            ("first", share.low, "at least") if share.value else ("second", share.high, "at most")
+        )
+        return None, (
+            f"every inconsistent pair favours the {side} slot: the log-odds have no bound, and are "
+            f"{bound} {float(logit(end)):.2f}"
+        )
+    low, value, high = (float(logit(x)) for x in (share.low, share.value, share.high))
+    if not np.isfinite([low, high]).all():
+        note = (
+            f"from the limits {share.low:.3f} and {share.high:.3f} of the share, one of which has no log-odds"
+        )
+        return replace(share, name=LOG_ODDS, value=value, se=None, low=None, high=None, note=note), ""
+    se = None if share.se is None else share.se / (share.value * (1 - share.value))
+    return replace(share, name=LOG_ODDS, value=value, se=se, low=low, high=high), ""
+
+
+def _by_place(data: Judgments) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return where the right answer was shown first, and where second; a tied or missing label is neither."""
+    decided = (data.label == 0) | (data.label == 1)
+    return decided & (data.order == data.label), decided & (data.order != data.label)
+
+
+def _accuracy_by_place(data: Judgments, level: float, notes: list[str]) -> list[Estimate]:
+    """Return accuracy by where the right answer was shown, and the difference."""
+    masks = _by_place(data)
+    decided = masks[0] | masks[1]
+    if not decided.any():
+        return []
+    if not decided.all():
+        notes.append(f"accuracy: {unlabelled_note(int((~decided).sum()))}")
+    tied = int((data.vote[decided] == TIE).sum())
+    if tied:
+        share = tied / int(decided.sum())
+        notes.append(f"accuracy: ties count as not right: {counted(tied, 'verdict')} ({share:.0%})")
+    if not all(mask.any() for mask in masks):
+        return []
+    right = (data.vote == data.label).astype(float)
+    first, second = ((right[mask], data.cluster[mask]) for mask in masks)
+    rates = [clustered_rate(RIGHT_FIRST, *first, level), clustered_rate(RIGHT_SECOND, *second, level)]
+    return [*rates, contrast_of_rates(RIGHT_GAP, (first, second), (1, -1), level)]

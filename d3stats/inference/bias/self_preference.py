@@ -1,4 +1,4 @@
-"""Does the judge prefer answers of its own family?
+"""Self-preference of a judge: how much more often it errs for answers of its own family than against them.
 
 The rate at which a judge prefers its own answer although the label says otherwise (the self-enhancement rate of
 D3, section 4.3) holds two things: preference and plain error. A judge that errs on 30 % of all items prefers its own
@@ -29,14 +29,13 @@ from d3stats.estimate import Estimate
 from d3stats.inference.bias.audit import (
     Audit,
     Audits,
+    Side,
     clustered_rate,
+    contrast_of_rates,
     each_judge,
-    effect,
-    gap_of_rates,
     unlabelled_note,
 )
 from d3stats.inference.bias.verdicts import TIE, Judgments, Votes, as_judgments, one_judge
-from d3stats.resampling import cluster_totals
 from d3stats.trajectories import MISSING
 
 __all__ = ["SelfPreference", "self_preference"]
@@ -53,7 +52,7 @@ RAW_ALONE = (
 )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SelfPreference(Audit):
     """What :func:`self_preference` found; the first estimate is the gap, where labels point both ways.
 
@@ -84,7 +83,7 @@ def self_preference(
     against: Literal["disinterested", "all"] = "disinterested",
     level: float = 0.95,
 ) -> SelfPreference | Audits[SelfPreference]:
-    """Measure how much a judge prefers answers of its own family.
+    """Measure how much a judge prefers answers of its own family, by the errors that it makes for and against them.
 
     Parameters
     ----------
@@ -157,9 +156,9 @@ def self_preference(
     if others is None:
         notes.append("no other judge voted on these pairs: what everybody would prefer cannot be taken off")
     else:
-        difference = _difference(wrong_own, wrong_other, others, level)
-        if difference is not None:
-            found.append(difference)
+        sides = (wrong_own, wrong_other, *others)
+        if all(len(values) for values, _ in sides):
+            found.append(contrast_of_rates(DID, sides, (1, -1, -1, 1), level))
             found.append(_gap(*others, level, name=f"the same, {len(names)} other judges"))
     for name, (values, cluster) in ((OWN, wrong_own), (OTHER, wrong_other)):
         if len(values):
@@ -169,10 +168,14 @@ def self_preference(
         clustered_rate(OF_ALL, wrongly[usable].astype(float), mine.cluster[usable], level, note=RAW_ALONE)
     )
     estimates = tuple(e for e in found if e is not None)
-    return SelfPreference(judge, estimates, tuple(notes), family, names, int(usable.sum()))
-
-
-Side = tuple[Floats, NDArray[np.int64]]
+    return SelfPreference(
+        judge=judge,
+        estimates=estimates,
+        notes=tuple(notes),
+        family=family,
+        against=names,
+        n_pairs=int(usable.sum()),
+    )
 
 
 def _own(data: Judgments, family: str) -> NDArray[np.int64]:
@@ -193,7 +196,7 @@ def _wrong(data: Judgments, own: NDArray[np.int64], usable: Bools) -> tuple[Side
 def _gap(one: Side, other: Side, level: float, name: str = GAP) -> Estimate | None:
     if len(one[0]) == 0 or len(other[0]) == 0:
         return None
-    return gap_of_rates(name, one, other, level)
+    return contrast_of_rates(name, (one, other), (1, -1), level)
 
 
 def _others(
@@ -211,21 +214,3 @@ def _others(
     usable = (own != MISSING) & ((rest.label == 0) | (rest.label == 1))
     names = tuple(data.judges[code] for code in np.unique(rest.judge))
     return _wrong(rest, own, usable), names
-
-
-def _difference(one: Side, other: Side, others: tuple[Side, Side], level: float) -> Estimate | None:
-    sides = (one, other, *others)
-    if any(len(values) == 0 for values, _ in sides):
-        return None
-    blocks = []
-    for at, (values, _) in enumerate(sides):
-        block = np.zeros((len(values), 8))
-        block[:, 2 * at], block[:, 2 * at + 1] = values, 1.0
-        blocks.append(block)
-    totals = cluster_totals(np.concatenate(blocks), np.concatenate([cluster for _, cluster in sides]))
-
-    def statistic(sums: Floats) -> Floats:
-        rates = sums[:, ::2] / sums[:, 1::2]
-        return np.asarray(rates @ np.array([1.0, -1.0, -1.0, 1.0]))
-
-    return effect(DID, totals, statistic, len(one[0]) + len(other[0]), level, bounds=(-2.0, 2.0))

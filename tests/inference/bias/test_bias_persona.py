@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from d3stats.inference.bias import persona_effect, spread_check, subset_accuracy
+from d3stats.inference.bias import persona_effect, subset_accuracy
 from d3stats.inference.bias.persona import AGREEMENT, BEYOND, HIGHEST, LOWEST, SET
 from d3stats.trajectories import Trajectories
 
@@ -161,34 +161,3 @@ def test_the_spread_of_too_many_subsets_is_drawn_and_near_the_truth() -> None:
 def test_missing_votes_are_refused_in_subsets() -> None:
     with pytest.raises(ValueError, match="correct must be 0 or 1 throughout"):
         subset_accuracy([[1.0, np.nan], [0.0, 1.0]], 1)
-
-
-def test_the_published_spread_is_far_below_the_binomial_one() -> None:
-    found = spread_check(0.859, 0.007, 10, 120)
-    assert found.sd_binomial == pytest.approx(np.sqrt(0.859 * 0.141 / 120))
-    assert found.p_smaller < 1e-4
-    assert found.se_same_items == pytest.approx(0.0318, abs=5e-5)
-    assert "share items" in str(found)
-    assert "nothing speaks against" in str(spread_check(0.859, 0.03, 10, 120))
-
-
-def test_a_printed_spread_is_read_as_a_deviation_and_as_an_error() -> None:
-    found = spread_check(0.859, 0.007, 10, 120)
-    assert found.sd_if_error == pytest.approx(0.007 * np.sqrt(10))
-    assert found.p_smaller_if_error == pytest.approx(0.11, abs=0.005)
-    assert "at most about 0.0318" in str(found)
-    assert "no surer" not in str(found)
-    both = str(spread_check(0.859, 0.001, 10, 120))
-    assert "smaller too" in both
-
-
-def test_over_shared_items_the_error_of_a_mean_over_subsets_is_at_most_the_binomial_one() -> None:
-    rng = np.random.default_rng(3)
-    means = []
-    for _ in range(4000):
-        chance = rng.beta(4, 1, size=(40, 1))
-        means.append((rng.random((40, 5)) < chance).mean())
-    check = spread_check(0.8, 0.02, 5, 40)
-    error = np.std(means)
-    assert error < 0.95 * check.se_same_items
-    assert error > check.se_of_mean
