@@ -207,16 +207,27 @@ def test_theorem_b_covers_a_sure_score_up_to_the_median() -> None:
     ],
 )
 def test_the_gap_tends_to_that_of_the_ceilings(first: ScoreLaw, second: ScoreLaw, limit: float) -> None:
-    assert separation(first, second, 10**6).expected_gap[0] == pytest.approx(limit, abs=1e-4)
-    bound = claim("theorem-c").quantities(Advocates(first, second, 10**6))["E (s1 - M1) + E (s2 - M2)"]
-    assert bound == pytest.approx(0.0, abs=1e-4)
+    assert separation(first, second, 10**4).expected_gap[0] == pytest.approx(limit, abs=5e-4)
+    bound = claim("theorem-c").quantities(Advocates(first, second, 10**4))["E (s1 - M1) + E (s2 - M2)"]
+    assert bound == pytest.approx(0.0, abs=5e-4)
+
+
+def test_beyond_the_computed_numbers_of_advocates_the_gap_is_bounded() -> None:
+    pair = Advocates(beta(1.5, 2), beta(2, 1.5), 2)
+    gap = float(separation(pair.first, pair.second).expected_gap[0])
+    [computed] = proved_here._late_gaps(pair, gap, [3_000])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(proved_here, "_COMPUTED", 100)
+        [bound] = proved_here._late_gaps(pair, gap, [3_000])
+    assert computed <= bound <= 0.41 * gap
 
 
 def test_a_common_ceiling_ends_the_growth_even_where_few_advocates_help() -> None:
     pair = Advocates(beta(2, 8), beta(1, 8), 3)
     assert claim("d3-theorem-3-absolute").margin(pair) > 0
     late = claim("common-ceiling").quantities(pair)
-    assert late["E|M1 - M2| at K"] <= 0.8 * late["E|G1 - G2|"]
+    assert late["K"] > 10_000  # too many to be computed: theorem-c bounds the gap there
+    assert late["bound on E|M1 - M2| at K"] <= 0.8 * late["E|G1 - G2|"]
     assert claim("common-ceiling").margin(pair) > 0
     assert not claim("common-ceiling").admits(Advocates(SURE, SURE, 2))
     assert not claim("common-ceiling").admits(Advocates(uniform(0, 1.1), uniform(), 2))
