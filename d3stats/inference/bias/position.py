@@ -160,6 +160,7 @@ def position_bias(
       swap consistency: 0.000 [0.000, 0.088] (95 % Clopper-Pearson over clusters, n = 40 in 40 clusters)
       inconsistent pairs that favour the first slot: 1.000 [0.912, 1.000] (95 % Clopper-Pearson over clusters, n = 40 in 40 clusters)
       consistency of a judge that ignores the answers: 0.000, no interval (a reference, from its own shares of first, second and tie, as if alike on all items)
+      note: there is no column judge: all verdicts are those of one judge, called 'judge'
       note: every inconsistent pair favours the first slot: the log-odds have no bound, and are at least 2.34
     """  # noqa: E501  # what is printed
     level = probability("level", level, open_interval=True)
