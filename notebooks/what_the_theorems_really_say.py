@@ -326,8 +326,8 @@ for panel, rows in last.groupby("panel", sort=False):
     row = rows.set_index("quantity")
     gap, rank = row.loc["gap_change"], row.loc["ranking_change"]
     print(
-        f"{panel:27s} k = {gap.k}: gap {gap.estimate:+.3f} [{gap.lower:+.3f}, {gap.upper:+.3f}]  "
-        f"ranking {rank.estimate:+.3f} [{rank.lower:+.3f}, {rank.upper:+.3f}]"
+        f"{panel:27s} k = {gap.k}: gap {gap.estimate:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]  "
+        f"ranking {rank.estimate:+.3f} [{rank.low:+.3f}, {rank.high:+.3f}]"
     )
 
 # %% [markdown]

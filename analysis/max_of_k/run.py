@@ -18,8 +18,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 
-from d3stats.models.separation.correlated import mean_of_power
-from d3stats.models.separation.laws import DiscreteLaw
+from d3stats.models.separation.laws import DiscreteLaw, mean_of_max
 from d3stats.models.separation.logged import separation_from_scores
 from d3stats.models.separation.payoff import correlated_separation, effective_advocates, score_correlation
 from d3stats.resampling.clusters import cluster_totals, resampled_totals
@@ -44,7 +43,7 @@ def separated(panel: Panel) -> pd.DataFrame:
     rows = pd.concat(
         [table[table["quantity"].isin(QUANTITIES)].drop(columns="se"), same_advocates(panel, ks)]
     )
-    return rows.assign(panel=panel.name)[["panel", "k", "quantity", "estimate", "lower", "upper"]]
+    return rows.assign(panel=panel.name)[["panel", "k", "quantity", "estimate", "low", "high"]]
 
 
 def same_advocates(panel: Panel, ks: np.ndarray) -> pd.DataFrame:
@@ -76,7 +75,7 @@ def same_advocates(panel: Panel, ks: np.ndarray) -> pd.DataFrame:
                 low, high = np.quantile(sample, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
                 # A change from k = 1 to itself is 0 in every sample: it has no error, so no interval either.
                 low, high = (np.nan, np.nan) if low == high else (low, high)
-                rows.append({"k": k, "quantity": label, "estimate": point[0], "lower": low, "upper": high})
+                rows.append({"k": k, "quantity": label, "estimate": point[0], "low": low, "high": high})
     return pd.DataFrame(rows)
 
 
@@ -122,10 +121,10 @@ def worth_by_maximum(scores: np.ndarray) -> float:
     law = DiscreteLaw.empirical(scores)
     target = float(np.nanmax(scores, axis=1).mean())
     width = scores.shape[1]
-    at_most = mean_of_power(law, float(width))
+    at_most = float(mean_of_max(law, width)[0])
     if at_most <= target:
         return float(width)
-    return float(brentq(lambda m: mean_of_power(law, m) - target, 1.0, width))
+    return float(brentq(lambda m: float(mean_of_max(law, m)[0]) - target, 1.0, width))
 
 
 def predicted(panel: Panel, row: Mapping[str, Any], seen: pd.DataFrame) -> list[dict[str, Any]]:
@@ -157,7 +156,7 @@ def shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     panels = tables["panels"]
 
     def cell(panel: str, quantity: str, k: int, sign: str = "") -> str:
-        e, low, high = rows.loc[(panel, quantity, k), ["estimate", "lower", "upper"]]
+        e, low, high = rows.loc[(panel, quantity, k), ["estimate", "low", "high"]]
         return f"{e:{sign}.3f} [{low:{sign}.3f}, {high:{sign}.3f}]"
 
     def interval(row: Mapping[str, Any], name: str) -> str:

@@ -43,18 +43,18 @@ def test_the_findings_hold_the_tables_that_the_study_wrote(
 
 def test_the_gap_of_the_best_shrinks_in_every_panel(made: dict[str, pd.DataFrame]) -> None:
     assert len(made["panels"]) == 6
-    assert (last(made, "gap_change")["upper"] < 0).all()
+    assert (last(made, "gap_change")["high"] < 0).all()
     dominant = made["panels"].set_index("panel")["dominance_fails_by"] == 0
     assert dominant.sum() == 5
-    assert (last(made, "expected_gap_same_change")["upper"][dominant] < 0).all()
-    assert (last(made, "mean_gap_same_change")["upper"][dominant] < 0).all()
+    assert (last(made, "expected_gap_same_change")["high"][dominant] < 0).all()
+    assert (last(made, "mean_gap_same_change")["high"][dominant] < 0).all()
 
 
 def test_ranking_falls_at_the_ceiling_and_rises_away_from_it(made: dict[str, pd.DataFrame]) -> None:
     change = last(made, "ranking_change")
-    assert change.loc["LLMBar, GPT-4, 5 prompts", "upper"] < 0
-    assert change.loc["LLMBar, all 7 prompts", "upper"] < 0
-    assert change.loc["PRD, 5 reviewers", "lower"] > 0
+    assert change.loc["LLMBar, GPT-4, 5 prompts", "high"] < 0
+    assert change.loc["LLMBar, all 7 prompts", "high"] < 0
+    assert change.loc["PRD, 5 reviewers", "low"] > 0
     tops = made["panels"].set_index("panel")["top_best_both"]
     assert tops["PRD, 5 reviewers"] < 0.01 < 0.1 < tops["LLMBar, GPT-4, 5 prompts"]
     best, average = last(made, "ranking_same")["estimate"], last(made, "ranking_average")["estimate"]
@@ -99,8 +99,8 @@ def test_a_change_from_one_advocate_to_one_has_no_interval(made: dict[str, pd.Da
     changes = made["separation"].query("quantity.str.endswith('_change')")
     from_itself = changes["k"] == 1
     assert (changes.loc[from_itself, "estimate"] == 0).all()
-    np.testing.assert_array_equal(from_itself, changes["lower"].isna())
-    np.testing.assert_array_equal(from_itself, changes["upper"].isna())
+    np.testing.assert_array_equal(from_itself, changes["low"].isna())
+    np.testing.assert_array_equal(from_itself, changes["high"].isna())
 
 
 @pytest.mark.real_data

@@ -137,12 +137,12 @@ def test_degenerate_data_have_no_interval_of_no_width(made: object) -> None:
 def test_scores_that_all_tie_have_estimates_a_reason_and_no_limits() -> None:
     rng = np.random.default_rng(1)
     tied = separation_from_scores(np.full((30, 3), 7.0), np.full((30, 3), 7.0), [1, 3], n_boot=50, rng=1)
-    assert tied.table["lower"].isna().all()
+    assert tied.table["low"].isna().all()
     assert "every resample of clusters gives the same value" in tied.notes[0]
     some = separation_from_scores(rng.normal(7, 1, (30, 3)), rng.normal(6, 1, (30, 3)), [1, 3], n_boot=50)
-    given = some.table.dropna(subset="lower")
+    given = some.table.dropna(subset="low")
     assert len(given) > 10
-    assert ((given["upper"] - given["lower"]) > 1e-9).all()
+    assert ((given["high"] - given["low"]) > 1e-9).all()
 
 
 # ------------------------------------------------------------------ the worth of jurors

@@ -23,6 +23,7 @@ from d3stats.models.separation.laws import (
     tail_remainder,
 )
 from d3stats.models.separation.quadrature import integrate
+from d3stats.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -239,7 +240,7 @@ def integrated(one: ScoreLaw, two: ScoreLaw, k: Counts) -> tuple[Floats, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Separation:
+class Separation(Result):
     """What the best of k advocates a side says about two answers, for every k asked for.
 
     Attributes
@@ -279,33 +280,30 @@ class Separation:
         """P(M1 > M2) + P(M1 = M2) / 2: how often the first answer is ranked higher, ties by a fair coin."""
         return self.prob_first + 0.5 * self.prob_tie
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per k."""
-        names = [name for name in self.__dataclass_fields__ if name != "method"]
-        return pd.DataFrame({name: getattr(self, name) for name in names})
+    def _title(self) -> str:
+        base, ahead, _ = self._ranked()
+        return (
+            f"separation by the best of k scores a side, by {self.method}; the {ahead} answer is ranked higher by "
+            f"k = {self.k[base]} (ties by a coin)"
+        )
 
-    def summary(self) -> str:
-        """Say per k whether the gap grew against the least k, and whether the ranking got worse."""
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        """Return one row per k, and what changed against the least k by more than numerical error."""
+        base, _, right = self._ranked()
+        gap = _changes(self.expected_gap, self.error, base, ("grew", "shrank"))
+        ranking = _changes(right, self.prob_error, base, ("better", "worse"))
+        names = [name for name in self.__dataclass_fields__ if name != "method"]
+        return {
+            "separation": pd.DataFrame({name: getattr(self, name) for name in names}),
+            f"against k = {self.k[base]}": pd.DataFrame({"k": self.k, "gap": gap, "ranking": ranking}),
+        }
+
+    def _ranked(self) -> tuple[int, str, Floats]:
+        """Return the place of the least k, the answer that it ranks higher, and how often each k does so."""
         base = int(np.argmin(self.k))
-        ahead = "second" if self.ranking[base] < 0.5 - self.prob_error[base] else "first"
-        right = self.ranking if ahead == "first" else 1.0 - self.ranking
-        lines = [
-            f"best of k scores a side, by {self.method}; the {ahead} answer is ranked higher by "
-            f"k = {self.k[base]} (ties by a coin)",
-            f"{'k':>6}  {'E|M1-M2|':>10}  {'E M1-E M2':>10}  {'ranked so':>9}  {'tie':>6}",
-        ]
-        for i in np.argsort(self.k, kind="stable"):
-            line = (
-                f"{self.k[i]:>6}  {self.expected_gap[i]:>10.6g}  {self.mean_gap[i]:>10.6g}  "
-                f"{right[i]:>9.4f}  {self.prob_tie[i]:>6.4f}"
-            )
-            if self.k[i] != self.k[base]:
-                slack = self.error[i] + self.error[base], self.prob_error[i] + self.prob_error[base]
-                gap = _change(self.expected_gap[i] - self.expected_gap[base], slack[0], ("grew", "shrank"))
-                rank = _change(right[i] - right[base], slack[1], ("better", "worse"))
-                line += f"  gap {gap}, ranking {rank}"
-            lines.append(line)
-        return "\n".join(lines)
+        if self.ranking[base] < 0.5 - self.prob_error[base]:
+            return base, "second", 1.0 - self.ranking
+        return base, "first", self.ranking
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the gap by k, with the probability of the right ranking on a second axis."""
@@ -314,10 +312,12 @@ class Separation:
         return plot_separation(self.to_frame(), ax=ax)
 
 
-def _change(difference: float, slack: float, words: tuple[str, str]) -> str:
-    if abs(difference) <= slack:
-        return "the same"
-    return words[0] if difference > 0 else words[1]
+def _changes(values: Floats, error: Floats, base: int, words: tuple[str, str]) -> list[str]:
+    away, slack = values - values[base], error + error[base]
+    return [
+        "the same" if abs(change) <= most else words[0] if change > 0 else words[1]
+        for change, most in zip(away, slack, strict=True)
+    ]
 
 
 def separation(first: Any, second: Any, k: int | Sequence[int] | Counts = 1) -> Separation:

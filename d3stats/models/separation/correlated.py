@@ -1,10 +1,10 @@
-"""The best of k scores that share a factor: any law of one score under a Gaussian copula."""
+"""The best of k correlated scores under a one-factor Gaussian copula, and the correlation of logged scores."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -18,21 +18,21 @@ from d3stats.models.separation.laws import (
     ScoreLaw,
     as_count,
     as_law,
-    log_cdf,
+    mean_of_power,
     require_mean,
 )
-from d3stats.models.separation.quadrature import integrate
-from d3stats.resampling.clusters import cluster_totals, resampled_totals
+from d3stats.resampling import (
+    anova_sums,
+    bootstrap,
+    bootstrap_limits,
+    cluster_codes,
+    cluster_totals,
+    intraclass,
+    mean_squares,
+)
+from d3stats.result import Result
 
-__all__ = [
-    "CorrelatedMaxLaw",
-    "Diagonal",
-    "ScoreCorrelation",
-    "correlated_max",
-    "diagonal",
-    "mean_of_power",
-    "score_correlation",
-]
+__all__ = ["CorrelatedMaxLaw", "ScoreCorrelation", "correlated_max", "score_correlation"]
 
 Floats = NDArray[np.float64]
 
@@ -41,27 +41,18 @@ _SPAN = 9.5
 _CELLS = 1 << 20
 
 
-class Diagonal:
+class NormalMax:
     """The greatest of k standard normals with pairwise correlation rho, 0 < rho < 1, k > 1.
 
     With X_i = sqrt(rho) Z + sqrt(1 - rho) E_i the maximum is sqrt(rho) Z + sqrt(1 - rho) max E_i. Its distribution
-    function is a mean over whichever of the two parts is wider, so that the integrand is smooth at every rho; the
-    trapezoid rule is then accurate to rounding, and steps are halved until two of them agree.
+    function is a mean over whichever of the two parts is wider, so that the integrand is smooth at every rho. The
+    trapezoid rule is then accurate to 2e-15 with these steps.
     """
 
     def __init__(self, k: int, rho: float) -> None:
         self.k, self.rho = k, rho
+        self.step = 1 / 8 if k <= 100 else 1 / 16
         self._a, self._b = np.sqrt(rho), np.sqrt(1 - rho)
-        self._step = 0.5
-        grid = np.linspace(-8.0, 9.0, 35)
-        found = self._pair(grid)
-        for _ in range(8):
-            self._step /= 2
-            finer = self._pair(grid)
-            self.error = float(max(np.abs(x - y).max() for x, y in zip(found, finer, strict=True)))
-            found = finer
-            if self.error < 1e-15 * 8:
-                break
 
     def cdf(self, q: Floats) -> Floats:
         """Return P(max <= q)."""
@@ -71,38 +62,24 @@ class Diagonal:
         """Return P(max > q), without cancellation."""
         return self._mean(q, upper=True)
 
-    def ratio(self, q: Floats) -> Floats:
+    def density_ratio(self, q: Floats) -> Floats:
         """Return the density of the maximum over that of one: k E Phi(sqrt(1-rho) q - sqrt(rho) Y)^(k-1)."""
-        y = np.arange(-_SPAN, _SPAN + self._step, self._step)
-        weight = np.exp(-0.5 * y * y)
-        weight /= weight.sum()
-
-        def part(some: Floats) -> Floats:
-            powered = np.exp((self.k - 1) * special.log_ndtr(self._b * some[:, None] - self._a * y))
-            return np.asarray(self.k * (powered @ weight))
-
-        return self._by_parts(q, part, y.size, (0.0, float(self.k)))
+        y, weight = self._grid(0.0, 1)
+        return self._by_rows(
+            q,
+            lambda q: self.k * (np.exp((self.k - 1) * special.log_ndtr(self._b * q - self._a * y)) @ weight),
+            y.size,
+            (0.0, float(self.k)),
+        )
 
     def quantile(self, u: Floats) -> Floats:
-        """Return q with P(max <= q) = u, for u strictly between 0 and 1."""
+        """Return q with P(max <= q) = u, for u strictly between 0 and 1, by bracketing (Chandrupatla)."""
+        from scipy.optimize.elementwise import find_root
+
         # One normal lies below the maximum, and k independent ones above it.
-        low, high = special.ndtri(u), special.ndtri(u ** (1.0 / self.k))
-        high = np.where(np.isfinite(high), high, 40.0)
-        low = np.minimum(low, high)
-        at = 0.5 * (low + high)
-        for _ in range(80):
-            over = self.cdf(at) - u
-            low, high = np.where(over < 0, at, low), np.where(over < 0, high, at)
-            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-                slope = self.ratio(at) * np.exp(-0.5 * at * at) / np.sqrt(2 * np.pi)
-                newton = at - over / slope
-            inside = np.isfinite(newton) & (newton > low) & (newton < high)
-            following = np.where(inside, newton, 0.5 * (low + high))
-            moved = np.abs(following - at)
-            at = following
-            if (moved <= 1e-13 * np.maximum(1.0, np.abs(at))).all():
-                break
-        return np.asarray(at)
+        low, high = special.ndtri(u), np.minimum(special.ndtri(u ** (1.0 / self.k)), 40.0)
+        root = find_root(lambda q, level: self.cdf(q) - level, (low - 1e-3, high + 1e-3), args=(u,))
+        return np.asarray(root.x)
 
     def sample(self, size: int | tuple[int, ...], rng: np.random.Generator) -> Floats:
         """Draw maxima: the factor, and the greatest of k by its own quantile."""
@@ -111,54 +88,42 @@ class Diagonal:
         greatest = -special.ndtri(-np.expm1(np.log1p(-rng.random(size)) / self.k))
         return np.asarray(self._a * common + self._b * greatest)
 
-    def _pair(self, q: Floats) -> tuple[Floats, Floats]:
-        return self.cdf(q), self.sf(q)
+    def _grid(self, far: float, greatest_of: int) -> tuple[Floats, Floats]:
+        """Return points, and the density there of the greatest of some independent normals as weights."""
+        y = np.arange(-_SPAN - far, _SPAN + far + self.step, self.step)
+        weight = np.exp(-0.5 * y * y + (greatest_of - 1) * special.log_ndtr(y))
+        weight /= weight.sum()
+        return y[weight > 0], weight[weight > 0]
 
     def _mean(self, q: Floats, *, upper: bool) -> Floats:
         """Average over the wider part: the shared factor up to rho = 1/2, the greatest of the rest above."""
         a, b, k = self._a, self._b, self.k
-        finite = q[np.isfinite(q)]
-        far = float(np.abs(finite).max(initial=0.0))
         # A tail at q is made by parts up to about q: the grid goes there.
-        y = np.arange(-_SPAN - far, _SPAN + far + self._step, self._step)
-        if self.rho <= 0.5:
-            weight = np.exp(-0.5 * y * y)
-            weight /= weight.sum()
-        else:
-            weight = np.exp(-0.5 * y * y + (k - 1) * special.log_ndtr(y))
-            weight /= weight.sum()
-        used = weight > 0
-        y, weight = y[used], weight[used]
+        far = float(np.abs(q[np.isfinite(q)]).max(initial=0.0))
+        y, weight = self._grid(far, 1 if self.rho <= 0.5 else k)
 
-        def part(some: Floats) -> Floats:
+        def given_part(q: Floats) -> Floats:
             if self.rho <= 0.5:
-                logs = k * special.log_ndtr((some[:, None] - a * y) / b)
+                logs = k * special.log_ndtr((q - a * y) / b)
                 return np.asarray((-np.expm1(logs) if upper else np.exp(logs)) @ weight)
-            apart = (some[:, None] - b * y) / a
+            apart = (q - b * y) / a
             return np.asarray(special.ndtr(-apart if upper else apart) @ weight)
 
-        ends = (1.0, 0.0) if upper else (0.0, 1.0)
-        return self._by_parts(q, part, y.size, ends)
+        return np.minimum(self._by_rows(q, given_part, y.size, (1.0, 0.0) if upper else (0.0, 1.0)), 1.0)
 
     @staticmethod
-    def _by_parts(
-        q: Floats, part: Callable[[Floats], Floats], width: int, ends: tuple[float, float]
+    def _by_rows(
+        q: Floats, given: Callable[[Floats], Floats], width: int, ends: tuple[float, float]
     ) -> Floats:
-        shape = np.shape(q)
+        """Evaluate at so many points at a time as memory allows; `ends` are the values at -inf and inf."""
         flat = np.ravel(q)
         out = np.where(flat < 0, ends[0], ends[1])
         finite = np.flatnonzero(np.isfinite(flat))
         rows = max(1, _CELLS // width)
         for start in range(0, finite.size, rows):
             at = finite[start : start + rows]
-            out[at] = part(flat[at])
-        return out.reshape(shape)
-
-
-@lru_cache(maxsize=256)
-def diagonal(k: int, rho: float) -> Diagonal:
-    """Return the law for k and rho; both sides of a separation share one."""
-    return Diagonal(k, rho)
+            out[at] = given(flat[at, None])
+        return np.asarray(out.reshape(np.shape(q)))
 
 
 class CorrelatedMaxLaw(ScoreLaw):
@@ -193,31 +158,26 @@ class CorrelatedMaxLaw(ScoreLaw):
         self.law = as_law(law)
         self.k = integer("k", k, minimum=2)
         self.rho = probability("rho", rho, open_interval=True)
-        self._diagonal = diagonal(self.k, self.rho)
+        self.normal = NormalMax(self.k, self.rho)
 
     def __repr__(self) -> str:
         return f"CorrelatedMaxLaw({self.law!r}, k={self.k}, rho={self.rho:g})"
 
-    @property
-    def error(self) -> float:
-        """Absolute error of the distribution function beside that of the law: two steps' difference."""
-        return self._diagonal.error
-
     def cdf(self, x: ArrayLike) -> Floats:
-        return self._diagonal.cdf(_normal_rank(self.law.cdf(x), self.law.sf(x)))
+        return self.normal.cdf(_normal_rank(self.law.cdf(x), self.law.sf(x)))
 
     def below(self, x: ArrayLike) -> Floats:
         under = self.law.below(x)
-        return self._diagonal.cdf(_normal_rank(under, 1.0 - under))
+        return self.normal.cdf(_normal_rank(under, 1.0 - under))
 
     def sf(self, x: ArrayLike) -> Floats:
-        return self._diagonal.sf(_normal_rank(self.law.cdf(x), self.law.sf(x)))
+        return self.normal.sf(_normal_rank(self.law.cdf(x), self.law.sf(x)))
 
     def density(self, x: ArrayLike) -> Floats:
         if self.law.is_discrete:
             return self.law.density(x)
         q = _normal_rank(self.law.cdf(x), self.law.sf(x))
-        return np.asarray(self._diagonal.ratio(q) * self.law.density(x))
+        return np.asarray(self.normal.density_ratio(q) * self.law.density(x))
 
     def quantile(self, u: ArrayLike) -> Floats:
         levels = np.asarray(u, dtype=np.float64)
@@ -227,7 +187,7 @@ class CorrelatedMaxLaw(ScoreLaw):
             return np.asarray(points[np.minimum(at, points.size - 1)])
         inner = (levels > 0) & (levels < 1)
         q = np.where(levels > 0, np.inf, -np.inf)
-        q[inner] = self._diagonal.quantile(levels[inner])
+        q[inner] = self.normal.quantile(levels[inner])
         return self.law.quantile(special.ndtr(q))
 
     @cached_property
@@ -249,13 +209,21 @@ class CorrelatedMaxLaw(ScoreLaw):
     def mean(self) -> float:
         # A maximum of k has a mean when one score has: it lies below the sum of their sizes.
         require_mean("law", self.law)
-        return mean_of_power(self)
+        return float(mean_of_power(self, 1)[0])
+
+    @property
+    def middle(self) -> float:
+        return self.law.middle
+
+    @property
+    def corners(self) -> Floats:
+        return self.law.corners
 
     def breakpoints(self) -> Floats:
         return self.law.breakpoints()
 
     def sample(self, size: int | tuple[int, ...], rng: RngLike = None) -> Floats:
-        return self.law.quantile(special.ndtr(self._diagonal.sample(size, as_rng(rng))))
+        return self.law.quantile(special.ndtr(self.normal.sample(size, as_rng(rng))))
 
     @property
     def is_discrete(self) -> bool:
@@ -303,29 +271,11 @@ def _normal_rank(up_to: Floats, over: Floats) -> Floats:
     return np.asarray(np.where(over < 0.5, -special.ndtri(over), special.ndtri(up_to)))
 
 
-def mean_of_power(law: ScoreLaw, power: float = 1.0) -> float:
-    """Return the mean of F^power, by parts from the median."""
-    if law.is_discrete:
-        points, _ = law.atoms
-        over = -np.expm1(power * log_cdf(law, points[:-1]))
-        return float(points[0] + np.diff(points) @ over)
-    middle = float(law.quantile(0.5))
-
-    def integrand(x: Floats) -> Floats:
-        logs = power * log_cdf(law, x)
-        return np.where(x < middle, -np.exp(logs), -np.expm1(logs))[:, None]
-
-    return middle + float(integrate((integrand, np.unique(np.append(law.breakpoints(), middle))))[0][0])
-
-
-Kind = Literal["studentized", "percentile"]
-
-_ITEMS, _SCORES, _SQUARES, _SUM, _BETWEEN, _WITHIN = range(6)
-_UPPER = np.triu_indices(6)
+Kind = Literal["studentised", "percentile"]
 
 
 @dataclass(frozen=True)
-class ScoreCorrelation:
+class ScoreCorrelation(Result):
     """The correlation of two advocates' scores of one item, with its interval.
 
     Attributes
@@ -335,7 +285,7 @@ class ScoreCorrelation:
     low, high : float
         Ends of the interval.
     level : float
-    kind : {"studentized", "percentile"}
+    kind : {"studentised", "percentile"}
         Of the bootstrap over clusters of items.
     n_items, n_clusters, n_scores : int
         Items, their clusters and scores that were used, single scores of an item among them.
@@ -362,16 +312,14 @@ class ScoreCorrelation:
     n_boot: int
     n_undefined: int
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row with every attribute."""
-        return pd.DataFrame([{name: getattr(self, name) for name in self.__dataclass_fields__}])
-
-    def summary(self) -> str:
-        """Return one line: the correlation, its interval and what it rests on."""
+    def _title(self) -> str:
         return (
             f"intraclass correlation {self.estimate:.3f} [{self.low:.3f}, {self.high:.3f}] ({self.level:.0%}, "
             f"{self.kind} bootstrap over {self.n_clusters} clusters, {self.n_items} items, {self.n_scores} scores)"
         )
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return {"correlation": pd.DataFrame([asdict(self)])}
 
 
 def score_correlation(
@@ -379,7 +327,7 @@ def score_correlation(
     *,
     cluster: Any = None,
     level: float = 0.95,
-    kind: Kind = "studentized",
+    kind: Kind = "studentised",
     n_boot: int = 2000,
     rng: RngLike = None,
 ) -> ScoreCorrelation:
@@ -395,8 +343,8 @@ def score_correlation(
         item is alone.
     level : float
         Of the interval, strictly between 0 and 1.
-    kind : {"studentized", "percentile"}
-        Bootstrap over clusters. Studentized: of log F = log(MSB / MSW) with a sandwich error in each resample,
+    kind : {"studentised", "percentile"}
+        Bootstrap over clusters. Studentised: of log F = log(MSB / MSW) with a sandwich error in each resample,
         carried over to the correlation; it needs variance within items.
     n_boot : int
         Resamples, at least 100.
@@ -417,7 +365,7 @@ def score_correlation(
     One-way analysis of variance with unequal numbers (Donner, 1986, International Statistical Review 54):
     (MSB - MSW) / (MSB + (n0 - 1) MSW) with n0 = (N - sum n_i^2 / N) / (items - 1).
 
-    Coverage of the studentized interval at 95 %, four advocates, a fifth of the scores missing, correlation .5:
+    Coverage of the studentised interval at 95 %, four advocates, a fifth of the scores missing, correlation .5:
     .94 for normal scores of 100 or 300 items, .92 to .94 for exponential ones; .93 and .92 for 30 items.
 
     This is the correlation of the scores. The rho of :func:`~d3stats.models.separation.payoff.correlated_max` is that
@@ -433,62 +381,63 @@ def score_correlation(
     (0.46, True)
     """
     level = probability("level", level, open_interval=True)
-    choice("kind", kind, ("studentized", "percentile"))
+    choice("kind", kind, ("studentised", "percentile"))
     integer("n_boot", n_boot, minimum=100)
     sums, kept, spread = _item_sums(scores)
-    items = sums if cluster is None else cluster_totals(sums, _codes(cluster, kept))
-    if len(items) < 2:
-        raise ValueError(f"cluster must leave at least two clusters to resample; got {len(items)}")
-    totals = items.sum(axis=0)
-    between, within, size = (float(x[0]) for x in _mean_squares(totals[None]))
-    if within <= 0 and kind == "studentized":
+    codes = cluster_codes(cluster, kept.size, unit="item")[kept]
+    clusters = cluster_totals(sums, codes)
+    if len(clusters) < 2:
+        raise ValueError(f"cluster must leave at least two clusters to resample; got {len(clusters)}")
+    totals = clusters.sum(axis=0)
+    between, within, size = (float(x[0]) for x in mean_squares(totals[None]))
+    if within <= 0 and kind == "studentised":
         raise ValueError(
             "kind must be 'percentile' when no item has two different scores, for there is no variance within "
             f"items; got kind={kind!r}"
         )
-    tail = (1 - level) / 2
     if kind == "percentile":
-        drawn = _correlation(*_mean_squares(resampled_totals(items, n_boot, rng)))
-        known = drawn[~np.isnan(drawn)]
+        draws = bootstrap(clusters, lambda sums: intraclass(*mean_squares(sums)), n_boot=n_boot, rng=rng)
+        known = draws.replicates[~np.isnan(draws.replicates)]
         if known.size < 2:
             raise ValueError(
                 f"scores must vary in at least 2 resamples of clusters; they do in {known.size} of {n_boot}"
             )
-        low, high = np.quantile(known, [tail, 1 - tail])
+        low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
         undefined = n_boot - known.size
     else:
-        low, high, undefined = _studentized(items, tail, n_boot, rng)
+        if between <= 0:
+            raise ValueError("kind must be 'percentile' when all items have one mean; got kind='studentised'")
+        found = bootstrap_limits(clusters, _log_f, kind=kind, level=level, n_boot=n_boot, rng=rng)
+        if found.reasons[0]:
+            raise ValueError(f"kind must be 'percentile' here: {found.reasons[0]}; got kind={kind!r}")
+        low, high = intraclass(np.exp([found.low[0], found.high[0]]), 1.0, size)
+        undefined = int(found.n_undefined[0])
     return ScoreCorrelation(
-        estimate=float(_correlation(np.array(between), np.array(within), np.array(size))),
+        estimate=float(intraclass(between, within, size)),
         low=float(low),
         high=float(high),
         level=level,
         kind=kind,
-        n_items=int(totals[_ITEMS]),
-        n_clusters=len(items),
-        n_scores=int(totals[_SCORES]),
+        n_items=int(totals[0]),
+        n_clusters=len(clusters),
+        n_scores=int(totals[1]),
         mean_size=size,
         mean_square_between=between * spread**2,
         mean_square_within=within * spread**2,
         n_boot=n_boot,
-        n_undefined=int(undefined),
+        n_undefined=undefined,
     )
 
 
-def _codes(cluster: Any, kept: NDArray[np.bool_]) -> NDArray[np.int64]:
-    labels = np.asarray(cluster)
-    if labels.shape != kept.shape:
-        raise ValueError(f"cluster must have one label per item ({kept.size}); got shape {labels.shape}")
-    codes, _ = pd.factorize(labels)
-    if (codes < 0).any():
-        raise ValueError(
-            f"cluster must not be missing; got {labels[np.argmin(codes)]} at item {np.argmin(codes)}"
-        )
-    return codes[kept].astype(np.int64)
+def _log_f(sums: Floats) -> Floats:
+    """Return log(MSB / MSW) of sums of an analysis of variance; NaN where either is 0."""
+    between, within, _ = mean_squares(sums)
+    good = (between > 0) & (within > 0)
+    return np.log(np.where(good, between, np.nan)) - np.log(np.where(good, within, np.nan))
 
 
 def _item_sums(scores: ArrayLike) -> tuple[Floats, NDArray[np.bool_], float]:
-    """Return each item's 1, n, n^2, sum, sum^2 / n and squares within, who has scores, and the unit."""
+    """Return each item's sums for an analysis of variance, who has scores, and the unit that scores were divided by."""
     try:
         values = np.asarray(scores, dtype=np.float64)
     except (TypeError, ValueError):
@@ -501,10 +450,8 @@ def _item_sums(scores: ArrayLike) -> tuple[Floats, NDArray[np.bool_], float]:
         raise ValueError(f"scores must be at most 1e100 in size; got {np.nanmax(np.abs(values)):g}")
     seen = ~np.isnan(values)
     n = seen.sum(axis=1)
-    kept = n > 0
-    values, seen, n = values[kept], seen[kept], n[kept]
-    if n.size < 2:
-        raise ValueError(f"scores must hold at least 2 items with a score; got {n.size}")
+    if (n > 0).sum() < 2:
+        raise ValueError(f"scores must hold at least 2 items with a score; got {(n > 0).sum()}")
     if n.max() < 2:
         raise ValueError("scores must hold an item with at least 2 scores; got single scores only")
     known = values[seen]
@@ -512,76 +459,11 @@ def _item_sums(scores: ArrayLike) -> tuple[Floats, NDArray[np.bool_], float]:
         raise ValueError(
             f"scores must differ somewhere: with all {known.size} tied at {known[0]:g} a correlation is undefined"
         )
-    # About the mean and in units of the range: scores far from zero lose no digits.
-    middle, spread = known.mean(), known.max() - known.min()
-    centred = np.where(seen, (values - middle) / spread, 0.0)
-    total = centred.sum(axis=1)
-    own = np.where(seen, centred - (total / n)[:, None], 0.0)
-    within = (own**2).sum(axis=1)
-    constant = np.where(seen, values, -np.inf).max(axis=1) == np.where(seen, values, np.inf).min(axis=1)
-    within[constant] = 0.0  # exactly, and not what rounding leaves
-    sums = np.column_stack([np.ones(n.size), n, n.astype(np.float64) ** 2, total, total**2 / n, within])
-    return sums, kept, float(spread)
-
-
-def _mean_squares(totals: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return MSB, MSW and n0 of totals, shape (sets, 6)."""
-    items, scores, squares, total, between, within = totals.T
-    msb = np.maximum(between - total**2 / scores, 0.0) / (items - 1)
-    # A resample of items with single scores has no mean square within, and no correlation.
-    free = scores - items
-    msw = np.where(free > 0, within / np.where(free > 0, free, 1.0), np.nan)
-    return msb, msw, (scores - squares / scores) / (items - 1)
-
-
-def _correlation(between: Floats, within: Floats, size: Floats) -> Floats:
-    whole = between + (size - 1) * within
-    known = whole > 0
-    return np.where(known, (between - within) / np.where(known, whole, 1.0), np.nan)
-
-
-def _studentized(items: Floats, tail: float, n_boot: int, rng: RngLike) -> tuple[float, float, int]:
-    products = items[:, _UPPER[0]] * items[:, _UPPER[1]]
-    columns = np.concatenate([items, products], axis=1)
-    whole = columns.sum(axis=0)[None]
-    estimate, error = _log_f(whole, len(items))
-    drawn, errors = _log_f(resampled_totals(columns, n_boot, rng), len(items))
-    known = np.isfinite(drawn) & (errors > 0)
-    if known.sum() < 100:
-        raise ValueError(
-            "kind must be 'percentile' here: too few resamples have variance both between and within items "
-            f"({int(known.sum())} of {n_boot})"
-        )
-    t = (drawn[known] - estimate) / errors[known]
-    upper, lower = np.quantile(t, [1 - tail, tail])
-    size = _mean_squares(whole[:, :6])[2]
-    ratio = np.exp(np.array([estimate[0] - upper * error[0], estimate[0] - lower * error[0]]))
-    low, high = _correlation(ratio, np.ones(2), np.repeat(size, 2))
-    return float(low), float(high), int(n_boot - known.sum())
-
-
-def _log_f(columns: Floats, n_clusters: int) -> tuple[Floats, Floats]:
-    """Return log F and its sandwich error over clusters, from totals and totals of products."""
-    totals, products = columns[:, :6], columns[:, 6:]
-    items, scores, _, total, _, within = totals.T
-    msb, msw, _ = _mean_squares(totals)
-    good = (msb > 0) & (msw > 0)
-    ssb = np.where(good, msb * (items - 1), 1.0)
-    ssw = np.where(good, within, 1.0)
-    free = np.where(good, scores - items, 1.0)
-    # Derivatives of log SSB - log SSW + log(N - items) - log(items - 1) by each total.
-    slope = np.zeros_like(totals)
-    slope[:, _ITEMS] = -1 / free - 1 / (items - 1)
-    slope[:, _SCORES] = (total / scores) ** 2 / ssb + 1 / free
-    slope[:, _SUM] = -2 * total / scores / ssb
-    slope[:, _BETWEEN] = 1 / ssb
-    slope[:, _WITHIN] = -1 / ssw
-    second = np.zeros((len(columns), 6, 6))
-    second[:, _UPPER[0], _UPPER[1]] = products
-    second[:, _UPPER[1], _UPPER[0]] = products
-    second -= totals[:, :, None] * totals[:, None, :] / n_clusters
-    variance = np.einsum("ri,rij,rj->r", slope, second, slope)
-    variance *= n_clusters / (n_clusters - 1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        value = np.where(good, np.log(np.where(good, msb / np.where(good, msw, 1.0), 1.0)), np.nan)
-    return value, np.where(good, np.sqrt(np.maximum(variance, 0.0)), np.nan)
+    # In units of the range: tiny and huge scores lose no digits.
+    spread = known.max() - known.min()
+    sums = anova_sums((known - known.min()) / spread, np.nonzero(seen)[0])
+    highest, lowest = (f(axis=1)[n > 0] for f in (
+        np.where(seen, values, -np.inf).max, np.where(seen, values, np.inf).min
+    ))  # fmt: skip
+    sums[highest == lowest, 5] = 0.0  # exactly, and not what rounding leaves
+    return sums, n > 0, float(spread)

@@ -1047,9 +1047,9 @@ def require_digits(error: Floats, size: Floats, k: NDArray[Any], *laws: ScoreLaw
 
 
 def mean_of_max(law: ScoreLaw, k: ArrayLike) -> Floats:
-    """Return the mean of F^k for every k, which need not be whole: by sums, or by parts from the middle.
+    """Return the expected best of k independent scores for every k: by sums, or by parts from the middle.
 
-    For a whole k it is the expected best of k independent scores.
+    A k need not be whole: it is the mean of the law with distribution function F^k.
 
     Raises
     ------
@@ -1057,6 +1057,11 @@ def mean_of_max(law: ScoreLaw, k: ArrayLike) -> Floats:
         When the law has no finite mean, or its tails are too heavy for the integral.
     """
     require_mean("law", law)
+    return mean_of_power(law, k)
+
+
+def mean_of_power(law: ScoreLaw, k: ArrayLike) -> Floats:
+    """Return what :func:`mean_of_max` does for a law that is known to have a mean."""
     power = np.atleast_1d(np.asarray(k, dtype=np.float64))
     if law.is_discrete:
         points, _ = law.atoms

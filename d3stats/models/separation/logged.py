@@ -1,4 +1,4 @@
-"""What logged advocate scores say about more advocates: exact over the advocates, resampled over the items."""
+"""Separation by the best of k logged scores: U-statistics over advocates, bootstrap intervals over items."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from d3stats._check import RngLike, as_rng, choice, integer, probability
+from d3stats._check import RngLike, choice
 from d3stats.models.separation.laws import as_counts
-from d3stats.resampling.clusters import FEW_CLUSTERS, cluster_totals, resampled_totals
+from d3stats.resampling import FEW_CLUSTERS, BootstrapLimits, bootstrap_limits, cluster_codes, cluster_totals
+from d3stats.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,18 +34,19 @@ QUANTITIES = (
     "prob_second",
 )
 CHANGES = ("gap_change", "ranking_change")
+NAMES = (*QUANTITIES, "ranking", *CHANGES)
 _CELLS = 1 << 20
-_ROUNDING = 1e-12
+Kind = Literal["percentile", "bca"]
 
 
-@dataclass(frozen=True, eq=False)
-class LoggedSeparation:
+@dataclass(frozen=True, eq=False, repr=False)
+class LoggedSeparation(Result):
     """Separation by the best of k logged scores, with intervals over items.
 
     Attributes
     ----------
     table : DataFrame
-        One row per k and quantity: ``k, quantity, estimate, se, lower, upper``. Beside the quantities of a
+        One row per k and quantity: ``k, quantity, estimate, se, low, high``. Beside the quantities of a
         :class:`~d3stats.models.separation.Separation` (the mean over items): ``ranking``, P(M1 > M2) + P(tie) / 2,
         and ``gap_change`` and ``ranking_change``, the expected gap and the ranking less those at the least k.
     n_items, n_left_out, n_clusters : int
@@ -55,7 +57,7 @@ class LoggedSeparation:
     all_tied : bool
         Whether every score that was used is the same within its item.
     notes : tuple of str
-        Why some quantities have no limits (NaN), and that few clusters make limits rough.
+        Why some quantities have no limits (NaN), that few clusters make limits rough, and what is not estimated.
     """
 
     table: pd.DataFrame
@@ -63,7 +65,7 @@ class LoggedSeparation:
     n_left_out: int
     n_clusters: int
     level: float
-    kind: Literal["percentile", "bca"]
+    kind: Kind
     n_boot: int
     all_tied: bool
     notes: tuple[str, ...] = ()
@@ -71,47 +73,20 @@ class LoggedSeparation:
     def __repr__(self) -> str:
         return f"LoggedSeparation({self.n_items} items, k={self.table['k'].unique().tolist()})"
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per k and quantity."""
-        return self.table.copy()
+    def _title(self) -> str:
+        return (
+            f"separation by the best of k logged scores: {self.n_items} items in {self.n_clusters} clusters, "
+            f"{self.n_left_out} left out (too few advocates); {self.level:.0%} intervals, {self.kind}, "
+            f"{self.n_boot} replicates over clusters"
+        )
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return {"separation": self.table.copy()}
 
     def estimates(self) -> pd.DataFrame:
         """Return one row per k, one column per quantity, without intervals."""
-        order = [*QUANTITIES, "ranking", *CHANGES]
-        rows = self.table.set_index(["quantity", "k"])["estimate"]
-        return pd.DataFrame({name: rows[name] for name in order}).reset_index()
-
-    def summary(self) -> str:
-        """Say per k whether gap and ranking differ from those at the least k, and what was left out."""
-        rows = self.table.set_index(["k", "quantity"])
-        lines = [
-            f"{self.n_items} items in {self.n_clusters} clusters, {self.n_left_out} left out (too few advocates); "
-            f"{self.level:.0%} intervals, {self.kind}, {self.n_boot} replicates over clusters"
-        ]
-        names = {
-            "expected_gap": "E|M1-M2|",
-            "gap_change": "change",
-            "ranking": "ranking",
-            "ranking_change": "change",
-        }
-        first = int(self.table["k"].min())
-        for k in sorted(self.table["k"].unique()):
-            parts = []
-            for quantity, name in names.items():
-                if k == first and quantity in CHANGES:
-                    continue
-                row = rows.loc[(k, quantity)]
-                limits = "no interval" if np.isnan(row.lower) else f"[{row.lower:.4f}, {row.upper:.4f}]"
-                parts.append(f"{name} {row.estimate:.4f} {limits}")
-            lines.append(f"k = {k}: " + ", ".join(parts))
-        if self.all_tied:
-            lines.append("All scores of an item tie: nothing here can tell the answers apart, at any k.")
-        lines += [f"Note: {note}." for note in self.notes]
-        lines.append(
-            "Best of k drawn without replacement from an item's own advocates; nothing is said about more advocates "
-            "than were logged. Advocates of the two sides are drawn independently: pairing between them is not used."
-        )
-        return "\n".join(lines)
+        rows = self.table.pivot_table("estimate", "k", "quantity")[[*NAMES]]
+        return rows.rename_axis(columns=None).reset_index()
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw gap and ranking by k."""
@@ -127,7 +102,7 @@ def separation_from_scores(
     *,
     cluster: Any = None,
     level: float = 0.95,
-    kind: Literal["percentile", "bca"] = "percentile",
+    kind: Kind = "percentile",
     n_boot: int = 2000,
     rng: RngLike = None,
 ) -> LoggedSeparation:
@@ -182,9 +157,7 @@ def separation_from_scores(
     if len(first) != len(second):
         raise ValueError(f"second_scores must have one row per item ({len(first)}); got {len(second)}")
     counts = np.unique(as_counts(k))
-    level = probability("level", level, open_interval=True)
     choice("kind", kind, ("percentile", "bca"))
-    integer("n_boot", n_boot, minimum=2)
     sizes = [(~np.isnan(x)).sum(axis=1) for x in (first, second)]
     fewest = np.minimum(*sizes)
     kept = fewest >= counts[-1]
@@ -193,32 +166,35 @@ def separation_from_scores(
             f"k must be at most the advocates logged for an item on both sides (at most {fewest.max(initial=0)}); "
             f"got k={counts[-1]}"
         )
-    groups = _groups(cluster, len(first))[kept]
+    groups = cluster_codes(cluster, len(first), unit="item")[kept]
     numbers = _per_item(first[kept], second[kept], counts)
     totals = cluster_totals(np.column_stack([numbers, np.ones(len(numbers))]), groups)
     if len(totals) < 2:
         raise ValueError(f"cluster must leave at least two clusters to resample; got {len(totals)}")
-    tied = numbers.reshape(len(numbers), -1, counts.size)
-    table = _table(totals, counts, level, kind, n_boot, as_rng(rng))
+    found = bootstrap_limits(
+        totals, lambda sums: _means(sums, counts.size), kind=kind, level=level, n_boot=n_boot, rng=rng
+    )
+    table = _table(found, counts)
+    all_tied = bool((numbers[:, : counts.size] == 0).all())  # the expected gap comes first
     return LoggedSeparation(
         table=table,
         n_items=int(kept.sum()),
         n_left_out=int((~kept).sum()),
         n_clusters=len(totals),
-        level=level,
+        level=found.level,
         kind=kind,
         n_boot=n_boot,
-        all_tied=bool((tied[:, QUANTITIES.index("expected_gap")] == 0).all()),
-        notes=_notes(table, len(totals), int(counts[0])),
+        all_tied=all_tied,
+        notes=_notes(table, len(totals), all_tied),
     )
 
 
-def _notes(table: pd.DataFrame, n_clusters: int, least_k: int) -> tuple[str, ...]:
-    """Say which quantities have no limits, and that few clusters make limits rough."""
+def _notes(table: pd.DataFrame, n_clusters: int, all_tied: bool) -> tuple[str, ...]:
+    """Say which quantities have no limits, that few clusters make limits rough, and what is not estimated."""
     notes = []
     # A change since the least k is 0 there by definition.
-    asked = table[~(table["quantity"].isin(CHANGES) & (table["k"] == least_k))]
-    flat = asked.loc[asked["lower"].isna(), "quantity"].unique().tolist()
+    asked = table[~(table["quantity"].isin(CHANGES) & (table["k"] == table["k"].min()))]
+    flat = asked.loc[asked["low"].isna(), "quantity"].unique().tolist()
     if flat:
         notes.append(
             f"no interval of {', '.join(flat)} where every resample of clusters gives the same value: nothing says how "
@@ -228,6 +204,12 @@ def _notes(table: pd.DataFrame, n_clusters: int, least_k: int) -> tuple[str, ...
         notes.append(
             f"only {n_clusters} clusters: bootstrap limits are too narrow with fewer than {FEW_CLUSTERS}"
         )
+    if all_tied:
+        notes.append("all scores of an item tie: nothing here can tell the answers apart, at any k")
+    notes.append(
+        "the best of k are drawn without replacement from an item's own advocates, independently for the two sides: "
+        "nothing is said about more advocates than were logged"
+    )
     return tuple(notes)
 
 
@@ -241,20 +223,6 @@ def _scores(name: str, values: ArrayLike) -> Floats:
             f"{name} must be finite or NaN; got {scores[item, advocate]} at item {item}, advocate {advocate}"
         )
     return np.sort(scores, axis=1)  # NaN last
-
-
-def _groups(cluster: Any, n_items: int) -> Ints:
-    if cluster is None:
-        return np.arange(n_items)
-    labels = np.asarray(cluster)
-    if labels.shape != (n_items,):
-        raise ValueError(f"cluster must have one label per item ({n_items}); got shape {labels.shape}")
-    codes, _ = pd.factorize(labels)
-    if (codes < 0).any():
-        raise ValueError(
-            f"cluster must not be missing; got {labels[codes < 0][0]} at item {np.argmin(codes)}"
-        )
-    return codes.astype(np.int64)
 
 
 def _weights(sizes: Ints, width: int, k: Ints) -> Floats:
@@ -296,56 +264,26 @@ def _per_item(first: Floats, second: Floats, k: Ints) -> Floats:
     return np.concatenate(parts)
 
 
-def _table(
-    totals: Floats, k: Ints, level: float, kind: str, n_boot: int, rng: np.random.Generator
-) -> pd.DataFrame:
-    names, estimate = _functionals(totals.sum(axis=0, keepdims=True), k.size)
-    _, draws = _functionals(resampled_totals(totals, n_boot, rng), k.size)
-    tail = np.array([0.5 * (1 - level), 0.5 * (1 + level)])
-    if kind == "bca":
-        _, without = _functionals(totals.sum(axis=0) - totals, k.size)
-        levels = _bca_levels(estimate[0], draws, without, tail)
-    else:
-        levels = np.repeat(tail[:, None], draws.shape[1], axis=1)
-    ordered = np.sort(draws, axis=0)
-    at = levels * (n_boot - 1)
-    below, share = np.floor(at).astype(int), at - np.floor(at)
-    column = np.arange(draws.shape[1])
-    upper = np.minimum(below + 1, n_boot - 1)
-    limits = (1 - share) * ordered[below, column] + share * ordered[upper, column]
-    # Limits that fall together are no interval; what is left of rounding is no width.
-    flat = limits[1] - limits[0] <= _ROUNDING * np.abs(draws).max(axis=0)
-    limits[:, flat] = np.nan
-    frame = pd.DataFrame(
-        {
-            "k": np.tile(k, len(names)),
-            "quantity": np.repeat(names, k.size),
-            "estimate": estimate[0],
-            "se": np.where(flat, np.nan, draws.std(axis=0, ddof=1)),
-            "lower": limits[0],
-            "upper": limits[1],
-        }
-    )
-    return frame.sort_values("k", kind="stable").reset_index(drop=True)
-
-
-def _functionals(totals: Floats, n_k: int) -> tuple[list[str], Floats]:
-    """Return names, and means over items by quantity and k from totals that end in the number of items."""
-    values = (totals[:, :-1] / totals[:, -1:]).reshape(len(totals), len(QUANTITIES), n_k)
+def _means(sums: Floats, n_k: int) -> Floats:
+    """Return the mean over items of every quantity and k, from sums that end in the number of items."""
+    values = (sums[:, :-1] / sums[:, -1:]).reshape(len(sums), len(QUANTITIES), n_k)
     gap, more, tie = (values[:, QUANTITIES.index(q)] for q in ("expected_gap", "prob_first", "prob_tie"))
     ranking = more + 0.5 * tie
     extra = np.stack([ranking, gap - gap[:, :1], ranking - ranking[:, :1]], axis=1)
-    names = [*QUANTITIES, "ranking", *CHANGES]
-    return names, np.concatenate([values, extra], axis=1).reshape(len(totals), -1)
+    return np.concatenate([values, extra], axis=1).reshape(len(sums), -1)
 
 
-def _bca_levels(estimate: Floats, draws: Floats, without: Floats, tail: Floats) -> Floats:
-    """Return the corrected levels (Efron 1987, equation 2.3), shape (2, numbers)."""
-    n_boot = len(draws)
-    below = ((draws < estimate).sum(axis=0) + 0.5 * (draws == estimate).sum(axis=0)) / n_boot
-    bias = special.ndtri(np.clip(below, 0.5 / n_boot, 1 - 0.5 / n_boot))
-    away = without.mean(axis=0) - without
-    spread = 6 * (away**2).sum(axis=0) ** 1.5
-    skew = np.divide((away**3).sum(axis=0), spread, out=np.zeros_like(spread), where=spread > 0)
-    z = bias + special.ndtri(tail)[:, None]
-    return np.asarray(special.ndtr(bias + z / (1 - skew * z)))
+def _table(found: BootstrapLimits, k: Ints) -> pd.DataFrame:
+    """Return one row per k and quantity; without limits where replicates carry none."""
+    flat = np.array([bool(reason) for reason in found.reasons])
+    frame = pd.DataFrame(
+        {
+            "k": np.tile(k, len(NAMES)),
+            "quantity": np.repeat(NAMES, k.size),
+            "estimate": found.estimate,
+            "se": np.where(flat, np.nan, found.se),
+            "low": found.low,
+            "high": found.high,
+        }
+    )
+    return frame.sort_values("k", kind="stable").reset_index(drop=True)

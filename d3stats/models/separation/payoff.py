@@ -21,10 +21,10 @@ from d3stats.models.separation.correlated import (
     CorrelatedMaxLaw,
     ScoreCorrelation,
     correlated_max,
-    mean_of_power,
     score_correlation,
 )
-from d3stats.models.separation.laws import ScoreLaw, as_counts, as_law, require_mean
+from d3stats.models.separation.laws import ScoreLaw, as_counts, as_law, mean_of_max, require_mean
+from d3stats.result import Result
 
 __all__ = [
     "AdvocatePayoff",
@@ -54,7 +54,7 @@ class Ranks(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class AdvocatePayoff:
+class AdvocatePayoff(Result):
     """What k advocates a side cost and bring, and where one should stop adding them.
 
     Attributes
@@ -81,6 +81,8 @@ class AdvocatePayoff:
         The last k up to which every step was worth its price; 0 when not even the first beats a coin.
     reason : str
         Why it stops there, and which k is worth most where that is a later one.
+    notes : tuple of str
+        How far adding advocates pays, and whether a coin is worth as much.
     """
 
     k: NDArray[np.int64]
@@ -95,27 +97,18 @@ class AdvocatePayoff:
     best_k: int
     pays_until: int
     reason: str
+    notes: tuple[str, ...] = ()
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per k."""
+    def _tables(self) -> dict[str, pd.DataFrame]:
         names = ("k", "prob_right", "prob_tie", "tokens", "dollars", "gain", "gain_per_dollar", "net_value")
-        return pd.DataFrame({name: getattr(self, name) for name in names})
+        return {"payoff": pd.DataFrame({name: getattr(self, name) for name in names})}
 
-    def summary(self) -> str:
-        """Return the best k, what it costs and brings, and why another advocate does not pay."""
+    def _title(self) -> str:
         i = int(np.flatnonzero(self.k == self.best_k)[0])
-        lines = [
+        return (
             f"best: k={self.best_k} a side, right with probability {self.prob_right[i]:.4f} for "
-            f"${self.dollars[i]:.4g} a debate ({self.tokens[i]:,.0f} tokens)",
-            f"pays until k={self.pays_until}: {self.reason}"
-            if self.pays_until
-            else f"the first step does not pay: {self.reason}",
-        ]
-        if self.net_value[i] <= self.value_of_right / 2:
-            lines.append(
-                "a coin is worth as much: at these prices no number of advocates that was asked for pays"
-            )
-        return "\n".join(lines)
+            f"${self.dollars[i]:.4g} a debate ({self.tokens[i]:,.0f} tokens)"
+        )
 
 
 def payoff_of(
@@ -158,6 +151,12 @@ def payoff_of(
         reason += f"; yet later steps make up for it, and of those asked for k={k[best]} is worth most"
     elif " rank worse" in reason:
         reason += f"; use k={pays_until}"
+    start = f"pays until k={pays_until}" if pays_until else "the first step does not pay"
+    notes = [f"{start}: {reason}"]
+    if net[best] <= value / 2:
+        notes.append(
+            "a coin is worth as much: at these prices no number of advocates that was asked for pays"
+        )
     return AdvocatePayoff(
         k=k,
         prob_right=right,
@@ -171,6 +170,7 @@ def payoff_of(
         best_k=int(k[best]),
         pays_until=pays_until,
         reason=reason,
+        notes=tuple(notes),
     )
 
 
@@ -320,7 +320,7 @@ def effective_advocates(
     target = CorrelatedMaxLaw(one, k, rho).mean
 
     def over(log_m: float) -> float:
-        return mean_of_power(one, float(np.exp(log_m))) - target
+        return float(mean_of_max(one, np.exp(log_m))[0]) - target
 
     ends = 0.0, float(np.log(k))
     # Within rounding of a limit the root is the limit.

@@ -21,6 +21,7 @@ from d3stats.models.separation.laws import (
     require_mean,
 )
 from d3stats.models.separation.quadrature import integrate
+from d3stats.result import Result
 
 __all__ = [
     "SelectedScore",
@@ -178,7 +179,7 @@ def softmax_weights(scores: ArrayLike, temperature: float) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedScore:
+class WeightedScore(Result):
     """The softmax-weighted score of each side, between the bounds that hold at every temperature.
 
     Attributes
@@ -210,13 +211,11 @@ class WeightedScore:
     n_advocates: NDArray[np.int64]
     temperature: float
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per side, in the order of the scores."""
+    def _tables(self) -> dict[str, pd.DataFrame]:
         names = ("value", "mean", "best", "entropy", "entropy_bound", "count_bound", "slope", "n_advocates")
-        return pd.DataFrame({name: np.ravel(getattr(self, name)) for name in names})
+        return {"sides": pd.DataFrame({name: np.ravel(getattr(self, name)) for name in names})}
 
-    def summary(self) -> str:
-        """Return one line: where the weighted scores lie between the mean and the best."""
+    def _title(self) -> str:
         room = np.ravel(self.best - self.mean)
         gained = np.ravel(self.value - self.mean)
         share = f"{gained.sum() / room.sum():.1%}" if room.sum() > 0 else "none to be had:"
@@ -282,7 +281,7 @@ def softmax_weighted(scores: ArrayLike, temperature: float) -> WeightedScore:
 
 
 @dataclass(frozen=True, eq=False)
-class SelectedScore:
+class SelectedScore(Result):
     """The argument that an aggregator puts forward, and what the judge makes of it.
 
     Attributes
@@ -309,13 +308,11 @@ class SelectedScore:
     highest: Floats
     is_best: NDArray[np.bool_]
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per side, in the order of the scores."""
+    def _tables(self) -> dict[str, pd.DataFrame]:
         names = ("index", "score", "best", "tied", "lowest", "highest", "is_best")
-        return pd.DataFrame({name: np.ravel(getattr(self, name)) for name in names})
+        return {"sides": pd.DataFrame({name: np.ravel(getattr(self, name)) for name in names})}
 
-    def summary(self) -> str:
-        """Return one line: how often the best argument was put forward, and what was lost."""
+    def _title(self) -> str:
         lost = np.ravel(self.best - self.score)
         return (
             f"the judge's best argument was put forward on {np.mean(self.is_best):.1%} of {lost.size} sides; "
