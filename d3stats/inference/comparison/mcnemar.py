@@ -1,4 +1,4 @@
-"""Do two runs differ, when each item is right or wrong: McNemar's test of the discordant pairs.
+"""McNemar's test that two runs are right equally often, from the items on which they differ.
 
 Items that both runs got right, or both wrong, say nothing about which is better. Of the b + c others, b were right
 in the first run alone and c in the second alone; under the null each is a fair coin, so c ~ Binomial(b + c, 1/2).
@@ -23,71 +23,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc, gammaln
+from scipy.special import betainc, ndtr
 
 from d3stats._check import choice, integer
+from d3stats.estimate import Estimate
+from d3stats.resampling.proportions import share
+from d3stats.result import Result
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from d3stats.estimate import Estimate
-
-__all__ = ["McNemar", "Method", "discordant_pairs", "log_fair_pmf", "log_fair_tail", "mcnemar"]
-
-_TINY = 1e-280
-_BLOCK = 4096
-_NEGLIGIBLE = -40.0
-
-
-def log_fair_tail(k: int, n: int) -> float:
-    """Return log P(X <= k) for X ~ Binomial(n, 1/2)."""
-    tail = float(betainc(n - k, k + 1, 0.5))
-    if tail > _TINY:
-        return math.log(tail)
-    return log_fair_pmf(k, n) + math.log(_sum_of_ratios(k, n))
-
-
-def log_fair_pmf(k: int, n: int) -> float:
-    """Return log P(X = k) for X ~ Binomial(n, 1/2)."""
-    if k in (0, n):
-        return -n * math.log(2)
-    deviance = k * math.log(2 * k / n) + (n - k) * math.log(2 * (n - k) / n)
-    spread = math.log(n / (2 * math.pi * k * (n - k))) / 2
-    return _stirling(n) - _stirling(k) - _stirling(n - k) - deviance + spread
-
-
-def _stirling(x: int) -> float:
-    """Return log x! less Stirling's approximation of it."""
-    if x < 20:
-        return float(gammaln(x + 1.0)) - (x + 0.5) * math.log(x) + x - math.log(2 * math.pi) / 2
-    square = float(x) * x
-    return (1 / 12 - (1 / 360 - (1 / 1260 - 1 / 1680 / square) / square) / square) / x
-
-
-def _sum_of_ratios(k: int, n: int) -> float:
-    """Return P(X <= k) / P(X = k), by blocks until the terms no longer count."""
-    total, log_last, start = 1.0, 0.0, 0
-    while start < k and log_last > _NEGLIGIBLE:
-        i = np.arange(start, min(start + _BLOCK, k), dtype=np.float64)
-        logs = log_last + np.cumsum(np.log((k - i) / (n - k + 1 + i)))
-        total += float(np.exp(logs).sum())
-        log_last = float(logs[-1])
-        start += _BLOCK
-    return total
-
+__all__ = ["METHODS", "McNemar", "Method", "discordant_pairs", "mcnemar"]
 
 Method = Literal["exact", "mid-p", "asymptotic", "corrected"]
 METHODS: tuple[str, ...] = get_args(Method)
-_BLOCK_mcnemar = 1 << 16
+_LEAST = 1e-300
+"""Smaller p-values are said to be below it."""
+_BLOCK = 1 << 16
 """Items that are compared at a time: they stay in the cache."""
 
 
-@dataclass(frozen=True, slots=True)
-class McNemar:
+@dataclass(frozen=True)
+class McNemar(Result):
     """What :func:`mcnemar` found.
 
     Attributes
@@ -98,9 +57,7 @@ class McNemar:
     statistic : float
         min(b, c) for "exact" and "mid-p", otherwise the chi-square of 1 degree of freedom.
     p_value : float
-        Two-sided. 0.0 only where it is below the smallest number a float can hold; `log10_p` then still has it.
-    log10_p : float
-        Decimal logarithm of the p-value, finite at any b and c.
+        Two-sided; 0.0 where it is below the smallest number that a float can hold.
     """
 
     b: int
@@ -108,7 +65,6 @@ class McNemar:
     method: str
     statistic: float
     p_value: float
-    log10_p: float
 
     @property
     def n_discordant(self) -> int:
@@ -123,8 +79,6 @@ class McNemar:
         Clopper-Pearson's of "exact", its mid-p form of "mid-p", Wilson's of "asymptotic", Wilson's with a correction
         for continuity of "corrected".
         """
-        from d3stats.resampling.proportions import share
-
         n, name = self.n_discordant, "second right where they differ"
         if self.method in ("exact", "asymptotic"):
             kind: Literal["Clopper-Pearson", "Wilson"]
@@ -144,28 +98,21 @@ class McNemar:
             "method": self.method,
             "statistic": self.statistic,
             "p_value": self.p_value,
-            "log10_p": self.log10_p,
         }
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row: the share with its limits, then the test."""
-        import pandas as pd
+    def summary(self) -> str:
+        """Return the share with its interval, and the test."""
+        p = f"p = {self.p_value:.3g}" if self.p_value >= _LEAST else f"p < {_LEAST:g}"
+        return f"{self.share}\nMcNemar {self.method}: b = {self.b}, c = {self.c}, {p}"
 
+    def _title(self) -> str:
+        return f"McNemar's test ({self.method}) of {self.n_discordant} items on which two runs differ"
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
         row = self.to_dict()
         effect = row.pop("share")
-        return pd.DataFrame([{"share": effect["value"], "low": effect["low"], "high": effect["high"], **row}])
-
-    def to_latex(self) -> str:
-        """Return a booktabs tabular of the share, its limits and the test."""
-        from d3stats._latex import booktabs
-
-        s = self.share
-        limits = "-" if s.low is None else f"[{s.low:.3f}, {s.high:.3f}]"
-        cells = (str(self.b), str(self.c), f"{s.value:.3f}", limits, self.method, _said(self.log10_p))
-        return booktabs("rrrlll", ("b", "c", "share of c", "interval", "method", "p"), [cells])
-
-    def __str__(self) -> str:
-        return f"{self.share}\nMcNemar {self.method}: b = {self.b}, c = {self.c}, {_said(self.log10_p, equal=True)}"
+        first = {"share": effect["value"], "low": effect["low"], "high": effect["high"]}
+        return {"test": pd.DataFrame([first | row])}
 
 
 def mcnemar(b: int, c: int, *, method: Method = "exact") -> McNemar:
@@ -206,12 +153,15 @@ def mcnemar(b: int, c: int, *, method: Method = "exact") -> McNemar:
         )
     if method in ("exact", "mid-p"):
         statistic = float(least)
-        log_p = _log_binomial_p(least, n, half=method == "mid-p")
+        below = float(betainc(n - least, least + 1, 0.5))
+        # The mid-p tail counts half of its last term: it is the mean of this tail and the next smaller one.
+        last = below if method == "exact" else float(betainc(n - least + 1, least, 0.5)) if least else 0.0
+        p = below + last if 2 * least < n else 1.0 if method == "exact" else 1 - (below - last) / 2
     else:
         gap = float(abs(b - c)) if method == "asymptotic" else max(abs(b - c) - 1.0, 0.0)
         statistic = gap * gap / n
-        log_p = _log_chi_square_p(statistic)
-    return McNemar(b, c, method, statistic, math.exp(log_p), log_p / math.log(10))
+        p = 2 * float(ndtr(-math.sqrt(statistic)))
+    return McNemar(b, c, method, statistic, min(p, 1.0))
 
 
 def discordant_pairs(first: ArrayLike, second: ArrayLike) -> tuple[int, int]:
@@ -243,8 +193,8 @@ def discordant_pairs(first: ArrayLike, second: ArrayLike) -> tuple[int, int]:
     if left.size != right.size:
         raise ValueError(f"second must have one value per item of first ({left.size}); got {right.size}")
     b = c = 0
-    for start in range(0, left.size, _BLOCK_mcnemar):
-        block = slice(start, start + _BLOCK_mcnemar)
+    for start in range(0, left.size, _BLOCK):
+        block = slice(start, start + _BLOCK)
         mine, theirs = _is_one("first", left[block], start), _is_one("second", right[block], start)
         both = int(np.count_nonzero(mine & theirs))
         b += int(np.count_nonzero(mine)) - both
@@ -293,26 +243,3 @@ def _corrected_limits(c: int, n: int, level: float) -> tuple[float, float]:
         return max((2 * x + z * z - 1 - z * root) / (2 * (n + z * z)), 0.0)
 
     return lower(c), 1 - lower(n - c)
-
-
-def _log_binomial_p(least: int, n: int, *, half: bool) -> float:
-    """Return log of the doubled tail, less the point itself with `half`."""
-    if 2 * least == n:
-        return math.log1p(-math.exp(log_fair_pmf(least, n)) / 2) if half else 0.0
-    log_tail = math.log(2) + log_fair_tail(least, n)
-    if not half:
-        return min(log_tail, 0.0)
-    return log_tail + math.log1p(-math.exp(log_fair_pmf(least, n) - log_tail))
-
-
-def _log_chi_square_p(statistic: float) -> float:
-    from scipy.special import log_ndtr
-
-    return min(math.log(2) + float(log_ndtr(-math.sqrt(statistic))), 0.0)
-
-
-def _said(log10_p: float, *, equal: bool = False) -> str:
-    sign = "p = " if equal else ""
-    if log10_p > -300:
-        return f"{sign}{10.0**log10_p:.3g}"
-    return f"{sign}10^{log10_p:.1f}"

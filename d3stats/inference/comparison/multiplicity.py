@@ -1,4 +1,4 @@
-"""Several tests at once: adjusted p-values.
+"""P-values adjusted for the number of tests: Holm, Benjamini-Hochberg, Bonferroni.
 
 - ``holm``: the chance of one false rejection or more stays below the level, whatever hangs together with what. Never
   worse than Bonferroni.
@@ -59,6 +59,7 @@ def adjust(p_values: ArrayLike, method: Family = "holm") -> NDArray[np.float64]:
     m = p.size
     if method == "bonferroni":
         return np.minimum(m * p, 1.0)
+    # statsmodels computes the same, and collects garbage of the whole process in every call: .3 s.
     order = np.argsort(p, kind="stable")
     ascending = p[order]
     if method == "holm":
