@@ -147,7 +147,7 @@ def _whole(word: str) -> int:
 def _show(found: Comparison) -> None:
     from d3stats._words import counted
     from d3stats.estimate import interval_kind
-    from d3stats.inference.comparison.paired import said_p
+    from d3stats.inference.comparison.pair_data import said_p
 
     first = found.differences[0].difference
     level = f"{100 * first.level:.6g} % {first.kind}"

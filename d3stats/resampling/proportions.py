@@ -24,7 +24,7 @@ Biometrika 26, 404. Agresti and Coull (1998), The American Statistician 52, 119.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, cast, get_args
 
 import numpy as np
 import pandas as pd
@@ -115,15 +115,8 @@ _FORMULAS: dict[str, Callable[[Floats, Floats, float], Limits]] = {
 }
 
 
-ClusterKind = Literal[
-    "cluster Wilson", "cluster t", "bootstrap percentile", "bootstrap BCa", "bootstrap studentised"
-]
+ClusterKind = Literal["cluster Wilson", "cluster t", "percentile", "basic", "bca", "studentised"]
 CLUSTER_KINDS: tuple[str, ...] = get_args(ClusterKind)
-_OF_ENGINE: dict[str, LimitsKind] = {
-    "bootstrap percentile": "percentile",
-    "bootstrap BCa": "bca",
-    "bootstrap studentised": "studentised",
-}
 WILSON, EXACT = "cluster Wilson", "Clopper-Pearson over clusters"
 _ROUNDING = 1e-12
 
@@ -164,7 +157,7 @@ def clustered_share(
     (low, high), note = robust.interval(), found.note
     if kind != "cluster t":
         draws = bootstrap_limits(
-            totals, ratios((0, 1)), kind=_OF_ENGINE[kind], level=level, n_boot=n_boot, rng=rng
+            totals, ratios((0, 1)), kind=cast(LimitsKind, kind), level=level, n_boot=n_boot, rng=rng
         )
         (low, high), note = draws.interval(), draws.reasons[0] or draws.note
     within = (None, None) if low is None or high is None else (max(low, 0.0), min(high, 1.0))
@@ -292,8 +285,8 @@ def share(
         Counts; arrays are added up. With `cluster` one entry per row, for instance per debate.
     kind : str, optional
         Without clusters one of "Wilson" (default), "Clopper-Pearson", "Jeffreys", "Agresti-Coull", "Bayes uniform",
-        "Wald"; with clusters one of "cluster Wilson" (default), "cluster t", "bootstrap percentile", "bootstrap BCa",
-        "bootstrap studentised".
+        "Wald"; with clusters one of "cluster Wilson" (default), "cluster t", and the bootstraps of clusters
+        "percentile", "basic", "bca", "studentised".
     cluster : array, shape (rows,), optional
         The question of each row; rows of one question are not independent.
     level : float

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats.inference.comparison.paired import PairData
+from d3stats.inference.comparison.pair_data import PairData
 from d3stats.resampling import cluster_t, ratios, sign_flip_p
 from d3stats.resampling.proportions import EXACT, share_limits
 

@@ -1,4 +1,4 @@
-"""Is protocol A better than protocol B? Runs over the same items, compared in pairs.
+"""Comparison of two or more runs over the same items, pair by pair, with p-values adjusted together.
 
 The answer leads with the difference and its interval. The unit is the item, the unit of resampling the cluster (the
 question), and p-values of several pairs are adjusted together.
@@ -29,18 +29,11 @@ from d3stats.inference.comparison.margins import (
     noninferiority,
 )
 from d3stats.inference.comparison.multiplicity import FAMILIES, Family, adjust
-from d3stats.inference.comparison.paired import (
-    TESTS,
-    Kind,
-    PairData,
-    PairedDifference,
-    Test,
-    checked_kind,
-    difference_of,
-    said_p,
-)
+from d3stats.inference.comparison.pair_data import TESTS, Kind, PairData, Test, checked_kind, said_p
+from d3stats.inference.comparison.paired import PairedDifference, difference_of
 from d3stats.inference.comparison.runs import UNNAMED, Items, PairedRuns, Run, as_runs, pair
 from d3stats.log.column_names import Columns
+from d3stats.result import Result
 from d3stats.trajectories import Missing
 
 if TYPE_CHECKING:
@@ -50,7 +43,7 @@ __all__ = ["Comparison", "Weights", "compare"]
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Result):
     """Runs compared in pairs; what :func:`d3stats.compare` found.
 
     Attributes
@@ -141,8 +134,8 @@ class Comparison:
         """Ask of every pair whether the runs differ by less than a margin."""
         return MarginTests(tuple(equivalence(d, margin, alpha=alpha) for d in self.differences))
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per pair: the difference as of :class:`~d3stats.estimate.Estimate`, then the rest.
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        """Return the differences, one row per pair, and the runs.
 
         After the columns of an Estimate come ``p_adjusted, family, test, first, second, first_value,
         second_value, gained, lost, unchanged, correlation`` and one ``p_...`` per test; missing where refused.
@@ -168,7 +161,14 @@ class Comparison:
             ]
         )
         numbers = {c: "float64" for c in map(str, rest) if c.startswith("p_") or c == "correlation"}
-        return pd.concat([table, rest.astype(numbers)], axis=1)
+        differences = pd.concat([table, rest.astype(numbers)], axis=1)
+        return {"differences": differences, "runs": estimates_frame(self.runs)}
+
+    def _title(self) -> str:
+        against = f"against {self.baseline}" if self.baseline else "the later run less the earlier"
+        family = f"; p adjusted over {len(self)} pairs ({self.family})" if len(self) > 1 else ""
+        size = f"{counted(self.n_items, 'item')} in {counted(self.n_clusters, 'cluster')}"
+        return f"{size}; {against}, above 0 where it has more{family}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as a dictionary that JSON can hold, the effects first."""
@@ -195,10 +195,12 @@ class Comparison:
             "equivalent": self.equivalent(margin).to_dict(),
         }
 
-    def to_latex(self, *, digits: int = 3) -> str:
+    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
         """Return a booktabs tabular: difference, interval, its kind (or why there is none), items in clusters, gained
         and lost, p, and adjusted p of several pairs.
         """
+        if table is not None:
+            return super().to_latex(table, digits=digits)
         several = len(self) > 1
         rows = []
         for d, adjusted in zip(self.differences, self.adjusted, strict=True):
@@ -225,11 +227,9 @@ class Comparison:
         frame = table.rename(columns={"name": "label", "value": "difference"})
         return plot_forest(frame, margin=self.margin, ax=ax)
 
-    def __str__(self) -> str:
-        against = f"against {self.baseline}" if self.baseline else "the later run less the earlier"
-        family = f"; p adjusted over {len(self)} pairs ({self.family})" if len(self) > 1 else ""
-        size = f"{counted(self.n_items, 'item')} in {counted(self.n_clusters, 'cluster')}"
-        lines = [f"{size}; {against}, above 0 where it has more{family}"]
+    def summary(self) -> str:
+        """Return every difference with its runs and tests, what the margin shows, and the notes."""
+        lines = [self._title()]
         several = len(self) > 1
         for d, adjusted in zip(self.differences, self.adjusted, strict=True):
             # Of several pairs the notes stand at the end, each once with its pairs.

@@ -1,4 +1,4 @@
-"""Is a run not worse by more than we would mind, or as good as the same? Non-inferiority and equivalence.
+"""Non-inferiority and equivalence of two runs, by one-sided tests against a margin.
 
 "No significant difference" is not "no difference". Both questions here need a margin, named before the data are seen:
 the largest difference that nobody would mind, in the units of the difference (0.02 is two points of accuracy).
@@ -26,17 +26,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol
 
 import pandas as pd
 
 from d3stats._check import choice, number, probability
 from d3stats._latex import booktabs
 from d3stats.estimate import Estimate
-from d3stats.inference.comparison.paired import FEW_CLUSTERS, score_z
-
-if TYPE_CHECKING:
-    from d3stats.inference.comparison.paired import PairedDifference
+from d3stats.inference.comparison.pair_data import PairData, score_z
+from d3stats.resampling.clusters import FEW_CLUSTERS
+from d3stats.result import Result
 
 __all__ = ["Better", "MarginTest", "MarginTests", "equivalence", "noninferiority"]
 
@@ -44,8 +43,19 @@ Better = Literal["higher", "lower"]
 """Whether large values are good (accuracy) or bad (tokens, errors)."""
 
 
+class Compared(Protocol):
+    """What a margin test reads of a :class:`~d3stats.inference.PairedDifference`."""
+
+    @property
+    def data(self) -> PairData: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+
+
 @dataclass(frozen=True, kw_only=True)
-class MarginTest:
+class MarginTest(Result):
     """What a test against a margin found; of :mod:`d3stats.inference.comparison.margins`.
 
     Attributes
@@ -80,37 +90,29 @@ class MarginTest:
     conclusion: str
     notes: tuple[str, ...] = ()
 
-    def __str__(self) -> str:
+    def summary(self) -> str:
+        """Return the difference, the conclusion and the notes."""
         p = "" if self.p_value is None else f" (one-sided p = {self.p_value:.3g})"
-        return "\n".join(
-            [f"{self.difference}\n{self.conclusion}{p}", *(f"  note: {note}" for note in self.notes)]
-        )
+        notes = (f"  note: {note}" for note in self.notes)
+        return "\n".join([f"{self.difference}\n{self.conclusion}{p}", *notes])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attributes as a dictionary that JSON can hold."""
-        return {
-            "question": self.question,
-            "difference": self.difference.to_dict(),
-            "margin": self.margin,
-            "alpha": self.alpha,
-            "better": self.better,
-            "p_value": self.p_value,
-            "holds": self.holds,
-            "conclusion": self.conclusion,
-            "notes": list(self.notes),
-        }
+        return vars(self) | {"difference": self.difference.to_dict(), "notes": list(self.notes)}
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row: the difference with its limits, then margin, p-value and conclusion."""
-        return MarginTests((self,)).to_frame()
-
-    def to_latex(self, *, digits: int = 3) -> str:
+    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
         """Return a booktabs tabular of one row."""
-        return MarginTests((self,)).to_latex(digits=digits)
+        return MarginTests((self,)).to_latex(table, digits=digits)
+
+    def _title(self) -> str:
+        return self.conclusion
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return MarginTests((self,))._tables()
 
 
 @dataclass(frozen=True)
-class MarginTests:
+class MarginTests(Result):
     """One margin test per pair of a comparison, each decided by itself."""
 
     results: tuple[MarginTest, ...]
@@ -132,15 +134,18 @@ class MarginTests:
         """Whether the claim is shown of every pair; each at its alpha, which needs no correction for "every"."""
         return all(result.holds is True for result in self.results)
 
-    def __str__(self) -> str:
+    def summary(self) -> str:
+        """Return every result as text."""
         return "\n".join(str(result) for result in self.results)
+
+    def _title(self) -> str:
+        return f"{len(self)} tests against a margin"
 
     def to_dict(self) -> dict[str, Any]:
         """Return all results as a dictionary that JSON can hold."""
         return {"holds": self.holds, "results": [result.to_dict() for result in self.results]}
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per pair; `holds` is missing where the data carry no interval."""
+    def _tables(self) -> dict[str, pd.DataFrame]:
         rows = []
         for result in self.results:
             effect = result.difference
@@ -149,9 +154,10 @@ class MarginTests:
             row |= {"margin": result.margin, "alpha": result.alpha, "p_value": result.p_value}
             rows.append(row | {"holds": result.holds, "conclusion": result.conclusion})
         numbers = dict.fromkeys(("value", "low", "high", "p_value"), "float64")
-        return pd.DataFrame(rows).astype(numbers).astype({"holds": "boolean"})
+        # `holds` is missing where the data carry no interval.
+        return {"margin tests": pd.DataFrame(rows).astype(numbers).astype({"holds": "boolean"})}
 
-    def to_latex(self, *, digits: int = 3) -> str:
+    def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
         """Return a booktabs tabular of difference, interval, margin, p and whether the claim is shown."""
         rows = []
         for result in self.results:
@@ -169,7 +175,7 @@ _BOTH = "Tango and cluster t"
 
 
 def noninferiority(
-    pair: PairedDifference, margin: float, *, alpha: float = 0.05, better: Better = "higher"
+    pair: Compared, margin: float, *, alpha: float = 0.05, better: Better = "higher"
 ) -> MarginTest:
     """Ask whether the second run is worse than the first by less than a margin.
 
@@ -196,23 +202,22 @@ def noninferiority(
 
     Examples
     --------
-    >>> from d3stats.inference.comparison.paired import paired_difference
+    >>> from d3stats.inference import paired_difference
     >>> old, new = [1, 0, 1, 1] * 100, [1, 0, 1, 1] * 97 + [1, 1, 0, 1] * 3
     >>> print(noninferiority(paired_difference(old, new), 0.02).conclusion)
     non-inferior: B is not worse than A by 0.02 or more (at most 0.012 worse, at one-sided level 95 %)
     """
-    effect, margin, alpha = _asked(pair, margin, alpha)
     choice("better", better, ("higher", "lower"))
-    second, first = pair.second.name, pair.first.name
-    if effect.low is None or effect.high is None or _too_few(pair, effect):
-        return _without_limits("non-inferior", pair, effect, margin, alpha, better)
-    p_above, p_below = _one_sided(pair, effect, margin)
-    worst = -effect.low if better == "higher" else effect.high
-    holds = worst < margin
+    effect, margin, alpha = _asked(pair, margin, alpha)
+    test = _Test("non-inferior", pair, effect, margin, alpha, better)
+    if effect.low is None or effect.high is None or test.rests_on_too_few:
+        return test.without_limits()
+    first, second = pair.data.names
+    p_above, p_below = test.one_sided()
+    worst, least_bad = (-effect.low, -effect.high) if better == "higher" else (effect.high, effect.low)
     limit = f"at most {worst:.3f} worse" if worst > 0 else f"at least {-worst:.3f} better"
     level = f"at one-sided level {100 * (1 - alpha):.6g} %"
-    least_bad = -effect.high if better == "higher" else effect.low
-    if holds:
+    if worst < margin:
         said = f"non-inferior: {second} is not worse than {first} by {margin:g} or more ({limit}, {level})"
     elif least_bad >= margin:
         said = f"inferior: {second} is worse than {first} by more than {margin:g} (at least {least_bad:.3f}, {level})"
@@ -221,20 +226,10 @@ def noninferiority(
             f"not shown: {second} may be worse than {first} by {margin:g} or more ({limit}, {level}); "
             "this does not show that it is"
         )
-    return MarginTest(
-        question="non-inferior",
-        difference=effect,
-        margin=margin,
-        alpha=alpha,
-        better=better,
-        p_value=p_above if better == "higher" else p_below,
-        holds=holds,
-        conclusion=said,
-        notes=pair.notes,
-    )
+    return test.decided(worst < margin, p_above if better == "higher" else p_below, said)
 
 
-def equivalence(pair: PairedDifference, margin: float, *, alpha: float = 0.05) -> MarginTest:
+def equivalence(pair: Compared, margin: float, *, alpha: float = 0.05) -> MarginTest:
     """Ask whether two runs differ by less than a margin, by two one-sided tests.
 
     Parameters
@@ -257,17 +252,18 @@ def equivalence(pair: PairedDifference, margin: float, *, alpha: float = 0.05) -
 
     Examples
     --------
-    >>> from d3stats.inference.comparison.paired import paired_difference
+    >>> from d3stats.inference import paired_difference
     >>> old, new = [1, 0, 1, 1] * 100, [1, 0, 1, 1] * 97 + [1, 1, 0, 1] * 3
     >>> equivalence(paired_difference(old, new), 0.02).holds
     True
     """
     effect, margin, alpha = _asked(pair, margin, alpha)
-    if effect.low is None or effect.high is None or _too_few(pair, effect):
-        return _without_limits("equivalent", pair, effect, margin, alpha, "higher")
+    test = _Test("equivalent", pair, effect, margin, alpha, "higher")
+    if effect.low is None or effect.high is None or test.rests_on_too_few:
+        return test.without_limits()
     holds = -margin < effect.low and effect.high < margin
     limits = f"[{effect.low:.3f}, {effect.high:.3f}] at {100 * effect.level:.6g} %"
-    runs = f"{pair.second.name} and {pair.first.name}"
+    runs = " and ".join(reversed(pair.data.names))
     if holds:
         said = f"equivalent: {runs} differ by less than {margin:g} ({limits})"
     elif effect.low >= margin or effect.high <= -margin:
@@ -276,18 +272,8 @@ def equivalence(pair: PairedDifference, margin: float, *, alpha: float = 0.05) -
         said = (
             f"not shown: {runs} may differ by {margin:g} or more ({limits}); this does not show that they do"
         )
-    above, below = _one_sided(pair, effect, margin)
-    return MarginTest(
-        question="equivalent",
-        difference=effect,
-        margin=margin,
-        alpha=alpha,
-        better="higher",
-        p_value=None if above is None or below is None else max(above, below),
-        holds=holds,
-        conclusion=said,
-        notes=pair.notes,
-    )
+    above, below = test.one_sided()
+    return test.decided(holds, None if above is None or below is None else max(above, below), said)
 
 
 def checked_margin(margin: float, binary: bool = False) -> float:
@@ -305,8 +291,8 @@ def checked_margin(margin: float, binary: bool = False) -> float:
     return margin
 
 
-def _asked(pair: PairedDifference, margin: float, alpha: float) -> tuple[Estimate, float, float]:
-    margin = checked_margin(margin, pair.binary)
+def _asked(pair: Compared, margin: float, alpha: float) -> tuple[Estimate, float, float]:
+    margin = checked_margin(margin, pair.data.binary)
     alpha = probability("alpha", alpha, open_interval=True)
     if alpha >= 0.5:
         raise ValueError(f"alpha must be < 0.5; got alpha={alpha!r}")
@@ -324,59 +310,73 @@ def _both(score: Estimate, t: Estimate) -> Estimate:
     return replace(t, kind=_BOTH, low=min(score.low, t.low), high=max(score.high, t.high))
 
 
-def _too_few(pair: PairedDifference, effect: Estimate) -> bool:
-    """Say whether so few clusters changed that one limit alone misses too often to decide."""
-    data = pair.data
-    if effect.kind in ("Tango", _BOTH) or data.changed >= FEW_CLUSTERS:
-        return False
-    # Scores that change in most clusters are few data, not rare events: the t is made for them.
-    return data.binary or 2 * data.changed <= data.n_clusters
+@dataclass(frozen=True)
+class _Test:
+    """What is asked, and the interval of level 1 - 2 alpha that decides it."""
 
+    question: str
+    pair: Compared
+    effect: Estimate
+    margin: float
+    alpha: float
+    better: str
 
-def _one_sided(pair: PairedDifference, effect: Estimate, margin: float) -> tuple[float | None, float | None]:
-    """Return the p-values of "at most -margin" and of "at least margin"; None of a bootstrap."""
-    from scipy.special import ndtr, stdtr
+    @property
+    def rests_on_too_few(self) -> bool:
+        """Whether so few clusters changed that one limit alone misses too often to decide."""
+        data = self.pair.data
+        if self.effect.kind in ("Tango", _BOTH) or data.changed >= FEW_CLUSTERS:
+            return False
+        # Scores that change in most clusters are few data, not rare events: the t is made for them.
+        return data.binary or 2 * data.changed <= data.n_clusters
 
-    data = pair.data
-    found: list[tuple[float, float]] = []
-    if effect.kind in ("Tango", _BOTH):
-        gained, lost = data.gained_lost
-        if margin > 1:
-            return 0.0, 0.0
-        above, below = (score_z(gained, lost, data.n_items, at) for at in (-margin, margin))
-        found.append((float(ndtr(-above)), float(ndtr(below))))
-    se = data.interval("cluster t", effect.level).se if pair.kind == "cluster t" else None
-    if se:
-        away = (-(effect.value + margin) / se, (effect.value - margin) / se)
-        found.append((float(stdtr(data.df, away[0])), float(stdtr(data.df, away[1]))))
-    return (max(p for p, _ in found), max(p for _, p in found)) if found else (None, None)
+    def one_sided(self) -> tuple[float | None, float | None]:
+        """Return the p-values of "at most -margin" and of "at least margin"; None of a bootstrap."""
+        from scipy.special import ndtr, stdtr
 
+        data, margin = self.pair.data, self.margin
+        found: list[tuple[float, float]] = []
+        if self.effect.kind in ("Tango", _BOTH):
+            gained, lost = data.gained_lost
+            if margin > 1:
+                return 0.0, 0.0
+            above, below = (score_z(gained, lost, data.n_items, at) for at in (-margin, margin))
+            found.append((float(ndtr(-above)), float(ndtr(below))))
+        se = data.interval("cluster t", self.effect.level).se if self.pair.kind == "cluster t" else None
+        if se:
+            away = (-(self.effect.value + margin) / se, (self.effect.value - margin) / se)
+            found.append((float(stdtr(data.df, away[0])), float(stdtr(data.df, away[1]))))
+        return (max(p for p, _ in found), max(p for _, p in found)) if found else (None, None)
 
-def _without_limits(
-    question: str, pair: PairedDifference, effect: Estimate, margin: float, alpha: float, better: str
-) -> MarginTest:
-    """Decide by the exact chance of no change at all, where that is all there is; else say why nothing decides."""
-    data, holds, p = pair.data, None, None
-    said = f"{question}: cannot be told, {effect.note}"
-    if effect.low is not None:
-        said = (
-            f"{question}: cannot be told, the sums of only {data.changed} of {data.n_clusters} clusters changed, and "
-            f"with fewer than {FEW_CLUSTERS} a one-sided limit misses too often to decide"
+    def without_limits(self) -> MarginTest:
+        """Decide by the exact chance of no change at all, where that is all there is; else say why nothing decides."""
+        data, question = self.pair.data, self.question
+        if self.effect.low is not None:
+            return self.decided(
+                None,
+                None,
+                f"{question}: cannot be told, the sums of only {data.changed} of {data.n_clusters} clusters changed, "
+                f"and with fewer than {FEW_CLUSTERS} a one-sided limit misses too often to decide",
+            )
+        if data.agree and data.binary and data.alone:
+            chance = (1 - min(self.margin, 1.0)) ** data.n_items
+            if chance < self.alpha:
+                agree = f"{' and '.join(reversed(data.names))} agree on all {data.n_items} items"
+                return self.decided(
+                    True, chance, f"{question}: {agree}, too many if they differed by {self.margin:g}"
+                )
+        return self.decided(None, None, f"{question}: cannot be told, {self.effect.note}")
+
+    def decided(self, holds: bool | None, p_value: float | None, conclusion: str) -> MarginTest:
+        """Return the test with its decision."""
+        return MarginTest(
+            question=self.question,
+            difference=self.effect,
+            margin=self.margin,
+            alpha=self.alpha,
+            better=self.better,
+            p_value=p_value,
+            holds=holds,
+            conclusion=conclusion,
+            notes=self.pair.notes,
         )
-    elif data.agree and data.binary and data.alone:
-        chance = (1 - min(margin, 1.0)) ** data.n_items
-        if chance < alpha:
-            holds, p = True, chance
-            runs = f"{pair.second.name} and {pair.first.name}"
-            said = f"{question}: {runs} agree on all {data.n_items} items, too many if they differed by {margin:g}"
-    return MarginTest(
-        question=question,
-        difference=effect,
-        margin=margin,
-        alpha=alpha,
-        better=better,
-        p_value=p,
-        holds=holds,
-        conclusion=said,
-        notes=pair.notes,
-    )

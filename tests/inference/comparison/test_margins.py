@@ -86,7 +86,7 @@ def test_lower_is_better_for_costs() -> None:
 def test_a_bootstrap_interval_decides_without_a_p_value() -> None:
     a, b = scores(0.1)
     found = equivalence(paired_difference(a, b, kind="bca", n_boot=2000, rng=1), 0.4)
-    assert (found.difference.kind, found.p_value, found.holds) == ("bootstrap BCa", None, True)
+    assert (found.difference.kind, found.p_value, found.holds) == ("bca", None, True)
 
 
 def test_runs_that_never_differ_carry_no_conclusion() -> None:

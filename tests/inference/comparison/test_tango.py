@@ -16,7 +16,7 @@ from d3stats.inference import (
     noninferiority,
     paired_difference,
 )
-from d3stats.inference.comparison.paired import score_limits, score_z
+from d3stats.inference.comparison.pair_data import score_limits, score_z
 from d3stats.resampling import cluster_t, ratios
 
 
