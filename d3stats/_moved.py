@@ -33,7 +33,7 @@ MOVED = {
     "d3stats.inference.runs": "d3stats.inference.comparison.runs",
     "d3stats.inference.share_correction": "d3stats.inference.judges.correction",
     "d3stats.inference.table_audit": "d3stats.inference.printed_tables",
-    "d3stats.models.advocates": "d3stats.models.separation.payoff",
+    "d3stats.models.advocates": "d3stats.models.separation",
     "d3stats.models.betabinom": "d3stats.models.mixtures.law",
     "d3stats.models.bootstrap": "d3stats.models.mixtures.result",
     "d3stats.models.controller": "d3stats.models.chains.process",

@@ -270,7 +270,7 @@ with use_style():
 # its place; a missing score is NaN.
 
 # %%
-from d3stats.models.separation.payoff import advocate_payoff, effective_advocates, score_correlation
+from d3stats.models.separation import advocate_payoff, effective_advocates, score_correlation
 from d3stats.models.separation.logged import separation_from_scores
 
 

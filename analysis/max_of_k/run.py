@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 
+from d3stats.models.separation import correlated_separation, effective_advocates, score_correlation
 from d3stats.models.separation.laws import DiscreteLaw, mean_of_max
 from d3stats.models.separation.logged import separation_from_scores
-from d3stats.models.separation.payoff import correlated_separation, effective_advocates, score_correlation
 from d3stats.resampling.clusters import cluster_totals, resampled_totals
 
 HERE = Path(__file__).resolve().parent

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from d3stats.models.separation.payoff import correlated_max, correlated_separation, effective_advocates
+from d3stats.models.separation import correlated_max, correlated_separation, effective_advocates
 from d3stats.models.separation.softmax import softmax_weighted
 
 

@@ -1,4 +1,4 @@
-"""Do k advocates a side tell two answers apart better than one: the exact laws of the best of k scores."""
+"""Expected gap, mean gap and ranking of the best of k scores for two answers, by sums or quadrature."""
 
 from __future__ import annotations
 
@@ -28,15 +28,7 @@ from d3stats.result import Result
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "Separation",
-    "chances",
-    "integrated",
-    "phase_table",
-    "ranking_probability",
-    "separation",
-    "summed",
-]
+__all__ = ["Separation", "phase_table", "ranking_probability", "separation"]
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -363,7 +355,7 @@ def separation(first: Any, second: Any, k: int | Sequence[int] | Counts = 1) -> 
     >>> found.prob_first.round(6).tolist()
     [0.75, 0.708333, 0.69375, 0.682416]
     """
-    one, two, counts = _asked(first, second, k)
+    one, two, counts = as_law(first), as_law(second), as_counts(k)
     require_mean("first", one)
     require_mean("second", two)
     if one.is_discrete and two.is_discrete:
@@ -400,22 +392,23 @@ def ranking_probability(first: Any, second: Any, k: int | Sequence[int] | Counts
     >>> ranking_probability(stats.cauchy(1), stats.cauchy(), k=[1, 10]).round(4).tolist()
     [0.6476, 0.5701]
     """
-    one, two, counts = _asked(first, second, k)
-    if one.is_discrete and two.is_discrete:
-        return _named(counts, summed(one, two, counts), "sum").ranking
-    more, tie, _, error = _in_blocks(chances, one, two, counts)
-    require_digits(error, np.ones(counts.size), counts, one, two)
+    more, tie, _ = rank_chances(as_law(first), as_law(second), as_counts(k))
     return np.asarray(more + 0.5 * tie)
+
+
+def rank_chances(one: ScoreLaw, two: ScoreLaw, k: Counts) -> tuple[Floats, Floats, Floats]:
+    """Return P(M1 > M2), P(M1 = M2) and a bound on their error, for laws that need not have a mean."""
+    if one.is_discrete and two.is_discrete:
+        found = _named(k, summed(one, two, k), "sum")
+        return found.prob_first, found.prob_tie, found.prob_error
+    more, tie, _, error = _in_blocks(chances, one, two, k)
+    require_digits(error, np.ones(k.size), k, one, two)
+    return more, tie, error
 
 
 def _named(k: Counts, numbers: Sequence[Floats], method: Literal["sum", "quadrature"]) -> Separation:
     gap, mean_gap, first, second, more, tie, less, error, prob_error = numbers
     return Separation(k, gap, mean_gap, first, second, more, tie, less, error, prob_error, method)
-
-
-def _asked(first: Any, second: Any, k: Any) -> tuple[ScoreLaw, ScoreLaw, Counts]:
-    one, two = as_law(first), as_law(second)
-    return one, two, as_counts(k)
 
 
 def phase_table(

@@ -368,7 +368,7 @@ def score_correlation(
     Coverage of the studentised interval at 95 %, four advocates, a fifth of the scores missing, correlation .5:
     .94 for normal scores of 100 or 300 items, .92 to .94 for exponential ones; .93 and .92 for 30 items.
 
-    This is the correlation of the scores. The rho of :func:`~d3stats.models.separation.payoff.correlated_max` is that
+    This is the correlation of the scores. The rho of :func:`correlated_max` is that
     of normal ranks: equal for normal scores, a little larger otherwise.
 
     Examples

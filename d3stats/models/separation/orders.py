@@ -1,4 +1,4 @@
-"""Which of two laws of a score spreads more, in the sense that advocates can use? Orders checked with margins.
+"""Stochastic orders of two laws of a score, checked with margins: dominance, dispersion, excess wealth, dilation.
 
 A check returns the least slack of the inequality that defines the order, and where. Pairs of discrete laws are
 checked at every corner, so the answer is exact. Otherwise the inequality is evaluated at 113 levels whose log
@@ -6,7 +6,7 @@ odds run from -28 to 28 (u from 7e-13 to 1 - 7e-13), on both sides of every jump
 least slack, twice. Such a grid can refute an order but not prove it: ``exact`` is then false, and what happens
 beyond the last level is not seen.
 
-What the orders say about the gap between two panels of advocates is in :mod:`d3stats.models.separation.orders`.
+What the orders say about the gap between two panels of advocates is checked by :func:`gap_growth_conditions`.
 
 References
 ----------
@@ -27,7 +27,6 @@ from scipy import special
 from d3stats.models.separation.best_of_k import separation
 from d3stats.models.separation.excess import (
     StopLoss,
-    corners,
     gain_of_max,
     gini_mean_difference,
     logit_quantile,
@@ -35,27 +34,17 @@ from d3stats.models.separation.excess import (
 from d3stats.models.separation.laws import MaxLaw, MixtureLaw, ScoreLaw, as_count, as_law, require_mean
 
 __all__ = [
-    "GRID",
     "GapGrowth",
     "OrderCheck",
-    "Steps",
     "ceiling_limit",
     "dilation_order",
     "dispersive_order",
     "dominates",
-    "drop",
     "excess_wealth_order",
     "gain_condition",
     "gap_growth_conditions",
     "gini_condition",
     "is_dfr",
-    "least",
-    "logits",
-    "places",
-    "rounding",
-    "scale",
-    "verdict",
-    "with_means",
 ]
 
 Floats = NDArray[np.float64]
@@ -103,12 +92,12 @@ class OrderCheck:
         return self.holds
 
 
-def verdict(margin: float, at: float | None, tolerance: float, exact: bool) -> OrderCheck:
+def judged(margin: float, at: float | None, tolerance: float, exact: bool) -> OrderCheck:
     """Judge a margin by its tolerance."""
     return OrderCheck(bool(margin >= -tolerance), float(margin), at, float(tolerance), exact)
 
 
-def least(slack: Callable[[Floats], Floats], points: Floats, zooms: int = 2) -> tuple[float, float]:
+def least_slack(slack: Callable[[Floats], Floats], points: Floats, zooms: int = 2) -> tuple[float, float]:
     """Return the least value over ascending points and where, looked at 16 times closer around it `zooms` times."""
     values = slack(points)
     i = int(np.argmin(values))
@@ -124,7 +113,7 @@ def least(slack: Callable[[Floats], Floats], points: Floats, zooms: int = 2) -> 
     return margin, at
 
 
-def drop(values: Floats) -> tuple[float, int]:
+def deepest_fall(values: Floats) -> tuple[float, int]:
     """Return the least of values[j] - values[i] over i <= j, and its j: 0 for a sequence that never falls."""
     with np.errstate(invalid="ignore"):
         falls = values - np.maximum.accumulate(values)
@@ -132,42 +121,41 @@ def drop(values: Floats) -> tuple[float, int]:
     return float(falls[j]), j
 
 
-def logits(*laws: ScoreLaw) -> Floats:
+def level_grid(*laws: ScoreLaw) -> Floats:
     """Return the grid of log odds, with both sides of every level at which a law jumps or leaves a gap."""
     more = []
     for law in laws:
-        if law.is_discrete or law.atoms[0].size or hasattr(law, "laws") or hasattr(law, "law"):
-            x = corners(law)
-            with np.errstate(divide="ignore"):
-                up_to = np.log(law.cdf(x)) - np.log(law.sf(x))
-                under = np.log(law.below(x)) - np.log1p(-law.below(x))
-            found = np.concatenate([up_to, under])
-            found = found[np.abs(found) < -GRID[0]]
-            more += [found - 1e-9, found + 1e-9]
-    return np.unique(np.concatenate([GRID, *more])) if more else GRID
+        x = law.corners
+        with np.errstate(divide="ignore"):
+            up_to = np.log(law.cdf(x)) - np.log(law.sf(x))
+            under = np.log(law.below(x)) - np.log1p(-law.below(x))
+        found = np.concatenate([up_to, under])
+        found = found[np.abs(found) < -GRID[0]]
+        more += [found - 1e-9, found + 1e-9]
+    return np.unique(np.concatenate([GRID, *more]))
 
 
-def places(*laws: ScoreLaw) -> Floats:
+def score_grid(*laws: ScoreLaw) -> Floats:
     """Return scores spread over laws as the grid spreads over levels, finite and ascending."""
     found: list[Floats] = []
     for law in laws:
         if isinstance(law, MaxLaw):
-            found.append(places(law.law))
+            found.append(score_grid(law.law))
         elif isinstance(law, MixtureLaw):
             # Quantiles of the parts are as dense, and need no search.
-            found.append(places(*law.laws))
+            found.append(score_grid(*law.laws))
         else:
             found.append(logit_quantile(law, GRID))
     x = np.unique(np.concatenate(found))
     return np.asarray(x[np.isfinite(x)])
 
 
-def scale(*wealth: StopLoss) -> float:
+def usual_excess(*wealth: StopLoss) -> float:
     """Return a size of the spread of laws, in points: the greatest of their mean excesses over their middle."""
     return float(max(each(each.middle) for each in wealth))
 
 
-def rounding(one: ScoreLaw, two: ScoreLaw) -> float:
+def rounding_error(one: ScoreLaw, two: ScoreLaw) -> float:
     """Return what rounding may take from a difference of two scores, in points."""
     return 256 * float(np.finfo(float).eps) * max(_reach(one), _reach(two))
 
@@ -181,7 +169,7 @@ def _reach(law: ScoreLaw) -> float:
     return float(np.abs(law.quantile([0.001, 0.5, 0.999])).max())
 
 
-def with_means(first: Any, second: Any) -> tuple[ScoreLaw, ScoreLaw]:
+def laws_with_means(first: Any, second: Any) -> tuple[ScoreLaw, ScoreLaw]:
     """Read two laws and refuse one without a finite mean."""
     one, two = as_law(first), as_law(second)
     require_mean("first", one)
@@ -189,7 +177,7 @@ def with_means(first: Any, second: Any) -> tuple[ScoreLaw, ScoreLaw]:
     return one, two
 
 
-class Steps:
+class QuantileSteps:
     """Two discrete laws as step functions of one level u.
 
     Attributes
@@ -239,16 +227,16 @@ def dominates(first: Any, second: Any) -> OrderCheck:
     """
     one, two = as_law(first), as_law(second)
     exact = one.is_discrete and two.is_discrete
-    jumps = np.union1d(corners(one), corners(two))
+    jumps = np.union1d(one.corners, two.corners)
     # Between jumps and just before one: P(X >= x), since a grid never hits the left side of an atom.
     over = one.sf(jumps) - two.sf(jumps)
     before = two.below(jumps) - one.below(jumps)
     both = np.minimum(over, before)
     found = [(float(both[i]), float(jumps[i])) for i in ([int(np.argmin(both))] if jumps.size else [])]
     if not exact:
-        found.append(least(lambda x: np.asarray(one.sf(x) - two.sf(x)), places(one, two)))
+        found.append(least_slack(lambda x: np.asarray(one.sf(x) - two.sf(x)), score_grid(one, two)))
     margin, at = min(found)
-    return verdict(margin if exact else min(margin, 0.0), at, 1e-12, exact)
+    return judged(margin if exact else min(margin, 0.0), at, 1e-12, exact)
 
 
 def excess_wealth_order(first: Any, second: Any) -> OrderCheck:
@@ -281,19 +269,19 @@ def excess_wealth_order(first: Any, second: Any) -> OrderCheck:
     >>> found.holds, round(found.margin, 6)
     (False, -0.25)
     """
-    one, two = with_means(first, second)
+    one, two = laws_with_means(first, second)
     wealth = StopLoss(one), StopLoss(two)
     if one.is_discrete and two.is_discrete:
-        steps = Steps(one, two)
+        steps = QuantileSteps(one, two)
         slack = wealth[0](steps.first) - wealth[1](steps.second)
         i = int(np.argmin(slack))
-        return verdict(float(slack[i]), float(steps.u[i]), rounding(one, two), True)
+        return judged(float(slack[i]), float(steps.u[i]), rounding_error(one, two), True)
 
     def at_level(z: Floats) -> Floats:
         return np.asarray(wealth[0](logit_quantile(one, z)) - wealth[1](logit_quantile(two, z)))
 
-    margin, at = least(at_level, logits(one, two))
-    return verdict(margin, _level(at), _allowed(wealth), False)
+    margin, at = least_slack(at_level, level_grid(one, two))
+    return judged(margin, _level(at), _allowed(wealth), False)
 
 
 def dispersive_order(first: Any, second: Any) -> OrderCheck:
@@ -322,17 +310,17 @@ def dispersive_order(first: Any, second: Any) -> OrderCheck:
     """
     one, two = as_law(first), as_law(second)
     if one.is_discrete and two.is_discrete:
-        steps = Steps(one, two)
-        margin, j = drop(steps.first - steps.second)
-        return verdict(margin, float(steps.u[j]), rounding(one, two), True)
-    z = logits(one, two)
+        steps = QuantileSteps(one, two)
+        margin, j = deepest_fall(steps.first - steps.second)
+        return judged(margin, float(steps.u[j]), rounding_error(one, two), True)
+    z = level_grid(one, two)
     ones, twos = logit_quantile(one, z), logit_quantile(two, z)
-    margin, j = drop(ones - twos)
+    margin, j = deepest_fall(ones - twos)
     middle = np.abs(z) < 4
     spread = max(np.ptp(ones[middle]), np.ptp(twos[middle]))
     # Quantiles in the tails are as wide as they are far, and rounded likewise.
     allowed = 1e-11 * spread + 64 * _EPS * max(np.abs(ones).max(), np.abs(twos).max())
-    return verdict(margin, _level(z[j]), allowed, False)
+    return judged(margin, _level(z[j]), allowed, False)
 
 
 def dilation_order(first: Any, second: Any) -> OrderCheck:
@@ -365,7 +353,7 @@ def dilation_order(first: Any, second: Any) -> OrderCheck:
     >>> found.holds, found.margin, found.at
     (False, -0.125, 0.25)
     """
-    one, two = with_means(first, second)
+    one, two = laws_with_means(first, second)
     wealth = StopLoss(one), StopLoss(two)
     means = one.mean, two.mean
 
@@ -374,12 +362,12 @@ def dilation_order(first: Any, second: Any) -> OrderCheck:
 
     if one.is_discrete and two.is_discrete:
         t = np.union1d(one.atoms[0] - means[0], two.atoms[0] - means[1])
-        margin, at = least(slack, t, zooms=0)
-        return verdict(margin, at, rounding(one, two), True)
+        margin, at = least_slack(slack, t, zooms=0)
+        return judged(margin, at, rounding_error(one, two), True)
     # Corners are where a survival function bends, so that the difference may be least there.
-    own, other = (np.union1d(places(law), corners(law)) for law in (one, two))
-    margin, at = least(slack, np.union1d(own - means[0], other - means[1]))
-    return verdict(margin, at, _allowed(wealth), False)
+    own, other = (np.union1d(score_grid(law), law.corners) for law in (one, two))
+    margin, at = least_slack(slack, np.union1d(own - means[0], other - means[1]))
+    return judged(margin, at, _allowed(wealth), False)
 
 
 def is_dfr(law: Any) -> OrderCheck:
@@ -411,24 +399,24 @@ def is_dfr(law: Any) -> OrderCheck:
     jumps = one.atoms[0]
     if np.isfinite(high) or (jumps.size and (jumps.size > 1 or jumps[0] > low)) or not np.isfinite(low):
         at = high if np.isfinite(high) else (float(jumps[-1]) if jumps.size else low)
-        return verdict(-np.inf, at, 1e-9, True)
+        return judged(-np.inf, at, 1e-9, True)
     # From the lower end on, so that a gap between an atom there and the next score is seen: its rate is 0.
-    x = np.union1d(low, places(one))
+    x = np.union1d(low, score_grid(one))
     x = np.unique(np.concatenate([x, 0.5 * (x[1:] + x[:-1])]))
     x = x[x > low]
     with np.errstate(divide="ignore"):
         rate = np.log(one.density(x)) - np.log(one.sf(x))
     gap = np.flatnonzero(np.isneginf(rate))
     if gap.size:
-        return verdict(-np.inf, float(x[gap[0]]), 1e-9, True)
-    margin, j = drop(-rate)
-    return verdict(margin, float(x[j]), 1e-9, False)
+        return judged(-np.inf, float(x[gap[0]]), 1e-9, True)
+    margin, j = deepest_fall(-rate)
+    return judged(margin, float(x[j]), 1e-9, False)
 
 
 def _allowed(wealth: tuple[StopLoss, StopLoss]) -> float:
     """Return what quadrature and rounding may take from a difference of two excesses, in points."""
     one, two = wealth
-    return 1e-10 * scale(one, two) + rounding(one.law, two.law) + one.error + two.error
+    return 1e-10 * usual_excess(one, two) + rounding_error(one.law, two.law) + one.error + two.error
 
 
 def _level(z: float) -> float:
@@ -487,7 +475,7 @@ def gain_condition(first: Any, second: Any, k: int) -> OrderCheck:
     >>> round(gain_condition(uniform(0.5, 1), uniform(), 2).margin, 6)
     -0.083333
     """
-    one, two = with_means(first, second)
+    one, two = laws_with_means(first, second)
     count = as_count(k)
     margin = float(gain_of_max(one, count)[0] - gain_of_max(two, count)[0])
     return _number(margin, one, two)
@@ -508,7 +496,7 @@ def gini_condition(first: Any, second: Any) -> OrderCheck:
     >>> gini_condition({0: 0.5, 1: 0.5}, {0: 0.25, 1: 0.75}).margin
     0.125
     """
-    one, two = with_means(first, second)
+    one, two = laws_with_means(first, second)
     return _number(gini_mean_difference(one) - gini_mean_difference(two), one, two)
 
 
@@ -554,7 +542,7 @@ def gap_growth_conditions(first: Any, second: Any, k: int) -> GapGrowth:
     >>> found.spread.holds, found.mean_gap.holds, found.ahead.holds, round(found.conclusion.margin, 6)
     (False, False, True, -0.14494)
     """
-    one, two = with_means(first, second)
+    one, two = laws_with_means(first, second)
     count = as_count(k)
     each = [dilation_order(MaxLaw(law, count), law) for law in (one, two)]
     single = separation(one, two, [1, count])
@@ -563,8 +551,8 @@ def gap_growth_conditions(first: Any, second: Any, k: int) -> GapGrowth:
     return GapGrowth(
         spread=min(each, key=lambda check: (check.holds, check.margin)),
         mean_gap=gain_condition(one, two, count),
-        ahead=verdict(ahead + tie - 0.5, None, max(1e-12, float(single.error[0])), exact),
-        conclusion=verdict(
+        ahead=judged(ahead + tie - 0.5, None, max(1e-12, float(single.error[0])), exact),
+        conclusion=judged(
             float(single.expected_gap[1] - single.expected_gap[0]), None, float(single.error.sum()), exact
         ),
         prob_first=ahead,
@@ -597,7 +585,7 @@ def ceiling_limit(first: Any, second: Any) -> float:
     >>> ceiling_limit(rubric, {1: 0.9, 20: 0.1})
     0.0
     """
-    one, two = with_means(first, second)
+    one, two = laws_with_means(first, second)
     tops = []
     for name, law in (("first", one), ("second", two)):
         top = law.support[1]
@@ -610,4 +598,4 @@ def ceiling_limit(first: Any, second: Any) -> float:
 def _number(margin: float, one: ScoreLaw, two: ScoreLaw) -> OrderCheck:
     exact = one.is_discrete and two.is_discrete
     # Quadrature is good to about 1e-12 of the size of a score, rounding to some ulps.
-    return verdict(margin, None, rounding(one, two) * (1 if exact else 200), exact)
+    return judged(margin, None, rounding_error(one, two) * (1 if exact else 200), exact)

@@ -1,4 +1,4 @@
-"""What are k advocates worth when they think alike, and when does another one stop paying?
+"""Separation, effective number and net value of k correlated advocates a side, and where another stops paying.
 
 Advocates of one model make correlated scores. With exchangeable correlation rho the best of k is less extreme,
 and k advocates count as fewer. The dependence is a Gaussian copula with one shared factor: scores keep their
@@ -9,48 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice, integer, nonnegative, number, probability
-from d3stats.models.separation.best_of_k import Separation, chances, separation
+from d3stats.models.separation.best_of_k import Separation, rank_chances, separation
 from d3stats.models.separation.correlated import (
     CorrelatedMaxLaw,
-    ScoreCorrelation,
     correlated_max,
-    score_correlation,
 )
 from d3stats.models.separation.laws import ScoreLaw, as_counts, as_law, mean_of_max, require_mean
 from d3stats.result import Result
 
-__all__ = [
-    "AdvocatePayoff",
-    "CorrelatedMaxLaw",
-    "Ranks",
-    "ScoreCorrelation",
-    "advocate_payoff",
-    "correlated_max",
-    "correlated_separation",
-    "effective_advocates",
-    "payoff_of",
-    "score_correlation",
-]
+__all__ = ["AdvocatePayoff", "advocate_payoff", "correlated_separation", "effective_advocates"]
 
 Floats = NDArray[np.float64]
 
 PER_MILLION = 1e6
-
-
-class Ranks(NamedTuple):
-    """How often the best of k of each side is ahead, for every k: the part of a separation that needs no mean."""
-
-    k: NDArray[np.int64]
-    prob_first: Floats
-    prob_tie: Floats
-    prob_error: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,69 +89,6 @@ class AdvocatePayoff(Result):
         )
 
 
-def payoff_of(
-    found: Separation | Ranks,
-    *,
-    prices: float | tuple[float, float],
-    tokens_per_advocate: float | tuple[float, float],
-    value_of_right: float,
-) -> AdvocatePayoff:
-    """Price a separation; arguments as of :func:`~d3stats.models.separation.payoff.advocate_payoff`."""
-    k = found.k
-    falls = np.flatnonzero(np.diff(k) <= 0)
-    if falls.size:
-        i = int(falls[0])
-        raise ValueError(f"k must be strictly increasing; got {k[i]} before {k[i + 1]} at position {i}")
-    value = number("value_of_right", value_of_right, minimum=0.0)
-    per_token = _one_or_two("prices", prices) / PER_MILLION
-    used = _one_or_two("tokens_per_advocate", tokens_per_advocate)
-    if per_token.size == 2 and used.size == 1:
-        raise ValueError(
-            f"tokens_per_advocate must be a pair (prompt, completion) when prices are; got {tokens_per_advocate!r}"
-        )
-    one = float((per_token * used).sum())
-    if one <= 0:
-        raise ValueError(
-            "an advocate must cost something; "
-            f"got prices={prices!r} and tokens_per_advocate={tokens_per_advocate!r}"
-        )
-    tokens = 2.0 * k * used.sum()
-    dollars = np.asarray(2.0 * k * one, dtype=np.float64)
-    right = found.prob_first + 0.5 * found.prob_tie
-    gain = np.diff(right, prepend=0.5)
-    step = np.diff(dollars, prepend=0.0)
-    net = value * right - dollars
-    pays_until, reason = _stop(k, right, value * gain, step, np.asarray(found.prob_error))
-    best = int(np.argmax(net))
-    # Below a coin's worth no number of advocates is to be recommended.
-    later = bool(k[best] > pays_until and net[best] > value / 2)
-    if later:
-        reason += f"; yet later steps make up for it, and of those asked for k={k[best]} is worth most"
-    elif " rank worse" in reason:
-        reason += f"; use k={pays_until}"
-    start = f"pays until k={pays_until}" if pays_until else "the first step does not pay"
-    notes = [f"{start}: {reason}"]
-    if net[best] <= value / 2:
-        notes.append(
-            "a coin is worth as much: at these prices no number of advocates that was asked for pays"
-        )
-    return AdvocatePayoff(
-        k=k,
-        prob_right=right,
-        prob_tie=found.prob_tie,
-        tokens=tokens,
-        dollars=dollars,
-        gain=gain,
-        gain_per_dollar=gain / step,
-        net_value=net,
-        value_of_right=value,
-        best_k=int(k[best]),
-        pays_until=pays_until,
-        reason=reason,
-        notes=tuple(notes),
-    )
-
-
 def _stop(k: NDArray[np.int64], right: Floats, worth: Floats, step: Floats, error: Floats) -> tuple[int, str]:
     """Return the last k before the first step that does not pay, and why it does not."""
     short = np.flatnonzero(worth < step)
@@ -202,10 +117,6 @@ def _one_or_two(name: str, values: float | Sequence[float]) -> Floats:
     if array.size not in (1, 2):
         raise ValueError(f"{name} must be one number, or a pair for prompt and completion; got {array.size}")
     return array
-
-
-_GOOD = 1e-6
-"""Error of a probability above which there is no result, as in a separation."""
 
 
 def correlated_separation(
@@ -385,14 +296,69 @@ def advocate_payoff(
     >>> advocate_payoff(stats.uniform(0.5, 0.5), stats.uniform(), [1, 2, 3], **cost).reason
     'more advocates rank worse: P(right) falls from 0.7500 at k=1 to 0.7083 at k=2; use k=1'
     """
-    one, two, counts, pair = _asked(first, second, k, rho)
-    found = (
-        correlated_separation(one, two, counts.tolist(), rho=pair)
-        if one.is_discrete and two.is_discrete
-        else _ranks(one, two, counts, pair)
-    )
-    return payoff_of(
-        found, prices=prices, tokens_per_advocate=tokens_per_advocate, value_of_right=value_of_right
+    one, two, counts, (r1, r2) = _asked(first, second, k, rho)
+    falls = np.flatnonzero(np.diff(counts) <= 0)
+    if falls.size:
+        i = int(falls[0])
+        raise ValueError(
+            f"k must be strictly increasing; got {counts[i]} before {counts[i + 1]} at position {i}"
+        )
+    if r1 == r2 == 0:
+        more, tie, error = rank_chances(one, two, counts)
+    else:
+        alone = np.ones(1, dtype=np.int64)
+        parts = [
+            rank_chances(correlated_max(one, n, r1), correlated_max(two, n, r2), alone)
+            for n in counts.tolist()
+        ]
+        more, tie, error = (np.concatenate(column) for column in zip(*parts, strict=True))
+    value = number("value_of_right", value_of_right, minimum=0.0)
+    per_token = _one_or_two("prices", prices) / PER_MILLION
+    used = _one_or_two("tokens_per_advocate", tokens_per_advocate)
+    if per_token.size == 2 and used.size == 1:
+        raise ValueError(
+            f"tokens_per_advocate must be a pair (prompt, completion) when prices are; got {tokens_per_advocate!r}"
+        )
+    cost = float((per_token * used).sum())
+    if cost <= 0:
+        raise ValueError(
+            "an advocate must cost something; "
+            f"got prices={prices!r} and tokens_per_advocate={tokens_per_advocate!r}"
+        )
+    tokens = 2.0 * counts * used.sum()
+    dollars = np.asarray(2.0 * counts * cost, dtype=np.float64)
+    right = more + 0.5 * tie
+    gain = np.diff(right, prepend=0.5)
+    step = np.diff(dollars, prepend=0.0)
+    net = value * right - dollars
+    pays_until, reason = _stop(counts, right, value * gain, step, error)
+    best = int(np.argmax(net))
+    # Below a coin's worth no number of advocates is to be recommended.
+    later = bool(counts[best] > pays_until and net[best] > value / 2)
+    if later:
+        reason += f"; yet later steps make up for it, and of those asked for k={counts[best]} is worth most"
+    elif " rank worse" in reason:
+        reason += f"; use k={pays_until}"
+    start = f"pays until k={pays_until}" if pays_until else "the first step does not pay"
+    notes = [f"{start}: {reason}"]
+    if net[best] <= value / 2:
+        notes.append(
+            "a coin is worth as much: at these prices no number of advocates that was asked for pays"
+        )
+    return AdvocatePayoff(
+        k=counts,
+        prob_right=right,
+        prob_tie=tie,
+        tokens=tokens,
+        dollars=dollars,
+        gain=gain,
+        gain_per_dollar=gain / step,
+        net_value=net,
+        value_of_right=value,
+        best_k=int(counts[best]),
+        pays_until=pays_until,
+        reason=reason,
+        notes=tuple(notes),
     )
 
 
@@ -408,22 +374,3 @@ def _asked(
     if pair.shape not in ((1,), (2,)):
         raise ValueError(f"rho must be one number or one for each side; got shape {np.shape(rho)}")
     return one, two, counts, (probability("rho", pair[0]), probability("rho", pair[-1]))
-
-
-def _ranks(one: ScoreLaw, two: ScoreLaw, k: NDArray[np.int64], rho: tuple[float, float]) -> Ranks:
-    """Return who is ahead how often; the integrals of a separation in points would need a mean."""
-    if rho == (0.0, 0.0):
-        parts = [chances(one, two, k)]
-    else:
-        alone = np.ones(1, dtype=np.int64)
-        parts = [
-            chances(correlated_max(one, n, rho[0]), correlated_max(two, n, rho[1]), alone) for n in k.tolist()
-        ]
-    first, tie, _, error = (np.concatenate(column) for column in zip(*parts, strict=True))
-    if not (error <= _GOOD).all():
-        i = int(np.argmax(~(error <= _GOOD)))
-        raise ValueError(
-            "first and second must be laws whose ranking can be computed to six digits; "
-            f"got an error of {error[i]:.2g} at k={k[i]} for {one!r} and {two!r}"
-        )
-    return Ranks(k, first, tie, error)

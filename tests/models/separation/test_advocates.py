@@ -10,9 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
-from d3stats.models.separation.best_of_k import ranking_probability, separation
-from d3stats.models.separation.laws import DiscreteLaw, MixtureLaw, as_law
-from d3stats.models.separation.payoff import (
+from d3stats.models.separation import (
     CorrelatedMaxLaw,
     advocate_payoff,
     correlated_max,
@@ -20,6 +18,8 @@ from d3stats.models.separation.payoff import (
     effective_advocates,
     score_correlation,
 )
+from d3stats.models.separation.best_of_k import ranking_probability, separation
+from d3stats.models.separation.laws import DiscreteLaw, MixtureLaw, as_law
 
 RUBRIC = {1: 0.1, 5: 0.2, 9: 0.4, 10: 0.3}
 LAWS: list[Any] = [
