@@ -19,11 +19,11 @@ if TYPE_CHECKING:
         planning,
         plotting,
         protocols,
-        simulate,
         stopping,
         theory,
         worlds,
     )
+    from d3stats import worlds as simulate
     from d3stats.counts import ConfusionCounts, Counts, RoundCounts, TransitionCounts
     from d3stats.inference.bias import position_bias
     from d3stats.inference.comparison.compare import compare
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from d3stats.models.mixtures.law import BetaBinomialMixture
     from d3stats.models.mixtures.rounds import fit_rounds, rounds_drift
     from d3stats.models.separation.best_of_k import separation
-    from d3stats.planning.calibrate import calibrate
+    from d3stats.planning.calibration.calibrate import calibrate
     from d3stats.planning.describe import describe_rounds
     from d3stats.planning.exact import evaluate
     from d3stats.planning.plan import Plan, plan
@@ -59,12 +59,14 @@ if TYPE_CHECKING:
     from d3stats.planning.sweep import sweep
     from d3stats.stopping import FixedRounds, KSStability, Ladder, NoiseAwareKS, Supermajority, Unanimity
     from d3stats.trajectories import Trajectories, as_trajectories
+    from d3stats.worlds.draw import simulate
 
 __version__ = "0.1.0"
 
 _moved.watch()
 
 _HOMES = {
+    "simulate": "d3stats.worlds.draw",
     "agreement": "d3stats.inference.judges.agreement",
     "cohen_kappa": "d3stats.inference.judges.coefficients",
     "compare": "d3stats.inference.comparison.compare",
@@ -103,7 +105,7 @@ _HOMES = {
     "Unanimity": "d3stats.stopping",
     "Plan": "d3stats.planning.plan",
     "Study": "d3stats.planning.study",
-    "calibrate": "d3stats.planning.calibrate",
+    "calibrate": "d3stats.planning.calibration.calibrate",
     "evaluate": "d3stats.planning.exact",
     "plan": "d3stats.planning.plan",
     "read_study": "d3stats.planning.study",
@@ -122,7 +124,6 @@ _ROOMS = (
     "planning",
     "plotting",
     "protocols",
-    "simulate",
     "stopping",
     "theory",
     "worlds",

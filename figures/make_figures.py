@@ -50,9 +50,8 @@ from d3stats.plotting import (
     save,
     use_style,
 )
-from d3stats.simulate import count_process, round_tokens, simulate
 from d3stats.stopping import from_text
-from d3stats.worlds import Conformity
+from d3stats.worlds import Conformity, count_process, round_tokens, simulate
 
 HERE = Path(__file__).resolve().parent
 SEED = 20251

@@ -130,7 +130,7 @@ items[0]
 # %%
 from d3stats.agents.live import LiveAgent
 from d3stats.debates.forecast import forecast
-from d3stats.protocols.samre import Samre
+from d3stats.protocols.d3 import Samre
 from d3stats.stopping import FullDepth
 
 protocol = Samre(poll="every_round", max_rounds=3)

@@ -27,7 +27,7 @@ import d3stats
 from d3stats.planning.plan import plan
 from d3stats.planning.risk import needed_debates, risk_controlled
 from d3stats.plotting import use_style
-from d3stats.simulate import simulate
+from d3stats.worlds import simulate
 from d3stats.worlds import Conformity
 
 world = Conformity(panel=7, difficulties=[(0.5, 1.6), (0.3, 0.3), (0.2, -1.0)], conformity=1.5)

@@ -344,7 +344,7 @@ for panel, rows in last.groupby("panel", sort=False):
 
 # %%
 from d3stats.models.beliefs.martingale import martingale_test
-from d3stats.simulate import simulate
+from d3stats.worlds import simulate
 from d3stats.worlds import Voter
 
 world = Voter(panel=7, accuracy=0.65)

@@ -19,7 +19,7 @@ from d3stats.agents import Reply, Request
 from d3stats.debates import DebateItem
 from d3stats.protocols import DebateProtocol, RoundOver, drive, protocols
 from d3stats.stopping import Decision, StoppingRule, from_text
-from d3stats.stopping.parse import rule_names
+from d3stats.stopping.text import rule_names
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

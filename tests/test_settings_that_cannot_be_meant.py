@@ -14,9 +14,8 @@ import d3stats
 from d3stats import _check
 from d3stats.cli import app
 from d3stats.planning import needed_debates, plan, replay, risk_controlled
-from d3stats.simulate import simulate
 from d3stats.stopping import from_text
-from d3stats.worlds import Voter
+from d3stats.worlds import Voter, simulate
 
 LOG = simulate(Voter(panel=3), 30, 3, rng=1)
 

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from d3stats import Trajectories
-from d3stats.simulate import courtroom_tokens, round_tokens, simulate
-from d3stats.worlds import Courtroom, Referees, Voter
+from d3stats.worlds import Courtroom, Referees, Voter, courtroom_tokens, round_tokens, simulate
 from d3stats.worlds.tokens import Lengths
 
 KINDS = ("tokens", "tokens_in", "tokens_out")

@@ -18,8 +18,7 @@ from statsmodels.stats.multitest import multipletests
 
 from d3stats import Trajectories
 from d3stats.models.beliefs.martingale import MartingaleTest, martingale_test
-from d3stats.simulate import simulate
-from d3stats.worlds import DirichletCompound, Voter
+from d3stats.worlds import DirichletCompound, Voter, simulate
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "simulations")]

@@ -10,11 +10,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from d3stats.agents.request import Agent, Case, Message, Refused, Reply, Request, Rubric, Slot
+from d3stats.agent import Agent, Case, Message, Refused, Reply, Request, Rubric, Slot
 
 if TYPE_CHECKING:
     from d3stats.agents.replay import ReplayAgent
-    from d3stats.agents.synthetic import SyntheticItem, synthetic_agent, synthetic_items
+    from d3stats.worlds.streams import SyntheticItem, synthetic_agent, synthetic_items
 
 __all__ = [
     "Agent",

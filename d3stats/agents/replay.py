@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from d3stats.agents.request import More, Reply, Request, Size, always
+from d3stats.agent import More, Reply, Request, Size, always
 
 if TYPE_CHECKING:
     from d3stats.log.schema import AnyRecord, Turn

@@ -97,7 +97,7 @@ def bias(
     found = _audited(audit, data, judges, options[audit] | {"level": level})
     if figure is not None:
         from d3stats.inference.bias import position_frame
-        from d3stats.plotting.position_bias import plot_position_bias
+        from d3stats.plotting.intervals import plot_position_bias
 
         save_figure(lambda: plot_position_bias(position_frame(found)), figure)
     if as_json:

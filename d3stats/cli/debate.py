@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+import time
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,14 +13,126 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
-from d3stats.cli._debate_tables import forecast_json, show_forecast, show_report
 from d3stats.cli.options import Json, Seed
-from d3stats.cli.output import print_json, spoken
+from d3stats.cli.output import print_json, print_notes, print_table, spoken
 
 if TYPE_CHECKING:
-    from d3stats.agents.request import Agent
+    from d3stats.agent import Agent
+    from d3stats.debates.forecast import Forecast
     from d3stats.debates.items import DebateItem
     from d3stats.debates.report import RunReport
+
+__all__ = ["Progress", "forecast_json", "show_forecast", "show_report"]
+
+
+def show_forecast(
+    outlook: Forecast, protocol: str, rule: str, budget_tokens: int | None, max_usd: float | None
+) -> None:
+    """Print what a run will cost, and the limits that it has."""
+    looks = [
+        ("typical, stopped after round 1", outlook.shortest),
+        ("typical, never stopped", outlook.full),
+        ("longest, never stopped", outlook.bound),
+    ]
+    print_table(
+        f"forecast: {outlook.debates} debate{'' if outlook.debates == 1 else 's'}, {protocol}, stopped by {rule}",
+        ["case", "rounds", "calls", "tokens in", "tokens out", "tokens", "per debate", "dollars"],
+        [
+            [
+                case,
+                str(look.rounds),
+                f"{look.calls:,}",
+                f"{look.tokens_in:,}",
+                f"{look.tokens_out:,}",
+                f"{look.tokens:,}",
+                f"{look.tokens / outlook.debates:,.0f}",
+                _dollars(look.dollars),
+            ]
+            for case, look in looks
+        ],
+    )
+    notes = ["'longest' bounds one attempt a call; attempts after failures come on top, within the budget."]
+    if outlook.measured < outlook.debates:
+        notes.append(f"Scaled up from {outlook.measured} debates, spread evenly over the items.")
+    limits = [
+        text
+        for text in (
+            budget_tokens is not None and f"{budget_tokens:,} tokens",
+            max_usd is not None and f"{max_usd:g} dollars",
+        )
+        if text
+    ]
+    notes.append(f"Budget: {' and '.join(limits)}." if limits else "No budget: nothing limits what is spent.")
+    print_notes(notes)
+
+
+def forecast_json(outlook: Forecast) -> dict[str, Any]:
+    """Return the forecast as JSON-ready values."""
+    from dataclasses import asdict
+
+    return asdict(outlook)
+
+
+def show_report(report: RunReport) -> None:
+    """Print what a run has done, and the next commands."""
+
+    def counted(counts: Any) -> str:
+        return ", ".join(f"{count} {name}" for name, count in counts.most_common()) or "none"
+
+    for sentence in report.warnings:
+        print_notes([sentence])
+    rows = [
+        ["debates closed", f"{report.closed} of {report.planned}"],
+        ["of these, in this run", str(report.new)],
+        ["stops", counted(report.stops)],
+        ["calls, attempts", f"{report.calls:,}, {report.attempts:,}"],
+        ["tokens in, out", f"{report.tokens_in:,}, {report.tokens_out:,}"],
+        ["tokens charged to the budget", f"{report.charged:,}"],
+        ["dollars", _dollars(report.dollars)],
+        ["tokens estimated, in turns of this run", str(report.estimated)],
+        ["votes missing", f"{report.votes_missing.total():,} of {report.votes:,}"],
+        ["turns with something missing", counted(report.missing)],
+        ["calls repeated after a kill", str(report.repeated)],
+        ["seconds", f"{report.seconds:.1f}"],
+    ]
+    print_table(str(report.log), ["", ""], rows)
+    notes = []
+    if (report.not_begun or report.unfinished) and report.stopped == "budget":
+        notes.append(
+            f"{len(report.not_begun)} debates were not begun and {report.unfinished} not ended for want of budget"
+            f"{_left(report)}: the same command with a larger one goes on."
+        )
+    if report.dropped:
+        notes.append(
+            f"Parameters that the server did not take: {', '.join(report.dropped)}; calls were made without."
+        )
+    if not report.warnings:
+        notes += [f"The server's last words on {kind}: {words}" for kind, words in report.words.items()]
+    if report.overdrawn:
+        notes.append(
+            f"{report.overdrawn} calls cost more than their bound: the server counts tokens otherwise than by bytes."
+        )
+    log = shlex.quote(str(report.log))
+    notes.append(f"Next: d3stats doctor {log}; d3stats show {log}; d3stats replay {log}")
+    print_notes(notes)
+
+
+def _left(report: RunReport) -> str:
+    """Say what is left of a budget, and what it takes to begin another debate."""
+    parts = []
+    if report.tokens_to_begin is not None:
+        parts.append((f"{report.tokens_left:,}", f"{report.tokens_to_begin:,} tokens"))
+    if report.dollars_to_begin is not None:
+        parts.append((_dollars(report.dollars_left), f"{_dollars(report.dollars_to_begin)} dollars"))
+    if not parts:
+        return ""
+    left, needed = (" and ".join(words) for words in zip(*parts, strict=True))
+    return f" ({left} left; {needed} must be set aside to begin another debate)"
+
+
+def _dollars(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.4f}"
+
 
 SYNTHETIC_ITEMS = 100
 """Debates of a synthetic world when --limit says nothing."""
@@ -137,8 +252,8 @@ def debate(
     from d3stats.debates.forecast import forecast
     from d3stats.debates.journal import is_unused
     from d3stats.protocols.catalogue import protocol_from_text
-    from d3stats.simulate.tokens import PriceTable
     from d3stats.stopping import from_text
+    from d3stats.worlds.tokens import PriceTable
 
     with _Said(as_json) as said:
         if out is None and not dry_run:
@@ -272,7 +387,6 @@ class _Job:
         import asyncio
         import signal
 
-        from d3stats.cli._progress import Progress
         from d3stats.debates.run import run_debates
 
         halt = asyncio.Event()
@@ -352,9 +466,9 @@ def _live(model: str | None, role_models: list[str], **given: Any) -> dict[str, 
 def _of_world(path: Path, source: str | None, limit: int | None, seed: int) -> tuple[Agent, list[DebateItem]]:
     import tomllib
 
-    from d3stats.agents.synthetic import synthetic_agent, synthetic_items
     from d3stats.debates.items import DebateItem
     from d3stats.worlds.read import from_table
+    from d3stats.worlds.streams import synthetic_agent, synthetic_items
 
     if source is not None:
         raise ValueError(f"ITEMS must not be given with --synthetic, which makes its own; got {source!r}")
@@ -365,3 +479,106 @@ def _of_world(path: Path, source: str | None, limit: int | None, seed: int) -> t
     made = synthetic_items(world, SYNTHETIC_ITEMS if limit is None else limit, seed)
     items = [DebateItem(one.question, one.text, one.candidates, one.answers, one.label) for one in made]
     return synthetic_agent(world, seed), items
+
+
+EVERY_SECONDS = 10.0
+"""Between two lines where there is no terminal."""
+
+REDRAW_SECONDS = 0.1
+
+
+class Progress:
+    """An observer of a run; use it as a context."""
+
+    def __init__(self) -> None:
+        self._status: Any = None
+        self._last = 0.0
+        self._report: RunReport | None = None
+        self._halting = self._waited = False
+
+    def __enter__(self) -> Self:
+        from rich.console import Console
+
+        console = Console(stderr=True, highlight=False)
+        if console.is_terminal:
+            self._status = console.status("starting", spinner="dots")
+            self._status.start()
+        self._last = time.monotonic()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def __call__(self, report: RunReport) -> None:
+        """Show where the run is, unless that was just done."""
+        self._report = report
+        now = time.monotonic()
+        if now - self._last < (EVERY_SECONDS if self._status is None else REDRAW_SECONDS):
+            return
+        self._last = now
+        self._say(self._line())
+
+    def halt(self) -> None:
+        """Say, from now on, what a run that is being ended waits for."""
+        self._halting, self._last = True, time.monotonic()
+        self._say(self._line())
+
+    def wait(self, text: str) -> None:
+        """Say that a server is waited for before the run begins, unless something was just said."""
+        now = time.monotonic()
+        if (
+            now - self._last >= (EVERY_SECONDS if self._status is None else REDRAW_SECONDS)
+            or not self._waited
+        ):
+            self._waited, self._last = True, now
+            self._say(text)
+
+    @property
+    def report(self) -> RunReport | None:
+        """The run as it was seen last."""
+        return self._report
+
+    def _line(self) -> str:
+        calls = 0 if self._report is None else self._report.in_flight
+        if self._halting:
+            return f"waiting for {calls} calls in flight; interrupt again to stop at once"
+        return "" if self._report is None else line(self._report)
+
+    def _say(self, text: str) -> None:
+        if self._status is not None:
+            from rich.text import Text
+
+            self._status.update(Text(text))
+        else:
+            sys.stderr.write(text + "\n")
+            sys.stderr.flush()
+
+
+def line(report: RunReport) -> str:
+    """Write a report in a line.
+
+    Examples
+    --------
+    >>> from collections import Counter
+    >>> from pathlib import Path
+    >>> from d3stats.debates.report import RunReport
+    >>> line(RunReport(Path("a.jsonl"), planned=9, closed=2, rounds=7, charged=12345, stops=Counter(unanimity=2)))
+    'debates 2/9, 7 rounds, 12,345 tokens, stops: 2 unanimity'
+    """
+    parts = [
+        f"debates {report.closed}/{report.planned}",
+        f"{report.rounds} rounds",
+        f"{report.charged:,} tokens",
+    ]
+    if report.dollars is not None:
+        parts.append(f"{report.dollars:,.4f} dollars")
+    if report.stops:
+        parts.append("stops: " + ", ".join(f"{count} {name}" for name, count in report.stops.most_common(4)))
+    if report.missing:
+        parts.append(f"{sum(report.missing.values())} turns with something missing")
+    if report.waiting is not None:
+        parts.append(report.waiting)
+    return ", ".join(parts)

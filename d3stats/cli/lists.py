@@ -34,7 +34,7 @@ _READ = {
 
 def rules(name: Name = None, as_json: Json = False) -> None:
     """List the stopping rules, as --rule and --stop take them."""
-    from d3stats.stopping.parse import rule_names
+    from d3stats.stopping.text import rule_names
 
     _show("rule", rule_names(), name, as_json)
 

@@ -133,7 +133,7 @@ def _dollars(
     from d3stats.cli.options import paths_of
     from d3stats.log.reader import read_log
     from d3stats.planning.prices import price_turns
-    from d3stats.simulate.tokens import PriceTable
+    from d3stats.worlds.tokens import PriceTable
 
     if prices is None:
         given = {"--model": model, "--role-model": role_models or None, "--output-share": output_share}

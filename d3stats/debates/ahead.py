@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from d3stats.agents.request import Agent, Case, Reply, Request, Size
-from d3stats.protocols.play import RoundOver, Speak, complete
-from d3stats.protocols.protocol import DebateProtocol
-from d3stats.protocols.rules import round_seen
+from d3stats.agent import Agent, Case, Reply, Request, Size
+from d3stats.protocols.play import DebateProtocol, RoundOver, Speak, complete, round_seen
 from d3stats.stopping import Decision, Rule, StoppingRule
-from d3stats.stopping.token_budget import TOKENS_UNKNOWN
+from d3stats.stopping.tokens import TOKENS_UNKNOWN
 
 __all__ = ["Cast", "Imagined", "ahead", "check_rule", "imagined"]
 

@@ -8,18 +8,64 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from d3stats.agents.request import Agent, Request, Size
-from d3stats.debates.ahead import Cast, ahead, check_rule
-from d3stats.debates.budget import Bank
-from d3stats.debates.cost import Tariff
-from d3stats.debates.items import DebateItem
-from d3stats.debates.placement import Orders, Planned, placements
-from d3stats.debates.reserve import Reserve
-from d3stats.protocols.protocol import DebateProtocol
-from d3stats.simulate.tokens import PriceTable
+from d3stats.agent import Agent, Reply, Request, Size
+from d3stats.debates.ahead import Cast, Key, ahead, check_rule
+from d3stats.debates.budget import FREE, Bank, Cost, Tariff
+from d3stats.debates.items import DebateItem, Orders, Planned, placements
+from d3stats.protocols.play import DebateProtocol
 from d3stats.stopping import Rule, StoppingRule
+from d3stats.worlds.tokens import PriceTable
 
-__all__ = ["Asked", "check_log"]
+__all__ = ["Asked", "Reserve", "check_log"]
+
+
+class Reserve:
+    """Bounds of what debates cost, each attempt made once.
+
+    Parameters
+    ----------
+    protocol, cast, tariff
+        Of the run.
+    """
+
+    def __init__(self, protocol: DebateProtocol, cast: Cast, tariff: Tariff) -> None:
+        self.protocol, self.cast, self.tariff = protocol, cast, tariff
+
+    def price(self, request: Request, reply: Reply) -> Cost:
+        """Return the cost of a reply with its tokens."""
+        return self.tariff.cost(
+            self.cast.model(request.role), int(reply.tokens_in or 0), int(reply.tokens_out or 0)
+        )
+
+    def next_round(self, planned: Planned, said: Mapping[Key, Reply] | None = None, played: int = 0) -> Cost:
+        """The most that the rounds up to the one after `played`, and the end after it, can cost."""
+        need = FREE
+        for moment in ahead(self.protocol, planned.case, self.cast, "longest", said=said, continued=played):
+            if moment.request is not None and moment.reply is not None:
+                need += self.price(moment.request, moment.reply)
+        return need
+
+    def course(self, planned: Planned, said: Mapping[Key, Reply] | None = None) -> tuple[Cost, ...]:
+        """The most that everything after round 0, 1, 2, ... can cost when the debate is never stopped."""
+        rounds = [FREE]
+        last = self.protocol.max_rounds - 1
+        for moment in ahead(self.protocol, planned.case, self.cast, "longest", said=said, continued=last):
+            if moment.request is None or moment.reply is None:
+                rounds.append(FREE)
+            else:
+                rounds[-1] += self.price(moment.request, moment.reply)
+        for i in reversed(range(len(rounds) - 1)):
+            rounds[i] += rounds[i + 1]
+        return tuple(rounds)
+
+    def typical(self, planned: Planned) -> Cost:
+        """What a debate is expected to cost when it is never stopped."""
+        cost, last = FREE, self.protocol.max_rounds - 1
+        for moment in ahead(self.protocol, planned.case, self.cast, "typical", continued=last):
+            if moment.request is not None and moment.reply is not None:
+                cost += self.price(moment.request, moment.reply)
+        return cost
+
 
 LONGEST_ITEMS = 10
 """So many of the longest items are held against the context window."""

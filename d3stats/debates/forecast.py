@@ -9,15 +9,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from d3stats._check import integer
-from d3stats.agents.request import Agent, Size
+from d3stats.agent import Agent, Size
 from d3stats.debates.ahead import Cast, ahead
 from d3stats.debates.asked import Asked
-from d3stats.debates.cost import FREE, Cost, Tariff
-from d3stats.debates.items import DebateItem
-from d3stats.debates.placement import Orders, Planned
-from d3stats.protocols.protocol import DebateProtocol
-from d3stats.simulate.tokens import PriceTable
+from d3stats.debates.budget import FREE, Cost, Tariff
+from d3stats.debates.items import DebateItem, Orders, Planned
+from d3stats.protocols.play import DebateProtocol
 from d3stats.stopping import StoppingRule
+from d3stats.worlds.tokens import PriceTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,7 +125,7 @@ def forecast(
     Examples
     --------
     >>> from d3stats.agents import Reply
-    >>> from d3stats.protocols.single_judge import SingleJudge
+    >>> from d3stats.protocols.baselines import SingleJudge
     >>> class Judge:
     ...     model = "mine"
     ...     def imagine(self, request, size):

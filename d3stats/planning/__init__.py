@@ -9,7 +9,7 @@ Who may live here: whatever asks what stopping would have cost or would have los
 to stop.
 """
 
-from d3stats.planning.calibrate import Calibration, calibrate
+from d3stats.planning.calibration.calibrate import Calibration, calibrate
 from d3stats.planning.describe import RoundsReport, describe_rounds
 from d3stats.planning.exact import ExactResult, evaluate
 from d3stats.planning.plan import Plan, plan

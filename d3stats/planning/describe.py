@@ -14,9 +14,7 @@ import pandas as pd
 
 from d3stats._check import RngLike, as_rng, choice
 from d3stats.models.mixtures.rounds import Drift, RoundsFit, fit_rounds, rounds_drift
-from d3stats.planning._intervals import BootstrapSettings, RatioColumns
-from d3stats.planning._measures import with_turns
-from d3stats.planning._notes import absent_note
+from d3stats.planning.costs import BootstrapSettings, RatioColumns, absent_note, with_turns
 from d3stats.trajectories import MISSING, LogSource, Missing, Trajectories, as_trajectories
 
 if TYPE_CHECKING:

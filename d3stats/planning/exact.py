@@ -8,7 +8,11 @@ pass.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Hashable, Mapping
+from copy import copy
+from dataclasses import dataclass, fields, is_dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,11 +20,192 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import nonnegative, number
-from d3stats.models.chains.process import PLURALITY, Controller, CountProcess, walk
-from d3stats.planning._probe import controller_of
-from d3stats.stopping import Rule
+from d3stats.models.chains.process import PLURALITY, Controller, CountProcess, Layer, walk
+from d3stats.stopping import Decision, ESCWindow, Optimal, Round, Rule, RuleState, StoppingRule
+from d3stats.stopping.optimal import OptimalState
 
-__all__ = ["ExactResult", "evaluate"]
+__all__ = ["ExactResult", "controller_of", "evaluate"]
+
+MAX_NODES = 100_000
+"""Memories of a rule, all rounds together, beyond which it is not played exactly."""
+
+
+class _NotInCounts(Exception):
+    """A rule asked for something that a count process does not have."""
+
+
+class _CountRound(Round):
+    """A round of which only the votes, and perhaps the tokens, are known: asking for more is an error."""
+
+    __slots__ = ()
+
+    @property
+    def scores(self) -> Any:  # shadows the field, so that reading it is noticed
+        raise _NotInCounts("scores")
+
+    @property
+    def texts(self) -> Any:
+        raise _NotInCounts("texts")
+
+
+class _TokenlessRound(_CountRound):
+    __slots__ = ()
+
+    @property
+    def tokens(self) -> Any:
+        raise _NotInCounts("tokens")
+
+
+def controller_of(rule: Rule, panel: int, n_rounds: int, tokens: NDArray[np.float64] | None) -> Controller:
+    """Return the rule as a graph; the last hundreds asked for are remembered."""
+    if isinstance(rule, Optimal) and rule.answer == 0:
+        return rule.policy.controller
+    spent = None if tokens is None else tuple(tokens.tolist())
+    return _probed(rule, panel, n_rounds, spent)
+
+
+@lru_cache(maxsize=1024)
+def _probed(rule: Rule, panel: int, n_rounds: int, tokens: tuple[float, ...] | None) -> Controller:
+    if any(isinstance(part, ESCWindow) for part in rule.parts()):
+        raise ValueError(
+            f"rule must decide by counts to be evaluated exactly; {rule} fills windows seat by seat"
+        )
+    size = panel + 1
+    opened: list[RuleState] = [rule.start()]
+    targets: list[NDArray[np.int64]] = []
+    layers: list[Layer] = []
+    total = 0
+    for t in range(1, n_rounds + 1):
+        spent = None if tokens is None else tokens[t - 1]
+        seen: dict[Hashable, int] = {}
+        counts: list[int] = []
+        stops: list[bool] = []
+        ahead: list[RuleState] = []
+        into = np.zeros((len(opened), size), dtype=np.int64)
+        for i, state in enumerate(opened):
+            for k in range(size):
+                after, stop = _step(rule, state, t, k, panel, spent)
+                stop = stop or t == n_rounds
+                key = (k, stop) if stop else (k, _key(after))
+                if key not in seen:
+                    seen[key] = len(counts)
+                    counts.append(k)
+                    stops.append(stop)
+                    if not stop:
+                        ahead.append(after)
+                into[i, k] = seen[key]
+        total += len(counts)
+        if total > MAX_NODES:
+            raise ValueError(
+                f"rule must remember little to be evaluated exactly (at most {MAX_NODES} states); "
+                f"got more by round {t} for {rule}"
+            )
+        targets.append(into)
+        layers.append(
+            Layer(
+                np.array(counts, dtype=np.int64),
+                np.array(stops, dtype=bool),
+                np.full(len(counts), PLURALITY, dtype=np.int8),
+                np.zeros((0, size), dtype=np.int64),
+            )
+        )
+        opened = ahead
+        if not ahead:
+            break
+    linked = [
+        Layer(x.counts, x.stops, x.decisions, targets[t + 1] if t + 1 < len(targets) else x.successors)
+        for t, x in enumerate(layers)
+    ]
+    nobody = Layer(
+        np.zeros(0, np.int64), np.zeros(0, bool), np.zeros(0, np.int8), np.zeros((0, size), np.int64)
+    )
+    return Controller(panel, targets[0][0], tuple(linked + [nobody] * (n_rounds - len(linked))))
+
+
+def _step(
+    rule: Rule,
+    state: RuleState,
+    t: int,
+    count: int,
+    panel: int,
+    tokens: float | None,
+) -> tuple[RuleState, bool]:
+    """Show the state one round, in two seatings; return what it became and whether it stops."""
+    one, other = _copy(state), _copy(state)
+    votes = (0,) * count + (1,) * (panel - count)
+    try:
+        first = one.update(_round(t, votes, tokens)).stop
+        second = other.update(_round(t, votes[::-1], tokens)).stop
+    except _NotInCounts as missing:
+        need = str(missing)
+        hint = "; give tokens=" if need == "tokens" else ""
+        raise ValueError(
+            f"rule must decide by counts of votes to be evaluated exactly; {rule} needs {need}{hint}"
+        ) from None
+    if first != second or (not first and _key(one) != _key(other)):
+        raise ValueError(
+            f"rule must decide by counts of votes to be evaluated exactly; "
+            f"{rule} looks at which seat said what"
+        )
+    return one, first
+
+
+def _round(number: int, votes: tuple[int, ...], tokens: float | None) -> Round:
+    made = object.__new__(_TokenlessRound if tokens is None else _CountRound)
+    # Set around the constructor: the shadowed fields cannot be assigned.
+    object.__setattr__(made, "number", number)
+    object.__setattr__(made, "votes", votes)
+    object.__setattr__(made, "panel", len(votes))
+    if tokens is not None:
+        object.__setattr__(made, "tokens", tokens)
+    return made
+
+
+def _copy(value: Any) -> Any:
+    """Copy a state to any depth; what cannot change is shared."""
+    if isinstance(value, (StoppingRule, Decision, str, bytes, int, float, np.generic, type(None))):
+        return value
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, (dict, list, deque)):
+        changed: Any = copy(value)
+        for place in list(value) if isinstance(value, dict) else range(len(value)):
+            changed[place] = _copy(value[place])
+        return changed
+    if isinstance(value, set):
+        return set(value)
+    if isinstance(value, (tuple, frozenset, Mapping)):
+        return value
+    made = copy(value)
+    names = [f.name for f in fields(value)] if is_dataclass(value) else list(vars(value))
+    for name in names:
+        object.__setattr__(made, name, _copy(getattr(value, name)))
+    return made
+
+
+def _key(value: Any) -> Hashable:
+    """Say what a state remembers, so that two that remember the same are one."""
+    if isinstance(value, StoppingRule) and not hasattr(value, "update"):
+        return id(value)
+    if isinstance(value, Decision):
+        return (value.stop, value.reason)
+    if isinstance(value, OptimalState):
+        return (id(value.rule.policy), value.rule.answer, value.memory())
+    if is_dataclass(value) and not isinstance(value, type):
+        return (type(value).__name__, *(_key(getattr(value, f.name)) for f in fields(value)))
+    if isinstance(value, np.ndarray):
+        return (value.shape, value.tobytes())
+    if isinstance(value, Mapping):
+        return frozenset((_key(k), _key(v)) for k, v in value.items())
+    if isinstance(value, (list, tuple, deque)):
+        return tuple(_key(v) for v in value)
+    if isinstance(value, (set, frozenset)):
+        return frozenset(_key(v) for v in value)
+    if isinstance(value, (int, float, str, bool, type(None), np.generic)):
+        return (type(value).__name__, value) if isinstance(value, bool) else value
+    if hasattr(value, "__dict__"):
+        return (type(value).__name__, _key(vars(value)))
+    return id(value)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,7 +295,7 @@ def evaluate(process: CountProcess, rule: Rule, tokens: ArrayLike | None = None)
 
     Examples
     --------
-    >>> from d3stats.simulate import count_process
+    >>> from d3stats.worlds import count_process
     >>> from d3stats.stopping import Unanimity
     >>> from d3stats.worlds import Voter
     >>> result = evaluate(count_process(Voter(panel=3), n_rounds=4), Unanimity())

@@ -15,8 +15,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import meant, nonnegative, number, probability
-from d3stats.simulate.tokens import PER_MILLION, PriceTable
 from d3stats.trajectories import LogSource, Trajectories, as_trajectories
+from d3stats.worlds.tokens import PER_MILLION, PriceTable
 
 __all__ = ["Price", "RoundDollars", "dollars_by_round", "price_turns"]
 

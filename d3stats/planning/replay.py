@@ -18,17 +18,22 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import RngLike, as_rng, choice
-from d3stats.planning._intervals import BootstrapSettings, Interval
-from d3stats.planning._measures import (
+from d3stats.planning.costs import (
+    BootstrapSettings,
+    Interval,
     Outcomes,
+    early_notes,
+    measure_columns,
+    measure_table,
+    notes_on,
     outcomes,
+    paired_table,
     tokens_by_round,
     undecided,
     verdicts_at,
     with_turns,
+    written,
 )
-from d3stats.planning._notes import early_notes, notes_on
-from d3stats.planning._tables import measure_columns, measure_table, paired_table, written
 from d3stats.planning.scan import as_rules
 from d3stats.stopping import FullDepth, Rule, StoppingRule, Stops, Unanimity, from_text
 from d3stats.trajectories import MISSING, LogSource, Missing, Trajectories, as_trajectories

@@ -15,27 +15,278 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import special
 
 from d3stats._check import RngLike, as_rng, choice, loss, probability
-from d3stats.planning._losses import PerQuestion, Target, Unit, UnitLosses, losses_of_rules
-from d3stats.planning._measures import with_turns
-from d3stats.planning._notes import absent_note
-from d3stats.planning._pvalues import (
-    METHODS,
-    Method,
-    Order,
-    certified_rules,
-    lowest_loss,
-    p_values,
-    smallest_certifying,
-)
-from d3stats.planning.scan import as_rules
-from d3stats.stopping import FullDepth, StoppingRule
-from d3stats.trajectories import LogSource, Trajectories, as_trajectories
+from d3stats.planning.costs import absent_note, verdicts_at, with_turns
+from d3stats.planning.scan import StopFinder, as_rules
+from d3stats.stopping import FullDepth, Rule, StoppingRule
+from d3stats.trajectories import MISSING, LogSource, Trajectories, as_trajectories
 
-__all__ = ["RiskControlled", "needed_debates", "risk_controlled"]
+__all__ = [
+    "METHODS",
+    "Method",
+    "Order",
+    "PerQuestion",
+    "RiskControlled",
+    "Target",
+    "Unit",
+    "UnitLosses",
+    "betting_p",
+    "binomial_p",
+    "certified_rules",
+    "hoeffding_bentkus_p",
+    "losses_of_rules",
+    "lowest_loss",
+    "needed_debates",
+    "p_values",
+    "risk_controlled",
+    "smallest_certifying",
+]
 
+Target = Literal["agreement", "accuracy"]
+PerQuestion = Literal["mean", "one"]
+Unit = Literal["question", "group"]
+
+IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class UnitLosses:
+    """Losses of several rules on the independent units of a pilot.
+
+    Attributes
+    ----------
+    losses : ndarray of float, shape (units, rules)
+        In [0, 1] for agreement, in [-1, 1] for accuracy.
+    rounds : ndarray of float, shape (rules,)
+        Mean rounds played, over all debates.
+    single : bool
+        Whether every unit is one debate.
+    notes : tuple of str
+        What was left out.
+    """
+
+    losses: FloatArray
+    rounds: FloatArray
+    single: bool
+    notes: tuple[str, ...]
+
+    @property
+    def n(self) -> int:
+        """Number of units."""
+        return len(self.losses)
+
+
+def losses_of_rules(
+    trajectories: Trajectories,
+    rules: Sequence[StoppingRule],
+    target: Target,
+    per_question: PerQuestion,
+    unit: Unit,
+    rng: np.random.Generator,
+) -> UnitLosses:
+    """Stop every debate by every rule and reduce the losses to one per unit; see ``risk_controlled``."""
+    choice("per_question", per_question, ("mean", "one"))
+    choice("unit", unit, ("question", "group"))
+    t = trajectories
+    if t.n_debates == 0:
+        raise ValueError("trajectories must hold at least one debate; got none")
+    units = _units(t, rules, unit)
+    final, _ = verdicts_at(t, t.depth)
+    counted = final != MISSING
+    notes = []
+    if not counted.all():
+        notes.append(
+            f"{int((~counted).sum())} of {len(t)} debates have no verdict at full depth and are left out."
+        )
+    if target == "accuracy":
+        unlabelled = int((t.label == MISSING).sum())
+        if unlabelled == len(t):
+            raise ValueError("target must be 'agreement' on debates without labels; got target='accuracy'")
+        if unlabelled:
+            notes.append(f"{unlabelled} of {len(t)} debates have no label and are left out.")
+        counted &= t.label != MISSING
+    if not counted.any():
+        raise ValueError("trajectories must hold a debate with a verdict at full depth; got none that counts")
+    stops = _stops(t, rules, units, unit)
+    losses = np.empty((len(t), len(rules)))
+    silent = 0
+    for j, rounds in enumerate(stops):
+        verdict, _ = verdicts_at(t, rounds)
+        silent = max(silent, int((counted & (verdict == MISSING)).sum()))
+        if target == "agreement":
+            losses[:, j] = verdict != final
+        else:
+            losses[:, j] = (final == t.label) * 1.0 - (verdict == t.label)
+    if silent:
+        notes.append(
+            f"Up to {silent} debates have no verdict at a rule's stop; they count as differing and as not right."
+        )
+    if t.coding == "correctness" and target == "agreement":
+        notes.append(
+            'Votes are coded right or wrong (coding="correctness"): a change between two wrong answers is not seen.'
+        )
+    rows = np.flatnonzero(counted)
+    _, index, sizes = np.unique(units[rows], return_inverse=True, return_counts=True)
+    single = bool((sizes == 1).all())
+    if not single and per_question == "one":
+        # The first of a random order is a uniform draw from each unit.
+        shuffled = rng.permutation(len(rows))
+        _, first = np.unique(index[shuffled], return_index=True)
+        drawn = rows[shuffled[first]]
+        notes.append(f"One debate drawn at random from each {unit}.")
+        reduced, single = losses[drawn], True
+    else:
+        reduced = np.zeros((len(sizes), len(rules)))
+        np.add.at(reduced, index, losses[rows])
+        reduced /= sizes[:, None]
+        if not single:
+            notes.append(f"Each {unit} is one unit: the mean of its debates, {unit}s with equal weight.")
+    return UnitLosses(reduced, np.array([rounds.mean() for rounds in stops]), single, tuple(notes))
+
+
+def _units(t: Trajectories, rules: Sequence[StoppingRule], unit: Unit) -> IntArray:
+    if unit == "group":
+        if not t.groups:
+            raise ValueError("trajectories must have groups for unit='group'; got none")
+        return np.unique(np.array(t.groups), return_inverse=True)[1].astype(np.int64)
+    batch = next((rule for rule in rules if not isinstance(rule, Rule)), None)
+    if batch is not None:
+        raise ValueError(
+            "rules must decide each debate by itself, because the losses of one batch are not independent "
+            f"(with several batches, name them as groups and give unit='group'); got {str(batch)!r}"
+        )
+    return t.cluster
+
+
+def _stops(
+    t: Trajectories, rules: Sequence[StoppingRule], units: IntArray, unit: Unit
+) -> list[NDArray[np.int64]]:
+    if unit == "question" or all(isinstance(rule, Rule) for rule in rules):
+        finder = StopFinder(t, rules)
+        return [finder.rounds(rule).astype(np.int64) for rule in rules]
+    stops = [np.empty(len(t), dtype=np.int64) for _ in rules]
+    for group in np.unique(units):
+        rows = np.flatnonzero(units == group)
+        batch = t.select(rows)
+        for rule, rounds in zip(rules, stops, strict=True):
+            rounds[rows] = rule.stop_rounds(batch).rounds
+    return stops
+
+
+Method = Literal["auto", "binomial", "hoeffding_bentkus", "betting"]
+Order = Literal["given", "split", "none"]
+
+METHODS = ("binomial", "hoeffding_bentkus", "betting")
+
+_STAKES = 64
+
+
+def binomial_p(losses: FloatArray, limit: float) -> FloatArray:
+    """Return P(Bin(n, limit) <= k), exact for losses that are 0 or 1; k is how many are 1.
+
+    Losses of -1 count as 0: E[loss] <= P(loss = 1), so a small P(loss = 1) is enough, if more than needed.
+    """
+    return _array(special.bdtr((losses == 1).sum(axis=0), len(losses), limit))
+
+
+def hoeffding_bentkus_p(losses: FloatArray, limit: float, lowest: float = 0.0) -> FloatArray:
+    """Return the smaller of Hoeffding's and Bentkus's bounds for losses in [lowest, 1].
+
+    With m the mean and h the Bernoulli divergence, min(exp(-n h(min(m, limit), limit)),
+    e P(Bin(n, limit) <= ceil(n m))), after losses and limit are put on [0, 1]. Source: Bates, Angelopoulos,
+    Lei, Malik and Jordan (2021), Journal of the ACM 68, arXiv 2101.02703.
+    """
+    n = len(losses)
+    span = 1.0 - lowest
+    at = (limit - lowest) / span
+    # Rounding keeps a sum of means, 2.9999999999 or 3.0000000001, at the whole number that it is.
+    total = np.round(((losses - lowest) / span).sum(axis=0), 9)
+    mean = np.minimum(total / n, at)
+    divergence = special.rel_entr(mean, at) + special.rel_entr(1 - mean, 1 - at)
+    bentkus = np.e * special.bdtr(np.ceil(total), n, at)
+    return _array(np.minimum(1.0, np.minimum(np.exp(-n * divergence), bentkus)))
+
+
+def betting_p(losses: FloatArray, limit: float) -> FloatArray:
+    """Return one over the mean wealth of constant bets against H, for losses in [-1, 1].
+
+    A bet of stake s in [0, 1/(1 - limit)) turns wealth w into w (1 + s (limit - loss)), which under H is not
+    expected to grow and never falls below 0. The mean over stakes fixed in advance, laid out as the quantiles of
+    s (1 - limit) = 1 - u with u ~ Beta(1/2, 1), is so an e-value, and Markov's inequality makes 1/mean a
+    p-value. It adapts to the variance: with few losses it needs some 1/limit units, where Hoeffding's inequality
+    on [-1, 1] needs 1/limit^2. Source: Waudby-Smith and Ramdas (2024), JRSS-B 86, arXiv 2010.09686, section 4.
+    """
+    stakes = (1.0 - ((np.arange(_STAKES) + 0.5) / _STAKES) ** 2) / (1.0 - limit)
+    values, index = np.unique(losses, return_inverse=True)
+    index = index.reshape(len(losses), -1)
+    counts = np.array([np.bincount(column, minlength=len(values)) for column in index.T]).T
+    growth = np.log1p(stakes[:, None] * (limit - values)) @ counts
+    wealth = special.logsumexp(growth, axis=0) - np.log(_STAKES)
+    return _array(np.exp(np.minimum(0.0, -wealth)).reshape(losses.shape[1:]))
+
+
+def _array(values: object) -> FloatArray:
+    return np.asarray(values, dtype=np.float64)
+
+
+def lowest_loss(target: Target) -> float:
+    """Return the smallest loss that a debate can have."""
+    return -1.0 if target == "accuracy" else 0.0
+
+
+def p_values(losses: FloatArray, max_loss: float, method: Method, target: Target) -> FloatArray:
+    """Return the p-value of "the mean loss is above `max_loss`" for every column of (units, rules) losses."""
+    if method == "binomial":
+        return binomial_p(losses, max_loss)
+    if method == "betting":
+        return betting_p(losses, max_loss)
+    return hoeffding_bentkus_p(losses, max_loss, lowest_loss(target))
+
+
+def certified_rules(
+    p: FloatArray, delta: float, order: Order = "given"
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Say which hypotheses are tested and which rejected, with P(any false rejection) <= delta.
+
+    Fixed-sequence testing goes on to the first p-value above delta; ``order="none"`` is Holm's procedure.
+
+    Examples
+    --------
+    >>> [x.tolist() for x in certified_rules(np.array([0.01, 0.2, 0.01]), 0.1)]
+    [[True, True, False], [True, False, False]]
+    """
+    if order == "none":
+        by_size = np.argsort(p, kind="stable")
+        below = p[by_size] <= delta / np.arange(len(p), 0, -1)
+        rejected = np.zeros(len(p), dtype=bool)
+        rejected[by_size[np.logical_and.accumulate(below)]] = True
+        return np.ones(len(p), dtype=bool), rejected
+    rejected = np.logical_and.accumulate(p <= delta)
+    return np.concatenate([[True], rejected[:-1]]), rejected
+
+
+def smallest_certifying(limit: float, delta: float, method: str, lowest: float) -> int:
+    """Return the smallest number of units, all of loss 0, whose p-value is at most delta."""
+
+    def p_value(n: int) -> float:
+        zeros = np.zeros(n)
+        if method == "binomial":
+            return float((1.0 - limit) ** n)
+        p = betting_p(zeros, limit) if method == "betting" else hoeffding_bentkus_p(zeros, limit, lowest)
+        return float(p)
+
+    high = 1
+    while p_value(high) > delta:
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if p_value(middle) <= delta else (middle, high)
+    return high
+
 
 _LEARNING_SHARE = 1 / 3
 
@@ -202,7 +453,7 @@ def risk_controlled(
 
     Examples
     --------
-    >>> from d3stats.simulate import simulate
+    >>> from d3stats.worlds import simulate
     >>> from d3stats.worlds import Voter
     >>> pilot = simulate(Voter(panel=7), n_debates=200, n_rounds=10, rng=1)
     >>> family = ["supermajority:1.0", "supermajority:0.85", "supermajority:0.7", "supermajority:0.5"]

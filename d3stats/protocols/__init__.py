@@ -6,9 +6,7 @@ and the engine that plays one debate. They know nothing of files, money or time;
 """
 
 from d3stats.protocols.catalogue import protocol_from_text, protocols
-from d3stats.protocols.engine import drive, play_sync
-from d3stats.protocols.play import Outcome, RoundOver, Speak
-from d3stats.protocols.protocol import DebateProtocol
+from d3stats.protocols.play import DebateProtocol, Outcome, RoundOver, Speak, drive, play_sync
 
 __all__ = [
     "DebateProtocol",

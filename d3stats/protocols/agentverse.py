@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from d3stats._check import choice, integer
-from d3stats.agents.request import Case, Message, Reply, Request, Rubric, Slot
-from d3stats.protocols._talk import ballot, task
-from d3stats.protocols.play import Outcome, Play, round_over, said, speak, total
-from d3stats.protocols.protocol import DebateProtocol
+from d3stats.agent import Case, Message, Reply, Request, Rubric, Slot
+from d3stats.protocols.play import DebateProtocol, Outcome, Play, ballot, round_over, said, speak, task, total
 from d3stats.stopping import ScoreDeclaration, StoppingRule
 
 __all__ = ["AgentVerse"]

@@ -22,7 +22,7 @@ from dataclasses import fields
 from typing import Any
 
 from d3stats._check import meant
-from d3stats.protocols.protocol import DebateProtocol
+from d3stats.protocols.play import DebateProtocol
 
 __all__ = ["protocol_from_text", "protocols"]
 

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from d3stats._check import probability
-from d3stats.agents.request import Case, Message, Reply, Request
-from d3stats.protocols._talk import ballot, task
-from d3stats.protocols.play import Outcome, Play, round_over, said, speak
-from d3stats.protocols.protocol import DebateProtocol
+from d3stats.agent import Case, Message, Reply, Request
+from d3stats.protocols.play import DebateProtocol, Outcome, Play, ballot, round_over, said, speak, task
 from d3stats.stopping import ExchangeOfThought, StoppingRule
-from d3stats.stopping._likeness import alike
+from d3stats.stopping.words import alike
 
 __all__ = ["EoT"]
 

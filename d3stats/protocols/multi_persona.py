@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from d3stats.agents.request import Case, Message, Request, Slot
-from d3stats.protocols._talk import ballot, task
-from d3stats.protocols.play import Outcome, Play, round_over, said, speak
-from d3stats.protocols.protocol import DebateProtocol
+from d3stats.agent import Case, Message, Request, Slot
+from d3stats.protocols.play import DebateProtocol, Outcome, Play, ballot, round_over, said, speak, task
 from d3stats.stopping import Declaration, StoppingRule, StopReason
 
 __all__ = ["MultiPersona"]

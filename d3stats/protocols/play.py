@@ -8,31 +8,185 @@ playing it again from its record, and priced by playing it on with imagined repl
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import math
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+import re
+import unicodedata
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar
 
-from d3stats.agents.request import Case, Message, Reply, Request, cut
-from d3stats.protocols.anonymise import without_names
-from d3stats.stopping import Decision
+from d3stats._check import integer
+from d3stats._words import HIDDEN as UNSEEN
+from d3stats.agent import Agent, Case, Message, More, Reply, Request, Slot, always, cut
+from d3stats.stopping import Decision, FullDepth, Round, Rule, StoppingRule, StopReason
+from d3stats.trajectories import MISSING
 from d3stats.values import canonical_text
 
 __all__ = [
+    "HIDDEN",
+    "Answer",
+    "DebateProtocol",
+    "OneRound",
     "Outcome",
     "Play",
     "RoundOver",
+    "RuleBook",
+    "Settle",
     "Speak",
+    "anonymise",
+    "anonymous_case",
+    "ask",
     "complete",
+    "drive",
+    "play_sync",
     "plurality",
     "preferred",
     "round_over",
+    "round_seen",
     "said",
     "settled",
     "speak",
     "total",
     "votes_of",
+    "without_names",
 ]
+
+HIDDEN = "[model]"
+"""What stands where a name was."""
+
+_DASH = r"_\-\u2010-\u2015\u2043\u2212"
+_JOINTS = re.compile(rf"[\s.{_DASH}]+")
+# A dot with a blank ends a sentence, and an empty line a paragraph: neither is inside of a name.
+_JOINT = rf"(?:\.|\s?[{_DASH}]{{1,4}}\s?|\s)?"
+_NUMBERED = re.compile(r"(?<=[^\W\d_]{3})(?=\d)")
+_UNSEEN = re.compile(rf"{UNSEEN.pattern}|[\ufe00-\ufe0f]")
+
+
+def without_names(text: str, names: tuple[str, ...]) -> str:
+    r"""Replace the names of systems in a text by ``"[model]"``.
+
+    Names are whole words and any case; the longest that fits is taken. A space, a dash or some, an underscore, a dot
+    or nothing may stand where the name has one of them, and before a number. Letters of another width or form count
+    as the plain ones, and what cannot be seen as nothing. Of ``"host/name:tag"`` the name alone is looked for, too. A
+    name of one letter is left alone, because candidates have such names.
+
+    Parameters
+    ----------
+    text : str
+    names : tuple of str
+
+    Examples
+    --------
+    >>> without_names("As GPT 4, unlike gpt-4-turbo and Egpt-4, I know.", ("gpt-4", "gpt-4-turbo"))
+    'As [model], unlike [model] and Egpt-4, I know.'
+    >>> without_names("G\u00adPT\u200b--4 and _claude3_", ("gpt-4", "claude-3"))
+    '[model] and _[model]_'
+    """
+    pattern = _pattern(names)
+    if pattern is None:
+        return text
+    plain, starts = _plain(text)
+    kept, done = [], 0
+    for match in pattern.finditer(plain):
+        if match[0] == HIDDEN:
+            # Hidden already, and matched first: hiding twice is hiding once.
+            continue
+        start, end = (
+            (match.start(), match.end())
+            if starts is None
+            else (starts[match.start()][0], starts[match.end() - 1][1])
+        )
+        kept += [text[done:start], HIDDEN]
+        done = end
+    return "".join([*kept, text[done:]])
+
+
+def anonymise(messages: Iterable[Message], names: tuple[str, ...]) -> tuple[Message, ...]:
+    """Return the messages with neutral speakers and without the names of systems.
+
+    Examples
+    --------
+    >>> said = Message("advocate", 1, "Claude is right.", side="A")
+    >>> anonymise([said], ("claude",))[0].text
+    '[model] is right.'
+    """
+    return tuple(
+        replace(
+            message, speaker=without_names(message.speaker, names), text=without_names(message.text, names)
+        )
+        for message in messages
+    )
+
+
+def anonymous_case(case: Case) -> Case:
+    """Return the case as jurors read it: candidates without the names of systems, the question as asked.
+
+    Examples
+    --------
+    >>> case = Case("1", "q", "What is Claude?", ("A", "B"), ("I am Claude.", "A model."), "A", ("claude",))
+    >>> anonymous_case(case).candidates, anonymous_case(case).text
+    (('I am [model].', 'A model.'), 'What is Claude?')
+    """
+    return replace(case, candidates=tuple(without_names(text, case.names) for text in case.candidates))
+
+
+@functools.lru_cache(maxsize=256)
+def _pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
+    plain = [_plain(name)[0].strip() for name in names]
+    spelled = {short for name in plain for short in (name, *_shorter(name))}
+    known = sorted(
+        (name for name in spelled if sum(map(str.isalnum, name)) > 1), key=lambda name: (-len(name), name)
+    )
+    if not known:
+        return None
+    written = (
+        _JOINT.join(
+            re.escape(part) for joined in _JOINTS.split(name) for part in _NUMBERED.split(joined) if part
+        )
+        for name in known
+    )
+    return re.compile(rf"{re.escape(HIDDEN)}|(?<![^\W_])(?:{'|'.join(written)})(?![^\W_])", re.IGNORECASE)
+
+
+def _shorter(name: str) -> tuple[str, ...]:
+    """Of "host/name:tag": "name:tag" and "name"."""
+    last = name.rpartition("/")[2]
+    return last, last.partition(":")[0]
+
+
+def _plain(text: str) -> tuple[str, list[tuple[int, int]] | None]:
+    """Return a text in plain letters (NFKC) without what is not seen, and the place of each of them in the original.
+
+    The places are None where the text is plain as it is.
+    """
+    if unicodedata.is_normalized("NFKC", text) and not _UNSEEN.search(text):
+        return text, None
+    letters: list[str] = []
+    places: list[tuple[int, int]] = []
+    for start, end, cluster in _clusters(text):
+        plain = unicodedata.normalize("NFKC", cluster)
+        letters.append(plain)
+        places += [(start, end)] * len(plain)
+    return "".join(letters), places
+
+
+def _clusters(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield what is seen: a character with the marks on it, and where it begins and ends."""
+    start, end, cluster = 0, 0, ""
+    for at, character in enumerate(text):
+        if _UNSEEN.match(character):
+            continue
+        if cluster and unicodedata.combining(character):
+            cluster, end = cluster + character, at + 1
+            continue
+        if cluster:
+            yield start, end, cluster
+        start, end, cluster = at, at + 1, character
+    if cluster:
+        yield start, end, cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,3 +350,254 @@ def _leaders(points: Mapping[str, float]) -> list[str]:
     # Sums of the same numbers in another order may differ in their last bits.
     top = max(points.values(), default=0.0)
     return [name for name, value in points.items() if math.isclose(value, top, rel_tol=1e-12, abs_tol=1e-12)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DebateProtocol(ABC):
+    """A debate protocol.
+
+    A new one is one file in this folder with a frozen dataclass that has `name` and `citation` and writes
+    :meth:`play`; its prompts stand in the same file. It is found by its name.
+
+    Parameters
+    ----------
+    max_rounds : int
+        Rounds after which a debate ends whatever the rule says.
+
+    Attributes
+    ----------
+    name : str
+        How it is called on the command line.
+    citation : str
+        Where it is from.
+    candidates : bool
+        Whether it judges two candidates (True) or answers the question itself (False); None does both.
+    """
+
+    max_rounds: int = 1
+
+    name: ClassVar[str] = ""
+    citation: ClassVar[str] = ""
+    candidates: ClassVar[bool | None] = True
+
+    def __post_init__(self) -> None:
+        self._whole("max_rounds")
+
+    def _whole(self, *names: str) -> None:
+        """Check that these parameters are whole numbers of at least 1."""
+        for name in names:
+            object.__setattr__(self, name, integer(name, getattr(self, name), minimum=1))
+
+    def check(self, case: Case) -> None:
+        """Raise ValueError when the protocol cannot be played on this case."""
+        if self.candidates is True and not case.candidates:
+            raise ValueError(
+                f"candidates must be two for {self.name}, which compares answers; "
+                f"got none for question {case.question!r}"
+            )
+        if self.candidates is False and case.candidates:
+            raise ValueError(
+                f"candidates must be none for {self.name}, which answers the question itself; "
+                f"got {len(case.candidates)} for question {case.question!r}"
+            )
+
+    def __str__(self) -> str:
+        shown = []
+        for parameter in fields(self):
+            value = getattr(self, parameter.name)
+            if value != parameter.default:
+                parts = value if isinstance(value, tuple) else (value,)
+                shown.append(f"{parameter.name}={'+'.join(map(str, parts))}")
+        return f"{self.name}:{','.join(shown)}" if shown else self.name
+
+    @abstractmethod
+    def play(self, case: Case) -> Play:
+        """Play one debate; see :mod:`d3stats.protocols.play`."""
+
+    def rule(self) -> StoppingRule:
+        """Return the stopping rule that the protocol's source uses; none but `max_rounds` by default."""
+        return FullDepth()
+
+    @property
+    def polls(self) -> bool:
+        """Whether votes are cast in every round, so that a rule on votes has something to look at."""
+        return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneRound(DebateProtocol):
+    """A protocol that has a single round by its nature."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.max_rounds != 1:
+            raise ValueError(f"max_rounds must be 1 for {self.name}; got max_rounds={self.max_rounds}")
+
+
+class RuleBook:
+    """One debate's rule: turns what was said in a round into what the rule may see, and asks it.
+
+    Raises
+    ------
+    TypeError
+        When the rule decides for a whole batch; a run of many debates follows those.
+    """
+
+    def __init__(self, case: Case, rule: StoppingRule, max_rounds: int) -> None:
+        if not isinstance(rule, Rule):
+            raise TypeError(f"rule must decide debate by debate; got {rule}, which needs a whole batch")
+        self.max_rounds = max_rounds
+        self._state = rule.start()
+        self._codes: dict[str, int] = {answer: i for i, answer in enumerate(case.answers or ())}
+
+    def decide(self, step: RoundOver, since: Sequence[tuple[Request, Reply]]) -> Decision:
+        """Say whether to stop after this round: the protocol's own end first, then the rule, then the cap."""
+        if step.ends is not None:
+            return Decision(stop=True, reason=step.ends)
+        decision = self._state.update(round_seen(step, since, self._codes))
+        if decision.stop or step.number < self.max_rounds:
+            return decision
+        return Decision(stop=True, reason=str(StopReason.EXHAUSTED))
+
+
+def round_seen(step: RoundOver, since: Sequence[tuple[Request, Reply]], codes: dict[str, int]) -> Round:
+    """Return what a rule may see of a round; `codes` gives answers their numbers and learns new ones."""
+    votes = tuple(MISSING if vote is None else codes.setdefault(vote, len(codes)) for vote in step.votes)
+    spent = [(reply.tokens_in, reply.tokens_out) for _, reply in since]
+    counts = [count for pair in spent for count in pair if count is not None]
+    known = len(counts) == 2 * len(spent)
+    return Round(
+        number=step.number,
+        votes=votes,
+        panel=len(votes),
+        tokens=float(sum(counts)) if known else None,
+        scores=_scores(step, since),
+        texts=step.votes,
+    )
+
+
+def _scores(step: RoundOver, since: Sequence[tuple[Request, Reply]]) -> tuple[float | None, ...] | None:
+    """Return the points of what was to be scored in the round, missing ones as None; None if nothing was."""
+    given = step.scores or {}
+    rubrics = [request.slot.rubric for request, _ in since if request.slot.rubric is not None]
+    scored = {*given, *(side for rubric in rubrics for side in rubric.sides)}
+    # In the order of their names, as in a log, whatever order the item lists its answers in.
+    return tuple(given.get(side) for side in sorted(scored)) if scored else None
+
+
+Answer = Callable[[Request], Awaitable[Reply]]
+"""Answers one request."""
+
+Settle = Callable[[RoundOver, Sequence[tuple[Request, Reply]]], Awaitable[Decision]]
+"""Says whether to stop after a round, given what was said since the round before."""
+
+
+async def ask(agent: Agent, request: Request, more: More = always) -> Reply:
+    """Ask an agent, and complete its reply; what is recorded and what a protocol sees come from here."""
+    return complete(request, await agent.act(request, more))
+
+
+async def drive(play: Play, answer: Answer, settle: Settle) -> Outcome:
+    """Play one debate to its end.
+
+    Parameters
+    ----------
+    play : Play
+        From :meth:`DebateProtocol.play`.
+    answer : coroutine function
+        Answers a request; requests of one stage are answered at the same time.
+    settle : coroutine function
+        Gets a round and the requests and replies since the last round; returns the rule's decision. When the
+        protocol itself ends here (``ends``) its decision is not asked for.
+    """
+    since: list[tuple[Request, Reply]] = []
+    send: Any = None
+    while True:
+        try:
+            step = play.send(send)
+        except StopIteration as stop:
+            outcome: Outcome = stop.value
+            return outcome
+        if isinstance(step, Speak):
+            _refuse_twins(step, since)
+            replies = await _all(answer, step.requests)
+            since += zip(step.requests, replies, strict=True)
+            send = replies
+        else:
+            send = await settle(step, tuple(since))
+            since = []
+
+
+async def _all(answer: Answer, requests: tuple[Request, ...]) -> tuple[Reply, ...]:
+    if len(requests) == 1:
+        return (await answer(requests[0]),)
+    tasks = [asyncio.ensure_future(_answered(answer, request)) for request in requests]
+    try:
+        # When one fails the others end first: what is in flight is paid for, so it is heard.
+        await asyncio.wait(tasks)
+    except asyncio.CancelledError:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
+    failed = [error for error in (task.exception() for task in tasks) if error is not None]
+    if failed:
+        raise failed[0]
+    return tuple(task.result() for task in tasks)
+
+
+async def _answered(answer: Answer, request: Request) -> Reply:
+    # Called inside the task: one that is cancelled before it begins leaves no coroutine behind that nobody awaits.
+    return await answer(request)
+
+
+def _refuse_twins(step: Speak, since: Sequence[tuple[Request, Reply]]) -> None:
+    spoken = [(request.round, request.agent) for request, _ in since]
+    spoken += [(request.round, request.agent) for request in step.requests]
+    if len(set(spoken)) < len(spoken):
+        again = next(key for i, key in enumerate(spoken) if key in spoken[:i])
+        raise ValueError(f"an agent must speak once a round; got {again[1]!r} again in round {again[0]}")
+
+
+def play_sync(
+    protocol: DebateProtocol,
+    case: Case,
+    agent: Agent,
+    *,
+    heard: list[tuple[Request, Reply]] | None = None,
+) -> Outcome:
+    """Play one debate in the foreground, under the protocol's own rule; for synthetic agents, tests and examples.
+
+    Parameters
+    ----------
+    protocol : DebateProtocol
+        Its rule must decide debate by debate.
+    heard : list, optional
+        Gets every request and reply, in order.
+    """
+    book = RuleBook(case, protocol.rule(), protocol.max_rounds)
+
+    async def answer(request: Request) -> Reply:
+        reply = await ask(agent, request)
+        if heard is not None:
+            heard.append((request, reply))
+        return reply
+
+    async def settle(step: RoundOver, since: Sequence[tuple[Request, Reply]]) -> Decision:
+        return book.decide(step, since)
+
+    return asyncio.run(drive(protocol.play(case), answer, settle))
+
+
+COMPARE = "Two answers to one question lie before you; decide which of them is better."
+SOLVE = "You are given a question; work out its answer."
+
+
+def task(case: Case) -> str:
+    """Say what is to be done, without a word that a candidate wrote."""
+    return COMPARE if case.candidates else SOLVE
+
+
+def ballot(case: Case, words: int, *, may_pass: bool = False) -> Slot:
+    """Ask for reasons and a vote: one of the case's answers, or free words where it has none."""
+    return Slot(case.answers, open_vote=case.answers is None, may_pass=may_pass, words=words)

@@ -6,10 +6,19 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from d3stats._check import choice, integer
-from d3stats.agents.request import Case, Message, Request
-from d3stats.protocols._talk import ballot, task
-from d3stats.protocols.play import Outcome, Play, plurality, round_over, said, speak, votes_of
-from d3stats.protocols.protocol import DebateProtocol
+from d3stats.agent import Case, Message, Request
+from d3stats.protocols.play import (
+    DebateProtocol,
+    Outcome,
+    Play,
+    ballot,
+    plurality,
+    round_over,
+    said,
+    speak,
+    task,
+    votes_of,
+)
 from d3stats.stopping import KSStability, StoppingRule, Unanimity
 
 __all__ = ["Stability"]

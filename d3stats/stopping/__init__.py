@@ -5,41 +5,48 @@ costs is asked in ``d3stats.planning``. A new rule is one new file and its name 
 gives it its place on the command line.
 """
 
-from d3stats.stopping.adaptive_consistency import AdaptiveConsistency
-from d3stats.stopping.batch import BatchRound, BatchRule, Decisions, MixedRule, batch_rounds
-from d3stats.stopping.betting import BettingConfidence
-from d3stats.stopping.budgeted import BudgetedStopping
-from d3stats.stopping.chateval import ChatEvalTurns
-from d3stats.stopping.combine import After, Both, Either
-from d3stats.stopping.declaration import Declaration, ScoreDeclaration
-from d3stats.stopping.e_process import EProcess
-from d3stats.stopping.esc import ESCWindow
-from d3stats.stopping.exchange_of_thought import ExchangeOfThought
-from d3stats.stopping.fixed import FixedRounds, FullDepth
-from d3stats.stopping.gap_posterior import GapPosterior
-from d3stats.stopping.ks import KSStability, stop_round_of_series
-from d3stats.stopping.ks_bound import NoiseAwareKS
-from d3stats.stopping.ladder import Ladder
-from d3stats.stopping.look_ahead import LookAhead
+from d3stats.stopping.ks import KSStability, NoiseAwareKS, stop_round_of_series
 from d3stats.stopping.optimal import Optimal
-from d3stats.stopping.parse import from_text
 from d3stats.stopping.rule import (
     CONTINUE,
+    After,
+    BatchRound,
+    BatchRule,
+    Both,
     Decision,
+    Decisions,
+    Either,
     Firings,
+    MixedRule,
     Round,
     Rule,
     RuleState,
     StoppingRule,
     StopReason,
     Stops,
+    batch_rounds,
     rounds_of,
 )
-from d3stats.stopping.sign_agreement import SignAgreement
-from d3stats.stopping.sprt import SPRT
-from d3stats.stopping.supermajority import Supermajority
-from d3stats.stopping.token_budget import TokenBudget
-from d3stats.stopping.unanimity import Unanimity
+from d3stats.stopping.scores import (
+    BudgetedStopping,
+    Declaration,
+    GapPosterior,
+    ScoreDeclaration,
+    SignAgreement,
+)
+from d3stats.stopping.sequential import SPRT, AdaptiveConsistency, BettingConfidence, EProcess, LookAhead
+from d3stats.stopping.text import from_text
+from d3stats.stopping.tokens import TokenBudget
+from d3stats.stopping.votes import (
+    ChatEvalTurns,
+    ESCWindow,
+    FixedRounds,
+    FullDepth,
+    Ladder,
+    Supermajority,
+    Unanimity,
+)
+from d3stats.stopping.words import ExchangeOfThought
 
 __all__ = [
     "CONTINUE",

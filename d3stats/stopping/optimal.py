@@ -45,7 +45,7 @@ class Optimal(Rule):
     Examples
     --------
     >>> from d3stats.models.chains.optimum import solve
-    >>> from d3stats.simulate import count_process
+    >>> from d3stats.worlds import count_process
     >>> from d3stats.worlds import Voter
     >>> rule = Optimal(solve(count_process(Voter(panel=3), n_rounds=4), cost=0.01))
     >>> str(rule), rule.run([Round(1, (0, 1, 0), 3), Round(2, (0, 0, 0), 3)])

@@ -2,14 +2,49 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-from d3stats._check import choice, integer, number, probability
+import numpy as np
+from numpy.typing import NDArray
+
+from d3stats._check import RngLike, choice, integer, number, probability
+from d3stats.agent import Message, Reply, Request, Size
+from d3stats.trajectories import MISSING
 from d3stats.worlds.base import World
+from d3stats.worlds.draw import BLOCK, Drawn, block_seed, blocks_of, sample, seed_of
+from d3stats.worlds.streams import (
+    Stream,
+    Streams,
+    SyntheticAgent,
+    SyntheticItem,
+    questions,
+    synthetic_agent,
+    synthetic_items,
+    tell,
+    told,
+)
 
-__all__ = ["Category", "Courtroom"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "SILENCE",
+    "Category",
+    "CourtAgent",
+    "CourtItem",
+    "Courtroom",
+    "Heard",
+    "court_item",
+    "courtroom_items",
+    "courtroom_tokens",
+    "heard_by_round",
+    "joined",
+    "sample_courtroom",
+]
 
 
 class Category(NamedTuple):
@@ -279,3 +314,609 @@ def _category(row: Any, i: int) -> Category:
         raise ValueError(f"categories must be rows of ({wanted}); got {row!r} at row {i}") from None
     checked = (number(n, x, minimum=0) for n, x in zip(Category._fields[1:], numbers, strict=True))
     return Category(str(name), *checked)
+
+
+Floats = NDArray[np.float64]
+
+TOKENS_PER_WORD = 4 / 3
+
+
+def case_words(world: Courtroom, log_length_ratio: Floats) -> Floats:
+    """Return the words of a prompt that holds the role, the question and both answers."""
+    # Both answers together: their mean length is kept, their ratio is the item's.
+    answers = 2 * world.answer_words * np.cosh(log_length_ratio / 2)
+    words: Floats = world.instruction_words + world.question_words + answers
+    return words
+
+
+def court_tokens(
+    world: Courtroom, n_rounds: int, log_length_ratio: Floats, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Return the tokens sent and the tokens written in each round, both of shape (debates, rounds)."""
+    n, k, m = len(log_length_ratio), world.advocates, world.panel
+
+    def written(longest: float, *shape: int) -> Floats:
+        return longest * (1 - world.slack * rng.random((n, n_rounds, *shape)))
+
+    case = case_words(world, log_length_ratio)[:, None]
+    own = written(world.defence_words, 2, k).sum(axis=(2, 3))
+    defence = written(world.aggregate_words, 2).sum(axis=2) if k > 1 else own
+    feedback = written(world.feedback_words, 2).sum(axis=2)
+    if world.protocol == "more":
+        feedback = np.zeros_like(feedback)
+    reasons = written(world.reasons_words)
+    rationales = written(world.rationale_words, m).sum(axis=2)
+
+    after = np.cumsum(defence + feedback, axis=1)
+    if world.memory == "transcript":
+        # Two sides, each of which reads all that both have said.
+        to_advocates, to_judge = 2 * (after - defence - feedback), after - feedback
+    else:
+        # Both sides together: all own defences so far, the other's last one, the last feedback.
+        last = np.pad((defence + feedback)[:, :-1], ((0, 0), (1, 0)))
+        to_advocates, to_judge = np.cumsum(defence, axis=1) - defence + last, defence
+    sent = k * (2 * case + to_advocates) + case + to_judge
+    said = own + feedback + reasons
+    if k > 1:
+        # Each side's aggregator reads its own k defences.
+        sent, said = sent + 2 * case + own, said + defence
+    to_jury = m * (case + after)
+    if world.poll == "end":
+        # A jury is paid once: what it costs more than a jury after the round before.
+        to_jury = np.diff(to_jury, axis=1, prepend=0.0)
+        # One rationale per juror, counted where the jury would first be asked.
+        rationales[:, 1:] = 0.0
+    return TOKENS_PER_WORD * (sent + to_jury), TOKENS_PER_WORD * (said + rationales)
+
+
+CRITERIA = 6
+
+
+class Items(NamedTuple):
+    """What is given before anybody speaks; arrays of one value per debate."""
+
+    category: NDArray[np.int64]
+    quality_gap: Floats
+    label: NDArray[np.int32]
+    log_length_ratio: Floats
+    own_family: NDArray[np.bool_]
+    seed: int
+
+
+@sample.register
+def sample_courtroom(world: Courtroom, n_debates: int, n_rounds: int, rng: np.random.Generator) -> Drawn:
+    """Draw debates of advocates before a judge and jurors.
+
+    Raises
+    ------
+    ValueError
+        When a world of one-round debates is asked for more rounds.
+
+    Examples
+    --------
+    >>> from d3stats.worlds import simulate
+    >>> from d3stats.worlds import Courtroom
+    >>> debates = simulate(Courtroom(), n_debates=100, n_rounds=5, rng=1)
+    >>> debates.scores.shape, float(debates.scores.min()) >= 6
+    ((100, 5, 2), True)
+    """
+    if world.protocol == "more" and n_rounds != 1:
+        raise ValueError(f"n_rounds must be 1 for protocol='more'; got n_rounds={n_rounds}")
+    items = draw_items(world, n_debates, rng)
+    standing, arguing, judging, voting, writing = _streams(world, items)
+    bias = reading_bias(world, items.log_length_ratio, items.own_family, world.first)
+    shown = items.quality_gap[:, None] * shown_share(world, np.arange(n_rounds))
+    side = standing.standard_normal((n_debates, 2))
+    # Of two equal answers the sign of zero says which one the item was drawn to favour.
+    a_is_better = ~np.signbit(items.quality_gap)
+    strength = _arguments(world, side, a_is_better, n_rounds, arguing)
+    scores = _judge(world, shown + bias[:, None], strength, judging)
+    seen = shown + strength[:, :, 0] - strength[:, :, 1]
+    votes = _jury(world, seen, bias, standing, voting)
+    seats = tuple(f"juror {j + 1}" for j in range(world.panel))
+    if world.panel % 2 == 0:
+        votes = np.concatenate([votes, _tie_break(votes, scores)[:, :, None]], axis=2)
+        seats = (*seats, "tie-break")
+    sent, written = court_tokens(world, n_rounds, items.log_length_ratio, writing)
+    return Drawn(votes, items.label, ("A", "B"), sent + written, scores, ("A", "B"), seats, sent, written)
+
+
+def courtroom_items(world: Courtroom, n_debates: int, rng: RngLike = None, *, first: int = 0) -> pd.DataFrame:
+    """Return what the debates of :func:`~d3stats.simulate.simulate` with the same seed are about.
+
+    Parameters
+    ----------
+    world : Courtroom
+    n_debates, rng, first
+        As given to :func:`~d3stats.simulate.simulate`.
+
+    Returns
+    -------
+    DataFrame
+        One row per debate: ``debate`` (its name), ``category``, ``quality_gap`` (raw points, above 0 when A
+        is better), ``label``, ``log_length_ratio`` (log of the words of A over those of B), ``own_family``
+        (A is of the family of the judge's LLM).
+
+    Examples
+    --------
+    >>> from d3stats.worlds import Courtroom
+    >>> items = courtroom_items(Courtroom(categories=[("math", 1, 3, 0)]), n_debates=2, rng=1)
+    >>> items[["debate", "category"]].to_numpy().tolist()
+    [['1', 'math'], ['2', 'math']]
+    """
+    import pandas as pd
+
+    integer("n_debates", n_debates, minimum=1)
+    integer("first", first, minimum=0)
+    seed, parts = seed_of(rng), []
+    for block, cut in blocks_of(first, n_debates):
+        items = draw_items(world, BLOCK, np.random.default_rng(block_seed(seed, block)))
+        columns = {
+            "debate": np.arange(block * BLOCK + 1, (block + 1) * BLOCK + 1).astype(str),
+            "category": np.array([c.name for c in world.categories], dtype=object)[items.category],
+            "quality_gap": items.quality_gap,
+            "label": np.array(["A", "B"], dtype=object)[items.label],
+            "log_length_ratio": items.log_length_ratio,
+            "own_family": items.own_family,
+        }
+        parts.append(pd.DataFrame(columns).iloc[cut])
+    return pd.concat(parts, ignore_index=True)
+
+
+def courtroom_tokens(
+    world: Courtroom, n_debates: int, n_rounds: int, rng: RngLike = None, *, first: int = 0
+) -> tuple[Floats, Floats]:
+    """Return the tokens of the debates of :func:`~d3stats.simulate.simulate`, prompts and messages apart.
+
+    Parameters
+    ----------
+    world : Courtroom
+    n_debates, n_rounds, rng, first
+        As given to :func:`~d3stats.simulate.simulate`, whose tokens are the sum of both.
+
+    Returns
+    -------
+    input, output : ndarray of float, shape (n_debates, n_rounds)
+
+    Examples
+    --------
+    >>> sent, written = courtroom_tokens(Courtroom(), n_debates=2, n_rounds=3, rng=1)
+    >>> sent.shape, bool((sent > written).all())
+    ((2, 3), True)
+    """
+    integer("n_debates", n_debates, minimum=1)
+    integer("n_rounds", n_rounds, minimum=1)
+    integer("first", first, minimum=0)
+    seed, parts = seed_of(rng), []
+    for block, cut in blocks_of(first, n_debates):
+        items = draw_items(world, BLOCK, np.random.default_rng(block_seed(seed, block)))
+        both = court_tokens(world, n_rounds, items.log_length_ratio, _streams(world, items)[-1])
+        parts.append(np.stack(both)[:, cut])
+    sent, written = np.concatenate(parts, axis=1)
+    return sent, written
+
+
+def _streams(world: Courtroom, items: Items) -> list[np.random.Generator]:
+    # What comes back in every run of an item has one stream; each kind of call has its own, so that a world
+    # that differs in one kind keeps the others.
+    calls = np.random.default_rng([items.seed, 1 + world.run])
+    return [np.random.default_rng([items.seed, 0]), *calls.spawn(4)]
+
+
+def draw_items(world: Courtroom, n: int, rng: np.random.Generator) -> Items:
+    """Draw the items of one block of debates, and the seed of everything said about them."""
+    share = np.array([c.share for c in world.categories])
+    category = np.searchsorted(np.cumsum(share / share.sum())[:-1], rng.random(n), side="right")
+    gap = np.array([c.gap for c in world.categories])[category]
+    spread = np.array([c.spread for c in world.categories])[category]
+    sign = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    quality_gap = sign * np.abs(gap + spread * rng.standard_normal(n))
+    preferred = quality_gap + world.label_noise * rng.standard_normal(n)
+    # Equal answers have no better one: the label is the sign's.
+    label = np.where(np.where(preferred == 0, sign, preferred) > 0, 0, 1).astype(np.int32)
+    ratio = world.length_sd * rng.standard_normal(n)
+    own_family = rng.random(n) < world.own_family
+    return Items(category, quality_gap, label, ratio, own_family, int(rng.integers(2**63)))
+
+
+def reading_bias(world: Courtroom, log_length_ratio: Any, own_family: Any, first: str | None) -> Any:
+    """Return how far the reading is tilted toward A, in points of the total, by what is read first."""
+    position = world.position_bias if first == "A" else -world.position_bias
+    return position + world.verbosity_bias * log_length_ratio + world.self_preference * own_family
+
+
+def shown_share(world: Courtroom, heard: Any) -> Any:
+    """Return the share of the quality gap that shows after so many rounds of feedback."""
+    return 1 - world.hidden * world.decay**heard
+
+
+def gain(world: Courtroom, heard: Any) -> Any:
+    """Return what so many rounds of feedback add to an argument, in points of the total."""
+    return world.improvement * (1 - world.decay**heard) / (1 - world.decay)
+
+
+def argued(world: Courtroom, scale: Any, side: Any, own: Any) -> Any:
+    """Return the strength of an advocate's argument without that gain, from its two errors.
+
+    `scale` is `upside` for the better answer and 1 for the other.
+    """
+    common = world.advocate_correlation
+    error = math.sqrt(common) * side + math.sqrt(1 - common) * own
+    return world.skill + scale * world.advocate_sd * error
+
+
+def _arguments(
+    world: Courtroom, side: Floats, a_is_better: NDArray[np.bool_], n_rounds: int, rng: np.random.Generator
+) -> Floats:
+    """Return the strength of each side's defence, shape (debates, rounds, 2), in points of the total."""
+    better = np.stack([a_is_better, ~a_is_better], axis=1)[:, None, :, None]
+    own = rng.standard_normal((len(a_is_better), n_rounds, 2, world.advocates))
+    error_scale = np.where(better, world.upside, 1.0)
+    strength = aggregate(argued(world, error_scale, side[:, None, :, None], own), world.temperature)
+    total: Floats = strength + gain(world, np.arange(n_rounds))[:, None]
+    return total
+
+
+def aggregate(strength: Floats, temperature: float) -> Floats:
+    """Turn the strengths of parallel advocates, along the last axis, into that of their joint defence.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(float(aggregate(np.array([.9, .85, .4]), .1)), 12)
+    0.879113517523
+    >>> float(aggregate(np.array([.9, .85, .4]), 0))
+    0.9
+    """
+    top: Floats = strength.max(axis=-1)
+    if temperature == 0 or strength.shape[-1] == 1:
+        return top
+    # Next to no temperature: a quotient that overflows has the weight 0.
+    with np.errstate(over="ignore"):
+        weight = np.exp((strength - top[..., None]) / temperature)
+    joint: Floats = (weight * strength).sum(axis=-1) / weight.sum(axis=-1)
+    return joint
+
+
+def _judge(world: Courtroom, gap: Floats, strength: Floats, rng: np.random.Generator) -> Floats:
+    """Return the judge's totals, shape (debates, rounds, 2): whole raw points."""
+    n, n_rounds = gap.shape
+    strength = strength + np.stack([gap, -gap], axis=2) / 2
+    halo = rng.standard_normal((n, n_rounds, 2, 1))
+    own = rng.standard_normal((n, n_rounds, 2, CRITERIA))
+    totals: Floats = marks(world, strength[..., None], halo, own).sum(axis=3)
+    return totals
+
+
+def marks(world: Courtroom, merit: Any, halo: Any, own: Any) -> Floats:
+    """Return the marks of the criteria of an answer, from its merit in points and the judge's two errors."""
+    error = world.noise * (math.sqrt(world.halo) * halo + math.sqrt(1 - world.halo) * own)
+    given: Floats = np.rint(world.base + merit / CRITERIA + error)
+    return np.minimum(np.maximum(given, 1), world.ceiling)
+
+
+def _jury(
+    world: Courtroom, seen: Floats, bias: Floats, standing: np.random.Generator, rng: np.random.Generator
+) -> NDArray[np.int32]:
+    """Return the jurors' votes, shape (debates, rounds, jurors): 0 for A, 1 for B."""
+    n, n_rounds = seen.shape
+    read = np.cumsum(seen, axis=1) / np.arange(1, n_rounds + 1) + bias[:, None]
+    shared, persona = standing.standard_normal((n, 1, 1)), standing.standard_normal((n, 1, world.panel))
+    error = juror_error(world, shared, persona, rng.standard_normal((n, n_rounds, world.panel)))
+    return np.where(read[:, :, None] + error > 0, 0, 1).astype(np.int32)
+
+
+def juror_error(world: Courtroom, shared: Any, persona: Any, noise: Any) -> Any:
+    """Return how far a juror misreads the debate toward A, in points, from its three errors."""
+    return world.juror_shared * shared + world.juror_persona * persona + world.juror_noise * noise
+
+
+def _tie_break(votes: NDArray[np.int32], scores: Floats) -> NDArray[np.int32]:
+    """Return the judge's answer where the jurors are tied, ``MISSING`` elsewhere and on equal sums."""
+    tied = 2 * votes.sum(axis=2) == votes.shape[2]
+    lead = np.cumsum(scores[:, :, 0] - scores[:, :, 1], axis=1)
+    judge = np.where(lead > 0, 0, np.where(lead < 0, 1, MISSING))
+    return np.where(tied, judge, MISSING).astype(np.int32)
+
+
+class Heard(NamedTuple):
+    """What a round's defences come to: strength and rounds of feedback built on, for A and for B."""
+
+    strength: tuple[float, float]
+    feedback: tuple[float, float]
+
+
+SILENCE = Heard((0.0, 0.0), (0.0, 0.0))
+"""Nobody argued: the answers stand as they are, and no more of the gap shows than before any feedback."""
+
+
+def heard_by_round(seen: Sequence[Message], sides: Sequence[str], temperature: float) -> dict[int, Heard]:
+    """Return what the defences in these messages come to, by round.
+
+    Where a side's defences were aggregated, the joint one counts; otherwise several become one by the softmax of
+    the world. A side that said nothing has strength 0; it builds on as much feedback as the other.
+    """
+    single: dict[int, dict[str, list[tuple[float, float]]]] = {}
+    joint: dict[int, dict[str, tuple[float, float]]] = {}
+    for message in seen:
+        if message.side is None:
+            continue
+        facts = told(message.text).facts
+        if "joint" in facts:
+            joint.setdefault(message.round, {})[message.side] = facts["joint"], facts.get("heard", 0.0)
+        elif "strength" in facts:
+            defence = facts["strength"], facts.get("heard", 0.0)
+            single.setdefault(message.round, {}).setdefault(message.side, []).append(defence)
+    for number, by_side in single.items():
+        of_round = joint.setdefault(number, {})
+        for side, defences in by_side.items():
+            of_round.setdefault(side, joined(defences, temperature))
+    return {number: _both(by_side.get(sides[0]), by_side.get(sides[1])) for number, by_side in joint.items()}
+
+
+def joined(defences: Sequence[tuple[float, float]], temperature: float) -> tuple[float, float]:
+    """Return the strength of several defences of a side by the softmax, and the most feedback that one builds on."""
+    if len(defences) == 1:
+        return defences[0]
+    strength = float(aggregate(np.array([x for x, _ in defences]), temperature))
+    return strength, max(heard for _, heard in defences)
+
+
+def _both(a: tuple[float, float] | None, b: tuple[float, float] | None) -> Heard:
+    if a is None:
+        a = (0.0, b[1] if b else 0.0)
+    if b is None:
+        b = (0.0, a[1])
+    return Heard((a[0], b[0]), (a[1], b[1]))
+
+
+class CourtItem(NamedTuple):
+    """The hidden state of an item.
+
+    Attributes
+    ----------
+    category : str
+    gap : float
+        Quality gap in points, above 0 when A is better.
+    better : tuple of bool
+        Which answer is the better one.
+    ratio : float
+        Log of the words of A over those of B.
+    own_family : bool
+    label : str
+    words : float
+        Of a prompt that holds the role, the question and both answers.
+    """
+
+    category: str
+    gap: float
+    better: tuple[bool, bool]
+    ratio: float
+    own_family: bool
+    label: str
+    words: float
+
+
+def court_item(world: Courtroom, streams: Streams, question: str) -> CourtItem:
+    """Draw the state of an item; the same for every debate about the question."""
+    drawn = draw_items(world, 1, streams.generator("item", question))
+    gap, ratio = float(drawn.quality_gap[0]), float(drawn.log_length_ratio[0])
+    # Of two equal answers the sign of zero says which one the item was drawn to favour.
+    a_is_better = not np.signbit(gap)
+    return CourtItem(
+        category=world.categories[int(drawn.category[0])].name,
+        gap=gap,
+        better=(a_is_better, not a_is_better),
+        ratio=ratio,
+        own_family=bool(drawn.own_family[0]),
+        label="AB"[int(drawn.label[0])],
+        words=float(case_words(world, drawn.log_length_ratio)[0]),
+    )
+
+
+class CourtAgent(SyntheticAgent[Courtroom]):
+    """Everybody in a courtroom.
+
+    - argue: the strength is skill + u advocate_sd (sqrt(c) Z(s) + sqrt(1 - c) Z) plus the gain of as many rounds of
+      feedback as the last one that the advocate sees.
+    - aggregate: the softmax of the strengths that the aggregator sees.
+    - judge: marks by the defences of this round that the judge sees.
+    - vote: the mean reading over all rounds that the juror sees. ``answer``, of a judge who only votes, is the same.
+
+    Parameters
+    ----------
+    world : Courtroom
+        ``protocol``, ``first``, ``poll``, ``memory``, ``panel`` and ``advocates`` say what the simulator draws; here
+        the protocol that is played decides about these.
+    seed : int
+    """
+
+    acts: ClassVar[tuple[str, ...]] = ("argue", "aggregate", "judge", "vote", "answer")
+
+    def __init__(self, world: Courtroom, seed: int = 0) -> None:
+        super().__init__(world, seed)
+        self.item = lru_cache(maxsize=4096)(self._item)
+        self._argued: tuple[tuple[Message, ...], dict[int, Heard]] = ((), {})
+        self._standing = lru_cache(maxsize=65536)(self._normal_of)
+
+    def _item(self, question: str) -> CourtItem:
+        return court_item(self.world, self.streams, question)
+
+    def _normal_of(self, *names: str) -> float:
+        return self.streams.of(*names).normal()
+
+    def reply(self, request: Request) -> Reply:
+        """Answer a request at once."""
+        stream = self.call(request, request.act)
+        match request.act:
+            case "argue":
+                return self._argue(request, stream)
+            case "aggregate":
+                return self._aggregate(request, stream)
+            case "judge":
+                return self._judge(request, stream)
+            case "vote" | "answer":
+                return self._vote(request, stream)
+        raise self.refuse(request)
+
+    def imagine(self, request: Request, size: Size, /) -> Reply:
+        """Return a reply of the mean or the greatest length, without vote or scores."""
+        shown, hidden = self._lengths(request)
+        kept = 1 - self.world.slack / 2 if size == "typical" else 1.0
+        sent = TOKENS_PER_WORD * self._prompt(request)
+        written = TOKENS_PER_WORD * kept * (shown + hidden)
+        if size == "longest":
+            sent, written = float(np.ceil(sent)), float(np.ceil(written))
+        return Reply(
+            tell(kept * shown, reasons=kept * hidden) if request.act == "judge" else tell(kept * shown),
+            tokens_in=round(sent),
+            tokens_out=round(written),
+            model=self.model,
+        )
+
+    def reading(self, request: Request, heard: Sequence[Heard]) -> float:
+        """Return how much better A looks to a reader of these rounds, in points, before the reader's errors."""
+        item = self.item(request.case.question)
+        rounds = heard or (SILENCE,)
+        mean = sum(_gap(self.world, item, at) + at.strength[0] - at.strength[1] for at in rounds) / len(
+            rounds
+        )
+        return float(mean) + self.bias(request)
+
+    def bias(self, request: Request) -> float:
+        """Return the reading bias toward A, in points, with what this agent reads first."""
+        item = self.item(request.case.question)
+        # Names are fixed, so "A" stands for the first of them.
+        first = "A" if request.shown_first == request.case.sides[0] else "B"
+        return float(reading_bias(self.world, item.ratio, item.own_family, first))
+
+    def _argue(self, request: Request, stream: Stream) -> Reply:
+        if request.side is None:
+            raise ValueError(f"side must be given to an advocate; got side=None for {request.agent!r}")
+        world, item = self.world, self.item(request.case.question)
+        heard = max((m.round for m in request.seen if "reasons" in told(m.text).facts), default=0)
+        at = request.case.sides.index(request.side)
+        side = self._standing("side", request.case.question, str(at))
+        scale = world.upside if item.better[at] else 1.0
+        strength = argued(world, scale, side, stream.normal()) + gain(world, heard)
+        words = self._long(world.defence_words, stream)
+        return self._done(request, stream, tell(words, strength=strength, heard=heard), words)
+
+    def _aggregate(self, request: Request, stream: Stream) -> Reply:
+        own = [
+            (facts["strength"], facts["heard"])
+            for m in request.seen
+            if "strength" in (facts := told(m.text).facts)
+        ]
+        strength, heard = joined(own, self.world.temperature) if own else (0.0, 0.0)
+        words = self._long(self.world.aggregate_words, stream)
+        return self._done(request, stream, tell(words, joint=strength, heard=heard), words)
+
+    def _judge(self, request: Request, stream: Stream) -> Reply:
+        world, item, rubric = self.world, self.item(request.case.question), request.slot.rubric
+        heard = self._heard(request).get(request.round, SILENCE)
+        scores = None
+        if rubric is not None:
+            n = len(rubric.criteria)
+            lean = (_gap(world, item, heard) + self.bias(request)) / 2
+            merit = np.array([[heard.strength[0] + lean], [heard.strength[1] - lean]])
+            errors = np.array(stream.normals(2 + 2 * n))
+            given = marks(world, merit, errors[:2, None], errors[2:].reshape(2, n))
+            if rubric.low > 1 or rubric.high < world.ceiling:
+                given = np.clip(given, rubric.low, rubric.high)
+            scores = {
+                side: dict(zip(rubric.criteria, row, strict=True))
+                for side, row in zip(request.case.sides, given.tolist(), strict=True)
+            }
+        shown, hidden = self._lengths(request)
+        feedback = self._long(shown / 2, stream) + self._long(shown / 2, stream)
+        reasons = self._long(hidden, stream)
+        reply = self._done(request, stream, tell(feedback, reasons=reasons), feedback + reasons)
+        return reply if scores is None else _with_scores(reply, scores)
+
+    def _vote(self, request: Request, stream: Stream) -> Reply:
+        world, question = self.world, request.case.question
+        heard = self._heard(request)
+        error = juror_error(
+            world,
+            self._standing("jury", question),
+            self._standing("juror", question, request.agent),
+            stream.normal(),
+        )
+        a, b = request.case.sides
+        vote = a if self.reading(request, list(heard.values())) + error > 0 else b
+        words = self._long(world.rationale_words, stream)
+        return self._done(request, stream, tell(words), words, vote)
+
+    def _heard(self, request: Request) -> dict[int, Heard]:
+        # Jurors who are asked at once see the same tuple.
+        if request.seen is not self._argued[0]:
+            heard = heard_by_round(request.seen, request.case.sides, self.world.temperature)
+            self._argued = request.seen, heard
+        return self._argued[1]
+
+    def _lengths(self, request: Request) -> tuple[float, float]:
+        """Return the most words of a reply that others read, and of what is only filed."""
+        world = self.world
+        match request.act:
+            case "argue":
+                return world.defence_words, 0.0
+            case "aggregate":
+                return world.aggregate_words, 0.0
+            case "judge":
+                # Feedback to two sides, where another round may come; reasons are not read to anybody.
+                return (2 * world.feedback_words if request.rounds > 1 else 0.0), world.reasons_words
+            case "vote" | "answer":
+                return world.rationale_words, 0.0
+        raise self.refuse(request)
+
+    def _long(self, longest: float, stream: Stream) -> float:
+        return longest * (1 - self.world.slack * stream.uniform())
+
+    def _prompt(self, request: Request) -> float:
+        return self.item(request.case.question).words + self.read(request.seen)
+
+    def _done(
+        self, request: Request, stream: Stream, text: str, words: float, vote: str | None = None
+    ) -> Reply:
+        return Reply(
+            text,
+            vote,
+            tokens_in=stream.rounded(TOKENS_PER_WORD * self._prompt(request)),
+            tokens_out=stream.rounded(TOKENS_PER_WORD * words),
+            model=self.model,
+        )
+
+
+def _gap(world: Courtroom, item: CourtItem, heard: Heard) -> float:
+    shown = sum(shown_share(world, feedback) for feedback in heard.feedback) / 2
+    return float(item.gap * shown)
+
+
+def _with_scores(reply: Reply, scores: dict[str, dict[str, float]]) -> Reply:
+    return Reply(reply.text, None, scores, reply.tokens_in, reply.tokens_out, model=reply.model)
+
+
+@synthetic_agent.register
+def court_agent(world: Courtroom, seed: int = 0) -> CourtAgent:
+    """Return the people of a courtroom."""
+    return CourtAgent(world, seed)
+
+
+@synthetic_items.register
+def court_items(world: Courtroom, n: int, seed: int = 0, *, first: int = 0) -> list[SyntheticItem]:
+    """Return pairs of answers to compare."""
+    streams = Streams(seed)
+    items = []
+    for question in questions(n, first):
+        state = court_item(world, streams, question)
+        items.append(
+            SyntheticItem(
+                question,
+                f"Synthetic question {question} of the category {state.category}",
+                (f"Synthetic answer A to question {question}", f"Synthetic answer B to question {question}"),
+                ("A", "B"),
+                state.label,
+            )
+        )
+    return items

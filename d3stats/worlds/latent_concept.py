@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import ClassVar
 
-from d3stats._check import choice, integer, probability
-from d3stats.worlds.base import PanelWorld
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
 
-__all__ = ["LatentConcept"]
+from d3stats._check import choice, integer, probability
+from d3stats.agent import Message, Request
+from d3stats.models.chains.process import CountProcess
+from d3stats.worlds.base import PanelWorld
+from d3stats.worlds.draw import Drawn, binomial_rows, count_process, letters, relabelled, sample
+from d3stats.worlds.panel import PanelAgent
+from d3stats.worlds.streams import Stream, seat_of, synthetic_agent, told
+from d3stats.worlds.voter import DirichletCompound, draw_ability, first_counts
+
+__all__ = [
+    "DirichletAgent",
+    "LatentConcept",
+    "LatentConceptAgent",
+    "latent_concept_process",
+    "sample_latent_concept",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,3 +84,172 @@ class LatentConcept(PanelWorld):
             raise ValueError(f"n_concepts must be <= 26; got n_concepts={concepts}")
         object.__setattr__(self, "n_concepts", concepts)
         choice("evidence", self.evidence, ("fresh", "self"))
+
+
+@sample.register
+def sample_latent_concept(
+    world: LatentConcept, n_debates: int, n_rounds: int, rng: np.random.Generator
+) -> Drawn:
+    """Draw debates of Bayesian agents; concept 0 is the true one until answers are named."""
+    m, gain = world.n_concepts, log_gain(world)
+    log_belief = np.zeros((n_debates, m))
+    log_belief[:, 0] = log_prior(world)
+    said = np.empty((n_debates, n_rounds, world.panel), dtype=np.int32)
+    for t in range(n_rounds):
+        for j in range(world.panel):
+            heap = np.cumsum(predictive(world, log_belief), axis=1)
+            said[:, t, j] = np.minimum((rng.random((n_debates, 1)) >= heap).sum(axis=1), m - 1)
+            heard = said[:, t, j] if world.evidence == "self" else _under_the_truth(world, n_debates, rng)
+            log_belief[np.arange(n_debates), heard] += gain
+    votes, label = relabelled(said, m, rng)
+    return Drawn(votes, label, letters(m))
+
+
+def log_prior(world: LatentConcept) -> float:
+    """Return the log belief in the truth at the start, that in each other concept being 0."""
+    return float(np.log(world.prior) - np.log1p(-world.prior) + np.log(world.n_concepts - 1))
+
+
+def log_gain(world: LatentConcept) -> float:
+    """Return what a response heard adds to the log belief in its concept."""
+    return float(np.log(world.clarity) - np.log((1 - world.clarity) / (world.n_concepts - 1)))
+
+
+def predictive(world: LatentConcept, log_belief: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the chance of each response, by log beliefs up to a constant, both in the last axis."""
+    own, other = world.clarity, (1 - world.clarity) / (world.n_concepts - 1)
+    chance: NDArray[np.float64] = other + (own - other) * special.softmax(log_belief, axis=-1)
+    return chance
+
+
+def _under_the_truth(world: LatentConcept, n_debates: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    wrong = rng.integers(1, world.n_concepts, size=n_debates)
+    return np.where(rng.random(n_debates) < world.clarity, 0, wrong)
+
+
+@count_process.register
+def latent_concept_process(world: LatentConcept, n_rounds: int) -> CountProcess:
+    """Return the exact law of the count for two concepts and self-generated evidence.
+
+    Raises
+    ------
+    TypeError
+        For fresh evidence, where beliefs hang on what was heard and not on votes; or more than two answers.
+    """
+    if world.evidence != "self":
+        raise TypeError(
+            'world must have evidence="self" for its count to be Markov within a class; '
+            f"got evidence={world.evidence!r}"
+        )
+    if world.n_concepts != 2:
+        raise TypeError(f"world must have two concepts to have one count; got n_concepts={world.n_concepts}")
+    n = world.panel
+    rows = binomial_rows(np.array([n]), np.array([[world.clarity], [1 - world.clarity]]))[:, 0]
+    return CountProcess.symmetric(
+        rows,
+        np.repeat(rows[:, None, :], n + 1, axis=1),
+        n_rounds=n_rounds,
+        weights=[world.prior, 1 - world.prior],
+        names=("the panel ends up right", "the panel ends up wrong"),
+    )
+
+
+class DirichletAgent(PanelAgent[DirichletCompound]):
+    """Answers by its first opinion and by the count of every vote of its neighbours that it sees.
+
+    Parameters
+    ----------
+    world : DirichletCompound
+    seed : int
+    """
+
+    def _item(self, question: str) -> list[float]:
+        ability = draw_ability(self.world, 1, self.streams.generator("item", question))
+        return list(first_counts(self.world, ability)[0].tolist())
+
+    def _said(self, request: Request, stream: Stream) -> int:
+        question, world = request.case.question, self.world
+        counts = list(self.item(question))
+        mine = seat_of(request.agent)
+        for message in request.seen:
+            if message.vote is None or message.speaker == request.agent:
+                continue
+            # Neighbours are the next ones around the table.
+            if world.degree is None or (seat_of(message.speaker) - mine) % world.panel <= world.degree:
+                counts[self._number(message.vote, question)] += 1.0
+        return drawn(counts, stream.uniform() * sum(counts))
+
+
+class LatentConceptAgent(PanelAgent[LatentConcept]):
+    """A Bayesian who updates on each response that it sees.
+
+    A response stands in a message: the vote, where the panel hears itself; else a fresh argument that the message
+    brings along (``argues 2``, for the second answer). Where a round is asked for at once, a seat works out from their
+    streams what the seats before it say in this round, as the world's agents speak in turn; of earlier rounds it knows
+    what it sees.
+
+    Parameters
+    ----------
+    world : LatentConcept
+    seed : int
+    """
+
+    def _item(self, question: str) -> None:
+        return None
+
+    def _said(self, request: Request, stream: Stream) -> int:
+        belief = np.zeros(self.world.n_concepts)
+        belief[0] = log_prior(self.world)
+        for message in request.seen:
+            response = self._response(message, request.case.question)
+            if response is not None:
+                belief[response] += log_gain(self.world)
+        heard = {message.speaker for message in request.seen if message.round == request.round}
+        seat = seat_of(request.agent)
+        for before in range(1, seat):
+            name = f"{request.agent[: -len(str(seat))]}{before}"
+            if name not in heard:
+                response = self._predicted(belief, self.call(request, request.act, agent=name))
+                if self.world.evidence == "fresh":
+                    response = self._argument(request, name)
+                belief[response] += log_gain(self.world)
+        return self._predicted(belief, stream)
+
+    def _facts(self, request: Request) -> dict[str, float]:
+        if self.world.evidence == "self":
+            return {}
+        argument = self._argument(request, request.agent)
+        return {"argues": (argument + self.right(request.case.question)) % len(self.answers) + 1.0}
+
+    def _response(self, message: Message, question: str) -> int | None:
+        if self.world.evidence == "self":
+            return None if message.vote is None else self._number(message.vote, question)
+        code = told(message.text).facts.get("argues")
+        return None if code is None else (int(code) - 1 - self.right(question)) % len(self.answers)
+
+    def _argument(self, request: Request, agent: str) -> int:
+        """Return the fresh argument that an agent brings in this round, drawn under the truth."""
+        stream, wrong = self.call(request, "argument", agent=agent), self.world.n_concepts - 1
+        if stream.uniform() < self.world.clarity:
+            return 0
+        return 1 + int(stream.uniform() * wrong)
+
+    def _predicted(self, belief: NDArray[np.float64], stream: Stream) -> int:
+        return drawn(predictive(self.world, belief).tolist(), stream.uniform())
+
+
+def drawn(weights: Sequence[float], point: float) -> int:
+    """Return in which of these weights, heaped up, a point lies; rounding cannot leave the heap."""
+    return min(sum(point >= edge for edge in accumulate(weights)), len(weights) - 1)
+
+
+@synthetic_agent.register
+def dirichlet_agent(world: DirichletCompound, seed: int = 0) -> DirichletAgent:
+    """Return a Dirichlet-compound panel."""
+    return DirichletAgent(world, seed)
+
+
+@synthetic_agent.register
+def latent_concept_agent(world: LatentConcept, seed: int = 0) -> LatentConceptAgent:
+    """Return a latent-concept panel."""
+    return LatentConceptAgent(world, seed)

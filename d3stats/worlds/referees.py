@@ -2,14 +2,42 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from functools import lru_cache
+from statistics import fmean
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from d3stats._check import choice, integer, number, probability
+from d3stats.agent import Message, Refused, Reply, Request, Size
 from d3stats.worlds.base import World
+from d3stats.worlds.draw import Drawn, sample
+from d3stats.worlds.streams import (
+    Stream,
+    Streams,
+    SyntheticAgent,
+    SyntheticItem,
+    questions,
+    seat_of,
+    synthetic_agent,
+    synthetic_items,
+    tell,
+    told,
+)
 
-__all__ = ["COMMUNICATION", "Referees"]
+__all__ = [
+    "COMMUNICATION",
+    "Pair",
+    "RefereeAgent",
+    "Referees",
+    "draw_pair",
+    "heard_difference",
+    "sample_referees",
+]
 
 COMMUNICATION = ("one_by_one", "simultaneous", "simultaneous_with_summarizer")
 """Who hears whom (ChatEval, section 2)."""
@@ -148,3 +176,296 @@ class Referees(World):
         if lean and len(lean) != self.panel:
             raise ValueError(f"lean must have one value per referee ({self.panel}); got {len(lean)}")
         object.__setattr__(self, "lean", lean)
+
+
+Floats = NDArray[np.float64]
+
+A, B, TIE = 0, 1, 2
+LOWEST, HIGHEST = 1, 10
+TOKENS_PER_WORD = 4 / 3
+
+
+@sample.register
+def sample_referees(world: Referees, n_debates: int, n_rounds: int, rng: np.random.Generator) -> Drawn:
+    """Draw discussions of a team of referees; a round is a turn.
+
+    Raises
+    ------
+    ValueError
+        When asked for fewer than two turns: the protocol has at least two, so that words are answered.
+
+    Examples
+    --------
+    >>> from d3stats.worlds import simulate
+    >>> from d3stats.worlds import Referees
+    >>> talks = simulate(Referees(panel=3), n_debates=100, n_rounds=2, rng=1)
+    >>> talks.answers, talks.scores.shape
+    (('A', 'B', 'tie'), (100, 2, 2))
+    """
+    if n_rounds < 2:
+        raise ValueError(f"n_rounds must be >= 2 for a team of referees; got n_rounds={n_rounds}")
+    quality, label = draw_pairs(world, n_debates, rng)
+    # Whatever depends on the team has streams of its own, so that every team of a seed sees the same items.
+    seed = int(rng.integers(2**63))
+    standing = np.random.default_rng([seed, 0])
+    talking, writing = np.random.default_rng([seed, 1 + world.run]).spawn(2)
+    opinion = _opinions(world, quality, standing)
+    level = world.base + world.level_sd * standing.standard_normal((n_debates, world.panel))
+    given = _talk(world, opinion, level, n_rounds, talking)
+    difference = given[..., 0] - given[..., 1]
+    votes = np.where(difference > 0, A, np.where(difference < 0, B, TIE)).astype(np.int32)
+    seats = tuple(f"referee {j + 1}" for j in range(world.panel))
+    tokens, written = _tokens(world, n_debates, n_rounds, writing)
+    sides, points = ("A", "B"), given.mean(axis=2)
+    return Drawn(votes, label, ("A", "B", "tie"), tokens, points, sides, seats, tokens - written, written)
+
+
+def draw_pairs(world: Referees, n: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.int32]]:
+    """Draw how much better A is, and the label."""
+    quality: Floats = world.gap_sd * rng.standard_normal(n)
+    judged = quality + world.label_noise * rng.standard_normal(n)
+    label = np.where(np.abs(judged) < world.tie_margin, TIE, np.where(judged > 0, A, B)).astype(np.int32)
+    return quality, label
+
+
+def _opinions(world: Referees, quality: Floats, rng: np.random.Generator) -> Floats:
+    """Return what each referee thinks A is better by, before a word is said; shape (debates, referees)."""
+    n = len(quality)
+    lean = np.asarray(world.lean) if world.lean else np.zeros(world.panel)
+    shared, own = rng.standard_normal((n, 1)), rng.standard_normal((n, world.panel))
+    opinions: Floats = opinion(world, quality[:, None], lean, shared, own, world.first)
+    return opinions
+
+
+def opinion(world: Referees, quality: Any, lean: Any, shared: Any, own: Any, first: str | None) -> Any:
+    """Return what a referee thinks A is better by, from its two errors and what it reads first."""
+    position = world.position_bias if first == "A" else -world.position_bias
+    return quality + position + lean + world.shared_sd * shared + world.role_sd * own
+
+
+def _talk(world: Referees, opinion: Floats, level: Floats, n_rounds: int, rng: np.random.Generator) -> Floats:
+    """Return the scores given, shape (debates, turns, referees, sides)."""
+    n, m = opinion.shape
+    noise = rng.standard_normal((n, n_rounds, m))
+    blur = world.summary_noise * rng.standard_normal((n, n_rounds))
+    given = np.empty((n, n_rounds, m, 2))
+    said = np.empty((n, n_rounds, m))
+    for t in range(n_rounds):
+        for j in range(m):
+            heard = _heard(world.communication, said, t, j, blur)
+            given[:, t, j, 0], given[:, t, j, 1] = spoken(
+                world, opinion[:, j], heard, level[:, j], noise[:, t, j]
+            )
+            said[:, t, j] = given[:, t, j, 0] - given[:, t, j, 1]
+    return given
+
+
+def spoken(world: Referees, own: Any, heard: Any, level: Any, noise: Any) -> tuple[Any, Any]:
+    """Return the scores of A and B that a referee gives, with what it has heard or None."""
+    x = own if heard is None else (1 - world.conformity) * own + world.conformity * heard
+    half = (x + world.talk_noise * noise) / 2
+    a, b = np.rint(level + half), np.rint(level - half)
+    return np.minimum(np.maximum(a, LOWEST), HIGHEST), np.minimum(np.maximum(b, LOWEST), HIGHEST)
+
+
+def _heard(communication: str, said: Floats, t: int, j: int, blur: Floats) -> Floats | None:
+    """Return what referee j has in the ear before speaking in turn t, None before anything was said."""
+    if communication == "simultaneous_with_summarizer":
+        return None if t == 0 else said[:, :t].mean(axis=(1, 2)) + blur[:, t]
+    others = np.arange(said.shape[2]) != j
+    if communication == "simultaneous":
+        latest = said[:, t - 1, others] if t else said[:, 0, :0]
+    else:
+        after = said[:, t - 1, j + 1 :] if t else said[:, 0, :0]
+        latest = np.concatenate([said[:, t, :j], after], axis=1)
+    return latest.mean(axis=1) if latest.shape[1] else None
+
+
+def case_words(world: Referees) -> float:
+    """Return the words of a prompt that holds the role, the question and both answers."""
+    return world.instruction_words + world.question_words + 2 * world.answer_words
+
+
+def _tokens(world: Referees, n: int, n_rounds: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return the tokens of a turn's calls, prompts and messages together and messages alone; (debates, turns)."""
+    m = world.panel
+
+    def written(longest: float, *shape: int) -> Floats:
+        return longest * (1 - world.slack * rng.random((n, n_rounds, *shape)))
+
+    reply, summary = written(world.reply_words, m), written(world.summary_words)
+    turn = reply.sum(axis=2)
+    before = np.cumsum(turn, axis=1) - turn
+    case = case_words(world)
+    if world.communication == "one_by_one":
+        # Seat j reads this turn's messages of the seats before it, too.
+        words = m * (case + before) + (np.cumsum(reply, axis=2) - reply).sum(axis=2) + turn
+    elif world.communication == "simultaneous":
+        words = m * (case + before) + turn
+    else:
+        summaries = np.cumsum(summary, axis=1) - summary
+        summarizing = world.instruction_words + before + turn + summary
+        words = m * (case + summaries) + turn + summarizing
+    said = turn + summary if world.communication == "simultaneous_with_summarizer" else turn
+    return TOKENS_PER_WORD * words, TOKENS_PER_WORD * said
+
+
+ANSWERS = ("A", "B", "tie")
+
+
+class Pair(NamedTuple):
+    """The hidden state of an item: points by which A is better, and the label."""
+
+    quality: float
+    label: str
+
+
+def draw_pair(world: Referees, streams: Streams, question: str) -> Pair:
+    """Draw the state of an item; the same for every debate about the question."""
+    quality, label = draw_pairs(world, 1, streams.generator("item", question))
+    return Pair(float(quality[0]), ANSWERS[int(label[0])])
+
+
+def heard_difference(seen: Sequence[Message], sides: Sequence[str], me: str) -> float | None:
+    """Return what a referee has in the ear, as A's score minus B's; None before anything is heard.
+
+    That is the last summary where there is one, else the mean of every other referee's latest scores.
+    """
+    latest: dict[str, float] = {}
+    summary = None
+    for message in seen:
+        if message.scores is not None:
+            if message.speaker != me:
+                latest[message.speaker] = _difference(message, sides)
+        elif "difference" in (facts := told(message.text).facts):
+            summary = facts["difference"]
+    if summary is not None:
+        return summary
+    return fmean(latest.values()) if latest else None
+
+
+def _difference(message: Message, sides: Sequence[str]) -> float:
+    scores = message.scores or {}
+    return fmean(scores[sides[0]].values()) - fmean(scores[sides[1]].values())
+
+
+class RefereeAgent(SyntheticAgent[Referees]):
+    """Every referee of a team, and its summarizer.
+
+    - referee: scores by its opinion of the pair, mixed with what it hears.
+    - summarise: tells the mean difference of all scores that the summarizer sees, with an error of summary_noise.
+
+    Parameters
+    ----------
+    world : Referees
+        ``communication``, ``first`` and ``panel`` say what the simulator draws; here the protocol that is played
+        decides about these.
+    seed : int
+    """
+
+    acts: ClassVar[tuple[str, ...]] = ("referee", "summarise")
+
+    def __init__(self, world: Referees, seed: int = 0) -> None:
+        super().__init__(world, seed)
+        self.item = lru_cache(maxsize=4096)(self._item)
+        self._standing = lru_cache(maxsize=65536)(self._normals_of)
+
+    def _item(self, question: str) -> Pair:
+        return draw_pair(self.world, self.streams, question)
+
+    def _normals_of(self, *names: str) -> tuple[float, float]:
+        first, second = self.streams.of(*names).normals(2)
+        return first, second
+
+    def reply(self, request: Request) -> Reply:
+        """Answer a request at once."""
+        stream = self.call(request, request.act)
+        match request.act:
+            case "referee":
+                return self._referee(request, stream)
+            case "summarise":
+                return self._summarise(request, stream)
+        raise self.refuse(request)
+
+    def imagine(self, request: Request, size: Size, /) -> Reply:
+        """Return a reply of the mean or the greatest length, without vote or scores."""
+        words = self._longest(request) * (1 - self.world.slack / 2 if size == "typical" else 1.0)
+        tokens = [TOKENS_PER_WORD * self._prompt(request), TOKENS_PER_WORD * words]
+        sent, written = (round(x) if size == "typical" else math.ceil(x) for x in tokens)
+        return Reply(tell(words), tokens_in=sent, tokens_out=written, model=self.model)
+
+    def _referee(self, request: Request, stream: Stream) -> Reply:
+        world, case, rubric = self.world, request.case, request.slot.rubric
+        role, level = self._standing("referee", case.question, request.agent)
+        team, _ = self._standing("team", case.question)
+        lean = world.lean[seat_of(request.agent) - 1] if world.lean else 0.0
+        first = "A" if request.shown_first == case.sides[0] else "B"
+        own = opinion(world, self.item(case.question).quality, lean, team, role, first)
+        heard = heard_difference(request.seen, case.sides, request.agent)
+        a, b = spoken(world, own, heard, world.base + world.level_sd * level, stream.normal())
+        scores = None
+        if request.slot.wants_vote or (rubric is not None and rubric.sides != case.sides):
+            raise Refused(
+                "slot of a referee must ask for scores of the candidates in world 'referees', which has no law for "
+                f"other votes and marks; got {request.slot}"
+            )
+        if rubric is not None:
+            given = dict(zip(case.sides, (float(a), float(b)), strict=True))
+            scores = {side: dict.fromkeys(rubric.criteria, points) for side, points in given.items()}
+        return self._done(request, stream, scores)
+
+    def _summarise(self, request: Request, stream: Stream) -> Reply:
+        sides = request.case.sides
+        given = [_difference(message, sides) for message in request.seen if message.scores is not None]
+        if not given:
+            return self._done(request, stream, None)
+        blur = self.world.summary_noise * stream.normal()
+        return self._done(request, stream, None, difference=fmean(given) + blur)
+
+    def _longest(self, request: Request) -> float:
+        if request.act not in self.acts:
+            raise self.refuse(request)
+        return self.world.reply_words if request.act == "referee" else self.world.summary_words
+
+    def _prompt(self, request: Request) -> float:
+        # A summarizer reads what was said and not the case.
+        case = self.world.instruction_words if request.act == "summarise" else case_words(self.world)
+        return case + self.read(request.seen)
+
+    def _done(
+        self,
+        request: Request,
+        stream: Stream,
+        scores: dict[str, dict[str, float]] | None,
+        **facts: float,
+    ) -> Reply:
+        words = self._longest(request) * (1 - self.world.slack * stream.uniform())
+        return Reply(
+            tell(words, **facts),
+            scores=scores,
+            tokens_in=stream.rounded(TOKENS_PER_WORD * self._prompt(request)),
+            tokens_out=stream.rounded(TOKENS_PER_WORD * words),
+            model=self.model,
+        )
+
+
+@synthetic_agent.register
+def referee_agent(world: Referees, seed: int = 0) -> RefereeAgent:
+    """Return a team of referees and its summarizer."""
+    return RefereeAgent(world, seed)
+
+
+@synthetic_items.register
+def referee_items(world: Referees, n: int, seed: int = 0, *, first: int = 0) -> list[SyntheticItem]:
+    """Return pairs of answers to compare; a tie may be the right verdict."""
+    streams = Streams(seed)
+    return [
+        SyntheticItem(
+            question,
+            f"Synthetic question {question}",
+            (f"Synthetic answer A to question {question}", f"Synthetic answer B to question {question}"),
+            ANSWERS,
+            draw_pair(world, streams, question).label,
+        )
+        for question in questions(n, first)
+    ]

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import datetime
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
-from d3stats._check import choice, number
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Lengths"]
+from d3stats._check import RngLike, as_rng, choice, integer, number
+
+__all__ = ["Lengths", "PriceTable", "round_tokens", "sample_tokens"]
 
 _SEEN = ("everything", "last_round")
 
@@ -64,3 +73,160 @@ class Lengths:
     def output(self) -> float:
         """Mean tokens that an agent writes in a round, its verdict included."""
         return (self.message_words + self.verdict_words) * self.tokens_per_word
+
+
+Floats = NDArray[np.float64]
+
+PER_MILLION = 1e6
+
+
+def round_tokens(lengths: Lengths, panel: int, n_rounds: int) -> tuple[Floats, Floats]:
+    """Return a panel's mean prompt and completion tokens in each round.
+
+    In round t each of n agents sends ``system + question + context + m(t)`` tokens, where m(t) is what it
+    sees of the transcript: all n (t - 1) messages, or the n of the last round. It writes one message.
+
+    Parameters
+    ----------
+    lengths : Lengths
+    panel, n_rounds : int
+        At least 1.
+
+    Returns
+    -------
+    input, output : ndarray of float, shape (n_rounds,)
+        Tokens of the whole panel; they are priced differently.
+
+    Examples
+    --------
+    >>> short = Lengths(system=10, question=20, message_words=30, verdict_words=0, tokens_per_word=1)
+    >>> sent, written = round_tokens(short, panel=2, n_rounds=3)
+    >>> sent.tolist(), written.tolist()
+    ([60.0, 180.0, 300.0], [60.0, 60.0, 60.0])
+    """
+    n = integer("panel", panel, minimum=1)
+    rounds = np.arange(float(integer("n_rounds", n_rounds, minimum=1)))
+    seen = rounds if lengths.sees == "everything" else np.minimum(rounds, 1)
+    sent: Floats = n * (lengths.prompt + seen * n * lengths.output)
+    return sent, np.full(len(rounds), n * lengths.output)
+
+
+def sample_tokens(
+    lengths: Lengths, panel: int, n_debates: int, n_rounds: int, rng: RngLike = None
+) -> tuple[Floats, Floats]:
+    """Draw prompt and completion tokens when messages differ in length.
+
+    A message has ``exp(Normal(-spread^2 / 2, spread^2))`` times the mean length, so the means are those of
+    :func:`round_tokens`; each message is as long in the prompts that hold it as it was when written.
+
+    Returns
+    -------
+    input, output : ndarray of float, shape (n_debates, n_rounds)
+
+    Examples
+    --------
+    >>> sent, written = sample_tokens(Lengths(spread=0.3), panel=3, n_debates=2, n_rounds=4, rng=1)
+    >>> sent.shape, bool((written > 0).all())
+    ((2, 4), True)
+    """
+    shape = tuple(
+        integer(name, value, minimum=1)
+        for name, value in (("n_debates", n_debates), ("n_rounds", n_rounds), ("panel", panel))
+    )
+    noise = as_rng(rng).lognormal(-(lengths.spread**2) / 2, lengths.spread, size=shape)
+    written: Floats = lengths.output * noise.sum(axis=2)
+    seen = np.zeros_like(written)
+    past = written[:, :-1]
+    seen[:, 1:] = np.cumsum(past, axis=1) if lengths.sees == "everything" else past
+    return panel * (lengths.prompt + seen), written
+
+
+@dataclass(frozen=True)
+class PriceTable:
+    """Prices of models on a date.
+
+    Read your own with :meth:`read`; :meth:`example` holds made-up prices of no vendor.
+
+    Parameters
+    ----------
+    date : str
+        The day that the prices held, YYYY-MM-DD.
+    models : mapping of str to (float, float)
+        Dollars per million prompt tokens, and per million completion tokens.
+
+    Examples
+    --------
+    >>> prices = PriceTable("2025-01-01", {"mine": (1.0, 4.0)})
+    >>> prices.dollars(2_000_000, 500_000, "mine")
+    4.0
+    """
+
+    date: str
+    models: Mapping[str, tuple[float, float]]
+
+    def __post_init__(self) -> None:
+        try:
+            datetime.date.fromisoformat(self.date)
+        except (TypeError, ValueError):
+            raise ValueError(f"date must be written YYYY-MM-DD; got date={self.date!r}") from None
+        if not self.models:
+            raise ValueError("models must name at least one model; got none")
+        read = {str(model): _pair(str(model), prices) for model, prices in self.models.items()}
+        object.__setattr__(self, "models", MappingProxyType(read))
+
+    @classmethod
+    def read(cls, path: str | Path) -> PriceTable:
+        """Read a price table from TOML: a ``date``, and a table ``[models.NAME]`` with ``input, output``.
+
+        Raises
+        ------
+        ValueError
+            One line that names the file and what is wrong: a negative price, a missing date, an unknown key.
+        """
+        try:
+            given = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+            return cls(*_parts(given))
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{path}: {error}") from None
+
+    @classmethod
+    def example(cls) -> PriceTable:
+        """Return the shipped table: three made-up models, for trying things out.
+
+        Examples
+        --------
+        >>> sorted(PriceTable.example().models)
+        ['large', 'medium', 'small']
+        """
+        return cls.read(Path(__file__).with_name("prices.toml"))
+
+    def dollars(self, input_tokens: ArrayLike, output_tokens: ArrayLike, model: str) -> Any:
+        """Return the price of prompt and completion tokens, in dollars; arrays give an array."""
+        asked, answered = self.models[choice("model", model, tuple(self.models))]
+        total = (np.asarray(input_tokens) * asked + np.asarray(output_tokens) * answered) / PER_MILLION
+        return float(total) if total.ndim == 0 else total
+
+
+def _parts(given: Mapping[str, Any]) -> tuple[str, dict[str, tuple[float, float]]]:
+    for key in given:
+        choice("key", key, ("date", "note", "models"))
+    if "date" not in given:
+        raise ValueError("date must say when the prices held; got none")
+    models = given.get("models", {})
+    if not isinstance(models, dict) or not all(isinstance(m, dict) for m in models.values()):
+        raise ValueError(f"models must be tables [models.NAME]; got {models!r}")
+    for model, prices in models.items():
+        if set(prices) != {"input", "output"}:
+            raise ValueError(f"models.{model} must have input and output; got {sorted(prices)}")
+    return str(given["date"]), {model: (p["input"], p["output"]) for model, p in models.items()}
+
+
+def _pair(model: str, prices: Any) -> tuple[float, float]:
+    try:
+        asked, answered = prices
+    except (TypeError, ValueError):
+        raise ValueError(f"models.{model} must be (input, output) prices; got {prices!r}") from None
+    return (
+        number(f"models.{model}.input", asked, minimum=0.0),
+        number(f"models.{model}.output", answered, minimum=0.0),
+    )

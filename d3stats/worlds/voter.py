@@ -5,10 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from d3stats._check import number, probability
-from d3stats.worlds.base import PanelWorld
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
 
-__all__ = ["Voter"]
+from d3stats._check import integer, number, probability
+from d3stats.models.chains.process import CountProcess
+from d3stats.models.mixtures.law import BetaBinomialMixture
+from d3stats.worlds.base import PanelWorld, positive
+from d3stats.worlds.draw import Drawn, answers_from_correctness, count_process, letters, relabelled, sample
+
+__all__ = ["DirichletCompound", "Voter", "sample_dirichlet", "sample_voter", "voter_process"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,3 +53,129 @@ class Voter(PanelWorld):
         probability("accuracy", self.accuracy, open_interval=True)
         if number("precision", self.precision) <= 0:
             raise ValueError(f"precision must be > 0; got precision={self.precision!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DirichletCompound(PanelWorld):
+    """Agents whose belief over m answers is a Dirichlet law, and who add every answer heard to its counts.
+
+    A debate has ability p ~ Beta(`accuracy` * `precision`, (1 - `accuracy`) * `precision`). Every agent i
+    starts with the counts ``alpha_{i,0} = strength * (p, (1 - p) / (m - 1), ...)``, the right answer first. In
+    round t it draws theta ~ Dirichlet(alpha_{i,t-1}) and answers y_{i,t} ~ Categorical(theta); then
+    ``alpha_{i,t} = alpha_{i,t-1} + counts of y_{j,t} over its neighbours j``. Nobody learns anything: as all
+    agents of a debate begin alike, the mean of an agent's probability of the right answer stays p.
+
+    Parameters
+    ----------
+    accuracy : float
+        Mean individual accuracy in round 1, strictly between 0 and 1.
+    precision : float
+        How alike debates are, a + b of the Beta law of p; above 0.
+    strength : float
+        How many answers heard an agent's first opinion is worth; above 0.
+    n_answers : int
+        m, at least 2; at most 26.
+    degree : int or None
+        How many neighbours an agent hears: the next ones around the table, itself not among them. None is
+        everybody else. Tokens are charged as if every message were read, whatever the degree.
+
+    Examples
+    --------
+    >>> DirichletCompound(panel=5, n_answers=4, degree=2).neighbours
+    2
+    """
+
+    accuracy: float = 0.65
+    precision: float = 4.0
+    strength: float = 4.0
+    n_answers: int = 2
+    degree: int | None = None
+
+    name: ClassVar[str] = "dirichlet_compound"
+    citation: ClassVar[str] = (
+        "Debate or Vote (2025), arXiv 2508.17536, the Dirichlet-compound-multinomial model"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "accuracy", probability("accuracy", self.accuracy, open_interval=True))
+        object.__setattr__(self, "precision", positive("precision", self.precision))
+        object.__setattr__(self, "strength", positive("strength", self.strength))
+        answers = integer("n_answers", self.n_answers, minimum=2)
+        if answers > 26:
+            raise ValueError(f"n_answers must be <= 26; got n_answers={answers}")
+        object.__setattr__(self, "n_answers", answers)
+        if self.degree is not None:
+            degree = integer("degree", self.degree, minimum=0)
+            if degree >= self.panel:
+                raise ValueError(f"degree must be below panel={self.panel}; got degree={degree}")
+            object.__setattr__(self, "degree", degree)
+
+    @property
+    def neighbours(self) -> int:
+        """How many others an agent hears."""
+        return self.panel - 1 if self.degree is None else self.degree
+
+
+@sample.register
+def sample_voter(world: Voter, n_debates: int, n_rounds: int, rng: np.random.Generator) -> Drawn:
+    """Draw debates in which everybody copies somebody."""
+    ability = draw_ability(world, n_debates, rng)
+    correct = np.empty((n_debates, n_rounds, world.panel), dtype=bool)
+    correct[:, 0] = rng.random((n_debates, world.panel)) < ability[:, None]
+    for t in range(1, n_rounds):
+        whom = rng.integers(0, world.panel, size=(n_debates, world.panel))
+        correct[:, t] = np.take_along_axis(correct[:, t - 1], whom, axis=1)
+    votes, label = answers_from_correctness(correct, rng)
+    return Drawn(votes, label, ("A", "B"))
+
+
+def draw_ability(world: Voter | DirichletCompound, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Draw the chance of the right answer in n debates, Beta with the world's accuracy as its mean."""
+    return rng.beta(world.accuracy * world.precision, (1 - world.accuracy) * world.precision, size=n)
+
+
+@count_process.register
+def voter_process(world: Voter, n_rounds: int) -> CountProcess:
+    """Return the exact law of the count: a Beta-Binomial start, then S[t+1] ~ Binomial(n, S[t] / n)."""
+    n = world.panel
+    law = BetaBinomialMixture.from_alpha_beta(
+        [1.0], [world.accuracy * world.precision], [(1 - world.accuracy) * world.precision]
+    )
+    start = np.asarray(law.pmf(n))
+    j = np.arange(n + 1)
+    share = j[:, None] / n
+    step = special.binom(n, j) * share**j * (1 - share) ** (n - j)
+    return CountProcess.symmetric([start / start.sum()], [step], n_rounds=n_rounds)
+
+
+@sample.register
+def sample_dirichlet(
+    world: DirichletCompound, n_debates: int, n_rounds: int, rng: np.random.Generator
+) -> Drawn:
+    """Draw debates of agents who count what they hear."""
+    n, m = world.panel, world.n_answers
+    ability = draw_ability(world, n_debates, rng)
+    alpha = np.repeat(first_counts(world, ability)[:, None, :], n, axis=1)
+    said = np.empty((n_debates, n_rounds, n), dtype=np.int32)
+    for t in range(n_rounds):
+        # theta is used once, so an answer drawn from its mean has the same law
+        heap = np.cumsum(alpha, axis=2)
+        point = rng.random((n_debates, n, 1)) * heap[:, :, -1:]
+        said[:, t] = np.minimum((point >= heap).sum(axis=2), m - 1)
+        spoken = (said[:, t, :, None] == np.arange(m)).astype(np.float64)
+        if world.degree is None:
+            alpha += spoken.sum(axis=1, keepdims=True) - spoken
+        else:
+            for step in range(1, world.neighbours + 1):
+                alpha += np.roll(spoken, -step, axis=1)
+    votes, label = relabelled(said, m, rng)
+    return Drawn(votes, label, letters(m))
+
+
+def first_counts(world: DirichletCompound, ability: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the counts that everybody starts with, shape (debates, answers), the right answer first."""
+    counts = np.empty((len(ability), world.n_answers))
+    counts[:, 0] = world.strength * ability
+    counts[:, 1:] = world.strength * ((1 - ability) / (world.n_answers - 1))[:, None]
+    return counts

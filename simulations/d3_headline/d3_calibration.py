@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, least_squares
 
 from d3stats import Trajectories
-from d3stats.simulate import simulate
 from d3stats.stopping import from_text
-from d3stats.worlds import Courtroom
+from d3stats.worlds import Courtroom, simulate
 
 __all__ = ["MOMENTS", "Config", "Floats", "calibrate", "columns_of", "moments", "pay_with"]
 

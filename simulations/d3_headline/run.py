@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 from d3stats import Trajectories, replay
 from d3stats.models.chains.optimum import cheapest
 from d3stats.planning import scan
-from d3stats.simulate import courtroom_items, simulate
 from d3stats.stopping import Ladder, Optimal, Rule, StoppingRule, from_text
-from d3stats.worlds import Courtroom
+from d3stats.worlds import Courtroom, courtroom_items, simulate
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]

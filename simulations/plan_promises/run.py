@@ -21,12 +21,20 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
-from d3stats.planning._plan_limit import exact_limit
+from d3stats.planning.pilot_table import exact_limit
 from d3stats.planning.plan import plan
-from d3stats.simulate import count_process, simulate
 from d3stats.stopping import Ladder, Unanimity
 from d3stats.trajectories import Trajectories
-from d3stats.worlds import Conformity, DirichletCompound, LatentConcept, MixturePanel, Voter, World
+from d3stats.worlds import (
+    Conformity,
+    DirichletCompound,
+    LatentConcept,
+    MixturePanel,
+    Voter,
+    World,
+    count_process,
+    simulate,
+)
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))

@@ -16,15 +16,13 @@ import pandas as pd
 
 from d3stats._parallel import run_tasks
 from d3stats.agents import Reply, Request
-from d3stats.agents.synthetic import synthetic_agent, synthetic_items
 from d3stats.protocols.catalogue import protocol_from_text
-from d3stats.protocols.play import Outcome, RoundOver, complete
-from d3stats.protocols.protocol import DebateProtocol
-from d3stats.protocols.rules import RuleBook
+from d3stats.protocols.play import DebateProtocol, Outcome, RoundOver, RuleBook, complete
 from d3stats.stopping import CONTINUE, Decision, Rule, StoppingRule, StopReason, from_text
-from d3stats.stopping.batch import BatchRound, LiveWatcher, MixedState
+from d3stats.stopping.rule import BatchRound, LiveWatcher, MixedState
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.worlds import from_table
+from d3stats.worlds.streams import synthetic_agent, synthetic_items
 
 __all__ = ["panel_votes", "play_all"]
 

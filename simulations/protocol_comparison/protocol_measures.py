@@ -13,11 +13,11 @@ from d3stats import cohen_kappa, compare
 from d3stats.estimate import Estimate
 from d3stats.inference.bias.position import CONSISTENCY, position_bias
 from d3stats.inference.comparison.multiplicity import adjust
-from d3stats.plotting.protocol_frontier import efficient
+from d3stats.plotting.costs import efficient
 from d3stats.resampling.cluster_t import cluster_t
 from d3stats.resampling.clusters import cluster_totals
 from d3stats.resampling.proportions import share
-from d3stats.simulate import PriceTable
+from d3stats.worlds import PriceTable
 
 __all__ = ["COUNTED", "frontiers", "measured", "steps"]
 

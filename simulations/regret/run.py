@@ -22,11 +22,10 @@ from d3stats.models.chains.optimum import solve
 from d3stats.models.chains.process import CountProcess
 from d3stats.planning.exact import ExactResult, evaluate
 from d3stats.planning.plan import plan
-from d3stats.simulate import count_process, simulate
-from d3stats.simulate.tokens import round_tokens
 from d3stats.stopping import Ladder, LookAhead, StoppingRule, from_text
-from d3stats.worlds import PanelWorld
+from d3stats.worlds import PanelWorld, count_process, simulate
 from d3stats.worlds.read import from_table
+from d3stats.worlds.tokens import round_tokens
 
 HERE = Path(__file__).resolve().parent
 PRICED, BEST_LADDER, PLAN = "look_ahead at the price", "best ladder", "plan of 50"

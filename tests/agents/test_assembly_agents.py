@@ -14,20 +14,16 @@ import pytest
 from scipy.special import bdtr, ndtr
 
 from d3stats.agents import Agent, Message, Refused, Reply, Request, Rubric, Slot
-from d3stats.agents.synthetic import SyntheticItem, synthetic_agent, synthetic_items
-from d3stats.agents.synthetic.assembly import ALONE, TALK, AssemblyAgent
-from d3stats.agents.synthetic.base import tell, told
-from d3stats.agents.synthetic.courtroom import CourtAgent
 from d3stats.protocols import play_sync
 from d3stats.protocols.catalogue import protocol_from_text, protocols
-from d3stats.protocols.criteria import CRITERIA
-from d3stats.protocols.engine import drive
-from d3stats.protocols.play import Outcome, RoundOver
+from d3stats.protocols.jury import CRITERIA
+from d3stats.protocols.play import DebateProtocol, Outcome, RoundOver, drive
 from d3stats.protocols.play import total as points
-from d3stats.protocols.protocol import DebateProtocol
 from d3stats.stopping import Decision
 from d3stats.worlds import Courtroom
-from d3stats.worlds.assembly import Assembly
+from d3stats.worlds.assembly import ALONE, TALK, Assembly, AssemblyAgent
+from d3stats.worlds.courtroom import CourtAgent
+from d3stats.worlds.streams import SyntheticItem, synthetic_agent, synthetic_items, tell, told
 
 WORLD = Assembly()
 POINTS, WEIGHTS = np.polynomial.hermite_e.hermegauss(80)

@@ -18,15 +18,13 @@ from scipy.special import ndtr
 from scipy.stats import multivariate_normal
 
 from d3stats.agents import Refused, Reply, Request
-from d3stats.agents.synthetic import SyntheticItem, synthetic_agent, synthetic_items
-from d3stats.agents.synthetic.assembly import AssemblyAgent
 from d3stats.protocols import play_sync
 from d3stats.protocols.catalogue import protocol_from_text
-from d3stats.protocols.engine import drive
-from d3stats.protocols.play import Outcome, RoundOver
-from d3stats.protocols.protocol import DebateProtocol
+from d3stats.protocols.play import DebateProtocol, Outcome, RoundOver, drive
 from d3stats.stopping import Decision
 from d3stats.worlds import Assembly, Courtroom
+from d3stats.worlds.assembly import AssemblyAgent
+from d3stats.worlds.streams import SyntheticItem, synthetic_agent, synthetic_items
 
 Floats = NDArray[np.float64]
 Spoken = list[tuple[Request, Reply]]

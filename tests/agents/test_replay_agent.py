@@ -9,18 +9,18 @@ from typing import Any
 import msgspec
 import pytest
 
+from d3stats.agent import Case, Request
 from d3stats.agents.replay import NotRecorded, ReplayAgent
-from d3stats.agents.request import Case, Request
-from d3stats.agents.synthetic import synthetic_agent, synthetic_items
 from d3stats.debates.items import DebateItem
 from d3stats.debates.run import debate
 from d3stats.log.reader import iter_records
 from d3stats.log.schema import AnyRecord, Turn, Verdict
-from d3stats.protocols.protocol import DebateProtocol
-from d3stats.protocols.samre import Samre
+from d3stats.protocols.d3 import Samre
+from d3stats.protocols.play import DebateProtocol
 from d3stats.protocols.stability import Stability
 from d3stats.stopping import FixedRounds, StoppingRule
 from d3stats.worlds import Conformity, Courtroom, World
+from d3stats.worlds.streams import synthetic_agent, synthetic_items
 
 POLLED = Samre(poll="every_round", max_rounds=3)
 

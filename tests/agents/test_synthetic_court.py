@@ -10,20 +10,15 @@ import numpy as np
 import pytest
 from twins import at_the_end, distances, far, played, step_through, twin
 
-from d3stats.agents.request import Case, Message, Refused, Request, Rubric, Slot
-from d3stats.agents.synthetic import synthetic_agent, synthetic_items
-from d3stats.agents.synthetic.base import Streams, tell, told
-from d3stats.agents.synthetic.courtroom import CourtAgent, court_item
+from d3stats.agent import Case, Message, Refused, Request, Rubric, Slot
 from d3stats.debates.ahead import imagined
-from d3stats.protocols.criteria import CRITERIA
-from d3stats.protocols.engine import ask, drive
-from d3stats.protocols.more import More
-from d3stats.protocols.protocol import DebateProtocol
-from d3stats.protocols.rules import RuleBook
-from d3stats.protocols.samre import Samre
-from d3stats.simulate.courtroom import aggregate
+from d3stats.protocols.d3 import More, Samre
+from d3stats.protocols.jury import CRITERIA
+from d3stats.protocols.play import DebateProtocol, RuleBook, ask, drive
 from d3stats.stopping import BudgetedStopping, FullDepth, Rule
 from d3stats.worlds import Courtroom
+from d3stats.worlds.courtroom import CourtAgent, aggregate, court_item
+from d3stats.worlds.streams import Streams, synthetic_agent, synthetic_items, tell, told
 
 D3 = BudgetedStopping.d3_paper()
 SOFT: dict[str, Any] = {

@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 from twins import distances, far, played, twin
 
-from d3stats.agents.request import Case, Message, Refused, Request, Slot
-from d3stats.agents.synthetic import synthetic_agent, synthetic_items
-from d3stats.agents.synthetic.base import LARGEST_NORMAL, Streams, seat_of, tell, told
-from d3stats.protocols.majority import Majority
+from d3stats.agent import Case, Message, Refused, Request, Slot
+from d3stats.protocols.baselines import Majority
 from d3stats.protocols.stability import Stability
 from d3stats.stopping import Rule, Unanimity
 from d3stats.worlds import (
@@ -25,6 +23,15 @@ from d3stats.worlds import (
     PanelWorld,
     Voter,
     World,
+)
+from d3stats.worlds.streams import (
+    LARGEST_NORMAL,
+    Streams,
+    seat_of,
+    synthetic_agent,
+    synthetic_items,
+    tell,
+    told,
 )
 
 MIXED = Conformity(panel=5, skill=(0, 0.5, 1, 1, -0.5), llms=("x", "x", "y", "z", "z"), shared_points=3)

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from twins import distances, far, played, twin
 
-from d3stats.agents.request import Case, Message, Request, Rubric, Slot
-from d3stats.agents.synthetic import synthetic_items
-from d3stats.agents.synthetic.base import tell, told
-from d3stats.agents.synthetic.referees import RefereeAgent, heard_difference
+from d3stats.agent import Case, Message, Request, Rubric, Slot
 from d3stats.protocols.chateval import ChatEval
 from d3stats.worlds import Referees
+from d3stats.worlds.referees import RefereeAgent, heard_difference
+from d3stats.worlds.streams import synthetic_items, tell, told
 
 ONE_BY_ONE, SIMULTANEOUS, SUMMARIZED = "one_by_one", "simultaneous", "simultaneous_with_summarizer"
 CELLS: dict[str, tuple[int, Referees]] = {

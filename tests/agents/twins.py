@@ -9,15 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats.agents.request import Request
-from d3stats.agents.synthetic import SyntheticAgent, synthetic_agent, synthetic_items
-from d3stats.protocols.play import Play, RoundOver, Speak, complete
-from d3stats.protocols.protocol import DebateProtocol
-from d3stats.protocols.rules import RuleBook
-from d3stats.simulate import simulate
+from d3stats.agent import Request
+from d3stats.protocols.play import DebateProtocol, Play, RoundOver, RuleBook, Speak, complete
 from d3stats.stopping import FullDepth, Rule
 from d3stats.trajectories import MISSING
-from d3stats.worlds import World
+from d3stats.worlds import World, simulate
+from d3stats.worlds.streams import SyntheticAgent, synthetic_agent, synthetic_items
 
 Floats = NDArray[np.float64]
 Wiring = Callable[[Request], Request]

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from d3stats.simulate import BLOCK, count_process, simulate
-from d3stats.simulate.conformity import fill_votes, reference_conformity, threads_for
-from d3stats.simulate.draw import sample_range
-from d3stats.worlds import Conformity
+from d3stats.worlds import BLOCK, Conformity, count_process, simulate
+from d3stats.worlds.conformity import fill_votes, reference_conformity, threads_for
+from d3stats.worlds.draw import sample_range
 
 SHAPE = N_DEBATES, N_ROUNDS, PANEL = 1_000_000, 10, 7
 WORLD = Conformity(panel=PANEL)

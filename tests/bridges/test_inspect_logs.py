@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from d3stats.bridges.inspect import read_inspect_log, write_debate_log
-from d3stats.bridges.inspect.votes import grade_of, vote_of
+from d3stats.bridges.inspect.records import grade_of, vote_of
 from d3stats.log import examine
 from d3stats.log.importers.answers import canonical_number
 from d3stats.log.schema import Item, Turn, Verdict

@@ -11,9 +11,8 @@ from typer.testing import CliRunner
 from d3stats.cli import app
 from d3stats.log import write_csv
 from d3stats.log.reader import read_log
-from d3stats.simulate import simulate
 from d3stats.trajectories import Trajectories
-from d3stats.worlds import Conformity
+from d3stats.worlds import Conformity, simulate
 
 PRICES = 'date = "2026-01-01"\n[models.mine]\ninput = 1.0\noutput = 4.0\n'
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from d3stats.agent import More, Reply, Request, Size, always
 from d3stats.agents.live import LiveAgent
-from d3stats.agents.request import More, Reply, Request, Size, always
 from d3stats.debates.items import DebateItem
 
 Key = tuple[str, int, str]

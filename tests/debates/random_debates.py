@@ -14,22 +14,18 @@ from typing import Any
 
 import pandas as pd
 
-from d3stats.agents.request import Agent, More, Reply, Request, Size, always
-from d3stats.agents.synthetic import synthetic_agent, synthetic_items
-from d3stats.debates.batch import Lockstep
+from d3stats.agent import Agent, More, Reply, Request, Size, always
 from d3stats.debates.budget import Bank
-from d3stats.debates.items import DebateItem
-from d3stats.debates.past import as_turn
-from d3stats.debates.placement import Planned, placements
+from d3stats.debates.items import DebateItem, Planned, placements
+from d3stats.debates.journal import as_turn
+from d3stats.debates.run import Lockstep
 from d3stats.protocols.catalogue import protocol_from_text
-from d3stats.protocols.engine import ask, drive
-from d3stats.protocols.play import Outcome, RoundOver
-from d3stats.protocols.protocol import DebateProtocol
-from d3stats.protocols.rules import RuleBook
+from d3stats.protocols.play import DebateProtocol, Outcome, RoundOver, RuleBook, ask, drive
 from d3stats.stopping import Decision, Rule, StoppingRule, StopReason, from_text
-from d3stats.stopping.parse import rule_names
+from d3stats.stopping.text import rule_names
 from d3stats.trajectories import Trajectories
 from d3stats.worlds import Assembly, Courtroom
+from d3stats.worlds.streams import synthetic_agent, synthetic_items
 
 PROTOCOLS = (
     "stability:max_rounds={rounds},panel={panel}",

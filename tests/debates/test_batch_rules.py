@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from chancy import Chancy, as_set, defects, of_type, pairs
 
-from d3stats.agents.request import More, Reply, Request, Size, always
+from d3stats.agent import More, Reply, Request, Size, always
 from d3stats.debates.items import DebateItem
 from d3stats.debates.run import debate
 from d3stats.protocols.catalogue import protocol_from_text
 from d3stats.stopping import FullDepth, Round, Rule, from_text
-from d3stats.stopping.parse import rule_names
+from d3stats.stopping.text import rule_names
 from d3stats.trajectories import Trajectories
 
 STABILITY = protocol_from_text("stability:max_rounds=6")

@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 from chancy import Chancy, Honest, defects, lines, of_type, pairs
 
-from d3stats.agents.request import More, Refused, Reply, Request, always
-from d3stats.debates.budget import Bank, Purse
-from d3stats.debates.cost import FREE, Cost, Tariff
+from d3stats.agent import More, Refused, Reply, Request, always
+from d3stats.debates.budget import FREE, Bank, Cost, Purse, Tariff
 from d3stats.debates.items import DebateItem
 from d3stats.debates.run import debate
 from d3stats.protocols.catalogue import protocol_from_text, protocols
-from d3stats.simulate.tokens import PriceTable
 from d3stats.stopping import from_text
+from d3stats.worlds.tokens import PriceTable
 
 SAMRE = protocol_from_text("samre:jurors=3")
 PRICES = PriceTable("2025-01-01", {"chancy": (1.0, 4.0)})

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from chancy import Chancy, pairs
 
-from d3stats.agents.request import More, Reply, Request, Size, always
+from d3stats.agent import More, Reply, Request, Size, always
 from d3stats.debates.ahead import imagined
 from d3stats.debates.forecast import forecast
 from d3stats.debates.run import debate
 from d3stats.protocols.catalogue import protocol_from_text, protocols
-from d3stats.simulate.tokens import PriceTable
 from d3stats.stopping import FixedRounds, FullDepth
+from d3stats.worlds.tokens import PriceTable
 
 SAMRE = protocol_from_text("samre:jurors=3,max_rounds=3")
 

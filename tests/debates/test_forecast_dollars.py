@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from chancy import Chancy, pairs
 
-from d3stats.agents.request import More, Reply, Request, Size, always
+from d3stats.agent import More, Reply, Request, Size, always
 from d3stats.debates.ahead import imagined
 from d3stats.debates.forecast import forecast
 from d3stats.debates.run import debate
 from d3stats.log import read_log
 from d3stats.planning.prices import price_turns
 from d3stats.protocols.catalogue import protocol_from_text
-from d3stats.simulate.tokens import PriceTable
 from d3stats.stopping import FixedRounds
 from d3stats.trajectories import Trajectories
+from d3stats.worlds.tokens import PriceTable
 
 PRICES = PriceTable("2026-01-01", {"small": (0.25, 1.25), "large": (3.0, 15.0)})
 PROTOCOLS = [

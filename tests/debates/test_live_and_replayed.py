@@ -15,18 +15,17 @@ import pytest
 from random_debates import Hashed, Played, Setting, Spoken, as_decided, play, rules, setting
 
 from d3stats import replay
+from d3stats.agent import More, Reply, Request, Size, always
 from d3stats.agents.replay import ReplayAgent, as_reply
-from d3stats.agents.request import More, Reply, Request, Size, always
 from d3stats.debates.ahead import Cast, check_rule
 from d3stats.debates.items import DebateItem
 from d3stats.debates.run import debate
 from d3stats.log.reader import iter_records
 from d3stats.log.writer import write_csv, write_parquet
 from d3stats.protocols.catalogue import protocol_from_text
-from d3stats.protocols.engine import drive
-from d3stats.protocols.play import RoundOver, settled
+from d3stats.protocols.play import RoundOver, drive, settled
 from d3stats.stopping import Decision, Declaration, FullDepth, Rule, StoppingRule, from_text
-from d3stats.stopping.parse import rule_names
+from d3stats.stopping.text import rule_names
 from d3stats.trajectories import MISSING, Trajectories
 
 RULES = rules()

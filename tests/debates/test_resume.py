@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from chancy import Chancy, as_set, defects, lines, of_type, pairs
 
-from d3stats.agents.request import Request
+from d3stats.agent import Request
 from d3stats.debates.items import DebateItem
 from d3stats.debates.journal import journal_path
 from d3stats.debates.run import debate

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 from chancy import Chancy, as_set, defects, lines, of_type, pairs, turns
 
-from d3stats.agents.request import More, Refused, Reply, Request, always
-from d3stats.debates.items import DebateItem
-from d3stats.debates.placement import placements
+from d3stats.agent import More, Refused, Reply, Request, always
+from d3stats.debates.items import DebateItem, placements
 from d3stats.debates.report import RunReport
 from d3stats.debates.run import debate, run_debates
 from d3stats.protocols.catalogue import protocol_from_text, protocols

@@ -16,8 +16,7 @@ from server import Asked, Server, wrap
 
 from d3stats._words import storable, visible
 from d3stats.agents import Message, Reply, Request, Slot
-from d3stats.agents.live.render import render
-from d3stats.agents.live.slots import Wire
+from d3stats.agents.live.prompt import Wire, render
 from d3stats.log.reader import iter_records
 from d3stats.log.schema import Item, Turn
 from d3stats.log.writer import LogWriter

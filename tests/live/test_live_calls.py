@@ -18,9 +18,9 @@ from server import Fault, Server
 
 from d3stats.agents import Refused, Reply
 from d3stats.agents.live import LiveAgent
-from d3stats.agents.live.pace import Pace, backoff, seconds_asked
+from d3stats.agents.live.limits import Pace, backoff, seconds_asked
 from d3stats.agents.replay import as_reply
-from d3stats.debates.past import as_turn
+from d3stats.debates.journal import as_turn
 
 
 def test_each_call_has_its_own_seed_and_the_same_in_every_run(server: Server) -> None:

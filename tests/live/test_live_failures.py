@@ -12,9 +12,7 @@ from server import KINDS, Asked, Fault, Say, Server, at_random, wrap
 
 from d3stats.agents import Refused, Request
 from d3stats.agents.live import LiveAgent
-from d3stats.agents.live.bounds import Bounds
-from d3stats.agents.live.render import render
-from d3stats.agents.live.slots import Wire
+from d3stats.agents.live.prompt import Bounds, Wire, render
 from d3stats.agents.live.transport import _got, _no_reply
 
 BOUNDS = Bounds(2.0, 0)
@@ -474,7 +472,7 @@ def test_every_servers_words_for_a_full_window_are_one_error(
 def test_the_check_waits_for_a_server_that_loads_and_says_so(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("d3stats.agents.live.client.LOADING", 0.01)
+    monkeypatch.setattr("d3stats.agents.live.agent.LOADING", 0.01)
     said: list[str] = []
 
     async def check(wait: float) -> None:

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from d3stats.agents import Case, Request, Rubric, Slot
-from d3stats.agents.live.parse import Unreadable, read_reply
-from d3stats.agents.live.slots import Wire
+from d3stats.agents.live.prompt import Wire
+from d3stats.agents.live.reply import Unreadable, read_reply
 
 SCORES = {"answer_1": {"relevance": 3, "depth": 4}, "answer_2": {"relevance": 17.5, "depth": 18}}
 GOOD: dict[str, tuple[Request, dict[str, Any]]] = {

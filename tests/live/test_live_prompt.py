@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from server import Asked, Server, wrap
 
 from d3stats._words import visible
+from d3stats.agent import cut
 from d3stats.agents import Case, Message, Request, Slot
 from d3stats.agents.live import LiveAgent
-from d3stats.agents.live.render import Prompt, render
-from d3stats.agents.live.slots import Wire
-from d3stats.agents.request import cut
+from d3stats.agents.live.prompt import Prompt, Wire, render
 
 REQUESTS = {
     "vote": VOTE,

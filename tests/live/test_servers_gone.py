@@ -16,8 +16,8 @@ from remote import Remote, served
 from server import Asked, Fault, Server
 from typer.testing import CliRunner
 
+from d3stats.agent import Refused
 from d3stats.agents.live import LiveAgent
-from d3stats.agents.request import Refused
 from d3stats.cli import app
 from d3stats.debates.items import DebateItem
 from d3stats.log.doctor import examine
@@ -156,7 +156,7 @@ def test_a_round_that_was_cut_short_is_answered_by_advice_to_resume(tmp_path: Pa
 def test_a_run_begins_when_the_server_has_loaded_and_no_vote_is_missing(
     tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("d3stats.agents.live.client.LOADING", 0.01)
+    monkeypatch.setattr("d3stats.agents.live.agent.LOADING", 0.01)
     items_file(tmp_path)
     server.loading = 20
     code, out, err = run(tmp_path, server.url, "--json")

@@ -16,8 +16,7 @@ from d3stats.models.beliefs.latent import (
     is_martingale,
     vote_or_consensus,
 )
-from d3stats.simulate import simulate
-from d3stats.worlds import Voter
+from d3stats.worlds import Voter, simulate
 
 TABLE = [[0.8, 0.2], [0.2, 0.8]]
 

@@ -12,13 +12,9 @@ import pandas as pd
 import pytest
 
 from d3stats.planning import Calibration, calibrate
-from d3stats.planning.calibration.observed import observe
-from d3stats.planning.calibration.parameters import default_free, groups_of
+from d3stats.planning.calibration.moments import fit_moments, two_sided
+from d3stats.planning.calibration.parameters import Space, default_free, groups_of, observe
 from d3stats.planning.calibration.path_likelihood import Paths
-from d3stats.planning.calibration.predictive import two_sided
-from d3stats.planning.calibration.simulated import fit_moments
-from d3stats.planning.calibration.space import Space
-from d3stats.simulate import count_process, simulate
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.worlds import (
     Category,
@@ -29,6 +25,8 @@ from d3stats.worlds import (
     MixturePanel,
     Referees,
     Voter,
+    count_process,
+    simulate,
 )
 
 WORLDS = [

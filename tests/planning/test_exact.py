@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from d3stats.models.chains.optimum import solve
 from d3stats.models.chains.process import CountProcess
 from d3stats.planning import evaluate, replay
-from d3stats.simulate import count_process, simulate
 from d3stats.stopping import (
     BudgetedStopping,
     Decision,
@@ -30,7 +29,7 @@ from d3stats.stopping import (
     Unanimity,
 )
 from d3stats.trajectories import Trajectories
-from d3stats.worlds import Voter
+from d3stats.worlds import Voter, count_process, simulate
 
 
 def a_process(seed: int, classes: int, panel: int, n_rounds: int) -> CountProcess:

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from d3stats.planning import replay
-from d3stats.planning._intervals import BootstrapSettings, RatioColumns
+from d3stats.planning.costs import BootstrapSettings, RatioColumns
 from d3stats.trajectories import Trajectories
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from d3stats import Trajectories, plan, replay
-from d3stats.simulate import simulate
-from d3stats.worlds import Voter
+from d3stats.worlds import Voter, simulate
 
 
 def test_no_interval_of_a_replay_has_no_width() -> None:

@@ -8,15 +8,13 @@ import numpy as np
 import pytest
 
 from d3stats.models.chains.panel_chain import chain_laws, fit_panel_chain
-from d3stats.planning._chain_check import draw_counts
-from d3stats.planning._ladders import evaluate_ladders, evaluate_thresholds, rule_of, thresholds_of
-from d3stats.planning._levels import log_ratio, ratio, share
 from d3stats.planning.exact import evaluate
-from d3stats.planning.plan import Plan, plan
-from d3stats.simulate import simulate
+from d3stats.planning.ladders import evaluate_ladders, evaluate_thresholds, rule_of, thresholds_of
+from d3stats.planning.pilot_table import log_ratio, ratio, share
+from d3stats.planning.plan import Plan, draw_counts, plan
 from d3stats.stopping import FixedRounds, FullDepth, Ladder, Supermajority, Unanimity
 from d3stats.trajectories import MISSING, Trajectories
-from d3stats.worlds import Conformity, Voter
+from d3stats.worlds import Conformity, Voter, simulate
 
 
 @pytest.fixture(scope="module")

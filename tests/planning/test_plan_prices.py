@@ -16,8 +16,7 @@ from d3stats.cli import app
 from d3stats.planning import plan, replay
 from d3stats.planning.plan import Plan
 from d3stats.planning.prices import dollars_by_round, price_turns
-from d3stats.simulate import PriceTable, simulate
-from d3stats.worlds import Courtroom, Voter
+from d3stats.worlds import Courtroom, PriceTable, Voter, simulate
 
 PRICES = PriceTable("2026-01-01", {"small": (0.5, 2.0), "large": (3.0, 15.0)})
 RULES = ["fixed:1", "fixed:2", "full", "supermajority:0.8", "unanimity"]

@@ -8,18 +8,19 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from d3stats.planning._losses import Target, losses_of_rules
-from d3stats.planning._pvalues import (
+from d3stats.planning.risk import (
     Method,
     Order,
+    Target,
     betting_p,
     binomial_p,
     certified_rules,
     hoeffding_bentkus_p,
+    losses_of_rules,
+    needed_debates,
     p_values,
+    risk_controlled,
 )
-from d3stats.planning.risk import needed_debates, risk_controlled
-from d3stats.simulate import simulate
 from d3stats.stopping import FullDepth, Supermajority, from_text
 from d3stats.trajectories import Trajectories
 from d3stats.worlds import (
@@ -30,6 +31,7 @@ from d3stats.worlds import (
     MixturePanel,
     Voter,
     World,
+    simulate,
 )
 
 FAMILY = tuple(Supermajority(share / 7, patience) for share in (7, 6, 5, 4) for patience in (2, 1))

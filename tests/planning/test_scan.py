@@ -13,12 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from d3stats.planning import replay
-from d3stats.planning._masks import StopFinder
-from d3stats.planning.scan import scan
-from d3stats.simulate import simulate
+from d3stats.planning.scan import StopFinder, scan
 from d3stats.stopping import FixedRounds, Ladder, StoppingRule, Supermajority, Unanimity, from_text
 from d3stats.trajectories import Trajectories
-from d3stats.worlds import Voter
+from d3stats.worlds import Voter, simulate
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "stopping"))
 from stopping_strategies import BATCH_RULES, RULES, any_rules, logs

@@ -20,11 +20,10 @@ from d3stats.models.mixtures.rounds import fit_rounds
 from d3stats.planning import describe_rounds, replay, scan
 from d3stats.planning.plan import plan
 from d3stats.planning.risk import risk_controlled
-from d3stats.simulate import simulate
 from d3stats.stopping import Unanimity, from_text
 from d3stats.stopping.rule import Rule, rounds_of
 from d3stats.trajectories import MISSING, Trajectories
-from d3stats.worlds import Voter
+from d3stats.worlds import Voter, simulate
 
 TEXTS = (
     "fixed:1", "fixed:2", "fixed:4", "unanimity", "unanimity:missing=block", "supermajority:0.6",

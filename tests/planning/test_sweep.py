@@ -20,11 +20,10 @@ from pandas.testing import assert_frame_equal
 from d3stats.log import LogWriter, count_log
 from d3stats.log.counting import reduce_logs
 from d3stats.planning import Study, evaluate, read_study, replay, run_sweep, sweep
-from d3stats.planning._work import _dot, sums_of_rules
-from d3stats.simulate import count_process, simulate
+from d3stats.planning.study import _dot, sums_of_rules
 from d3stats.stopping import FixedRounds, FullDepth, KSStability, Rule, Unanimity
 from d3stats.trajectories import Trajectories
-from d3stats.worlds import Voter
+from d3stats.worlds import Voter, count_process, simulate
 
 STUDY = Path(__file__).with_name("study.toml")
 
@@ -58,7 +57,7 @@ def test_the_table_is_bit_identical_for_any_chunk_and_any_number_of_processes(
 def test_a_large_chunk_is_played_in_pieces_with_the_same_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = {"rules": ["fixed:2", "ks:0.1"], "debates": 3000, "batch": 300, "chunk": 3000, "seeds": 1}
     at_once = sweep(study(**asked))
-    monkeypatch.setattr("d3stats.planning._work.PIECE", 700)
+    monkeypatch.setattr("d3stats.planning.study.PIECE", 700)
     assert_frame_equal(sweep(study(**asked)), at_once, check_exact=True)
 
 
@@ -290,7 +289,7 @@ def test_a_rule_without_a_text_cannot_be_kept_in_a_journal(tmp_path: Path) -> No
 
 @pytest.mark.skipif(os.name != "posix", reason="file locks are of POSIX systems")
 def test_two_sweeps_cannot_write_one_journal(tmp_path: Path) -> None:
-    from d3stats.planning._journal import Journal
+    from d3stats.planning.sweep import Journal
 
     with (
         Journal(tmp_path / "j.jsonl", study()),

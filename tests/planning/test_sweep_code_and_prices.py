@@ -11,9 +11,8 @@ import pytest
 import d3stats
 from d3stats.planning import Study, read_study, run_sweep, sweep
 from d3stats.planning import study as study_module
-from d3stats.simulate import simulate
 from d3stats.stopping import from_text
-from d3stats.worlds import Courtroom, Referees, Voter
+from d3stats.worlds import Courtroom, Referees, Voter, simulate
 from d3stats.worlds.tokens import Lengths
 
 PACKAGE = Path(d3stats.__file__).parent

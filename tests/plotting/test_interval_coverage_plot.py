@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from d3stats.plotting import save, use_style
-from d3stats.plotting.interval_coverage import plot_interval_coverage
+from d3stats.plotting.intervals import plot_interval_coverage
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from d3stats.plotting.jury_curve import plot_jury_curve
+from d3stats.plotting.intervals import plot_jury_curve
 from d3stats.plotting.style import ONE_COLUMN, use_style
 
 

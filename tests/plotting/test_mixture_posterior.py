@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from d3stats.plotting.mixture_posterior import plot_mixture_posterior, plot_round_bands
+from d3stats.plotting.fits import plot_mixture_posterior, plot_round_bands
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from d3stats.plotting.protocol_frontier import efficient, plot_protocol_frontier
+from d3stats.plotting.costs import efficient, plot_protocol_frontier
 from d3stats.plotting.style import ONE_COLUMN, TWO_COLUMNS, use_style
 
 NAMES = (

@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from d3stats.agents.request import Case, Message, More, Reply, Request, Size, always
-from d3stats.protocols.play import Outcome, RoundOver, Speak, complete
-from d3stats.protocols.protocol import DebateProtocol
-from d3stats.protocols.rules import RuleBook
+from d3stats.agent import Case, Message, More, Reply, Request, Size, always
+from d3stats.protocols.play import DebateProtocol, Outcome, RoundOver, RuleBook, Speak, complete
 from d3stats.stopping import StoppingRule
 
 Script = Callable[[Request], Reply | str | None]

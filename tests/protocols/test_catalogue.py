@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 from golden import Played, fitting, lines, pair, plays, question
 
-from d3stats.agents.request import Reply, Request
+from d3stats.agent import Reply, Request
+from d3stats.protocols.baselines import Majority
 from d3stats.protocols.catalogue import protocol_from_text, protocols
-from d3stats.protocols.majority import Majority
-from d3stats.protocols.more import More
-from d3stats.protocols.protocol import DebateProtocol
-from d3stats.protocols.samre import Samre
+from d3stats.protocols.d3 import More, Samre
+from d3stats.protocols.play import DebateProtocol
 from d3stats.stopping import FixedRounds, StoppingRule
 
 NAMES = sorted(protocols())

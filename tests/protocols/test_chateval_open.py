@@ -7,13 +7,12 @@ from collections.abc import Mapping
 import pytest
 from golden import FAILED, Played, Script, lines, pair, plays, question
 
-from d3stats.agents.request import Refused, Reply, Request
-from d3stats.agents.synthetic import synthetic_agent, synthetic_items
-from d3stats.agents.synthetic.base import told
+from d3stats.agent import Refused, Reply, Request
 from d3stats.protocols import play_sync
-from d3stats.protocols.chateval_open import ROLES, ChatEvalOpen
+from d3stats.protocols.chateval import ROLES, ChatEvalOpen
 from d3stats.stopping import FixedRounds, Unanimity
 from d3stats.worlds import Assembly, Referees
+from d3stats.worlds.streams import synthetic_agent, synthetic_items, told
 
 Marks = Mapping[str, Mapping[str, float]]
 

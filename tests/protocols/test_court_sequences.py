@@ -8,17 +8,12 @@ from dataclasses import replace
 import pytest
 from golden import FAILED, Script, ScriptedAgent, fitting, lines, pair, plays, points, question, saw
 
-from d3stats.agents.request import Reply, Request
+from d3stats.agent import Reply, Request
 from d3stats.protocols import play_sync
-from d3stats.protocols.criteria import CRITERIA
-from d3stats.protocols.majority import Majority
-from d3stats.protocols.more import More
-from d3stats.protocols.more_advocates import MoreAdvocates
-from d3stats.protocols.personas import curated
-from d3stats.protocols.protocol import DebateProtocol
-from d3stats.protocols.samre import Samre
-from d3stats.protocols.samre_advocates import SamreAdvocates
-from d3stats.protocols.single_judge import SingleJudge
+from d3stats.protocols.baselines import Majority, SingleJudge
+from d3stats.protocols.d3 import More, MoreAdvocates, Samre, SamreAdvocates
+from d3stats.protocols.jury import CRITERIA, curated
+from d3stats.protocols.play import DebateProtocol
 from d3stats.stopping import FixedRounds, SignAgreement, Unanimity
 
 COURTS: tuple[DebateProtocol, ...] = (

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from d3stats.agents.synthetic import synthetic_agent, synthetic_items
 from d3stats.debates.items import DebateItem, read_items
 from d3stats.debates.run import run_debates
 from d3stats.log import count_log, examine, read_log, write_parquet
@@ -20,6 +19,7 @@ from d3stats.protocols.catalogue import protocol_from_text, protocols
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.values import MISSING_WORDS
 from d3stats.worlds import Assembly
+from d3stats.worlds.streams import synthetic_agent, synthetic_items
 
 SILENT = {"advocate", "aggregator", "summarizer", "assigner"}
 """Roles that have nothing to vote for in any protocol."""

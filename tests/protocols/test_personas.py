@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from d3stats.protocols.personas import DOMAINS, curated, jury, personas, pool
+from d3stats.protocols.jury import DOMAINS, curated, jury, personas, pool
 
 DEMOGRAPHIC = re.compile(
     r"\b(old|older|elderly|young|younger|aged|retired|senior|year|years|man|men|woman|women|male|female|boy|girl|"

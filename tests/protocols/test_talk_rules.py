@@ -9,23 +9,20 @@ from pathlib import Path
 import pytest
 from golden import FAILED, Played, Script, ScriptedAgent, plays
 
-from d3stats.agents.request import Case, Reply, Request
+from d3stats.agent import Case, Reply, Request
 from d3stats.debates.forecast import forecast
 from d3stats.debates.items import DebateItem
-from d3stats.debates.past import as_turn
+from d3stats.debates.journal import as_turn
 from d3stats.log.doctor import examine
 from d3stats.log.reader import read_log
 from d3stats.log.schema import Item, Verdict
 from d3stats.log.writer import LogWriter
 from d3stats.protocols.agentverse import AgentVerse
-from d3stats.protocols.chateval import ChatEval
-from d3stats.protocols.chateval_open import ChatEvalOpen
+from d3stats.protocols.chateval import ChatEval, ChatEvalOpen
 from d3stats.protocols.eot import EoT
 from d3stats.protocols.multi_persona import MultiPersona
-from d3stats.protocols.peer_discussion import PeerDiscussion
-from d3stats.protocols.peer_rank import PeerRank
-from d3stats.protocols.protocol import DebateProtocol
-from d3stats.protocols.rules import round_seen
+from d3stats.protocols.play import DebateProtocol, round_seen
+from d3stats.protocols.prd import PeerDiscussion, PeerRank
 from d3stats.protocols.stability import Stability
 from d3stats.stopping import (
     FullDepth,

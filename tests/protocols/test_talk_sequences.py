@@ -9,17 +9,14 @@ import pandas as pd
 import pytest
 from golden import FAILED, Script, lines, pair, plays, points, question, saw
 
-from d3stats.agents.request import Reply, Request
+from d3stats.agent import Reply, Request
 from d3stats.protocols.agentverse import AgentVerse
 from d3stats.protocols.catalogue import protocol_from_text
-from d3stats.protocols.chateval import REFEREES, ChatEval
-from d3stats.protocols.chateval_open import ChatEvalOpen
+from d3stats.protocols.chateval import REFEREES, ChatEval, ChatEvalOpen
 from d3stats.protocols.eot import EoT
 from d3stats.protocols.multi_persona import MultiPersona
-from d3stats.protocols.peer_discussion import PeerDiscussion
-from d3stats.protocols.peer_rank import PeerRank
-from d3stats.protocols.peer_weights import peer_weights
-from d3stats.protocols.protocol import DebateProtocol
+from d3stats.protocols.play import DebateProtocol
+from d3stats.protocols.prd import PeerDiscussion, PeerRank, peer_weights
 from d3stats.protocols.stability import Stability
 from d3stats.stopping import FixedRounds, Unanimity
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from golden import Script, pair, plays, points, question
 
-from d3stats.agents.request import Reply, Request
+from d3stats.agent import Reply, Request
 from d3stats.protocols.catalogue import protocol_from_text
 from d3stats.protocols.play import plurality, preferred, settled
 

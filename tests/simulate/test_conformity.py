@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from panel_cases import right_votes
 from scipy.special import expit
 
-from d3stats.simulate import simulate
-from d3stats.simulate.conformity import chances, fill_votes, reference_conformity, shared_error, threads_for
-from d3stats.simulate.draw import BLOCK, Drawn, sample
-from d3stats.worlds import Conformity
+from d3stats.worlds import Conformity, simulate
+from d3stats.worlds.conformity import chances, fill_votes, reference_conformity, shared_error, threads_for
+from d3stats.worlds.draw import BLOCK, Drawn, sample
 
 MIXED = Conformity(
     panel=5,
@@ -58,7 +57,7 @@ def test_compiled_and_plain_samplers_have_one_law(world: Conformity) -> None:
 
 
 def test_the_generator_is_xoshiro256_plus_plus() -> None:
-    from d3stats.simulate._conformity_kernel import _step
+    from d3stats.worlds._conformity_kernel import _step
 
     # first outputs from the state (1, 2, 3, 4), as the test of Rust's rand_xoshiro has them
     expected = [41943041, 58720359, 3588806011781223, 3591011842654386, 9228616714210784205]

@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from d3stats.simulate import courtroom_items, simulate
-from d3stats.simulate.courtroom import aggregate
 from d3stats.trajectories import MISSING, Trajectories
-from d3stats.worlds import Category, Courtroom
+from d3stats.worlds import Category, Courtroom, courtroom_items, simulate
+from d3stats.worlds.courtroom import aggregate
 
 NO_BIAS = {"position_bias": 0.0, "verbosity_bias": 0.0, "self_preference": 0.0}
 """Judge and jurors who read both answers alike."""

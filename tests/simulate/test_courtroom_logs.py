@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from d3stats.simulate import courtroom_items, courtroom_tokens, simulate
-from d3stats.worlds import Category, Courtroom
+from d3stats.worlds import Category, Courtroom, courtroom_items, courtroom_tokens, simulate
 
 # ---------------------------------------------------------------- tokens
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from panel_cases import PANEL_WORLDS
 
-from d3stats.simulate import BLOCK, count_process, simulate
-from d3stats.simulate.draw import sample
-from d3stats.worlds import Lengths, PanelWorld, Voter, World
+from d3stats.worlds import BLOCK, Lengths, PanelWorld, Voter, World, count_process, simulate
+from d3stats.worlds.draw import sample
 
 N_DEBATES = 2 * BLOCK + 100
 

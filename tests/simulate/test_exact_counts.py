@@ -9,10 +9,18 @@ from hypothesis import strategies as st
 from panel_cases import MARKOV_WORLDS, right_votes, worst_z
 from scipy.special import betaln, binom, expit
 
-from d3stats.simulate import count_process, simulate
-from d3stats.simulate.conformity import shared_error
-from d3stats.simulate.mixture_panel import beta_rule
-from d3stats.worlds import Conformity, DirichletCompound, LatentConcept, MixturePanel, PanelWorld, Voter
+from d3stats.worlds import (
+    Conformity,
+    DirichletCompound,
+    LatentConcept,
+    MixturePanel,
+    PanelWorld,
+    Voter,
+    count_process,
+    simulate,
+)
+from d3stats.worlds.conformity import shared_error
+from d3stats.worlds.mixture_panel import beta_rule
 
 N_DEBATES, N_ROUNDS = 30_000, 5
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from panel_cases import PANEL_WORLDS, right_votes, worst_z
 
-from d3stats.simulate import belief_after, mixtures_by_round, simulate
 from d3stats.worlds import (
     Conformity,
     DirichletCompound,
@@ -14,7 +13,10 @@ from d3stats.worlds import (
     Lengths,
     MixturePanel,
     Voter,
+    belief_after,
     from_table,
+    mixtures_by_round,
+    simulate,
 )
 
 N_DEBATES = 30_000

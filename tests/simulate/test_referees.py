@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from d3stats.simulate import simulate
 from d3stats.trajectories import Trajectories
-from d3stats.worlds import Referees
+from d3stats.worlds import Referees, simulate
 from d3stats.worlds.referees import COMMUNICATION
 
 ONE_BY_ONE, SIMULTANEOUS, SUMMARIZED = COMMUNICATION

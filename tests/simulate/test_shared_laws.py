@@ -13,16 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from d3stats.agents.request import Message
-from d3stats.agents.synthetic.base import tell
-from d3stats.agents.synthetic.referees import heard_difference
-from d3stats.simulate import courtroom, referees, simulate
-from d3stats.simulate._court_tokens import case_words as court_words
-from d3stats.simulate.conformity import chance_again, chance_decided, chances, draw_classes, shared_error
-from d3stats.simulate.dirichlet import first_counts
-from d3stats.simulate.latent_concept import log_gain, log_prior, predictive
-from d3stats.simulate.mixture_panel import ability_in_round, mixtures_by_round, persistent
-from d3stats.simulate.voter import draw_ability
+from d3stats.agent import Message
 from d3stats.worlds import (
     Conformity,
     Courtroom,
@@ -31,7 +22,17 @@ from d3stats.worlds import (
     MixturePanel,
     Referees,
     Voter,
+    courtroom,
+    referees,
+    simulate,
 )
+from d3stats.worlds.conformity import chance_again, chance_decided, chances, draw_classes, shared_error
+from d3stats.worlds.courtroom import case_words as court_words
+from d3stats.worlds.latent_concept import log_gain, log_prior, predictive
+from d3stats.worlds.mixture_panel import ability_in_round, mixtures_by_round, persistent
+from d3stats.worlds.referees import heard_difference
+from d3stats.worlds.streams import tell
+from d3stats.worlds.voter import draw_ability, first_counts
 
 
 def expit(x: float) -> float:

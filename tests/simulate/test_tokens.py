@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from d3stats.simulate import PriceTable, round_tokens, sample_tokens, simulate
-from d3stats.worlds import Lengths, Voter
+from d3stats.worlds import Lengths, PriceTable, Voter, round_tokens, sample_tokens, simulate
 
 SHORT = Lengths(
     system=10,

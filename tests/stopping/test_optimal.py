@@ -13,7 +13,7 @@ from d3stats.models.chains.optimum import solve
 from d3stats.models.chains.process import CountProcess
 from d3stats.planning import replay
 from d3stats.stopping import Optimal, Round, Unanimity, rounds_of
-from d3stats.stopping.parse import rule_names
+from d3stats.stopping.text import rule_names
 from d3stats.trajectories import MISSING, Trajectories
 
 RNG = np.random.default_rng(11)

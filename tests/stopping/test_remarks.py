@@ -9,13 +9,12 @@ import pandas as pd
 import pytest
 
 from d3stats import replay
-from d3stats.agents.synthetic import synthetic_agent, synthetic_items
 from d3stats.protocols import play_sync
 from d3stats.protocols.catalogue import protocol_from_text
-from d3stats.simulate import simulate
 from d3stats.stopping import Declaration, from_text
 from d3stats.trajectories import Trajectories
-from d3stats.worlds import Courtroom
+from d3stats.worlds import Courtroom, simulate
+from d3stats.worlds.streams import synthetic_agent, synthetic_items
 
 
 def debates(*agents: str, silent: str = "", roles: tuple[str, ...] | None = None) -> Trajectories:

@@ -22,7 +22,7 @@ from d3stats.stopping import (
     Round,
     Rule,
 )
-from d3stats.stopping._tally import ThresholdRule
+from d3stats.stopping.sequential import ThresholdRule
 from d3stats.trajectories import Trajectories
 
 

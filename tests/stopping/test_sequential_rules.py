@@ -28,8 +28,8 @@ from d3stats.stopping import (
     from_text,
     rounds_of,
 )
-from d3stats.stopping._tally import TallyRule, camps_of
-from d3stats.stopping.esc import _fires_in_step, _fires_vote_by_vote
+from d3stats.stopping.sequential import TallyRule, camps_of
+from d3stats.stopping.votes import _fires_in_step, _fires_vote_by_vote
 from d3stats.trajectories import MISSING, Trajectories
 
 TALLY_RULES: tuple[TallyRule, ...] = (

@@ -22,8 +22,8 @@ from d3stats.stopping import (
     batch_rounds,
     rounds_of,
 )
-from d3stats.stopping.batch import BatchAfter, BatchBoth, BatchEither
-from d3stats.stopping.parse import rule_names
+from d3stats.stopping.rule import BatchAfter, BatchBoth, BatchEither
+from d3stats.stopping.text import rule_names
 from d3stats.trajectories import MISSING, Trajectories
 
 

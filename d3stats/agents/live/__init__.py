@@ -4,6 +4,6 @@ Who may live here: how a request becomes messages, how a reply is read, the call
 Nothing is imported from ``openai`` before the first call. The key comes from the environment and goes nowhere else.
 """
 
-from d3stats.agents.live.client import LiveAgent
+from d3stats.agents.live.agent import LiveAgent
 
 __all__ = ["LiveAgent"]

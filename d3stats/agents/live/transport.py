@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from d3stats._words import visible
-from d3stats.agents.live.pace import seconds_asked
-from d3stats.agents.request import Refused
+from d3stats.agent import Refused
+from d3stats.agents.live.limits import seconds_asked
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

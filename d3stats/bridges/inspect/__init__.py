@@ -4,7 +4,6 @@ Needs the extra ``d3stats[inspect]``; inspect_ai is imported when a log is read 
 """
 
 from d3stats.bridges.inspect.early_stopping import InspectStopping
-from d3stats.bridges.inspect.records import read_inspect_log
-from d3stats.bridges.inspect.write import write_debate_log
+from d3stats.bridges.inspect.records import read_inspect_log, write_debate_log
 
 __all__ = ["InspectStopping", "read_inspect_log", "write_debate_log"]

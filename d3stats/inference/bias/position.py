@@ -111,7 +111,7 @@ class PositionBias(Audit):
 
     def plot(self, ax: Any = None) -> Any:
         """Draw consistency and first-slot preference with their intervals."""
-        from d3stats.plotting.position_bias import plot_position_bias
+        from d3stats.plotting.intervals import plot_position_bias
 
         return plot_position_bias(position_frame([self]), ax=ax)
 
@@ -194,7 +194,7 @@ def position_bias(
 
 
 def position_frame(audits: Any) -> pd.DataFrame:
-    """Return the table that :func:`d3stats.plotting.position_bias.plot_position_bias` draws.
+    """Return the table that :func:`d3stats.plotting.intervals.plot_position_bias` draws.
 
     Parameters
     ----------

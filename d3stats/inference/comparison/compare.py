@@ -221,7 +221,7 @@ class Comparison(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the differences with their intervals about zero, and the margin where there is one."""
-        from d3stats.plotting.forest import plot_forest
+        from d3stats.plotting.intervals import plot_forest
 
         table = self.to_frame()[["name", "value", "low", "high", "level", "kind"]]
         frame = table.rename(columns={"name": "label", "value": "difference"})

@@ -238,7 +238,7 @@ class PairedDifference(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw all kinds of interval of the difference about zero."""
-        from d3stats.plotting.forest import plot_forest
+        from d3stats.plotting.intervals import plot_forest
 
         table = self.intervals().rename(columns={"kind": "label", "value": "difference"})
         return plot_forest(table[["label", "difference", "low", "high", "level"]], xlabel=self.name, ax=ax)

@@ -115,7 +115,7 @@ class AgreementTable(EstimatesResult):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw every coefficient with its interval."""
-        from d3stats.plotting.kappa_forest import plot_agreement
+        from d3stats.plotting.intervals import plot_agreement
 
         frame = self.to_frame()
         label = "agreement" if len(set(frame["measure"])) > 1 else ""

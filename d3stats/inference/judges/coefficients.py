@@ -144,7 +144,7 @@ class Coefficient(EstimatesResult):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the coefficient with its interval."""
-        from d3stats.plotting.kappa_forest import plot_agreement
+        from d3stats.plotting.intervals import plot_agreement
 
         return plot_agreement(self.to_frame().iloc[:1], ax=ax)
 

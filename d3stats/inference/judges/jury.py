@@ -151,7 +151,7 @@ class JuryCurve(EstimatesResult):
         return super().to_dict() | tables | plain
 
     def to_plot_frame(self) -> pd.DataFrame:
-        """Return the frame that :func:`~d3stats.plotting.jury_curve.plot_jury_curve` draws."""
+        """Return the frame that :func:`~d3stats.plotting.intervals.plot_jury_curve` draws."""
         frame = self.curve[["k", "accuracy", "low", "high", "independent", "kind"]].assign(level=self.level)
         limit = (None,) * 3 if self.limit is None else (self.limit.value, self.limit.low, self.limit.high)
         values = [np.nan if value is None else value for value in limit]
@@ -159,7 +159,7 @@ class JuryCurve(EstimatesResult):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw accuracy by panel size beside Condorcet's jurors and the limit of a large panel."""
-        from d3stats.plotting.jury_curve import plot_jury_curve
+        from d3stats.plotting.intervals import plot_jury_curve
 
         return plot_jury_curve(self.to_plot_frame(), ax=ax)
 

@@ -198,7 +198,7 @@ class MixturePosterior(BayesFit):
 
     def plot(self, ax: Axes | None = None, *, level: float = 0.95) -> Axes:
         """Draw the bands of the pmf with the observed shares, and the component means."""
-        from d3stats.plotting.mixture_posterior import plot_mixture_posterior
+        from d3stats.plotting.fits import plot_mixture_posterior
 
         return plot_mixture_posterior(self.count_shares(level), ax=ax)
 

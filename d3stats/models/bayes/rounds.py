@@ -155,7 +155,7 @@ class RoundsPosterior(BayesFit):
 
     def plot(self, ax: Axes | None = None, *, level: float = 0.95) -> Axes:
         """Draw accuracy and the chance of a right majority over rounds, with their bands."""
-        from d3stats.plotting.mixture_posterior import plot_round_bands
+        from d3stats.plotting.fits import plot_round_bands
 
         frame = self.bands(level)
         return plot_round_bands(frame[frame["quantity"].isin(["accuracy", "majority"])], ax=ax)

@@ -181,7 +181,7 @@ class MartingaleTest(Result):
 
     def plot(self, ax: Axes | None = None, *, by: Literal["pooled", "transition"] = "pooled") -> Axes:
         """Draw the drift by starting count, all transitions together or each in its colour."""
-        from d3stats.plotting.martingale_drift import plot_martingale_drift
+        from d3stats.plotting.intervals import plot_martingale_drift
 
         choice("by", by, ("pooled", "transition"))
         table = self.conditional
@@ -229,7 +229,7 @@ def martingale_test(
 
     Examples
     --------
-    >>> from d3stats.simulate import simulate
+    >>> from d3stats.worlds import simulate
     >>> from d3stats.worlds import Voter
     >>> found = martingale_test(simulate(Voter(panel=5), 300, 4, rng=1))
     >>> found.drift[["transition", "n_pairs", "drift", "low", "high"]].round(3)

@@ -299,7 +299,7 @@ class Separation(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the gap by k, with the probability of the right ranking on a second axis."""
-        from d3stats.plotting.phase_map import plot_separation
+        from d3stats.plotting.fits import plot_separation
 
         return plot_separation(self.to_frame(), ax=ax)
 

@@ -90,7 +90,7 @@ class LoggedSeparation(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw gap and ranking by k."""
-        from d3stats.plotting.phase_map import plot_separation
+        from d3stats.plotting.fits import plot_separation
 
         return plot_separation(self.estimates(), ax=ax)
 

@@ -1,13 +1,45 @@
-"""Moments of debates as means over debates: what simulated moments match and predictive checks compare."""
+"""Simulated moments: the world whose debates have the pilot's moments.
+
+The estimate minimises d' W d, d the pilot's moments less those of `n_sim` debates drawn with the same seed at
+every parameter. W is the inverse of the covariance of the moments in the world itself, with a small share of the
+pilot's own covariance. Weights taken from the pilot depend on the moments that they weigh: they bias the estimate and
+make its standard errors too small. With D the derivative of the simulated moments and B = (D' W D)^-1 D' W, the
+covariance is B S B', S that of the moments in the world, or clustered by question where questions repeat, plus the
+simulation error. D is a regression, and its noise is taken off D' W D. The minimum over its mean per degree of
+freedom is chi-squared with moments - parameters degrees of freedom when the world is right.
+Source: McFadden (1989), Econometrica 57; Pakes and Pollard (1989), Econometrica 57.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from scipy import special
 
-from d3stats.planning.calibration.observed import Observed
+from d3stats.planning.calibration.parameters import Observed, Space, observe
+from d3stats.planning.calibration.path_likelihood import inverted
+from d3stats.trajectories import MISSING, Trajectories
+from d3stats.worlds import simulate
 
-__all__ = ["Key", "check_statistics", "clustered_covariance", "means", "moments"]
+__all__ = [
+    "COLUMNS",
+    "Key",
+    "MomentFit",
+    "check_statistics",
+    "clustered_covariance",
+    "drawn_like",
+    "fit_moments",
+    "means",
+    "moments",
+    "predictive_checks",
+    "two_sided",
+]
 
 Floats = NDArray[np.float64]
 Key = tuple[str, int]
@@ -128,4 +160,401 @@ def clustered_covariance(table: Floats, cluster: NDArray[np.int64]) -> Floats:
     total = np.zeros((len(groups), table.shape[1]))
     np.add.at(total, at, influence)
     result: Floats = total.T @ total * (len(groups) / max(len(groups) - 1, 1))
+    return result
+
+
+_STEP = 0.05
+"""Step of a difference, as a share of a log-odds, a log, or half a parameter's width."""
+_MOST_STEPS = 10
+_MOST_REGRESSIONS = 4
+_POINTS_PER_PARAMETER = 4
+"""Pairs of points of a regression."""
+_MOST_PAIRS = 32
+_NOISE_OF_SLOPE = 0.05
+"""The last regression has so many pairs that noise is at most this share of the information, or the most pairs."""
+_PILOT_IN_SEARCH = 0.5
+"""The pilot's share of the weights while the world is still far from it."""
+_PILOT_IN_WEIGHTS = 0.05
+"""The pilot's share of the last weights: more biases the estimate, none hides what the world never does."""
+_SETTLED = 0.5
+"""How far, in standard errors, the last step of a search that has settled may have gone."""
+
+
+@dataclass(frozen=True, eq=False)
+class MomentFit:
+    """A minimum, and the covariance of the parameters on the real line.
+
+    Attributes
+    ----------
+    x : ndarray, shape (parameters,)
+    covariance : ndarray, shape (parameters, parameters)
+    blind : ndarray of bool, shape (parameters,)
+    statistic : float
+        Of the test of overidentification, chi-squared with `df` degrees of freedom in the right world.
+    df : int
+    p_value : float
+    converged : bool
+    matched : tuple of (str, int)
+        Names and rounds of the moments that were matched.
+    n_sim : int
+    clustered : bool
+    """
+
+    x: Floats
+    covariance: Floats
+    blind: NDArray[np.bool_]
+    statistic: float
+    df: int
+    p_value: float
+    converged: bool
+    matched: tuple[Key, ...]
+    n_sim: int
+    clustered: bool
+
+
+def drawn_like(world: Any, pilot: Trajectories, n_debates: int, seed: int) -> Observed:
+    """Draw debates and leave out the labels, votes and scores that the pilot lacks, debate for debate."""
+    log = simulate(world, n_debates, pilot.n_rounds, seed)
+    at = np.arange(n_debates) % pilot.n_debates
+    panel = int(world.panel)
+    present = (pilot.votes[:, :, :panel] != MISSING)[at]
+    label = np.where(pilot.label[at] == MISSING, MISSING, log.label).astype(np.int32)
+    scores = log.scores
+    if pilot.scores is None:
+        scores = None
+    elif scores is not None and np.isnan(pilot.scores).any():
+        gone: NDArray[np.bool_] = np.isnan(pilot.scores).max(axis=2)
+        scores = np.where(gone[at][:, :, None], np.nan, scores)
+    return observe(world, _with(log, label, scores), present)
+
+
+def _with(log: Trajectories, label: NDArray[np.int32], scores: Floats | None) -> Trajectories:
+    return replace(log, label=label, scores=scores, sides=log.sides if scores is not None else ())
+
+
+def fit_moments(
+    space: Space, pilot: Trajectories, seen: Observed, n_sim: int, rng: np.random.Generator
+) -> MomentFit:
+    """Find the world with the pilot's moments."""
+    ratio = n_sim / pilot.n_debates
+    centre = 0.0 if seen.level is None else float(np.nanmean(seen.level))
+    # What fewer than two debates show is no moment.
+    columns = {k: v for k, v in moments(seen, centre).items() if (~np.isnan(v)).sum() > 1}
+    keys = list(columns)
+    table = np.stack(list(columns.values()), axis=1)
+    target, of_pilot = means(table), clustered_covariance(table, seen.cluster)
+    groups = len(np.unique(seen.cluster))
+
+    def simulated(x: Floats, seed: int) -> Floats:
+        drawn = drawn_like(space.world(x), pilot, n_sim, seed)
+        found = moments(drawn, centre)
+        return np.stack([found[key] for key in keys], axis=1)
+
+    seed = int(rng.integers(2**62))
+    x = _screened(space, lambda z: means(simulated(z, seed)), target, of_pilot, rng)
+    repeated = groups < len(table)
+    for share in (_PILOT_IN_SEARCH, _PILOT_IN_WEIGHTS):
+        # The search finds where the world's own covariance is to be taken.
+        law = _covariance_of_one(simulated(x, seed)) / len(table)
+        weighing = _mixed(of_pilot, law, share, repeated)
+        kept = independent(weighing)
+        if len(kept) < len(space):
+            raise ValueError(
+                f"free must name at most {len(kept)} parameters for this pilot, as many as it has moments; "
+                f"got {len(space)}"
+            )
+        root = np.linalg.cholesky(weighing[np.ix_(kept, kept)]).astype(np.float64)
+
+        def residual(
+            z: Floats, seed: int = seed, root: Floats = root, kept: NDArray[np.int64] = kept
+        ) -> Floats:
+            off = (means(simulated(z, seed)) - target)[kept]
+            return np.asarray(np.linalg.solve(root, off), dtype=np.float64)
+
+        if share == _PILOT_IN_SEARCH:
+            x = _descend(space, residual, x)
+    found = _refined(space, residual, x, rng)
+    own = of_pilot if repeated else law
+    whole = (own + found.noise / ratio * law)[np.ix_(kept, kept)]
+    errors = np.asarray(np.linalg.solve(root, np.linalg.solve(root, whole).T), dtype=np.float64)
+    covariance, df, scale = _law_of_fit(found.slope, found.inverse, errors)
+    statistic = float(found.rest @ found.rest) / scale
+    return MomentFit(
+        found.x,
+        covariance,
+        found.blind,
+        statistic,
+        df,
+        float(special.chdtrc(df, statistic)) if df > 0 else 1.0,
+        found.settled,
+        tuple(keys[i] for i in kept),
+        n_sim,
+        repeated,
+    )
+
+
+def _law_of_fit(slope: Floats, inverse: Floats, errors: Floats) -> tuple[Floats, int, float]:
+    """Return the covariance of the parameters, the degrees of freedom, and the mean of the minimum per degree.
+
+    `slope` and `errors`, the derivative and the covariance of the moments, are in units of the weights' root;
+    `inverse` is that of ``slope' slope``.
+    """
+    influence = inverse @ slope.T
+    rest = np.eye(len(slope)) - slope @ influence
+    df = round(float(np.trace(rest)))
+    scale = float(np.trace(rest @ errors)) / df if df > 0 else 1.0
+    return influence @ errors @ influence.T, df, scale
+
+
+def _descend(space: Space, residual: Callable[[Floats], Floats], x: Floats) -> Floats:
+    """Take damped Gauss-Newton steps, all with one seed, until one is small beside the standard errors."""
+    damping = 1e-3
+    rest = residual(x)
+    for _ in range(_MOST_STEPS):
+        slope = _slope(residual, x, space)
+        normal = slope.T @ slope
+        scale = np.maximum(np.diag(normal), 1e-12)
+        for _ in range(4):
+            move = -np.linalg.solve(normal + damping * np.diag(scale), slope.T @ rest)
+            move = np.clip(move, -1.5 * _reach(space), 1.5 * _reach(space))
+            trial = np.clip(x + move, space.box_low, space.box_high)
+            there = residual(trial)
+            if there @ there < rest @ rest:
+                break
+            damping = max(10 * damping, 1e-2)
+        else:
+            return x
+        small = bool((np.abs(trial - x) < 0.5 / np.sqrt(scale)).all())
+        x, rest, damping = trial, there, damping / 10
+        if small:
+            break
+    return x
+
+
+def _slope(residual: Callable[[Floats], Floats], x: Floats, space: Space) -> Floats:
+    """Differentiate by central differences, wide enough that votes flip."""
+    columns = []
+    for at in np.diag(_STEP * _reach(space)):
+        high, low = np.minimum(x + at, space.box_high), np.maximum(x - at, space.box_low)
+        columns.append((residual(high) - residual(low)) / (high - low).sum())
+    return np.stack(columns, axis=1)
+
+
+class _Found(NamedTuple):
+    """Where the regressions ended.
+
+    Attributes
+    ----------
+    x : ndarray, shape (parameters,)
+    rest : ndarray, shape (moments,)
+        What stays of the moments at `x`.
+    slope : ndarray, shape (moments, parameters)
+    inverse : ndarray, shape (parameters, parameters)
+        Of ``slope' slope``.
+    blind : ndarray of bool, shape (parameters,)
+    settled : bool
+    noise : float
+        Variance of the simulation error of `rest`, in units of that of one point.
+    """
+
+    x: Floats
+    rest: Floats
+    slope: Floats
+    inverse: Floats
+    blind: NDArray[np.bool_]
+    settled: bool
+    noise: float
+
+
+def _refined(space: Space, residual: Callable[..., Floats], x: Floats, rng: np.random.Generator) -> _Found:
+    """Regress moments on parameters about one standard error around, each point with its own seed; step; repeat.
+
+    A difference of two simulations shows single votes; the regression shows the slope, and its noise is that of
+    all its points together, also in a world whose random numbers do not stay put when a parameter moves.
+    """
+    slope = _slope(residual, x, space)
+    covariance, _ = inverted(slope.T @ slope, space.on_bound(x))
+    pairs = _POINTS_PER_PARAMETER * len(space)
+    for _ in range(_MOST_REGRESSIONS):
+        found, share = _regressed(space, residual, x, covariance, pairs, rng)
+        x, covariance = found.x, found.inverse
+        if found.settled:
+            break
+    # The slopes of the last regression make the errors: it has points enough for them.
+    wanted = math.ceil(pairs * share / _NOISE_OF_SLOPE)
+    pairs = max(pairs, min(wanted, _MOST_PAIRS))
+    last, _ = _regressed(space, residual, x, covariance, pairs, rng, exact=True)
+    return last._replace(settled=last.settled or found.settled)
+
+
+def _regressed(
+    space: Space,
+    residual: Callable[..., Floats],
+    x: Floats,
+    covariance: Floats,
+    pairs: int,
+    rng: np.random.Generator,
+    *,
+    exact: bool = False,
+) -> tuple[_Found, float]:
+    """Regress once at that many pairs of points, and step; say what share of the information is noise.
+
+    With `exact` that share is taken off the information, for which there have to be points enough.
+    """
+    sd = np.sqrt(np.diag(covariance))
+    shrink = np.minimum(1.0, 0.5 * _reach(space) / np.maximum(sd, 1e-12))
+    values, vectors = np.linalg.eigh(covariance * np.outer(shrink, shrink))
+    good = values > 1e-10 * max(float(values.max()), 1e-12)
+    root = vectors[:, good] * np.sqrt(values[good])
+    back = np.linalg.pinv(root)
+    half = rng.standard_normal((pairs, root.shape[1]))
+    points = np.clip(x + np.concatenate([half, -half]) @ root.T, space.box_low, space.box_high)
+    z = (points - x) @ back.T
+    found = np.stack([residual(at, seed=int(rng.integers(2**62))) for at in points])
+    design = np.column_stack([np.ones(len(z)), z, z**2])
+    fitted = np.linalg.lstsq(design, found, rcond=None)[0]
+    scatter = np.linalg.pinv(design.T @ design)
+    slopes = slice(1, 1 + z.shape[1])
+    slope, start = fitted[slopes].T @ back, fitted[0]
+    information = slope.T @ slope
+    # Squares of noisy slopes are too large by their variance.
+    off = found - design @ fitted
+    variance = float((off**2).sum()) / (len(z) - design.shape[1])
+    excess = variance * back.T @ scatter[slopes, slopes] @ back
+    inverse, blind = inverted(information - excess if exact else information, space.on_bound(x))
+    move = -inverse @ (slope.T @ start)
+    move = np.clip(move, -1.5 * _reach(space), 1.5 * _reach(space))
+    move = np.clip(x + move, space.box_low, space.box_high) - x
+    error = np.sqrt(np.maximum(np.diag(inverse), 1e-30))
+    settled = bool((np.abs(move[~blind]) < _SETTLED * error[~blind]).all())
+    share = float(np.diag(inverse @ excess).max())
+    return _Found(x + move, start + slope @ move, slope, inverse, blind, settled, float(scatter[0, 0])), share
+
+
+def _covariance_of_one(table: Floats) -> Floats:
+    """Return the covariance of a single debate's moments."""
+    result: Floats = clustered_covariance(table, np.arange(len(table))) * len(table)
+    return result
+
+
+def _screened(
+    space: Space,
+    moments_at: Callable[[Floats], Floats],
+    target: Floats,
+    cov: Floats,
+    rng: np.random.Generator,
+) -> Floats:
+    """Return the best of the template and some worlds around it, each moment in units of its own error."""
+    unit = np.sqrt(np.diag(cov))
+    unit = np.maximum(unit, 0.02 * np.maximum(np.abs(target), 0.1))
+    first = space.start()
+    spread = np.where(np.isfinite(space.box_high), 0.8, 0.5 * space.width)
+    trials = [first, *(first + rng.uniform(-1, 1, (12, len(space))) * spread)]
+    trials = [np.clip(x, space.box_low + 0.1, space.box_high - 0.1) for x in trials]
+    off = [float((((moments_at(x) - target) / unit) ** 2).sum()) for x in trials]
+    best: Floats = trials[int(np.argmin(off))]
+    return best
+
+
+def _mixed(of_pilot: Floats, law: Floats, share: float, repeated: bool) -> Floats:
+    """Mix the covariance of the pilot's means with the world's own, `share` of the pilot's."""
+    # Clustering makes the pilot's means vary more than debates that are all questions of their own.
+    known = np.diag(law) > 0
+    ratio = np.diag(of_pilot)[known] / np.diag(law)[known]
+    design = max(1.0, float(np.median(ratio))) if repeated else 1.0
+    mixed: Floats = share * of_pilot + (1 - share) * design * law
+    return mixed
+
+
+def independent(cov: Floats) -> NDArray[np.int64]:
+    """Return the moments that are not next to a linear combination of those before them (R squared < .9)."""
+    sd = np.sqrt(np.diag(cov))
+    kept: list[int] = []
+    for i in range(len(cov)):
+        if sd[i] <= 1e-9:
+            continue
+        if kept:
+            inside = cov[np.ix_(kept, kept)]
+            across = cov[kept, i]
+            if across @ np.linalg.solve(inside, across) > 0.9 * cov[i, i]:
+                continue
+        kept.append(i)
+    return np.array(kept, dtype=np.int64)
+
+
+def _reach(space: Space) -> Floats:
+    result: Floats = np.where(np.isfinite(space.box_high), 1.0, 0.5 * space.width)
+    return result
+
+
+COLUMNS = ("statistic", "round", "pilot", "predicted", "low", "high", "p_value")
+_PER_DRAW = 4
+"""Pilots drawn at each draw of the parameters: a block of debates holds several."""
+
+
+def predictive_checks(
+    space: Space,
+    x: Floats,
+    covariance: Floats,
+    pilot: Trajectories,
+    seen: Observed,
+    n_rep: int,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Compare the pilot with replicates, over parameters drawn from their estimated law.
+
+    Returns
+    -------
+    DataFrame
+        ``statistic, round, pilot, predicted, low, high, p_value``: limits hold 90 % of the replicates, and the
+        p-value is the two-sided share of replicates at least as far out, the pilot counted among them.
+    """
+    here = {k: v for k, v in check_statistics(seen).items() if (~np.isnan(v)).sum() > 1}
+    keys: list[Key] = list(here)
+    table = np.stack(list(here.values()), axis=1)
+    at_pilot = means(table)
+    widen = np.sqrt(_design_effect(table, seen.cluster))
+    sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    draws = max(1, -(-n_rep // _PER_DRAW))
+    # Not every covariance is a sum of squares to the last digit; eigenvalues below 0 are 0.
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    size = pilot.n_debates
+    found = np.empty((draws, _PER_DRAW, len(keys)))
+    for i in range(draws):
+        at = space.drawn(x, root, sd, rng)
+        drawn = drawn_like(space.world(at), pilot, _PER_DRAW * size, int(rng.integers(2**62)))
+        columns = check_statistics(drawn)
+        whole = np.stack([columns[key] for key in keys], axis=1)
+        for j, part in enumerate(np.split(whole, _PER_DRAW)):
+            found[i, j] = means(part)
+    replicate = found.reshape(-1, len(keys))
+    centre = replicate.mean(axis=0)
+    replicate = centre + (replicate - centre) * widen
+    low, high = np.quantile(replicate, [0.05, 0.95], axis=0)
+    p = [two_sided(replicate[:, k], float(at_pilot[k])) for k in range(len(keys))]
+    rows = zip((k[0] for k in keys), (k[1] for k in keys), at_pilot, centre, low, high, p, strict=True)
+    return pd.DataFrame(list(rows), columns=list(COLUMNS))
+
+
+def two_sided(replicates: Floats, value: float) -> float:
+    """Return the share of replicates as far out as a value, on either side; the value counts as one of them.
+
+    Examples
+    --------
+    >>> two_sided(np.arange(99.0), 200.0)
+    0.02
+    """
+    above = 1 + int((replicates >= value - 1e-12).sum())
+    below = 1 + int((replicates <= value + 1e-12).sum())
+    return min(1.0, 2 * min(above, below) / (1 + len(replicates)))
+
+
+def _design_effect(table: Floats, cluster: NDArray[np.int64]) -> Floats:
+    """Return how many times repeated questions multiply the variance of each mean; at least 1."""
+    if len(np.unique(cluster)) == len(cluster):
+        return np.ones(table.shape[1])
+    alone = np.diag(clustered_covariance(table, np.arange(len(table))))
+    together = np.diag(clustered_covariance(table, cluster))
+    result: Floats = np.maximum(1.0, np.where(alone > 0, together / np.where(alone > 0, alone, 1.0), 1.0))
     return result

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from d3stats.models.chains.process import CountProcess
-from d3stats.planning.calibration.observed import Observed
-from d3stats.planning.calibration.space import Space
-from d3stats.simulate import count_process
+from d3stats.planning.calibration.parameters import Observed, Space
+from d3stats.worlds import count_process
 
 __all__ = ["LikelihoodFit", "Paths", "fit_likelihood", "is_exact"]
 

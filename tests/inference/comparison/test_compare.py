@@ -12,8 +12,7 @@ import pytest
 import d3stats
 from d3stats.inference import Comparison, ItemMismatch, compare, paired_difference
 from d3stats.inference.comparison.multiplicity import adjust
-from d3stats.simulate import simulate
-from d3stats.worlds import Conformity
+from d3stats.worlds import Conformity, simulate
 
 
 def table(share: float, seed: int, n: int = 120, per_cluster: int = 3) -> pd.DataFrame:

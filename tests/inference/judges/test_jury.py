@@ -17,8 +17,7 @@ from scipy.stats import beta, betabinom, binom
 from d3stats.inference.judges.jury import JuryCurve, best_juror, drawn_panels, jury_curve
 from d3stats.models.beliefs.condorcet import condorcet, independent_plurality
 from d3stats.models.mixtures.law import BetaBinomialMixture
-from d3stats.simulate import simulate
-from d3stats.worlds import MixturePanel
+from d3stats.worlds import MixturePanel, simulate
 
 
 def plurality_by_listing(votes: list[int], label: int, k: int) -> tuple[float, float, float]:

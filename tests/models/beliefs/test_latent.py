@@ -27,8 +27,7 @@ from d3stats.models.beliefs.latent import (
     panel_drift_complete,
     vote_or_consensus,
 )
-from d3stats.simulate import simulate
-from d3stats.worlds import DirichletCompound, LatentConcept, Voter
+from d3stats.worlds import DirichletCompound, LatentConcept, Voter, simulate
 
 
 @st.composite

@@ -16,8 +16,7 @@ from d3stats.models.beliefs.martingale import (
     martingale_test,
 )
 from d3stats.resampling import hotelling
-from d3stats.simulate import simulate
-from d3stats.worlds import Conformity, DirichletCompound, Voter
+from d3stats.worlds import Conformity, DirichletCompound, Voter, simulate
 
 SIZE_WORLDS = [(3, 40), (5, 60), (7, 100)]
 

@@ -65,7 +65,7 @@ def forgetful_table(
     Where everybody copies somebody, later rounds say nothing, but the table pays for them:
 
     >>> from d3stats.models.chains.optimum import solve
-    >>> from d3stats.simulate import count_process
+    >>> from d3stats.worlds import count_process
     >>> from d3stats.worlds import Voter
     >>> p = count_process(Voter(panel=7), n_rounds=10)
     >>> table = forgetful_table(p, 0.005)

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from d3stats.models.chains.optimum import cheapest, frontier, solve
 from d3stats.models.chains.process import CountProcess, Verdict, agreement_loss, error_loss, walk
 from d3stats.models.chains.votes import optimal_votes
-from d3stats.simulate import count_process, simulate
-from d3stats.worlds import Voter
+from d3stats.worlds import Voter, count_process, simulate
 
 STUDY = Path(__file__).parents[3] / "simulations" / "d3_headline"
 fit_process = runpy.run_path(str(STUDY / "learned_chain.py"))["fit_process"]

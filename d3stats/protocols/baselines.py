@@ -1,0 +1,136 @@
+"""One judge, one look; or two, with the candidates' places exchanged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import ClassVar
+
+from d3stats.agent import Case, Request, Rubric, Slot
+from d3stats.protocols.jury import CRITERIA, explained, judge_decides
+from d3stats.protocols.play import OneRound, Outcome, Play, plurality, round_over, speak, total, votes_of
+
+__all__ = ["Majority", "SingleJudge"]
+
+INSTRUCTION = (
+    "You compare two answers to one question and score each of them, on every criterion, from 1 to 20:\n"
+    f"{explained()}\n"
+    "Be impartial, and look for small differences that matter. Then give your reasons in at most {words} words."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SingleJudge(OneRound):
+    """One judge scores both candidates on D3's six criteria; the higher total wins.
+
+    Parameters
+    ----------
+    calibrate : bool
+        Ask twice, once with each candidate shown first, and add the points of both: what the place of an
+        answer is worth then cancels (balanced position calibration, Wang et al. 2023, arXiv 2305.17926). When
+        one of the two calls fails, there is no decision.
+    words : int
+        The longest reasons.
+
+    Notes
+    -----
+    Equal points are a tie where that may be voted for, else no decision. D3's baseline is one call (appendix F.3).
+
+    Examples
+    --------
+    >>> str(SingleJudge(calibrate=True))
+    'single_judge:calibrate=True'
+    """
+
+    calibrate: bool = False
+    words: int = 150
+
+    name: ClassVar[str] = "single_judge"
+    citation: ClassVar[str] = "the baseline of D3, appendix F.3; position calibration of arXiv 2305.17926"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._whole("words")
+        if not isinstance(self.calibrate, bool):
+            raise TypeError(f"calibrate must be True or False; got calibrate={self.calibrate!r}")
+
+    def play(self, case: Case) -> Play:
+        """Play one debate."""
+        self.check(case)
+        slot = Slot(case.answers, rubric=Rubric(case.sides, CRITERIA, 1, 20), lead=True, words=self.words)
+        instruction = INSTRUCTION.format(words=self.words)
+
+        def judge(agent: str, first: str | None) -> Request:
+            return Request(case, 1, agent, "judge", "judge", instruction, slot, first=first)
+
+        if self.calibrate:
+            asked = [judge(f"judge, {side} first", side) for side in case.sides]
+        else:
+            asked = [judge("judge", None)]
+        replies = yield from speak(*asked)
+        totals = [total(reply, case.sides) for reply in replies]
+        points = None
+        if all(given is not None for given in totals):
+            points = {side: sum(given[side] for given in totals if given) for side in case.sides}
+        yield from round_over(1, votes=votes_of(replies), scores=points, ends="one_round")
+        return judge_decides(points, case, 1, "one_round")
+
+
+OF_TWO = (
+    "Below are a question and two answers to it. Decide which answer is better, and give your reasons in at most "
+    "{words} words. Where an answer stands and how long it is should not matter."
+)
+
+OPEN = "Below is a question. Think it through in at most {words} words, and answer it."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Majority(OneRound):
+    """Several judges vote without hearing each other; the answer with the most votes is the decision.
+
+    Parameters
+    ----------
+    judges : int
+    words : int
+        The longest reasons.
+
+    Notes
+    -----
+    Self-consistency (Wang et al. 2022, arXiv 2203.11171) when all judges are one LLM. A missing vote counts for
+    nobody. When both sides of a pair lead the decision is ``"tie"`` where that may be voted for; else, when several
+    answers lead, there is none.
+
+    Examples
+    --------
+    >>> str(Majority(judges=7))
+    'majority:judges=7'
+    """
+
+    judges: int = 5
+    words: int = 100
+
+    name: ClassVar[str] = "majority"
+    citation: ClassVar[str] = (
+        "Wang et al. (2022), arXiv 2203.11171: sample several answers, take the most frequent"
+    )
+    candidates: ClassVar[bool | None] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._whole("judges", "words")
+
+    def play(self, case: Case) -> Play:
+        """Play one debate."""
+        self.check(case)
+        instruction = (OF_TWO if case.candidates else OPEN).format(words=self.words)
+        slot = Slot(case.answers, open_vote=case.answers is None, words=self.words)
+        asked = [
+            Request(case, 1, f"panelist {i}", "panelist", "answer", instruction, slot)
+            for i in range(1, self.judges + 1)
+        ]
+        votes = votes_of((yield from speak(*asked)))
+        yield from round_over(1, votes=votes, ends="one_round")
+        counts = Counter(vote for vote in votes if vote is not None)
+        detail = {f"votes {answer}": float(count) for answer, count in sorted(counts.items())}
+        detail["votes missing"] = float(len(votes) - counts.total())
+        return Outcome(plurality(case, votes), 1, "one_round" if counts else "no_votes", detail)

@@ -1,0 +1,483 @@
+"""Stop when everybody agrees: the incumbent that every other rule has to beat."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from d3stats._check import choice, integer, probability
+from d3stats.stopping.rule import CONTINUE, Decision, Round, Rule, StopReason
+from d3stats.trajectories import MISSING, Trajectories
+
+__all__ = ["ChatEvalTurns", "ESCWindow", "FixedRounds", "FullDepth", "Ladder", "Supermajority", "Unanimity"]
+
+
+def out_of_reach(rule: Rule, trajectories: Trajectories, needed: NDArray[Any]) -> tuple[str, ...]:
+    """Say that a rule cannot fire in half of the debates or more: no round there has as many votes as it needs."""
+    cast = trajectories.camps()[2].max(axis=1, initial=0)
+    played = trajectories.depth > 0
+    short = played & (cast < needed)
+    n, of = int(short.sum()), int(played.sum())
+    if n == 0 or 2 * n < of:
+        return ()
+    where = "any debate" if n == of else f"{n} of {of} debates"
+    most, asked, seats = (int(x[short].max()) for x in (cast, needed, trajectories.panel))
+    return (
+        f"{rule} cannot fire in {where}: it needs up to {asked} of {seats} votes, and no round there has more than "
+        f"{most} (a seat without a vote counts, also one that only breaks the ties of an even jury).",
+    )
+
+
+@dataclass(frozen=True)
+class Unanimity(Rule):
+    """Stop when every vote cast is equal.
+
+    Parameters
+    ----------
+    missing : {"exclude", "block"}
+        What a missing vote does. "exclude" (default): the votes that were cast decide.
+        "block": every seat of the panel must have voted.
+    min_votes : int
+        With "exclude", how many votes must have been cast; two by default, so that one voice is not
+        agreement. A smaller panel needs all its votes: a lone agent is unanimous when it votes.
+
+    Notes
+    -----
+    With ``coding="correctness"`` two wrong votes look equal, so unanimous wrong answers are an assumption
+    and the rule may fire earlier than it would have on the answers.
+
+    Examples
+    --------
+    >>> state = Unanimity().start()
+    >>> state.update(Round(1, (3, 3, -1), 3)).reason
+    'unanimity'
+    >>> Unanimity(missing="block").start().update(Round(1, (3, 3, -1), 3)).stop
+    False
+    """
+
+    missing: Literal["exclude", "block"] = "exclude"
+    min_votes: int = 2
+
+    name: ClassVar[str] = "unanimity"
+    citation: ClassVar[str] = "Hu et al. (2025), arXiv 2510.12697: unanimous consensus ends a debate early"
+    statistic: ClassVar[str] = "whether all votes cast are equal"
+    guarantee: ClassVar[str] = (
+        "none on accuracy; if votes are a martingale, P(unanimously right) is one agent's mean accuracy"
+    )
+    reason: ClassVar[str] = StopReason.UNANIMITY
+
+    def __post_init__(self) -> None:
+        choice("missing", self.missing, ("exclude", "block"))
+        object.__setattr__(self, "min_votes", integer("min_votes", self.min_votes, minimum=1))
+
+    def start(self) -> Unanimity:
+        """Open a debate; the rule needs no memory."""
+        return self
+
+    def update(self, latest: Round, /) -> Decision:
+        """Stop when the round's votes agree."""
+        cast = [vote for vote in latest.votes if vote != MISSING]
+        needed = latest.panel if self.missing == "block" else min(self.min_votes, latest.panel)
+        if len(set(cast)) == 1 and len(cast) >= needed:
+            return Decision(stop=True, reason=str(self.reason), detail={"votes": len(cast)})
+        return CONTINUE
+
+    def remarks(self, trajectories: Trajectories) -> tuple[str, ...]:
+        """Say where no round of a log has enough votes for the rule to fire."""
+        return out_of_reach(self, trajectories, self._needed(trajectories.panel))
+
+    def _needed(self, panel: NDArray[np.int64]) -> NDArray[np.int64]:
+        return panel if self.missing == "block" else np.minimum(self.min_votes, panel)
+
+    def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
+        """Fire in every unanimous round."""
+        lead, _, cast = trajectories.camps()
+        needed = self._needed(trajectories.panel)
+        # At least one vote: a round in which nobody spoke is not agreement.
+        result: NDArray[np.bool_] = (lead == cast) & (cast >= np.maximum(needed, 1)[:, None])
+        return result
+
+
+@dataclass(frozen=True)
+class Supermajority(Rule):
+    """Stop when the largest camp holds a share of the panel, for a number of rounds running.
+
+    Parameters
+    ----------
+    share : float
+        Votes that the leading answer needs, as a share of the seats, in (0, 1]: 0.85 of 7 seats is 6 votes.
+        A missing vote is in no camp, but its seat counts: where a seat stays empty (that of the tie-break beside an
+        even jury, in logs of :class:`~d3stats.worlds.Courtroom`) a share of 1 is never reached.
+    patience : int
+        Rounds running in which a camp is that large; the camp may change between them.
+
+    Examples
+    --------
+    >>> Supermajority(0.85).run([Round(1, (0, 0, 1), 3), Round(2, (0, 0, 0), 3)])
+    (2, 'supermajority')
+    """
+
+    share: float
+    patience: int = 1
+
+    name: ClassVar[str] = "supermajority"
+    citation: ClassVar[str] = (
+        "May (1952), Econometrica 20: special majorities; here of the votes in one round"
+    )
+    statistic: ClassVar[str] = "the largest camp's share of the panel"
+    guarantee: ClassVar[str] = "none on accuracy; it stops no later than unanimity of the whole panel"
+    reason: ClassVar[str] = "supermajority"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "share", probability("share", self.share))
+        if self.share == 0.0:
+            raise ValueError("share must be above 0; got share=0.0")
+        object.__setattr__(self, "patience", integer("patience", self.patience, minimum=1))
+
+    def votes_needed(self, panel: int) -> int:
+        """Return how many votes the leading answer needs on a panel of this size."""
+        # The tolerance keeps 6/7 of 7 at 6 votes, whatever the last bit of the share.
+        return max(1, math.ceil(self.share * panel - 1e-9))
+
+    def start(self) -> _State:
+        """Open a debate."""
+        return _State(self)
+
+    def remarks(self, trajectories: Trajectories) -> tuple[str, ...]:
+        """Say where no round of a log has enough votes for the rule to fire."""
+        return out_of_reach(self, trajectories, self._needed(trajectories.panel))
+
+    def _needed(self, panel: NDArray[np.int64]) -> NDArray[np.int32]:
+        needed: NDArray[np.int32] = np.maximum(1, np.ceil(self.share * panel - 1e-9)).astype(np.int32)
+        return needed
+
+    def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
+        """Fire where the camp has been large enough for `patience` rounds running."""
+        large: NDArray[np.bool_] = trajectories.camps()[0] >= self._needed(trajectories.panel)[:, None]
+        if self.patience == 1:
+            return large
+        held = np.zeros_like(large)
+        running = np.zeros(len(large), dtype=np.int32)
+        for r in range(large.shape[1]):
+            running = (running + 1) * large[:, r]
+            held[:, r] = running >= self.patience
+        return held
+
+
+@dataclass
+class _State:
+    rule: Supermajority
+    running: int = 0
+
+    def update(self, latest: Round, /) -> Decision:
+        cast = [vote for vote in latest.votes if vote != MISSING]
+        lead = max((cast.count(vote) for vote in cast), default=0)
+        self.running = self.running + 1 if lead >= self.rule.votes_needed(latest.panel) else 0
+        if self.running >= self.rule.patience:
+            return Decision(stop=True, reason=self.rule.reason, detail={"lead": lead})
+        return CONTINUE
+
+
+@dataclass(frozen=True)
+class Ladder(Rule):
+    """Stop when the largest camp has as many votes as the round's step asks for.
+
+    Parameters
+    ----------
+    steps : str
+        Votes needed after round 1, 2, ..., joined by ``-`` and never rising; the last step holds for all
+        later rounds. ``"7-7-6-1"`` asks a panel of seven for unanimity in two rounds, for six votes in the
+        third, and stops in the fourth whatever the count.
+
+    Notes
+    -----
+    For two answers and exchangeable voters the optimal rule has falling boundaries of this kind (Wald and
+    Wolfowitz, 1950, for one vote at a time with a horizon), and a ladder is what remains of it when only the
+    latest count is looked at.
+
+    Examples
+    --------
+    >>> rounds = [Round(r, (0, 0, 1), 3) for r in (1, 2, 3)]
+    >>> Ladder("3-3-2").run(rounds), Ladder("3-1").run(rounds)
+    ((3, 'ladder'), (2, 'ladder'))
+    """
+
+    steps: str
+
+    name: ClassVar[str] = "ladder"
+    citation: ClassVar[str] = "Wald and Wolfowitz (1950), Ann. Math. Statist. 21: boundaries that fall"
+    statistic: ClassVar[str] = "votes for the leading answer, against a step for each round"
+    guarantee: ClassVar[str] = "none by itself; a plan states what it promises for the ladder that it picks"
+    reason: ClassVar[str] = "ladder"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "steps", str(self.steps))
+        parts = self.steps.split("-")
+        if not all(part.isascii() and part.isdecimal() and int(part) >= 1 for part in parts):
+            raise ValueError(f"steps must be whole numbers >= 1 joined by '-'; got steps={self.steps!r}")
+        votes = self.votes
+        if any(later > earlier for earlier, later in pairwise(votes)):
+            raise ValueError(f"steps must never rise; got steps={self.steps!r}")
+
+    @property
+    def votes(self) -> tuple[int, ...]:
+        """Votes needed, by round."""
+        return tuple(int(part) for part in self.steps.split("-"))
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.steps}"
+
+    def needed(self, number: int) -> int:
+        """Return how many votes the leading answer needs after this round."""
+        votes = self.votes
+        return votes[min(number, len(votes)) - 1]
+
+    def start(self) -> Ladder:
+        """Open a debate; the rule needs no memory."""
+        return self
+
+    def update(self, latest: Round, /) -> Decision:
+        """Stop when the leading answer has the votes that this round asks for."""
+        cast = [vote for vote in latest.votes if vote != MISSING]
+        lead = max((cast.count(vote) for vote in cast), default=0)
+        if lead >= self.needed(latest.number):
+            return Decision(stop=True, reason=self.reason, detail={"lead": lead})
+        return CONTINUE
+
+    def remarks(self, trajectories: Trajectories) -> tuple[str, ...]:
+        """Say where no round of a log has enough votes for the rule to fire."""
+        depth = np.maximum(trajectories.depth, 1).tolist()
+        return out_of_reach(self, trajectories, np.array([self.needed(rounds) for rounds in depth]))
+
+    def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
+        """Fire where the leading answer has the votes that the round asks for."""
+        # A step beyond any panel is out of reach, however large.
+        out_of_reach = len(trajectories.seats) + 1
+        needed = np.array([min(self.needed(r), out_of_reach) for r in trajectories.rounds], dtype=np.int32)
+        result: NDArray[np.bool_] = trajectories.camps()[0] >= needed
+        return result
+
+
+@dataclass(frozen=True)
+class FixedRounds(Rule):
+    """Stop after `n` rounds, whatever was said.
+
+    Parameters
+    ----------
+    n : int
+        Rounds to play, at least 1; ``FixedRounds(1)`` is the vote without a debate.
+
+    Examples
+    --------
+    >>> str(FixedRounds(2))
+    'fixed:2'
+    """
+
+    n: int
+
+    name: ClassVar[str] = "fixed"
+    inputs: ClassVar[frozenset[str]] = frozenset()
+    citation: ClassVar[str] = "Du et al. (2023), arXiv 2305.14325: debate for a set number of rounds"
+    statistic: ClassVar[str] = "the number of rounds played"
+    guarantee: ClassVar[str] = "the cost is known in advance; nothing is promised about the verdict"
+    reason: ClassVar[str] = StopReason.FIXED_ROUNDS
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", integer("n", self.n, minimum=1))
+
+    def start(self) -> FixedRounds:
+        """Open a debate; the rule needs no memory."""
+        return self
+
+    def update(self, latest: Round, /) -> Decision:
+        """Stop once `n` rounds are played."""
+        return Decision(stop=True, reason=str(self.reason)) if latest.number >= self.n else CONTINUE
+
+    def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
+        """Fire from round `n` on."""
+        late: NDArray[np.bool_] = np.arange(1, trajectories.n_rounds + 1) >= self.n
+        return np.broadcast_to(late, (trajectories.n_debates, trajectories.n_rounds))
+
+
+@dataclass(frozen=True)
+class FullDepth(Rule):
+    """Never stop: play as many rounds as the log has.
+
+    Examples
+    --------
+    >>> FullDepth().run([Round(1, (0, 0), 2), Round(2, (0, 0), 2)])
+    (2, 'exhausted')
+    """
+
+    name: ClassVar[str] = "full"
+    inputs: ClassVar[frozenset[str]] = frozenset()
+    citation: ClassVar[str] = "the usual reference of published savings"
+    statistic: ClassVar[str] = "none"
+    guarantee: ClassVar[str] = "none; every other rule plays at most as many rounds"
+    reason: ClassVar[str] = StopReason.EXHAUSTED
+
+    def start(self) -> FullDepth:
+        """Open a debate; the rule needs no memory."""
+        return self
+
+    def update(self, latest: Round, /) -> Decision:
+        """Go on."""
+        return CONTINUE
+
+    def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
+        """Fire nowhere."""
+        return np.zeros((trajectories.n_debates, trajectories.n_rounds), dtype=bool)
+
+
+@dataclass(frozen=True)
+class ChatEvalTurns(FixedRounds):
+    """Stop after `n` turns of every referee; fewer than two are refused.
+
+    Parameters
+    ----------
+    n : int
+        Turns, at least 2 (the paper's own number): the last turn scores what was said in the turns before.
+
+    Examples
+    --------
+    >>> from d3stats.stopping import Round
+    >>> ChatEvalTurns().run([Round(1, (0, 0), 2), Round(2, (0, 1), 2), Round(3, (0, 0), 2)])
+    (2, 'chateval_turns')
+    >>> ChatEvalTurns(1)
+    Traceback (most recent call last):
+    ...
+    ValueError: n must be >= 2: the last turn scores the turns before it, and there would be none; got n=1
+    """
+
+    n: int = 2
+
+    name: ClassVar[str] = "chateval"
+    citation: ClassVar[str] = "Chan et al. (2023), arXiv 2308.07201, sections 2 and 4: two discussion turns"
+    reason: ClassVar[str] = "chateval_turns"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", integer("n", self.n))
+        if self.n < 2:
+            raise ValueError(
+                "n must be >= 2: the last turn scores the turns before it, and there would be none; "
+                f"got n={self.n}"
+            )
+
+
+@dataclass(frozen=True)
+class ESCWindow(Rule):
+    """Stop when `window` votes running, in windows that do not overlap, are equal.
+
+    Votes are read in the order of the seats within a round, then round by round; a missing vote is left out, so
+    the window waits for one more. The rule fires in the round in which an agreeing window is completed. On a
+    panel of exactly `window` seats that all vote, this is unanimity of the round.
+
+    Parameters
+    ----------
+    window : int
+        Votes per window, at least 1.
+
+    Notes
+    -----
+    Li, Y. et al. (2024). Escape sky-high cost: early-stopping self-consistency for multi-step reasoning. arXiv
+    2401.10480. For independent votes, answer j with probability p_j, a window agrees on a wrong answer with
+    probability sum over wrong j of p_j^window; over several windows at most the sum of these. Votes of the same
+    agents in later rounds are not independent.
+
+    Examples
+    --------
+    >>> ESCWindow(3).run([Round(1, (0, 1), 2), Round(2, (0, 1), 2), Round(3, (1, 1), 2)])
+    (3, 'esc_window')
+    """
+
+    window: int = 5
+
+    name: ClassVar[str] = "esc"
+    citation: ClassVar[str] = "Li et al. (2024), arXiv 2401.10480: early-stopping self-consistency"
+    statistic: ClassVar[str] = "whether all votes of a window are equal"
+    guarantee: ClassVar[str] = (
+        "for independent votes P(wrong) <= the sum over wrong answers of p_j^window, per window"
+    )
+    reason: ClassVar[str] = "esc_window"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "window", integer("window", self.window, minimum=1))
+
+    def start(self) -> _EscState:
+        """Open a debate with an empty window."""
+        return _EscState(self.window)
+
+    def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
+        """Fire where an agreeing window is completed."""
+        votes = trajectories.votes
+        complete = (votes != MISSING).all(axis=(1, 2))
+        if complete.all():
+            return _fires_in_step(votes, self.window)
+        fired = np.zeros(votes.shape[:2], dtype=bool)
+        fired[complete] = _fires_in_step(votes[complete], self.window)
+        fired[~complete] = _fires_vote_by_vote(votes[~complete], self.window)
+        return fired
+
+
+def _fires_in_step(votes: NDArray[np.int32], window: int) -> NDArray[np.bool_]:
+    """Fill the windows of debates without a missing vote: they all end in the same places."""
+    n, n_rounds, seats = votes.shape
+    fired = np.zeros((n, n_rounds), dtype=bool)
+    n_windows = n_rounds * seats // window
+    if n_windows == 0:
+        return fired
+    flat = votes.reshape(n, n_rounds * seats)[:, : n_windows * window]
+    agree = np.ones((n, n_windows), dtype=bool)
+    for place in range(1, window):
+        agree &= flat[:, place::window] == flat[:, ::window]
+    for w in range(n_windows):
+        fired[:, ((w + 1) * window - 1) // seats] |= agree[:, w]
+    return fired
+
+
+def _fires_vote_by_vote(votes: NDArray[np.int32], window: int) -> NDArray[np.bool_]:
+    n, n_rounds, seats = votes.shape
+    fired = np.zeros((n, n_rounds), dtype=bool)
+    held = np.zeros(n, dtype=np.int64)
+    first = np.full(n, MISSING, dtype=np.int32)
+    agree = np.ones(n, dtype=bool)
+    for r in range(n_rounds):
+        for seat in range(seats):
+            vote = votes[:, r, seat]
+            cast = vote != MISSING
+            first = np.where(cast & (held == 0), vote, first)
+            agree = (agree | (held == 0)) & (~cast | (vote == first))
+            held += cast
+            full = held == window
+            fired[:, r] |= full & agree
+            held[full] = 0
+    return fired
+
+
+@dataclass
+class _EscState:
+    window: int
+    held: int = 0
+    first: int = MISSING
+    agree: bool = True
+
+    def update(self, latest: Round, /) -> Decision:
+        answer = MISSING
+        for vote in latest.votes:
+            if vote == MISSING:
+                continue
+            if self.held == 0:
+                self.first, self.agree = vote, True
+            self.agree = self.agree and vote == self.first
+            self.held += 1
+            if self.held == self.window:
+                answer = self.first if self.agree else answer
+                self.held = 0
+        if answer == MISSING:
+            return CONTINUE
+        return Decision(stop=True, reason=ESCWindow.reason, detail={"answer": float(answer)})

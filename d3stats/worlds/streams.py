@@ -1,0 +1,352 @@
+"""What synthetic agents share: the shape of an agent and of an item, and how both are had from a world."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import struct
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache, singledispatch
+from statistics import NormalDist
+from types import MappingProxyType
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from d3stats._check import integer
+from d3stats.agent import BYTES_PER_WORD, Agent, Case, Message, More, Refused, Reply, Request, Size, always
+from d3stats.worlds.base import World
+
+__all__ = [
+    "LARGEST_NORMAL",
+    "Stream",
+    "Streams",
+    "SyntheticAgent",
+    "SyntheticItem",
+    "Told",
+    "seat_of",
+    "synthetic_agent",
+    "synthetic_items",
+    "tell",
+    "told",
+]
+
+_EIGHT = struct.Struct("<8Q")
+_STEP = 2.0**-52
+_normal = NormalDist().inv_cdf
+
+LARGEST_NORMAL = _normal(1 - 2.0**-53)
+"""No stream gives a normal variable beyond this, 8.2: what makes the longest message finite."""
+
+
+class Stream:
+    """Random numbers that depend on a name alone: blake2b in counter mode.
+
+    Examples
+    --------
+    >>> a, b = Streams(7).of("d1", "vote", "juror 1", 2), Streams(7).of("d1", "vote", "juror 1", 2)
+    >>> a.uniform() == b.uniform(), 0 < a.uniform() < 1
+    (True, True)
+    """
+
+    __slots__ = ("_block", "_hash", "_left")
+
+    def __init__(self, named: hashlib.blake2b) -> None:
+        self._hash, self._block, self._left = named, 0, list[float]()
+
+    def uniform(self) -> float:
+        """Return one number strictly between 0 and 1."""
+        if not self._left:
+            block = self._hash.copy()
+            block.update(self._block.to_bytes(8, "little"))
+            self._block += 1
+            self._left = [((x >> 12) + 0.5) * _STEP for x in _EIGHT.unpack(block.digest())]
+        return self._left.pop()
+
+    def normal(self) -> float:
+        """Return one standard normal number."""
+        return _normal(self.uniform())
+
+    def normals(self, n: int) -> list[float]:
+        """Return n standard normal numbers."""
+        return [_normal(self.uniform()) for _ in range(n)]
+
+    def rounded(self, value: float) -> int:
+        """Round up or down at random, so that the mean is kept."""
+        return int(value + self.uniform())
+
+
+class Streams:
+    """The streams of a seed; a stream is opened by its name, so no order of calls can matter.
+
+    Parameters
+    ----------
+    seed : int
+        At least 0.
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = integer("seed", seed, minimum=0)
+        self._hash = hashlib.blake2b(str(self.seed).encode(), person=b"d3stats")
+
+    def of(self, *names: str | int) -> Stream:
+        """Open the stream of this name."""
+        named = self._hash.copy()
+        named.update(repr(names).encode("utf-8", "surrogatepass"))
+        return Stream(named)
+
+    def generator(self, *names: str | int) -> np.random.Generator:
+        """Open the same kind of stream as a numpy generator, for the simulators' own code; ten times slower."""
+        named = self._hash.copy()
+        named.update(repr(("numpy", *names)).encode("utf-8", "surrogatepass"))
+        words = np.frombuffer(named.digest(), dtype=np.uint32)
+        return np.random.Generator(np.random.PCG64(np.random.SeedSequence(words.tolist())))
+
+
+LONGEST_TEXT = 80
+"""Bytes of the longest message that agents write, with two numbers beside its words."""
+
+
+class Told(NamedTuple):
+    """What an agent reads out of a message: numbers by name, and how many words others have to read."""
+
+    facts: Mapping[str, float]
+    words: float
+
+
+def tell(words: float, **facts: float) -> str:
+    """Write a message.
+
+    Examples
+    --------
+    >>> tell(71.25, strength=1.5, heard=2)
+    'strength 1.5; heard 2; 71.25 words'
+    """
+    return "; ".join([*(f"{name} {value:.17g}" for name, value in facts.items()), f"{words:.17g} words"])
+
+
+_NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
+_TOLD = re.compile(rf"(?:[a-z]+ {_NUMBER}; )*{_NUMBER} words")
+
+
+@lru_cache(maxsize=4096)
+def told(text: str) -> Told:
+    """Read a message; a text that no synthetic agent wrote has words and says nothing.
+
+    Examples
+    --------
+    >>> told("strength 1.5; heard 2; 71.25 words").facts["strength"]
+    1.5
+    >>> told("It depends, really.")
+    Told(facts=mappingproxy({}), words=3.0)
+    """
+    if not _TOLD.fullmatch(text):
+        return Told(MappingProxyType({}), float(len(text.split())))
+    *facts, words = text.split("; ")
+    pairs = (fact.split(" ") for fact in facts)
+    return Told(MappingProxyType({name: float(value) for name, value in pairs}), float(words.split(" ")[0]))
+
+
+W = TypeVar("W", bound=World)
+
+_SEAT = re.compile(r"(\d+)$")
+
+
+def seat_of(name: str) -> int:
+    """Return the number at the end of a name, from 1.
+
+    Raises
+    ------
+    Refused
+        When there is none.
+
+    Examples
+    --------
+    >>> seat_of("juror 12")
+    12
+    """
+    found = _SEAT.search(name)
+    if found is None or int(found[1]) < 1:
+        raise Refused(
+            f"agent must have a name that ends in its seat, from 1, as 'juror 2'; got agent={name!r}"
+        )
+    return int(found[1])
+
+
+@dataclass(frozen=True, slots=True)
+class SyntheticItem:
+    """An item of a world, with the fields of an item of any debate; its text says nothing about its state.
+
+    Attributes
+    ----------
+    question : str
+        Its number in the stream of items, from 1.
+    text : str
+    candidates : tuple of str
+        Two, or none where the question itself is answered.
+    answers : tuple of str
+    label : str
+        The right answer.
+    cluster : str or None
+    models : tuple of str
+    """
+
+    question: str
+    text: str
+    candidates: tuple[str, ...]
+    answers: tuple[str, ...]
+    label: str
+    cluster: str | None = None
+    models: tuple[str, ...] = ()
+
+    def case(self, debate: str, first: str | None = None) -> Case:
+        """Return what agents may know of it; `first` is the candidate shown first, by default the first."""
+        if self.candidates and first is None:
+            first = self.answers[0]
+        return Case(debate, self.question, self.text, self.answers, self.candidates, first)
+
+
+@singledispatch
+def synthetic_agent(world: World, seed: int = 0) -> Agent:
+    """Return an agent that answers, for everybody in a debate, as a world has it.
+
+    Played through the protocol that the world describes, it has the law of
+    :func:`d3stats.simulate.simulate`. Every number that it draws is named by the seed, the debate, the agent and
+    the round, or by the question where it belongs to the item; so replies depend neither on the order in which
+    they are asked for nor on how many are asked at once.
+
+    Parameters
+    ----------
+    world : World
+    seed : int
+        Items of :func:`synthetic_items` with the same seed have their state in it.
+
+    Raises
+    ------
+    TypeError
+        When agents of this world cannot be had.
+
+    Examples
+    --------
+    >>> from d3stats.worlds.streams import synthetic_items
+    >>> from d3stats.protocols import play_sync
+    >>> from d3stats.protocols.baselines import SingleJudge
+    >>> from d3stats.worlds import Courtroom
+    >>> item = synthetic_items(Courtroom(), 1, seed=3)[0]
+    >>> outcome = play_sync(SingleJudge(), item.case("d1"), synthetic_agent(Courtroom(), seed=3))
+    >>> outcome.decision in ("A", "B", None)
+    True
+    """
+    raise TypeError(f"world must be one that agents can live in; got {type(world).__name__}")
+
+
+@singledispatch
+def synthetic_items(world: World, n: int, seed: int = 0, *, first: int = 0) -> list[SyntheticItem]:
+    """Return the items of a world: what its debates are about.
+
+    Parameters
+    ----------
+    world : World
+    n : int
+        How many, at least 1.
+    seed : int
+    first : int
+        How many to leave out before: ``synthetic_items(w, 10, 7)[4:]`` is ``synthetic_items(w, 6, 7, first=4)``.
+
+    Returns
+    -------
+    list of SyntheticItem
+
+    Examples
+    --------
+    >>> from d3stats.worlds import Voter
+    >>> [item.question for item in synthetic_items(Voter(), 2, seed=1, first=4)]
+    ['5', '6']
+    """
+    raise TypeError(f"world must be one that items can be drawn from; got {type(world).__name__}")
+
+
+def questions(n: int, first: int) -> list[str]:
+    """Return the names of a range of questions."""
+    start = integer("first", first, minimum=0)
+    return [str(i + 1) for i in range(start, start + integer("n", n, minimum=1))]
+
+
+class SyntheticAgent(ABC, Generic[W]):
+    """Everybody in a debate, by the law of one world.
+
+    Parameters
+    ----------
+    world : World
+    seed : int
+
+    Attributes
+    ----------
+    acts : tuple of str
+        What can be asked.
+    """
+
+    acts: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, world: W, seed: int = 0) -> None:
+        self.world = world
+        self.streams = Streams(seed)
+        self._seen: tuple[Message, ...] = ()
+        self._words = 0.0
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.world.name}, seed={self.streams.seed})"
+
+    @property
+    def model(self) -> str:
+        """Name in the log."""
+        return f"synthetic {self.world.name}"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a run has to agree in to go on with the debates of another."""
+        return {"agent": type(self).__name__, "world": repr(self.world), "seed": self.streams.seed}
+
+    @abstractmethod
+    def reply(self, request: Request) -> Reply:
+        """Answer a request at once."""
+
+    @abstractmethod
+    def imagine(self, request: Request, size: Size, /) -> Reply:
+        """Return a reply of the mean or the greatest length, without vote or scores."""
+
+    async def act(self, request: Request, /, more: More = always) -> Reply:
+        """Answer a request; a synthetic agent never fails, so `more` is never asked."""
+        return self.reply(request)
+
+    def call(self, request: Request, purpose: str, *, agent: str | None = None) -> Stream:
+        """Open the stream of this one call, or of another agent's in this round; each run of a world has others.
+
+        Raises
+        ------
+        Refused
+            When messages may be so short that the numbers in them would be cut off before others read them.
+        """
+        if request.slot.longest < LONGEST_TEXT:
+            raise Refused(
+                f"words must be at least {-(-LONGEST_TEXT // BYTES_PER_WORD)} for a message of a synthetic agent, "
+                f"which carries numbers that others read; got {request.slot.words} for {request.agent!r}: let the "
+                f"protocol allow more words, and set in the world how long messages are"
+            )
+        run, name = getattr(self.world, "run", 0), request.agent if agent is None else agent
+        return self.streams.of("call", run, request.case.debate, purpose, name, request.round)
+
+    def read(self, seen: tuple[Message, ...]) -> float:
+        """Return the words of what is seen; several agents that are asked at once see the same tuple."""
+        if seen is not self._seen:
+            self._seen, self._words = seen, sum([told(message.text).words for message in seen])
+        return self._words
+
+    def refuse(self, request: Request) -> Refused:
+        """Return the error for an act that the world has no law for."""
+        known = ", ".join(map(repr, self.acts))
+        return Refused(
+            f"act must be one that world {self.world.name!r} has a law for ({known}); got {request.act!r}"
+        )
