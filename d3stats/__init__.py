@@ -23,7 +23,6 @@ if TYPE_CHECKING:
         theory,
         worlds,
     )
-    from d3stats import worlds as simulate
     from d3stats.counts import ConfusionCounts, Counts, RoundCounts, TransitionCounts
     from d3stats.inference.bias import position_bias
     from d3stats.inference.comparison.compare import compare
@@ -128,7 +127,7 @@ _ROOMS = (
     "theory",
     "worlds",
 )
-"""The rooms that are public as a whole; ``d3stats.simulate`` is the room, and its function lies inside."""
+"""The folders that are public as a whole."""
 
 __all__ = [
     "BetaBinomialMixture",

@@ -9,10 +9,40 @@ from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
 __all__ = ["MOVED", "watch"]
 
 MOVED = {
+    "d3stats.agents.live.bounds": "d3stats.agents.live.prompt",
+    "d3stats.agents.live.client": "d3stats.agents.live.agent",
+    "d3stats.agents.live.dialect": "d3stats.agents.live.agent",
+    "d3stats.agents.live.pace": "d3stats.agents.live.limits",
+    "d3stats.agents.live.parse": "d3stats.agents.live.reply",
+    "d3stats.agents.live.render": "d3stats.agents.live.prompt",
+    "d3stats.agents.live.slots": "d3stats.agents.live.prompt",
+    "d3stats.agents.request": "d3stats.agent",
+    "d3stats.agents.synthetic": "d3stats.worlds.streams",
+    "d3stats.agents.synthetic.assembly": "d3stats.worlds.assembly",
+    "d3stats.agents.synthetic.base": "d3stats.worlds.streams",
+    "d3stats.agents.synthetic.courtroom": "d3stats.worlds.courtroom",
+    "d3stats.agents.synthetic.followers": "d3stats.worlds.conformity",
+    "d3stats.agents.synthetic.hearing": "d3stats.worlds.courtroom",
+    "d3stats.agents.synthetic.listeners": "d3stats.worlds.latent_concept",
+    "d3stats.agents.synthetic.mixture": "d3stats.worlds.mixture_panel",
+    "d3stats.agents.synthetic.panel": "d3stats.worlds.panel",
+    "d3stats.agents.synthetic.referees": "d3stats.worlds.referees",
+    "d3stats.agents.synthetic.streams": "d3stats.worlds.streams",
+    "d3stats.agents.synthetic.texts": "d3stats.worlds.streams",
+    "d3stats.bridges.inspect.votes": "d3stats.bridges.inspect.records",
+    "d3stats.bridges.inspect.write": "d3stats.bridges.inspect.records",
+    "d3stats.debates.attempts": "d3stats.debates.calls",
+    "d3stats.debates.batch": "d3stats.debates.run",
+    "d3stats.debates.cost": "d3stats.debates.budget",
+    "d3stats.debates.past": "d3stats.debates.journal",
+    "d3stats.debates.placement": "d3stats.debates.items",
+    "d3stats.debates.reserve": "d3stats.debates.asked",
+    "d3stats.debates.stage": "d3stats.debates.run",
     "d3stats.inference.agreement": "d3stats.inference.judges.agreement",
     "d3stats.inference.compare": "d3stats.inference.comparison.compare",
     "d3stats.inference.correction": "d3stats.inference.judges.correction",
@@ -61,8 +91,94 @@ MOVED = {
     "d3stats.models.softmax": "d3stats.models.separation.softmax",
     "d3stats.models.votes": "d3stats.models.chains.votes",
     "d3stats.models.wins": "d3stats.models.gaps.wins",
+    "d3stats.planning.calibrate": "d3stats.planning.calibration.calibrate",
+    "d3stats.planning.calibration.observed": "d3stats.planning.calibration.parameters",
+    "d3stats.planning.calibration.pilot_check": "d3stats.planning.calibration.calibrate",
+    "d3stats.planning.calibration.predictive": "d3stats.planning.calibration.moments",
+    "d3stats.planning.calibration.result": "d3stats.planning.calibration.calibrate",
+    "d3stats.planning.calibration.simulated": "d3stats.planning.calibration.moments",
+    "d3stats.planning.calibration.space": "d3stats.planning.calibration.parameters",
+    "d3stats.planning.calibration.untold": "d3stats.planning.calibration.calibrate",
+    "d3stats.planning.calibration.words": "d3stats.planning.calibration.calibrate",
+    "d3stats.plotting.counts_by_round": "d3stats.plotting.rounds",
+    "d3stats.plotting.excess_wealth": "d3stats.plotting.fits",
+    "d3stats.plotting.forest": "d3stats.plotting.intervals",
+    "d3stats.plotting.frontier": "d3stats.plotting.costs",
+    "d3stats.plotting.gap_contraction": "d3stats.plotting.fits",
+    "d3stats.plotting.gap_trajectories": "d3stats.plotting.rounds",
+    "d3stats.plotting.interval_coverage": "d3stats.plotting.intervals",
+    "d3stats.plotting.jury_curve": "d3stats.plotting.intervals",
+    "d3stats.plotting.kappa_forest": "d3stats.plotting.intervals",
+    "d3stats.plotting.ks_series": "d3stats.plotting.rounds",
+    "d3stats.plotting.martingale_drift": "d3stats.plotting.intervals",
+    "d3stats.plotting.mixture_posterior": "d3stats.plotting.fits",
+    "d3stats.plotting.overview": "d3stats.plotting.rounds",
+    "d3stats.plotting.phase_map": "d3stats.plotting.fits",
+    "d3stats.plotting.plan_fan": "d3stats.plotting.costs",
+    "d3stats.plotting.position_bias": "d3stats.plotting.intervals",
+    "d3stats.plotting.predictive_check": "d3stats.plotting.fits",
+    "d3stats.plotting.protocol_frontier": "d3stats.plotting.costs",
+    "d3stats.plotting.regret": "d3stats.plotting.costs",
+    "d3stats.plotting.stop_histogram": "d3stats.plotting.rounds",
+    "d3stats.plotting.stop_rounds": "d3stats.plotting.rounds",
+    "d3stats.protocols.anonymise": "d3stats.protocols.play",
+    "d3stats.protocols.chateval_open": "d3stats.protocols.chateval",
+    "d3stats.protocols.criteria": "d3stats.protocols.jury",
+    "d3stats.protocols.engine": "d3stats.protocols.play",
+    "d3stats.protocols.majority": "d3stats.protocols.baselines",
+    "d3stats.protocols.more": "d3stats.protocols.d3",
+    "d3stats.protocols.more_advocates": "d3stats.protocols.d3",
+    "d3stats.protocols.peer_discussion": "d3stats.protocols.prd",
+    "d3stats.protocols.peer_rank": "d3stats.protocols.prd",
+    "d3stats.protocols.peer_weights": "d3stats.protocols.prd",
+    "d3stats.protocols.personas": "d3stats.protocols.jury",
+    "d3stats.protocols.protocol": "d3stats.protocols.play",
+    "d3stats.protocols.rules": "d3stats.protocols.play",
+    "d3stats.protocols.samre": "d3stats.protocols.d3",
+    "d3stats.protocols.samre_advocates": "d3stats.protocols.d3",
+    "d3stats.protocols.single_judge": "d3stats.protocols.baselines",
+    "d3stats.simulate": "d3stats.worlds",
+    "d3stats.simulate.binomial": "d3stats.worlds.draw",
+    "d3stats.simulate.conformity": "d3stats.worlds.conformity",
+    "d3stats.simulate.courtroom": "d3stats.worlds.courtroom",
+    "d3stats.simulate.dirichlet": "d3stats.worlds.voter",
+    "d3stats.simulate.draw": "d3stats.worlds.draw",
+    "d3stats.simulate.latent_concept": "d3stats.worlds.latent_concept",
+    "d3stats.simulate.mixture_panel": "d3stats.worlds.mixture_panel",
+    "d3stats.simulate.referees": "d3stats.worlds.referees",
+    "d3stats.simulate.tokens": "d3stats.worlds.tokens",
+    "d3stats.simulate.voter": "d3stats.worlds.voter",
+    "d3stats.stopping.adaptive_consistency": "d3stats.stopping.sequential",
+    "d3stats.stopping.batch": "d3stats.stopping.rule",
+    "d3stats.stopping.betting": "d3stats.stopping.sequential",
+    "d3stats.stopping.budgeted": "d3stats.stopping.scores",
+    "d3stats.stopping.chateval": "d3stats.stopping.votes",
+    "d3stats.stopping.combine": "d3stats.stopping.rule",
+    "d3stats.stopping.declaration": "d3stats.stopping.scores",
+    "d3stats.stopping.e_process": "d3stats.stopping.sequential",
+    "d3stats.stopping.esc": "d3stats.stopping.votes",
+    "d3stats.stopping.exchange_of_thought": "d3stats.stopping.words",
+    "d3stats.stopping.fixed": "d3stats.stopping.votes",
+    "d3stats.stopping.gap_posterior": "d3stats.stopping.scores",
+    "d3stats.stopping.ks_bound": "d3stats.stopping.ks",
+    "d3stats.stopping.ladder": "d3stats.stopping.votes",
+    "d3stats.stopping.look_ahead": "d3stats.stopping.sequential",
+    "d3stats.stopping.parse": "d3stats.stopping.text",
+    "d3stats.stopping.sign_agreement": "d3stats.stopping.scores",
+    "d3stats.stopping.sprt": "d3stats.stopping.sequential",
+    "d3stats.stopping.supermajority": "d3stats.stopping.votes",
+    "d3stats.stopping.token_budget": "d3stats.stopping.tokens",
+    "d3stats.stopping.unanimity": "d3stats.stopping.votes",
+    "d3stats.worlds.dirichlet": "d3stats.worlds.voter",
 }
 """Old path of each documented module, and its new path."""
+
+
+class _Old(ModuleType):
+    """An old module; where a function of its name exists, as ``d3stats.simulate``, calling it calls that."""
+
+    def __call__(self, *args: Any, **settings: Any) -> Any:
+        return getattr(self, self.__name__.rpartition(".")[2])(*args, **settings)
 
 
 class _Moved(MetaPathFinder, Loader):
@@ -85,6 +201,8 @@ class _Moved(MetaPathFinder, Loader):
         )
         new = import_module(MOVED[name])
         module.__doc__ = new.__doc__
+        module.__path__ = []  # an old folder: its modules are looked for here too
+        module.__class__ = _Old
         module.__getattr__ = lambda each: getattr(new, each)  # type: ignore[method-assign]
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import d3stats
 from d3stats._moved import MOVED
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,7 +27,18 @@ def test_an_old_path_still_gives_the_names_of_the_new_one(old: str) -> None:
     assert module.__doc__ == new.__doc__
     with pytest.raises(AttributeError):
         _ = module.nothing_of_the_kind
-    sys.modules.pop(old)
+    for name in [name for name in sys.modules if name in MOVED]:
+        sys.modules.pop(name)
+    vars(d3stats).pop("simulate", None)  # an old folder that shares its name with a function
+
+
+def test_a_function_stays_callable_after_its_old_module_was_imported() -> None:
+    script = (
+        "import d3stats; from d3stats.simulate import simulate; from d3stats.worlds import Voter; "
+        "a, b = (f(Voter(panel=3), 9, 2, rng=1).votes for f in (d3stats.simulate, simulate)); print((a == b).all())"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert ran.stdout.strip() == "True"
 
 
 def test_the_warning_points_at_the_users_line(tmp_path: Path) -> None:

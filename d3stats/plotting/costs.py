@@ -244,7 +244,8 @@ def _draw_points(ax: Axes, rows: pd.DataFrame, *, on: bool, bars: bool) -> None:
     colour = WORTH if on else OTHER
     ax.errorbar(
         column(rows["cost"]), column(rows["accuracy"]),
-        yerr=_reach(rows, "accuracy", *PROTOCOL_FRONTIER_LIMITS), xerr=_reach(rows, "cost", *COST_LIMITS) if bars else None,
+        yerr=_reach(rows, "accuracy", *PROTOCOL_FRONTIER_LIMITS),
+        xerr=_reach(rows, "cost", *COST_LIMITS) if bars else None,
         fmt="o" if on else "s", color=colour, ecolor=colour, elinewidth=0.7, capsize=0,
         markersize=_MARKER if on else _MARKER - 0.8, markerfacecolor=colour if on else "white",
         markeredgewidth=0.9, zorder=3, label="on the frontier" if on else "off the frontier",

@@ -1,8 +1,9 @@
-"""The parameters of synthetic worlds: plain frozen values, no behaviour.
+"""Synthetic worlds: parameters, samplers, exact laws and synthetic agents, one file per family.
 
-Floor 1. Who may live here: one file per family of worlds, each a frozen dataclass that checks its values and
-documents its equations, units and source. What a world *does* is in ``d3stats.simulate``, and the synthetic
-agents of a protocol read the same values.
+A world is a frozen value that checks itself and documents its equations, units and source.
+``simulate(world, n_debates, n_rounds, rng)`` draws :class:`~d3stats.trajectories.Trajectories`, ``count_process(world,
+n_rounds)`` gives the exact law of the count where the count is Markov, and ``synthetic_agent(world, seed)`` an agent of
+that law for the protocols.
 """
 
 from d3stats.models.beliefs.latent import belief_after

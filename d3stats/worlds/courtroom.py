@@ -422,13 +422,13 @@ def sample_courtroom(world: Courtroom, n_debates: int, n_rounds: int, rng: np.ra
 
 
 def courtroom_items(world: Courtroom, n_debates: int, rng: RngLike = None, *, first: int = 0) -> pd.DataFrame:
-    """Return what the debates of :func:`~d3stats.simulate.simulate` with the same seed are about.
+    """Return what the debates of :func:`~d3stats.simulate` with the same seed are about.
 
     Parameters
     ----------
     world : Courtroom
     n_debates, rng, first
-        As given to :func:`~d3stats.simulate.simulate`.
+        As given to :func:`~d3stats.simulate`.
 
     Returns
     -------
@@ -466,13 +466,13 @@ def courtroom_items(world: Courtroom, n_debates: int, rng: RngLike = None, *, fi
 def courtroom_tokens(
     world: Courtroom, n_debates: int, n_rounds: int, rng: RngLike = None, *, first: int = 0
 ) -> tuple[Floats, Floats]:
-    """Return the tokens of the debates of :func:`~d3stats.simulate.simulate`, prompts and messages apart.
+    """Return the tokens of the debates of :func:`~d3stats.simulate`, prompts and messages apart.
 
     Parameters
     ----------
     world : Courtroom
     n_debates, n_rounds, rng, first
-        As given to :func:`~d3stats.simulate.simulate`, whose tokens are the sum of both.
+        As given to :func:`~d3stats.simulate`, whose tokens are the sum of both.
 
     Returns
     -------
@@ -647,11 +647,11 @@ def heard_by_round(seen: Sequence[Message], sides: Sequence[str], temperature: f
         elif "strength" in facts:
             defence = facts["strength"], facts.get("heard", 0.0)
             single.setdefault(message.round, {}).setdefault(message.side, []).append(defence)
-    for number, by_side in single.items():
-        of_round = joint.setdefault(number, {})
+    for round_number, by_side in single.items():
+        of_round = joint.setdefault(round_number, {})
         for side, defences in by_side.items():
             of_round.setdefault(side, joined(defences, temperature))
-    return {number: _both(by_side.get(sides[0]), by_side.get(sides[1])) for number, by_side in joint.items()}
+    return {r: _both(by_side.get(sides[0]), by_side.get(sides[1])) for r, by_side in joint.items()}
 
 
 def joined(defences: Sequence[tuple[float, float]], temperature: float) -> tuple[float, float]:

@@ -666,10 +666,10 @@ NO_CASE = {
 
 ROOMS = (
     "d3stats", "d3stats.agents", "d3stats.datasets", "d3stats.debates", "d3stats.inference", "d3stats.planning",
-    "d3stats.protocols", "d3stats.stopping", "d3stats.theory", "d3stats.worlds", "d3stats.simulate", "d3stats.log",
+    "d3stats.protocols", "d3stats.stopping", "d3stats.theory", "d3stats.worlds", "d3stats.log",
     "d3stats.resampling", "d3stats.inference.bias", "d3stats.models.bayes",
 )  # fmt: skip
-NO_DATA_ROOMS = ("d3stats.theory", "d3stats.simulate", "d3stats.plotting")
+NO_DATA_ROOMS = ("d3stats.theory", "d3stats.worlds", "d3stats.plotting")
 """Rooms whose functions take claims, worlds or finished tables."""
 
 

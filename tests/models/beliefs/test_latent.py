@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import d3stats.simulate
+import d3stats.worlds
 from d3stats.models.beliefs import count_pmf, latent, majority_accuracy
 from d3stats.models.beliefs.latent import (
     amplifies,
@@ -300,7 +300,7 @@ def test_voters_drawn_to_consensus_end_right_as_often_as_theorem_d_says() -> Non
 
 
 def test_the_simulator_and_the_model_share_one_bayes_rule() -> None:
-    assert d3stats.simulate.belief_after is latent.belief_after
+    assert d3stats.worlds.belief_after is latent.belief_after
 
 
 GOOD = [[0.8, 0.2], [0.2, 0.8]]
