@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any, Literal
 
 import numpy as np
@@ -100,7 +101,9 @@ class Coded:
 
     def occurring(self) -> list[Any]:
         """Return the values that occur."""
-        return [self.values[code] for code in np.unique(self.codes[self.codes >= 0])]
+        used = np.zeros(len(self.values) + 1, dtype=np.bool_)
+        used[self.codes] = True
+        return list(compress(self.values, used.tolist()))
 
     def mapped(self, forms: Mapping[Any, Any]) -> Coded:
         """Put another value in place of each; values that become equal become one, None becomes missing."""
@@ -111,19 +114,29 @@ class Coded:
 
 def unified(*columns: Coded) -> tuple[list[NDArray[np.int32]], list[Any]]:
     """Return the columns' codes over one list of values; free where they share their list already."""
-    largest = max(columns, key=lambda column: len(column.values)).values
-    if all(column.values is largest for column in columns):
-        return [column.codes for column in columns], largest
+    lookups, values = _one_list([column.values for column in columns])
+    return [_translated(column, lookup) for column, lookup in zip(columns, lookups, strict=True)], values
+
+
+_Lookups = list[NDArray[np.int32] | None]
+
+
+def _one_list(lists: Sequence[list[Any]]) -> tuple[_Lookups, list[Any]]:
+    """Return one list of all values and the new code of each old one, None where a list stays as it is."""
+    largest = max(lists, key=len)
+    if all(values is largest for values in lists):
+        return [None] * len(lists), largest
     coder = Coder()
     coder.update(zip(largest, range(len(largest)), strict=True))
-    codes = []
-    for column in columns:
-        if column.values is largest:
-            codes.append(column.codes)
-        else:
-            lookup = np.array([*map(coder.__getitem__, column.values), -1], dtype=np.int32)
-            codes.append(lookup[column.codes])
-    return codes, largest if len(coder) == len(largest) + 1 else coder.values_list()
+    lookups = [
+        None if values is largest else np.array([*map(coder.__getitem__, values), -1], dtype=np.int32)
+        for values in lists
+    ]
+    return lookups, largest if len(coder) == len(largest) + 1 else coder.values_list()
+
+
+def _translated(column: Coded, lookup: NDArray[np.int32] | None) -> NDArray[np.int32]:
+    return column.codes if lookup is None else lookup[column.codes]
 
 
 def together(columns: list[Coded]) -> Coded:
@@ -224,8 +237,9 @@ def joined(parts: Sequence[Records]) -> Records:
     place = {name: i for i, name in enumerate(names)}
     files = [np.array([place[name] for name in part.files], dtype=np.int64) for part in parts]
     starts = np.cumsum([0, *(part.n_rows for part in parts)])
+    known: dict[tuple[int, ...], tuple[_Lookups, list[Any]]] = {}
     stacked: dict[str, Any] = {
-        name: _stacked([getattr(part, name) for part in parts], starts)
+        name: _stacked([getattr(part, name) for part in parts], starts, known)
         for name in ("items", "turns", "verdicts")
     }
     return Records(
@@ -241,12 +255,20 @@ def joined(parts: Sequence[Records]) -> Records:
     )
 
 
-def _stacked(parts: Sequence[Part], starts: NDArray[Any]) -> Part:
+def _stacked(
+    parts: Sequence[Part], starts: NDArray[Any], known: dict[tuple[int, ...], tuple[_Lookups, list[Any]]]
+) -> Part:
+    """Put parts below each other; columns that share their list of values in every part share it in the result."""
     columns: dict[str, Any] = {}
     for name in dict.fromkeys(name for part in parts for name in part.columns):
         first = next(part.columns[name] for part in parts if name in part.columns)
         if isinstance(first, Coded):
-            codes, values = unified(*(part.coded(name) for part in parts))
+            each = [part.coded(name) for part in parts]
+            key = tuple(id(part.columns[name].values) if name in part.columns else 0 for part in parts)
+            if key not in known:
+                known[key] = _one_list([column.values for column in each])
+            lookups, values = known[key]
+            codes = [_translated(column, lookup) for column, lookup in zip(each, lookups, strict=True)]
             columns[name] = Coded(np.concatenate(codes), values)
         else:
             # A part without rows has no numbers of another type.

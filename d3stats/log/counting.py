@@ -21,7 +21,7 @@ from d3stats._parallel import run_tasks
 from d3stats.counts import RoundCounts, TransitionCounts
 from d3stats.log.arrays import distinct, voting_roles
 from d3stats.log.column_names import Columns
-from d3stats.log.columns import Part, Records, joined, unified
+from d3stats.log.columns import Coded, Part, Records, joined, unified
 from d3stats.log.consistency import Checked, check, occurring, opens
 from d3stats.log.files import LogFile, find_files
 from d3stats.log.problems import Problem
@@ -36,7 +36,7 @@ Missing = Literal["exclude", "wrong"]
 SIZE = 1 << 25
 """Bytes of a piece; a log that is no larger is read as a whole."""
 
-ROWS = 1 << 20
+ROWS = 1 << 18
 """Rows of a Parquet file in a piece."""
 
 
@@ -148,6 +148,9 @@ def reduce_logs(
     *paths: str | Path,
     missing: Missing = "exclude",
     strict: bool = True,
+    missing_values: Iterable[str] | None = None,
+    columns: Columns = None,
+    encoding: str | None = None,
     workers: int = 1,
     scheduler: str | None = None,
 ) -> LogCounts:
@@ -160,26 +163,13 @@ def reduce_logs(
     Parameters
     ----------
     *paths : path or glob
-        Files of any format, see :func:`d3stats.log.read_log`; each file counts once.
-    missing : {"exclude", "wrong"}
-        Leave a missing vote out, or count every agent of the debate as a trial.
-    strict : bool
-        Raise on the first defect, or leave out what is defective and list it in ``problems``.
+        Each file counts once.
+    missing, strict, missing_values, columns, encoding
+        As in :func:`d3stats.log.count_log`.
     workers : int
         Processes on this machine.
     scheduler : str, optional
         Address of a dask scheduler whose workers see the same files; needs the extra ``scale``.
-
-    Returns
-    -------
-    LogCounts
-
-    Raises
-    ------
-    LogError
-        With `strict`, names file, line, field, the requirement and what was got.
-    FileNotFoundError
-        When a path does not exist or a glob matches nothing.
 
     Examples
     --------
@@ -192,7 +182,9 @@ def reduce_logs(
     0      1          1       1     2.0
     """
     choice("missing", missing, ("exclude", "wrong"))
-    tasks = ((file.name, missing, strict) for file in find_files(paths))
+    options: dict[str, Any] = {"missing": missing, "strict": strict, "columns": columns, "encoding": encoding}
+    options["missing_values"] = None if missing_values is None else tuple(missing_values)
+    tasks = ((file.name, options) for file in find_files(paths))
     total: LogCounts | None = None
     for counts in run_tasks(_count_file, tasks, workers=workers, scheduler=scheduler, ordered=True):
         total = counts if total is None else total + counts
@@ -200,8 +192,8 @@ def reduce_logs(
     return total
 
 
-def _count_file(path: str, missing: Missing, strict: bool) -> LogCounts:
-    return count_log(path, missing=missing, strict=strict)
+def _count_file(path: str, options: dict[str, Any]) -> LogCounts:
+    return count_log(path, **options)
 
 
 def _is_plain(file: LogFile) -> bool:
@@ -375,17 +367,21 @@ def _count_span(
     total = _Facts.none(missing)
     strays: list[Records] = []
     waiting: list[Records] = []
-    for piece in _pieces(file, start, stop, columns, encoding, size):
+    pieces = _pieces(file, start, stop, columns, encoding, size)
+    # No name holds on to a piece while the next one is read.
+    while (piece := next(pieces, None)) is not None:
         records = joined([*waiting, _without(piece)])
+        piece = None
         if records.problems:
             return None
         whole, waiting, unknown = _sorted_out(records)
-        strays += unknown
-        if whole is not None:
-            facts = _facts(whole, words, missing)
-            if facts is None:
-                return None
-            total.add(facts)
+        strays += map(_compact, unknown)
+        waiting = list(map(_compact, waiting))
+        facts = _Facts.none(missing) if whole is None else _facts(whole, words, missing)
+        if facts is None:
+            return None
+        total.add(facts)
+        del records, whole, unknown, facts
     return total, [*strays, *waiting]
 
 
@@ -442,6 +438,32 @@ def _sorted_out(records: Records) -> tuple[Records | None, list[Records], list[R
         return records if len(turns) else None, [], []
     whole = _rows(records, ~waits)
     return whole if len(whole.turns) else None, [_rows(records, waits)], []
+
+
+def _compact(records: Records) -> Records:
+    """Keep only the values that occur, so that a few rows do not hold all that a large piece says."""
+    parts = {name: getattr(records, name) for name in ("items", "turns", "verdicts")}
+    coded = [c for part in parts.values() for c in part.columns.values() if isinstance(c, Coded)]
+    lists = {id(column.values): column.values for column in coded}
+    forms: dict[int, tuple[NDArray[np.int32], list[Any]]] = {}
+    for key, values in lists.items():
+        used = np.unique(np.concatenate([c.codes for c in coded if c.values is values]))
+        used = used[used >= 0]
+        lookup = np.full(len(values) + 1, -1, dtype=np.int32)
+        lookup[used] = np.arange(len(used), dtype=np.int32)
+        forms[key] = lookup, [values[code] for code in used.tolist()]
+
+    def compact(column: Any) -> Any:
+        if not isinstance(column, Coded):
+            return column
+        lookup, values = forms[id(column.values)]
+        return Coded(lookup[column.codes], values)
+
+    kept: dict[str, Any] = {
+        name: Part(part.row, {field: compact(c) for field, c in part.columns.items()})
+        for name, part in parts.items()
+    }
+    return replace(records, **kept)
 
 
 def _rows(records: Records, keep: NDArray[np.bool_]) -> Records:

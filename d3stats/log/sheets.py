@@ -399,88 +399,164 @@ def _fill_merged(file: LogFile, lines: list[tuple[int, tuple[Any, ...]]]) -> int
     return filled
 
 
-_INTEGERS = (
-    "TINYINT",
-    "SMALLINT",
-    "INTEGER",
-    "BIGINT",
-    "UTINYINT",
-    "USMALLINT",
-    "UINTEGER",
-    "FLOAT",
-    "DOUBLE",
+_INTEGERS = frozenset(
+    ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "FLOAT", "DOUBLE")
 )
 
+_AT_ONCE = 1 << 22
+"""Cells that one query reads: all columns of a block, one column of a large file."""
 
-def parquet_sheet(
-    file: LogFile, first: int = 0, stop: int | None = None, without: Collection[str] = ()
-) -> Sheet | Problem:
-    """Read rows `first` to `stop` of a Parquet file; columns without values, or with one value, are not read.
 
-    Nor are those `without` which the caller gets along, where the file's own statistics say that they are sound.
+_FEW = 1 << 10
+"""Texts of a column that are remembered from block to block."""
+
+
+class ParquetTable:
+    """A Parquet file, whose errors are those of duckdb.
+
+    Attributes
+    ----------
+    n : int
+        Rows.
+    kinds : dict of str to str
+        Columns and their types.
     """
-    import duckdb
 
-    from d3stats.log.sheets import connect, text_list
+    def __init__(self, file: LogFile, con: duckdb.DuckDBPyConnection) -> None:
+        self.file, self._con, self._paths = file, con, text_list([file.path])
+        self._whole = f"read_parquet({self._paths}, file_row_number=true)"
+        self.n = int(self._all(f"SELECT num_rows FROM parquet_file_metadata({self._paths})")[0][0])
+        self.kinds = {str(c): str(k) for c, k, *_ in self._all(f"DESCRIBE SELECT * FROM {self._whole}")}
+        del self.kinds["file_row_number"]
+
+    def _all(self, query: str) -> list[tuple[Any, ...]]:
+        return self._con.execute(query).fetchall()
+
+    def different(self, name: str) -> list[str]:
+        """Return the texts of a column, without an empty cell."""
+        said = self._all(f"SELECT DISTINCT {_as_text(name, 'VARCHAR')} FROM {self._whole}")
+        return [text for (text,) in said if text is not None]
+
+    def sheets(self, rows: int | None = None, without: Collection[str] = ()) -> Iterator[Sheet]:
+        """Read blocks of rows; columns without values, or with one value, are not read.
+
+        Nor are those `without` which the caller gets along, where the file's own statistics say that they are sound.
+        """
+        settled = self._settled(without)
+        known: dict[str, dict[int, Any]] = {}
+        step = max(rows or self.n, 1)
+        for first in range(0, max(self.n, 1), step):
+            stop = min(self.n, first + step)
+            within = f"WHERE file_row_number >= {first} AND file_row_number < {stop}"
+            source = self._whole if stop - first == self.n else f"(SELECT * FROM {self._whole} {within})"
+            columns = {name: Coded.constant(-1 + len(v), stop - first, v) for name, v in settled.items()}
+            unread = [name for name in self.kinds if name not in columns]
+            several = max(1, _AT_ONCE // max(1, stop - first))
+            for k in range(0, len(unread), several):
+                columns |= self._cells(unread[k : k + several], source, known)
+            notes = [
+                _held_dates(name, columns[name].values[0])
+                for name, kind in self.kinds.items()
+                if kind.startswith(("DATE", "TIME")) and columns[name].values
+            ]
+            line = np.arange(first + 1, stop + 1, dtype=np.int64)
+            cells = [columns[name] for name in self.kinds]
+            yield Sheet(self.file.name, list(self.kinds), cells, line, notes=notes, n_records=len(line))
+
+    def _cells(self, names: Sequence[str], source: str, known: dict[str, dict[int, Any]]) -> dict[str, Coded]:
+        """Read columns: numbers as they are, texts as hashes, which are many times faster to hand over.
+
+        `known` holds the texts of columns that had few in earlier blocks, by their hashes; it is added to.
+        """
+        written = {name: _as_text(name, self.kinds[name]) for name in names}
+        texts = {name: written[name] for name in names if self.kinds[name] not in _INTEGERS}
+        said = self._texts({name: text for name, text in texts.items() if name not in known}, source)
+        written |= {name: f"hash({text})" for name, text in texts.items() if said.get(name, True)}
+        query = ", ".join(f"{text} AS c{i}" for i, text in enumerate(written.values()))
+        found = self._con.execute(f"SELECT {query} FROM {source}").fetchnumpy()
+        columns = {}
+        for name, cells in zip(names, found.values(), strict=True):
+            if name not in texts:
+                columns[name] = _numbered(cells)
+                continue
+            by_hash = said.get(name) or known.get(name, {})
+            try:
+                columns[name] = _hashed(cells, by_hash)
+            except KeyError:  # a text that no block before had
+                by_hash = by_hash | self._texts({name: texts[name]}, source)[name]
+                columns[name] = _hashed(cells, by_hash)
+            if 0 < len(by_hash) <= _FEW:
+                known[name] = by_hash
+        return columns
+
+    def _texts(self, columns: Mapping[str, str], source: str) -> dict[str, dict[int, Any]]:
+        """Return the different texts of columns by their hashes; nothing where two texts have one hash."""
+        if not columns:
+            return {}
+        lists = ", ".join(f"list(DISTINCT {text}) AS l{i}" for i, text in enumerate(columns.values()))
+        both = ", ".join(f"l{i}, list_transform(l{i}, lambda x: hash(x))" for i in range(len(columns)))
+        (row,) = self._all(f"SELECT {both} FROM (SELECT {lists} FROM {source})")
+        said = {}
+        for name, values, hashes in zip(columns, row[::2], row[1::2], strict=True):
+            by_hash = dict(zip(hashes or (), values or (), strict=True))
+            said[name] = by_hash if len(by_hash) == len(values or ()) else {}
+        return said
+
+    def _settled(self, without: Collection[str]) -> dict[str, list[str]]:
+        """Return the columns that have no value, or one on every row, as the file's own statistics say."""
+        found = self._all(
+            f"""SELECT path_in_schema, bool_and(stats_null_count = num_values),
+                CASE WHEN bool_and(stats_null_count = 0 AND stats_min_value = stats_max_value)
+                    AND min(stats_min_value) = max(stats_max_value) THEN min(stats_min_value) END,
+                min(TRY_CAST(stats_min_value AS BIGINT)), max(TRY_CAST(stats_max_value AS BIGINT)),
+                bool_and(TRY_CAST(stats_min_value AS BIGINT) IS NOT NULL OR stats_null_count = num_values)
+            FROM parquet_metadata({self._paths}) GROUP BY path_in_schema"""
+        )
+        settled: dict[str, list[str]] = {}
+        for name, empty, text, low, high, known in found:
+            kind = self.kinds.get(name)
+            sound = kind == "VARCHAR" or (
+                kind in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
+                and known
+                and low is not None
+                and 0 <= low <= high < 10**15
+            )
+            if (empty and kind is not None) or (name in without and sound):
+                settled[name] = []
+            elif kind == "VARCHAR" and text and len(text) < 32:  # longer ones may be cut
+                settled[name] = [text]
+            elif kind == "BOOLEAN" and text in ("false", "true"):
+                settled[name] = [text.capitalize()]
+        return settled
+
+
+def unreadable_parquet(file: LogFile, error: Exception) -> Problem:
+    """Say why a Parquet file cannot be read."""
+    message = f"file must be readable Parquet; got {str(error).splitlines()[0]}"
+    return Problem(file.name, None, None, message, "not a log", (), "nothing")
+
+
+def parquet_sheet(file: LogFile) -> Sheet | Problem:
+    """Read a whole Parquet file."""
+    import duckdb
 
     try:
         with connect(ordered=True) as con:
-            paths = text_list([file.path])
-            n = int(con.execute(f"SELECT num_rows FROM parquet_file_metadata({paths})").fetchall()[0][0])
-            stop = n if stop is None else min(stop, n)
-            source = f"read_parquet({paths}, file_row_number=true)"
-            if (first, stop) != (0, n):
-                source = (
-                    f"(SELECT * FROM {source} WHERE file_row_number >= {first} AND file_row_number < {stop})"
-                )
-            kinds = {
-                str(c): str(k) for c, k, *_ in con.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
-            }
-            del kinds["file_row_number"]
-            columns: dict[str, Coded] = _settled(con, paths, kinds, stop - first, without)
-            # One column after the other: all at once would be held twice.
-            for name in kinds:
-                if name in columns:
-                    continue
-                text = as_text(name, kinds[name])
-                if kinds[name] in _INTEGERS:
-                    columns[name] = _numbered(_fetched(con, text, source))
-                    continue
-                different = f"SELECT DISTINCT {text} AS v FROM {source}"
-                said = con.execute(f"SELECT hash(v) AS h, v FROM ({different})").fetchall()
-                texts = dict(said)
-                # Two texts of one hash are hardly ever met; then the texts themselves are handed over.
-                text = f"hash({text})" if len(texts) == len(said) else text
-                columns[name] = _hashed(_fetched(con, text, source), texts)
+            return next(ParquetTable(file, con).sheets())
     except duckdb.Error as error:
-        message = f"file must be readable Parquet; got {str(error).splitlines()[0]}"
-        return Problem(file.name, None, None, message, "not a log", (), "nothing")
-    notes = [
-        _held_dates(name, columns[name].values[0])
-        for name, kind in kinds.items()
-        if kind.startswith(("DATE", "TIME")) and columns[name].values
-    ]
-    line = np.arange(first + 1, stop + 1, dtype=np.int64)
-    return Sheet(file.name, list(kinds), [columns[c] for c in kinds], line, notes=notes, n_records=len(line))
-
-
-def _fetched(con: Any, text: str, source: str) -> Any:
-    return con.execute(f"SELECT {text} AS v FROM {source}").fetchnumpy()["v"]
+        return unreadable_parquet(file, error)
 
 
 def _numbered(cells: Any) -> Coded:
     given = ~np.ma.getmaskarray(cells)
-    if given.all():
-        codes, numbers = pd.factorize(np.ma.getdata(cells))
-        return _merged(codes, list(numbers))
-    codes, numbers = pd.factorize(np.ma.getdata(cells)[given])
-    whole = np.full(len(cells), -1)
-    whole[given] = codes
-    return _merged(whole, list(numbers))
+    factorized, numbers = pd.factorize(np.ma.getdata(cells)[given])
+    codes = np.full(len(cells), -1)
+    codes[given] = factorized
+    return _merged(codes, list(numbers))
 
 
 def _hashed(cells: Any, texts: Mapping[int, Any]) -> Coded:
-    """Return texts as codes by their hashes, which are many times faster to hand over than texts."""
+    """Return texts as codes by their hashes, or texts themselves."""
     if cells.dtype == object:
         return _of_values(np.ma.filled(cells, None).tolist())
     hashes = np.asarray(cells)
@@ -492,37 +568,7 @@ def _hashed(cells: Any, texts: Mapping[int, Any]) -> Coded:
     return _texts(codes, [texts[each] for each in seen.tolist()])
 
 
-_DROPPABLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}
-
-
-def _settled(
-    con: Any, paths: str, kinds: Mapping[str, str], n: int, without: Collection[str]
-) -> dict[str, Coded]:
-    """Return the columns that have no value, or one on every row, as the file's own statistics say."""
-    found = con.execute(
-        f"""SELECT path_in_schema, bool_and(stats_null_count = num_values),
-            CASE WHEN bool_and(stats_null_count = 0 AND stats_min_value = stats_max_value)
-                AND min(stats_min_value) = max(stats_max_value) THEN min(stats_min_value) END,
-            min(TRY_CAST(stats_min_value AS BIGINT)), max(TRY_CAST(stats_max_value AS BIGINT)),
-            bool_and(TRY_CAST(stats_min_value AS BIGINT) IS NOT NULL OR stats_null_count = num_values)
-        FROM parquet_metadata({paths}) GROUP BY path_in_schema"""
-    ).fetchall()
-    settled = {}
-    for name, empty, text, low, high, known in found:
-        kind = kinds.get(name)
-        sound = kind == "VARCHAR" or (
-            kind in _DROPPABLE and known and low is not None and 0 <= low <= high < 10**15
-        )
-        if (empty and kind is not None) or (name in without and sound):
-            settled[name] = Coded.missing(n)
-        elif kind == "VARCHAR" and text and len(text) < 32:  # longer ones may be cut
-            settled[name] = Coded.constant(0, n, [text])
-        elif kind == "BOOLEAN" and text in ("false", "true"):
-            settled[name] = Coded.constant(0, n, [text.capitalize()])
-    return settled
-
-
-def as_text(name: str, kind: str) -> str:
+def _as_text(name: str, kind: str) -> str:
     column = '"' + name.replace('"', '""') + '"'
     if kind in _INTEGERS:
         return column

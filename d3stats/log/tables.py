@@ -32,7 +32,7 @@ from d3stats.log.columns import Coded, Coder, Ints, Part, Records, joined, toget
 from d3stats.log.files import LogFile, unusable
 from d3stats.log.problems import Problem
 from d3stats.log.schema import Item, Record, Turn, first_defect, parse_json
-from d3stats.log.sheets import Sheet, as_text, frame_sheet, open_sheet, parquet_sheet
+from d3stats.log.sheets import ParquetTable, Sheet, connect, frame_sheet, open_sheet, unreadable_parquet
 from d3stats.log.wide import two_ways, unfolded
 from d3stats.values import is_missing_word
 
@@ -90,48 +90,32 @@ def parquet_blocks(
     """
     import duckdb
 
-    from d3stats.log.sheets import connect, text_list
-
     problem = unusable(file)
-    first, n, zero, odd = 0, 1, False, None
-    unread: set[str] = set()
-    if problem is None:
-        try:
-            with connect(ordered=True) as con:
-                source = f"read_parquet({text_list([file.path])})"
-                described = con.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
-                n = int((con.execute(f"SELECT count(*) FROM {source}").fetchone() or (0,))[0])
-                names = [str(name) for name, *_ in described]
-                empty = Sheet(
-                    file.name, names, [Coded.missing(0) for _ in names], np.zeros(0, dtype=np.int64)
-                )
-                resolved = _log_columns(empty, columns).columns
-                unread = {name for each in without for name in resolved.get(each, ())}
-                different = {
-                    name: [
-                        str(value)
-                        for (value,) in con.execute(
-                            f"SELECT DISTINCT {as_text(resolved[name][0], 'VARCHAR')} FROM {source}"
-                        ).fetchall()
-                        if value is not None
-                    ]
-                    for name in ("round", "correct")
-                    if name in resolved and n > rows
-                }
-                zero = any(map(_is_zero, different.get("round", ())))
-                odd = _no_truths(different.get("correct", ()))
-        except (duckdb.Error, ColumnError):
-            pass  # the first block says what is wrong
-    if odd is not None:
-        wrong = Problem(file.name, 1, "correct", odd, "wrong field", (), "nothing")
-        yield _nothing(file.name, [wrong])
+    if problem is not None:
+        yield _nothing(file.name, [problem])
         return
-    for first in range(0, max(n, 1), rows):
-        sheet = problem or parquet_sheet(file, first, first + rows, unread)
-        if isinstance(sheet, Problem):
-            yield _nothing(file.name, [sheet])
-            return
-        yield records_of_sheet(sheet, columns, from_zero=zero or None)
+    try:
+        with connect(ordered=True) as con:
+            table = ParquetTable(file, con)
+            names, none = list(table.kinds), np.zeros(0, dtype=np.int64)
+            try:
+                empty = Sheet(file.name, names, [Coded.missing(0) for _ in names], none)
+                at = _log_columns(empty, columns).columns
+            except ColumnError:
+                at = {}  # the first block says what is wrong
+            several = {name: at[name][0] for name in ("round", "correct") if name in at and table.n > rows}
+            said = {name: table.different(column) for name, column in several.items()}
+            odd = _no_truths(said.get("correct", ()))
+            if odd is not None:
+                wrong = Problem(file.name, 1, "correct", odd, "wrong field", (), "nothing")
+                yield _nothing(file.name, [wrong])
+                return
+            zero = any(map(_is_zero, said.get("round", ()))) or None
+            unread = {column for name in without for column in at.get(name, ())}
+            for sheet in table.sheets(rows, unread):
+                yield records_of_sheet(sheet, columns, from_zero=zero)
+    except duckdb.Error as error:
+        yield _nothing(file.name, [unreadable_parquet(file, error)])
 
 
 # ------------------------------------------------------------------------------------------------ which column is what

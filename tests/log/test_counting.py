@@ -226,3 +226,23 @@ def test_memory_does_not_hold_the_log(tmp_path: Path) -> None:
         peak.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peak[1] < 1.5 * peak[0]
+
+
+def test_counting_file_by_file_reads_own_columns_words_and_encodings_as_counting_at_once_does(
+    tmp_path: Path,
+) -> None:
+    for name in "ab":
+        text = (
+            f"qid,turn,speaker,says,key\n{name},1,é,A,A\n{name},1,y,pass,A\n{name},2,é,B,A\n{name},2,y,A,A\n"
+        )
+        (tmp_path / f"{name}.csv").write_bytes(text.encode("latin-1"))
+    options: dict[str, Any] = {
+        "columns": {"debate": "qid", "vote": "says", "label": "key"},
+        "missing_values": ["pass"],
+        "encoding": "latin-1",
+    }
+    whole = count_log(tmp_path / "*.csv", **options)
+    assert whole.rounds.to_frame().to_numpy().tolist() == [[1, 1, 1, 2], [2, 1, 2, 2]]
+    for workers in (1, 2):
+        apart = reduce_logs(tmp_path / "*.csv", workers=workers, **options)
+        assert (apart.rounds, apart.transitions) == (whole.rounds, whole.transitions)
