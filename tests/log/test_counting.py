@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from log_worlds import clean_logs, item, panel, turn, write_lines, write_log
 
-from d3stats.log import LogError, count_log, counting, reduce_logs
+from d3stats.log import LogError, count_log, counting, reduce_logs, write_parquet
 from d3stats.log.counting import LogCounts, _count_in_pieces
 from d3stats.log.files import find_files
 from d3stats.log.problems import TOLERATED
@@ -223,6 +223,23 @@ def test_memory_does_not_hold_the_log(tmp_path: Path) -> None:
         path.write_text("".join(json.dumps(line) + "\n" for line in many(n)))
         tracemalloc.start()
         assert in_pieces([path], 50_000) is not None
+        peak.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peak[1] < 1.5 * peak[0]
+
+
+def test_memory_does_not_hold_a_parquet_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import tracemalloc
+
+    monkeypatch.setattr(counting, "ROWS", 2_000)
+    peak = []
+    for n in (500, 3000):
+        path = tmp_path / f"{n}.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in many(n)))
+        table = write_parquet(path, tmp_path / f"{n}.parquet")
+        assert in_pieces([table], 50_000) == in_pieces([path], 50_000)
+        tracemalloc.start()
+        assert in_pieces([table], 50_000) is not None
         peak.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peak[1] < 1.5 * peak[0]
