@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,11 @@ import pandas as pd
 
 from d3stats._words import counted
 from d3stats.log.column_names import ColumnError, Columns, choice_of, other_names, plain, renamed, resolve
-from d3stats.log.files import LogFile, find_files
+from d3stats.log.files import LogFile, as_frame, as_path, find_files, is_frame
 from d3stats.log.problems import Problem
 from d3stats.log.reader import flat_rows, is_flat
 from d3stats.log.sheets import Sheet, mapping_sheet, open_sheet
+from d3stats.trajectories import as_trajectories
 from d3stats.values import is_missing_word
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "blank_clusters",
     "is_table",
     "question_clusters",
+    "read_source",
     "read_table",
     "unread_note",
 ]
@@ -186,6 +188,39 @@ def _numbers(cells: pd.Series) -> pd.Series:
         return pd.to_numeric(cells).astype("float64")
     except (TypeError, ValueError):
         return cells
+
+
+def read_source(
+    source: Any,
+    fields: Fields,
+    *,
+    missing_values: Iterable[str] | None = None,
+    columns: Columns = None,
+    encoding: str | None = None,
+) -> tuple[Any, list[str]]:
+    """Return a table of items, a debate log or trajectories, and notes on how it was read.
+
+    Parameters
+    ----------
+    source : str, Path, DataFrame, DebateLog or Trajectories
+        A path or frame with the columns of a log is read as one; anything else comes back as it is.
+    fields : Fields
+        What tells the table from a log.
+    """
+    from d3stats.log.reader import read_log
+
+    if isinstance(source, (str, Path)):
+        path = as_path(source)
+        read = read_table(path, fields, columns=columns, encoding=encoding) if is_table(path) else None
+        if read is not None:
+            return read.frame, read.notes
+        source = read_log(path, missing_values=missing_values, columns=columns, encoding=encoding)
+    elif is_frame(source):
+        source = as_frame(source)
+        if not fields.is_log(source.columns, columns):
+            return fields.named(source, columns)
+        source = as_trajectories(source, missing_values=missing_values, columns=columns)
+    return source, list(getattr(source, "notes", ()))
 
 
 def unread_note(frame: pd.DataFrame, read: Collection[Any]) -> list[str]:

@@ -17,11 +17,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice, meant
-from d3stats.inference.tables import Fields, is_table, read_table, unread_note
+from d3stats.inference.tables import Fields, read_source, unread_note
 from d3stats.log.column_names import Columns
-from d3stats.log.files import as_frame, as_path, is_frame
 from d3stats.plausibility import judged, warnings_of
-from d3stats.trajectories import MISSING, Trajectories, as_trajectories
+from d3stats.trajectories import MISSING, Trajectories
 from d3stats.values import canonical
 
 if TYPE_CHECKING:
@@ -34,8 +33,6 @@ __all__ = [
     "Judgments",
     "Votes",
     "as_judgments",
-    "from_log",
-    "from_trajectories",
     "one_judge",
 ]
 
@@ -47,110 +44,6 @@ _FIRST_IN_NAME = re.compile(r"^(?P<judge>.*), (?P<side>[AB12]) first$")
 _ORDER_IN_NAME = re.compile(r"^(?P<judge>.*?)\s*\(?(?:order )?(?P<order>1-2|2-1)\)?(?P<again> again)*$")
 
 
-def from_log(
-    log: DebateLog,
-    answers: Iterable[str],
-    *,
-    decisions: bool = False,
-) -> pd.DataFrame:
-    """Return a row per debate and voting agent; with `decisions` also one for what each debate decided.
-
-    The order is what an agent's name tells, or else which candidate the debate showed first. Where debates say that, an
-    item is the question, so that its debates in either order meet; else it is the debate.
-    """
-    from d3stats.log.reader import seated
-
-    voted = (
-        {str(vote) for vote in log.turns["vote"].dropna()} if log.coding == "answers" else {"right or wrong"}
-    )
-    _refuse(voted, answers)
-    turns = log.turns[seated(log.turns)]
-    last = turns.sort_values("round", kind="stable").drop_duplicates(["debate", "agent"], keep="last")
-    parts = [_named(str(agent)) for agent in last["agent"]]
-    seats = pd.DataFrame(
-        {
-            "debate": last["debate"].to_numpy(),
-            "judge": [name for name, _ in parts],
-            "order": pd.Series([order for _, order in parts], dtype=object),
-            "vote": last["vote"].to_numpy(),
-        }
-    )
-    items = log.items.set_index("debate")
-    known = bool(items["first"].notna().any())
-    if decisions and known and log.verdicts["decision"].notna().any():
-        decided = log.verdicts[["debate", "decision"]].rename(columns={"decision": "vote"})
-        # First, because it is what the protocol stands for.
-        seats = pd.concat([decided.assign(judge=DECISION, order=None), seats], ignore_index=True)
-    return _about(seats, items.reindex(seats["debate"]), known)
-
-
-def _about(seats: pd.DataFrame, items: pd.DataFrame, known: bool) -> pd.DataFrame:
-    """Add to every verdict what its debate says; `known` is whether debates say what was shown first."""
-    run = items["log"].to_numpy(dtype=object)
-    several = known and len(set(items["log"].dropna())) > 1
-    judge = [
-        name or (str(of) if pd.notna(of) else "judge") for name, of in zip(seats["judge"], run, strict=True)
-    ]
-    shown = items["first"].map(_ORDER_OF).to_numpy(dtype=object)
-    debate = seats["debate"].to_numpy(dtype=object)
-    asked = np.where(items["first"].notna().to_numpy(), items["question"].to_numpy(dtype=object), debate)
-    group = next((items[c] for c in ("cluster", "question") if items[c].notna().all()), None)
-    return pd.DataFrame(
-        {
-            "item": asked,
-            "debate": debate,
-            "judge": [f"{of}: {name}" for name, of in zip(judge, run, strict=True)] if several else judge,
-            "order": np.where(
-                seats["order"].notna().to_numpy(), seats["order"].to_numpy(dtype=object), shown
-            ),
-            "vote": seats["vote"].to_numpy(),
-            "label": items["label"].to_numpy(),
-            "cluster": debate if group is None else group.to_numpy(),
-        }
-    )
-
-
-def from_trajectories(t: Trajectories, answers: Iterable[str]) -> pd.DataFrame:
-    """Return a row per debate and taken seat, named as the seats are."""
-    _refuse(set(t.answers) if t.coding == "answers" else {"right or wrong"}, answers)
-    names = np.array([*t.answers, None], dtype=object)  # MISSING, -1, is the last
-    spoke = t.had_turns()
-    # The last turn of each seat by itself, as of a file: a jury may have voted before the debate's last round.
-    at = spoke.shape[1] - 1 - np.argmax(spoke[:, ::-1], axis=1)
-    last = np.take_along_axis(t.votes, at[:, None], axis=1)[:, 0]
-    debate, seat = np.nonzero(spoke.any(axis=1))
-    parts = [_named(name) for name in t.seats]
-    judge = np.array([name or "judge" for name, _ in parts], dtype=object)
-    order = np.array([order for _, order in parts], dtype=object)
-    return pd.DataFrame(
-        {
-            "item": np.asarray(t.debates, dtype=object)[debate],
-            "judge": judge[seat],
-            "order": order[seat],
-            "vote": names[last[debate, seat]],
-            "label": names[t.label[debate]],
-            "cluster": np.asarray(t.cluster_names, dtype=object)[t.cluster[debate]],
-        }
-    )
-
-
-def _named(agent: str) -> tuple[str, str | None]:
-    """Return the judge ("" where the name is all order) and the order that an agent's name tells."""
-    side = _FIRST_IN_NAME.match(agent)
-    if side is not None:
-        return side["judge"].strip(), _ORDER_OF[side["side"]]
-    found = _ORDER_IN_NAME.match(agent)
-    return (agent, None) if found is None else (found["judge"].strip(), found["order"])
-
-
-def _refuse(voted: set[str], answers: Iterable[str]) -> None:
-    known = set(answers)
-    strange = sorted(vote for vote in voted if vote.upper() not in known)
-    if strange:
-        shown = [vote[:60] for vote in strange[:5]]
-        raise ValueError(f"a log must hold votes for A, B or tie (or 1, 2, tie); got votes for {shown}")
-
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Votes = Literal["answer", "slot"]
@@ -159,6 +52,13 @@ TIE = 2
 
 _ANSWERS = {"A": 0, "1": 0, "B": 1, "2": 1, "TIE": TIE}
 _ORDERS = {"AB": 0, "12": 0, "1-2": 0, "BA": 1, "21": 1, "2-1": 1}
+_TEXTS = ("family_a", "family_b", "judge_family", "persona")
+_COLUMNS = ("item", "judge", "cluster", "debate", "vote", "label", "order", "length_a", "length_b", *_TEXTS)
+_FIELDS = Fields(
+    ("item", "vote", "label", "cluster", "judge"),
+    ("item", "vote"),
+    tuple(name for name in _COLUMNS if name != "debate"),
+)
 ONE_JUDGE = "judge"
 """What the judge of a table without judges is called."""
 
@@ -328,21 +228,19 @@ def as_judgments(
     choice("votes", votes, ("answer", "slot"))
     if isinstance(source, Judgments):
         return source
-    taken: list[str] = []
-    if isinstance(source, (str, Path)):
-        source, taken = _file(as_path(source), decisions, missing_values, columns, encoding)
-    elif is_frame(source):
-        source = as_frame(source)
-        if _FIELDS.is_log(source.columns, columns):
-            source = as_trajectories(source, missing_values=missing_values, columns=columns)
-        else:
-            source, taken = _FIELDS.named(source, columns)
-    elif hasattr(source, "verdicts") and hasattr(source, "turns"):
-        taken = list(source.notes)
-        source = from_log(source, _ANSWERS, decisions=decisions)
-    if isinstance(source, Trajectories):
-        taken = list(source.notes)
-        source = from_trajectories(source, _ANSWERS)
+    path = source if isinstance(source, (str, Path)) else None
+    source, taken = read_source(
+        source, _FIELDS, missing_values=missing_values, columns=columns, encoding=encoding
+    )
+    if hasattr(source, "verdicts") and hasattr(source, "turns"):
+        source = _from_log(source, decisions=decisions)
+    elif isinstance(source, Trajectories):
+        source = _from_trajectories(source)
+    elif path is not None and not {"item", "vote"} & set(source.columns):
+        raise ValueError(
+            f"{path} must have the columns item and vote, or those of a log; "
+            f"got {', '.join(map(str, source.columns[:20]))}"
+        )
     if not isinstance(source, pd.DataFrame):
         kinds = "a DataFrame, Trajectories or a path"
         raise TypeError(f"source must be {kinds}; got {type(source).__name__}")
@@ -356,28 +254,6 @@ def one_judge(data: Judgments, judge: str | None) -> tuple[str, Judgments]:
             raise ValueError(f"judge must be named when a table has several; got {list(data.judges)}")
         judge = data.judges[0]
     return judge, data.of(judge)
-
-
-def _file(
-    path: str,
-    decisions: bool,
-    missing_values: Iterable[str] | None,
-    columns: Columns,
-    encoding: str | None,
-) -> tuple[pd.DataFrame, list[str]]:
-    from d3stats.log.reader import read_log
-
-    if is_table(path):
-        read = read_table(path, _FIELDS, columns=columns, encoding=encoding)
-        if read is not None:
-            if not {"item", "vote"} & set(read.frame.columns):
-                raise ValueError(
-                    f"{path} must have the columns item and vote, or those of a log; "
-                    f"got {', '.join(map(str, read.frame.columns[:20]))}"
-                )
-            return read.frame, read.notes
-    log = read_log(path, missing_values=missing_values, columns=columns, encoding=encoding)
-    return from_log(log, _ANSWERS, decisions=decisions), list(log.notes)
 
 
 def _coded(
@@ -405,31 +281,12 @@ def _coded(
         vote = np.where(named, vote ^ np.maximum(order, 0), vote)
     for name, codes in (("cluster", cluster), ("label", label)):
         _constant(name, codes, item, items)
-    doubts = warnings_of(
-        judged(
-            item,
-            judge,
-            vote,
-            label,
-            answers=("A", "B", "tie"),
-        )
-    )
+    doubts = warnings_of(judged(item, judge, vote, label, answers=("A", "B", "tie")))
     if "judge" not in table:
-        taken = [
-            *taken,
-            f"there is no column judge: all verdicts are those of one judge, called {ONE_JUDGE!r}",
-        ]
+        alone = f"there is no column judge: all verdicts are those of one judge, called {ONE_JUDGE!r}"
+        taken = [*taken, alone]
     notes = (*doubts, *taken, *notes)
     return Judgments(item, judge, cluster, vote, order, label, items, judges, clusters, table, votes, notes)
-
-
-_TEXTS = ("family_a", "family_b", "judge_family", "persona")
-_COLUMNS = ("item", "judge", "cluster", "debate", "vote", "label", "order", "length_a", "length_b", *_TEXTS)
-_FIELDS = Fields(
-    ("item", "vote", "label", "cluster", "judge"),
-    ("item", "vote"),
-    tuple(name for name in _COLUMNS if name != "debate"),
-)
 
 
 def _canonical(
@@ -486,3 +343,101 @@ def _constant(name: str, codes: Ints, item: Ints, items: Sequence[str]) -> None:
     if bad.any():
         where = items[item[int(np.argmax(bad))]]
         raise ValueError(f"{name} must be the same in all rows of an item; it changes in {where!r}")
+
+
+def _from_log(log: DebateLog, *, decisions: bool) -> pd.DataFrame:
+    """Return a row per debate and voting agent; with `decisions` also one for what each debate decided.
+
+    The order is what an agent's name tells, or else which candidate the debate showed first. Where debates say that, an
+    item is the question, so that its debates in either order meet; else it is the debate.
+    """
+    from d3stats.log.reader import seated
+
+    voted = (
+        {str(vote) for vote in log.turns["vote"].dropna()} if log.coding == "answers" else {"right or wrong"}
+    )
+    _refuse(voted)
+    turns = log.turns[seated(log.turns)]
+    last = turns.sort_values("round", kind="stable").drop_duplicates(["debate", "agent"], keep="last")
+    parts = [_named(str(agent)) for agent in last["agent"]]
+    seats = pd.DataFrame(
+        {
+            "debate": last["debate"].to_numpy(),
+            "judge": [name for name, _ in parts],
+            "order": pd.Series([order for _, order in parts], dtype=object),
+            "vote": last["vote"].to_numpy(),
+        }
+    )
+    items = log.items.set_index("debate")
+    known = bool(items["first"].notna().any())
+    if decisions and known and log.verdicts["decision"].notna().any():
+        decided = log.verdicts[["debate", "decision"]].rename(columns={"decision": "vote"})
+        # First, because it is what the protocol stands for.
+        seats = pd.concat([decided.assign(judge=DECISION, order=None), seats], ignore_index=True)
+    return _about(seats, items.reindex(seats["debate"]), known)
+
+
+def _about(seats: pd.DataFrame, items: pd.DataFrame, known: bool) -> pd.DataFrame:
+    """Add to every verdict what its debate says; `known` is whether debates say what was shown first."""
+    run = items["log"].to_numpy(dtype=object)
+    several = known and len(set(items["log"].dropna())) > 1
+    judge = [
+        name or (str(of) if pd.notna(of) else "judge") for name, of in zip(seats["judge"], run, strict=True)
+    ]
+    shown = items["first"].map(_ORDER_OF).to_numpy(dtype=object)
+    debate = seats["debate"].to_numpy(dtype=object)
+    asked = np.where(items["first"].notna().to_numpy(), items["question"].to_numpy(dtype=object), debate)
+    group = next((items[c] for c in ("cluster", "question") if items[c].notna().all()), None)
+    return pd.DataFrame(
+        {
+            "item": asked,
+            "debate": debate,
+            "judge": [f"{of}: {name}" for name, of in zip(judge, run, strict=True)] if several else judge,
+            "order": np.where(
+                seats["order"].notna().to_numpy(), seats["order"].to_numpy(dtype=object), shown
+            ),
+            "vote": seats["vote"].to_numpy(),
+            "label": items["label"].to_numpy(),
+            "cluster": debate if group is None else group.to_numpy(),
+        }
+    )
+
+
+def _from_trajectories(t: Trajectories) -> pd.DataFrame:
+    """Return a row per debate and taken seat, named as the seats are."""
+    _refuse(set(t.answers) if t.coding == "answers" else {"right or wrong"})
+    names = np.array([*t.answers, None], dtype=object)  # MISSING, -1, is the last
+    spoke = t.had_turns()
+    # The last turn of each seat by itself, as of a file: a jury may have voted before the debate's last round.
+    at = spoke.shape[1] - 1 - np.argmax(spoke[:, ::-1], axis=1)
+    last = np.take_along_axis(t.votes, at[:, None], axis=1)[:, 0]
+    debate, seat = np.nonzero(spoke.any(axis=1))
+    parts = [_named(name) for name in t.seats]
+    judge = np.array([name or "judge" for name, _ in parts], dtype=object)
+    order = np.array([order for _, order in parts], dtype=object)
+    return pd.DataFrame(
+        {
+            "item": np.asarray(t.debates, dtype=object)[debate],
+            "judge": judge[seat],
+            "order": order[seat],
+            "vote": names[last[debate, seat]],
+            "label": names[t.label[debate]],
+            "cluster": np.asarray(t.cluster_names, dtype=object)[t.cluster[debate]],
+        }
+    )
+
+
+def _named(agent: str) -> tuple[str, str | None]:
+    """Return the judge ("" where the name is all order) and the order that an agent's name tells."""
+    side = _FIRST_IN_NAME.match(agent)
+    if side is not None:
+        return side["judge"].strip(), _ORDER_OF[side["side"]]
+    found = _ORDER_IN_NAME.match(agent)
+    return (agent, None) if found is None else (found["judge"].strip(), found["order"])
+
+
+def _refuse(voted: set[str]) -> None:
+    strange = sorted(vote for vote in voted if vote.upper() not in _ANSWERS)
+    if strange:
+        shown = [vote[:60] for vote in strange[:5]]
+        raise ValueError(f"a log must hold votes for A, B or tie (or 1, 2, tie); got votes for {shown}")

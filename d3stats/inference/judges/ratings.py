@@ -1,4 +1,4 @@
-"""Who judged what how: items x raters, the table that every measure of agreement reads."""
+"""Ratings, items by raters, as every measure of agreement reads them; from tables, debate logs and trajectories."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -18,261 +18,26 @@ from d3stats._words import counted
 from d3stats.inference.tables import (
     Fields,
     blank_clusters,
-    is_table,
     question_clusters,
-    read_table,
+    read_source,
     unread_note,
 )
 from d3stats.log.column_names import TABLE_COLUMNS, Columns, other_names, plain, resolve, to_type
-from d3stats.log.files import as_frame, as_path, is_frame
 from d3stats.log.wide import NO_VOTES
 from d3stats.plausibility import judged, warnings_of
-from d3stats.trajectories import MISSING, Trajectories, as_trajectories
+from d3stats.trajectories import MISSING, Trajectories
 from d3stats.values import canonical, shared_spelling
+
+if TYPE_CHECKING:
+    from d3stats.log.reader import DebateLog
 
 __all__ = ["Ratings", "as_ratings"]
 
+Codes = NDArray[np.int64]
 Repeats = Literal["refuse", "separate"]
 
 _LONG = ("item", "rater", "vote")
 _FIELDS = Fields((*_LONG, "label", "cluster", "round"), _LONG, ("question",))
-CORRECTNESS = "votes are only right or wrong here: two wrong ones count as agreement, which is an assumption"
-
-
-def long_table(
-    source: Any,
-    round_number: int | None,
-    repeats: Repeats,
-    by: str,
-    missing_values: Iterable[str] | None = None,
-    columns: Columns = None,
-    encoding: str | None = None,
-) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return texts in the columns item, rater, vote, cluster (and label), one row per item and rater."""
-    notes: list[str] = []
-    named = str(source) if isinstance(source, (str, Path)) else "a table of ratings"
-    if isinstance(source, (str, Path)):
-        source = _read(as_path(source), notes, missing_values, columns, encoding)
-    elif is_frame(source):
-        source = as_frame(source)
-        if _FIELDS.is_log(source.columns, columns):
-            source = as_trajectories(source, missing_values=missing_values, columns=columns)
-        else:
-            source, taken = _FIELDS.named(source, columns)
-            notes.extend(taken)
-    elif hasattr(source, "verdicts") and hasattr(source, "turns"):
-        notes.extend(source.notes)
-        source = _Log(source.turns, source.items, source.coding)
-    if not isinstance(source, pd.DataFrame):
-        missing_values = ()  # words that are left in a log are answers
-    if isinstance(source, Trajectories):
-        notes.extend(source.notes)
-        table = _of_trajectories(source, round_number, by, notes)
-    elif isinstance(source, pd.DataFrame):
-        table = _of_frame(source, round_number, notes, named)
-    elif isinstance(source, _Log):
-        table = _of_log(source, round_number, by, notes)
-    else:
-        kinds = "Ratings, Trajectories, a DebateLog, a DataFrame or a path"
-        raise TypeError(f"ratings must be {kinds}; got {type(source).__name__}")
-    if table.empty:
-        raise ValueError("ratings must have at least one item and one rater; got none")
-    table = table.reset_index(drop=True)
-    names = {}
-    for column in ("item", "rater"):
-        read = canonical(table[column], missing_values=(), names=True)
-        (names[column],) = read.columns
-        absent = pd.isna(names[column])
-        if absent.any():
-            raise ValueError(f"{column} must be named; got a missing name at row {int(np.argmax(absent))}")
-        notes += read.notes(f"{column}s")
-    label = table["label"] if "label" in table.columns else pd.Series([None] * len(table), dtype=object)
-    vote, right = canonical(table["vote"], label, missing_values=missing_values).columns
-    # The label stands on every row of its item: it is counted once.
-    first = ~pd.Series(names["item"]).duplicated()
-    once: Any = table["label"][first.to_numpy()] if "label" in table.columns else []
-    notes += canonical(table["vote"], once, missing_values=missing_values).notes("votes", "labels")
-    result = pd.DataFrame(
-        names | {"vote": vote} | ({"label": right} if "label" in table.columns else {}), dtype=object
-    )
-    result["cluster"] = pd.Series([None] * len(table), dtype=object)
-    if "cluster" in table.columns:
-        grouped = canonical(table["cluster"], missing_values=missing_values, names=True)
-        result["cluster"] = grouped.columns[0]
-        notes += grouped.notes("clusters")
-    for column in ("cluster", "label"):
-        if column in result.columns:
-            result[column] = _one_per_item(result, column)
-    bare = result.loc[result["cluster"].isna(), "item"].nunique()
-    if 0 < bare < result["item"].nunique():
-        notes.append(blank_clusters(int(bare)))
-    result["cluster"] = result["cluster"].where(result["cluster"].notna(), result["item"])
-    known = result["label"] if "label" in result.columns else None
-    doubts = warnings_of(judged(result["item"], result["rater"], result["vote"], known))
-    return _without_repeats(result, repeats, notes), (*doubts, *notes)
-
-
-class _Log:
-    """Turns and items of a log that was read."""
-
-    def __init__(self, turns: pd.DataFrame, items: pd.DataFrame, coding: str) -> None:
-        self.turns, self.items, self.coding = turns, items, coding
-
-
-def _read(
-    path: str,
-    notes: list[str],
-    missing_values: Iterable[str] | None,
-    columns: Columns,
-    encoding: str | None,
-) -> Any:
-    from d3stats.log.reader import read_log
-
-    if is_table(path):
-        read = read_table(path, _FIELDS, columns=columns, encoding=encoding)
-        if read is not None:
-            notes.extend(read.notes)
-            return read.frame
-    log = read_log(path, missing_values=missing_values, columns=columns, encoding=encoding)
-    notes.extend(log.notes)
-    return _Log(log.turns, log.items, log.coding)
-
-
-def _of_log(log: _Log, round_number: int | None, by: str, notes: list[str]) -> pd.DataFrame:
-    from d3stats.log.reader import seated
-
-    vote = "vote" if log.coding == "answers" else "correct"
-    if log.coding != "answers":
-        notes.append(CORRECTNESS)
-    # Who never votes (advocates, a judge beside a jury) is no rater with votes missing.
-    turns = log.turns[seated(log.turns)]
-    silent = log.turns["debate"].nunique() - turns["debate"].nunique()
-    if silent:
-        notes.append(f"in {counted(silent, 'debate')} no rater had a turn: left out")
-    turns = turns[["debate", "round", "agent", vote]].rename(columns={vote: "vote", "agent": "rater"})
-    items = log.items.set_index("debate")
-    taken = _in_round(turns, "debate", round_number)
-    notes += _which_round(round_number, turns["round"].nunique(), taken["round"])
-    turns = taken
-    about = items.loc[turns["debate"]]
-    question, run = (about[column].to_numpy(dtype=object) for column in ("question", "log"))
-    turns["cluster"] = about["cluster"].where(about["cluster"].notna(), about["question"]).to_numpy()
-    turns["item"] = turns["debate"] if by == "debate" else question
-    if log.coding == "answers":
-        turns["label"] = about["label"].to_numpy()
-    else:
-        turns["label"] = 1
-    if by == "question" and len(set(about["log"].dropna())) > 1:
-        turns["rater"] = [f"{x}: {rater}" for x, rater in zip(run, turns["rater"], strict=True)]
-    return turns
-
-
-def _of_trajectories(t: Trajectories, round_number: int | None, by: str, notes: list[str]) -> pd.DataFrame:
-    if t.coding == "correctness":
-        notes.append(CORRECTNESS)
-    if round_number is not None and not 1 <= round_number <= t.n_rounds:
-        raise ValueError(f"round_number must lie between 1 and {t.n_rounds}; got {round_number}")
-    spoke = t.had_turns()
-    someone: NDArray[np.bool_] = np.asarray(spoke.any(axis=2), dtype=np.bool_)
-    # The last round in which a rater had a turn: advocates may go on after the jury.
-    last = someone.shape[1] - 1 - np.argmax(someone[:, ::-1], axis=1)
-    at = last if round_number is None else np.full(t.n_debates, round_number - 1)
-    silent = int(((t.depth > 0) & ~someone.any(axis=1)).sum())
-    if silent:
-        notes.append(f"in {counted(silent, 'debate')} no rater had a turn: left out")
-    played = np.flatnonzero(someone[np.arange(t.n_debates), at])
-    notes += _which_round(round_number, int(someone.any(axis=0).sum()), at[played] + 1)
-    cube = t.votes[played, at[played]]
-    debate, seat = np.nonzero(spoke[played, at[played]])
-    row = played[debate]
-    answers = np.array([*t.answers, None], dtype=object)
-    cluster = np.asarray(t.cluster_names, dtype=object)[t.cluster[row]]
-    rater = np.asarray(t.seats, dtype=object)[seat]
-    if by == "question" and len(set(t.groups)) > 1:
-        run = np.asarray(t.groups, dtype=object)[row]
-        rater = np.array([f"{x}: {name}" for x, name in zip(run, rater, strict=True)], dtype=object)
-    return pd.DataFrame(
-        {
-            "item": np.asarray(t.debates, dtype=object)[row] if by == "debate" else cluster,
-            "rater": rater,
-            "vote": answers[cube[debate, seat]],
-            "cluster": cluster,
-            "label": answers[np.where(t.label == MISSING, len(t.answers), t.label)[row]],
-        }
-    )
-
-
-def _of_frame(frame: pd.DataFrame, round_number: int | None, notes: list[str], named: str) -> pd.DataFrame:
-    given = set(map(str, frame.columns))
-    if question_clusters(frame) == "question":
-        notes.append("clusters are those of the column 'question'")
-        frame = frame.rename(columns={"question": "cluster"})
-        given = given - {"question"} | {"cluster"}
-    if given >= set(_LONG):
-        kept = [name for name in (*_LONG, "label", "cluster", "round") if name in given]
-        notes += unread_note(frame, {*kept, "question"})
-        long = frame[kept].copy()
-        if "round" in kept:
-            n_rounds = long["round"].nunique()
-            long = _in_round(long.assign(round=pd.to_numeric(long["round"])), "item", round_number)
-            notes += _which_round(round_number, n_rounds, long["round"])
-        elif round_number is not None:
-            raise ValueError(f"round_number needs a column 'round'; got {list(frame.columns)}")
-        return long.drop(columns="round", errors="ignore")
-    if {"rater", "vote"} & given:
-        absent = [name for name in _LONG if name not in given]
-        raise ValueError(f"a long table must have the columns {list(_LONG)}; got none named {absent}")
-    if round_number is not None:
-        raise ValueError("round_number needs a log or a long table with a column 'round'; got a wide table")
-    wide, keys, with_items = _named_keys(frame, notes)
-    if wide["item"].duplicated().any():
-        twice = wide["item"][wide["item"].duplicated()].iloc[0]
-        raise ValueError(f"a wide table must have one row per item; got {twice!r} twice")
-    others = [name for name in wide.columns if name not in (*keys, "question")]
-    # What is said of an item is no rater's vote.
-    raters = [name for name in others if plain(name) not in _NO_RATERS]
-    if not raters:
-        raise ValueError(f"a wide table must have a column per rater; got {list(frame.columns)}")
-    if not with_items:
-        strange = [name for name in raters if _is_name(wide, name, raters)]
-        if strange:
-            raise ValueError(
-                f"{named} must have a column 'item' (and 'rater' and 'vote', or a column per rater), or be a debate "
-                f"log; got {list(frame.columns)}: say which with {to_type(item=str(strange[0]))}"
-            )
-    if len(raters) < len(others):
-        listed = ", ".join(map(str, raters[:8])) + (f" and {len(raters) - 8} more" if len(raters) > 8 else "")
-        (unread,) = unread_note(wide[others], raters)
-        notes.append(f"raters are {listed}; {unread}")
-    return wide.astype(object).melt(id_vars=keys, value_vars=raters, var_name="rater", value_name="vote")
-
-
-def _is_name(wide: pd.DataFrame, name: str, raters: list[str]) -> bool:
-    """Whether no value of a column stands twice, in it or in another one: as names of items do."""
-    said = set(wide[name].dropna())
-    others = (wide[other] for other in raters if other != name)
-    return len(said) == len(wide) > 1 and not any(other.isin(said).any() for other in others)
-
-
-def _named_keys(frame: pd.DataFrame, notes: list[str]) -> tuple[pd.DataFrame, list[str], bool]:
-    """Give what a wide table says of an item its standard name, and return whether items have names.
-
-    They are in a column, or the index where that is more than a count of rows.
-    """
-    numbered = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
-    wanted = ["item", *_OF_ITEMS] if numbered or "item" in frame.columns else _OF_ITEMS
-    # A question of several items does not name them.
-    names_items = [n for n in frame.columns if n != "question" or frame[n].is_unique]
-    found = resolve(names_items, wanted)
-    names = {column: field for field, (column,) in found.columns.items()}
-    notes += found.taken_note()
-    wide = frame.rename(columns=lambda name: names.get(str(name), name))
-    if "item" not in wide.columns:
-        wide = wide.rename_axis(index="item").reset_index()
-    keys = ["item", *(name for name in _OF_ITEMS if name in wide.columns)]
-    return wide, keys, not numbered or "item" in found.columns
-
-
 _OF_ITEMS = ("label", "cluster")
 _MAY_BE_RATERS = {"agent", "model", "vote", "first"}
 _NO_RATERS = frozenset(
@@ -281,59 +46,9 @@ _NO_RATERS = frozenset(
     for name in (plain(field), *other_names(field))
 ) | {*NO_VOTES}
 """Names of columns that no rater has, plain: they say something of an item or of a turn."""
+CORRECTNESS = "votes are only right or wrong here: two wrong ones count as agreement, which is an assumption"
 
 
-def _which_round(round_number: int | None, n_rounds: int, taken: Any) -> list[str]:
-    """Say that the last round was taken, where there are several and nobody chose, and which that is."""
-    if round_number is not None or n_rounds < 2:
-        return []
-    rounds = sorted({int(one) for one in taken})
-    which = f"round {rounds[0]}" if len(rounds) == 1 else f"rounds {rounds[0]} to {rounds[-1]}, by item"
-    return [
-        "votes are those of the last round in which raters had a turn "
-        f"({which}); for another, ask with round_number=..."
-    ]
-
-
-def _in_round(table: pd.DataFrame, item: str, round_number: int | None) -> pd.DataFrame:
-    if round_number is not None:
-        known = sorted({int(x) for x in table["round"]})
-        if round_number not in known:
-            raise ValueError(f"round_number must be one of {known}; got {round_number}")
-        return table[table["round"] == round_number].copy()
-    return table[table["round"] == table.groupby(item)["round"].transform("max")].copy()
-
-
-def _one_per_item(table: pd.DataFrame, column: str) -> pd.Series:
-    """Return what each item's rows say, where some row says it; two different values are refused."""
-    first = table.groupby("item", sort=False)[column].transform("first")
-    differs = (table[column].notna() & (table[column] != first)).to_numpy()
-    if differs.any():
-        row = int(np.argmax(differs))
-        raise ValueError(
-            f"{column} must be one per item; got {first.iloc[row]!r} and {table[column].iloc[row]!r} "
-            f"on item {table['item'].iloc[row]!r}"
-        )
-    return first.astype(object).where(first.notna(), None)
-
-
-def _without_repeats(table: pd.DataFrame, repeats: Repeats, notes: list[str]) -> pd.DataFrame:
-    again = table.groupby(["item", "rater"], sort=False).cumcount().to_numpy()
-    if not again.any():
-        return table
-    if repeats == "refuse":
-        row = int(np.argmax(again > 0))
-        item, rater = table["item"].iloc[row], table["rater"].iloc[row]
-        raise ValueError(
-            f"a rater must judge an item once; got {rater!r} on {item!r} twice. "
-            'To count repeats as other raters, ask for it: repeats="separate".'
-        )
-    notes.append(f"repeated votes count as those of other raters: {int((again > 0).sum())} of {len(table)}")
-    name = [r if k == 0 else f"{r} ({k + 1})" for r, k in zip(table["rater"], again, strict=True)]
-    return table.assign(rater=name)
-
-
-Codes = NDArray[np.int64]
 LABEL = "label"
 """What the column of right answers is called when it is put beside the raters."""
 
@@ -551,7 +266,7 @@ def as_ratings(
         ratings = source if categories is None else _recoded(source, categories)
     else:
         reading: dict[str, Any] = {"columns": columns, "encoding": encoding}
-        table = long_table(source, round_number, repeats, by, missing_values, **reading)
+        table = _long_table(source, round_number, repeats, by, missing_values, **reading)
         ratings = _from_table(*table, categories)
     return ratings if raters is None else ratings.of(raters)
 
@@ -639,3 +354,250 @@ def _recoded(source: Ratings, categories: Sequence[Any]) -> Ratings:
     move = np.array([*(names.index(c) if c in names else MISSING for c in source.categories), MISSING])
     label = None if source.label is None else move[source.label]
     return replace(source, categories=names, codes=move[source.codes], label=label)
+
+
+def _long_table(
+    source: Any,
+    round_number: int | None,
+    repeats: Repeats,
+    by: str,
+    missing_values: Iterable[str] | None = None,
+    columns: Columns = None,
+    encoding: str | None = None,
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return texts in the columns item, rater, vote, cluster (and label), one row per item and rater."""
+    named = str(source) if isinstance(source, (str, Path)) else "a table of ratings"
+    source, notes = read_source(
+        source, _FIELDS, missing_values=missing_values, columns=columns, encoding=encoding
+    )
+    if not isinstance(source, pd.DataFrame):
+        missing_values = ()  # words that are left in a log are answers
+    if isinstance(source, Trajectories):
+        table = _of_trajectories(source, round_number, by, notes)
+    elif isinstance(source, pd.DataFrame):
+        table = _of_frame(source, round_number, notes, named)
+    elif hasattr(source, "turns") and hasattr(source, "verdicts"):
+        table = _of_log(source, round_number, by, notes)
+    else:
+        kinds = "Ratings, Trajectories, a DebateLog, a DataFrame or a path"
+        raise TypeError(f"ratings must be {kinds}; got {type(source).__name__}")
+    if table.empty:
+        raise ValueError("ratings must have at least one item and one rater; got none")
+    table = table.reset_index(drop=True)
+    names = {}
+    for column in ("item", "rater"):
+        read = canonical(table[column], missing_values=(), names=True)
+        (names[column],) = read.columns
+        absent = pd.isna(names[column])
+        if absent.any():
+            raise ValueError(f"{column} must be named; got a missing name at row {int(np.argmax(absent))}")
+        notes += read.notes(f"{column}s")
+    label = table["label"] if "label" in table.columns else pd.Series([None] * len(table), dtype=object)
+    vote, right = canonical(table["vote"], label, missing_values=missing_values).columns
+    # The label stands on every row of its item: it is counted once.
+    first = ~pd.Series(names["item"]).duplicated()
+    once: Any = table["label"][first.to_numpy()] if "label" in table.columns else []
+    notes += canonical(table["vote"], once, missing_values=missing_values).notes("votes", "labels")
+    result = pd.DataFrame(
+        names | {"vote": vote} | ({"label": right} if "label" in table.columns else {}), dtype=object
+    )
+    result["cluster"] = pd.Series([None] * len(table), dtype=object)
+    if "cluster" in table.columns:
+        grouped = canonical(table["cluster"], missing_values=missing_values, names=True)
+        result["cluster"] = grouped.columns[0]
+        notes += grouped.notes("clusters")
+    for column in ("cluster", "label"):
+        if column in result.columns:
+            result[column] = _one_per_item(result, column)
+    bare = result.loc[result["cluster"].isna(), "item"].nunique()
+    if 0 < bare < result["item"].nunique():
+        notes.append(blank_clusters(int(bare)))
+    result["cluster"] = result["cluster"].where(result["cluster"].notna(), result["item"])
+    known = result["label"] if "label" in result.columns else None
+    doubts = warnings_of(judged(result["item"], result["rater"], result["vote"], known))
+    return _without_repeats(result, repeats, notes), (*doubts, *notes)
+
+
+def _of_log(log: DebateLog, round_number: int | None, by: str, notes: list[str]) -> pd.DataFrame:
+    from d3stats.log.reader import seated
+
+    vote = "vote" if log.coding == "answers" else "correct"
+    if log.coding != "answers":
+        notes.append(CORRECTNESS)
+    # Who never votes (advocates, a judge beside a jury) is no rater with votes missing.
+    turns = log.turns[seated(log.turns)]
+    silent = log.turns["debate"].nunique() - turns["debate"].nunique()
+    if silent:
+        notes.append(f"in {counted(silent, 'debate')} no rater had a turn: left out")
+    turns = turns[["debate", "round", "agent", vote]].rename(columns={vote: "vote", "agent": "rater"})
+    items = log.items.set_index("debate")
+    taken = _in_round(turns, "debate", round_number)
+    notes += _which_round(round_number, turns["round"].nunique(), taken["round"])
+    turns = taken
+    about = items.loc[turns["debate"]]
+    question, run = (about[column].to_numpy(dtype=object) for column in ("question", "log"))
+    turns["cluster"] = about["cluster"].where(about["cluster"].notna(), about["question"]).to_numpy()
+    turns["item"] = turns["debate"] if by == "debate" else question
+    if log.coding == "answers":
+        turns["label"] = about["label"].to_numpy()
+    else:
+        turns["label"] = 1
+    if by == "question" and len(set(about["log"].dropna())) > 1:
+        turns["rater"] = [f"{x}: {rater}" for x, rater in zip(run, turns["rater"], strict=True)]
+    return turns
+
+
+def _of_trajectories(t: Trajectories, round_number: int | None, by: str, notes: list[str]) -> pd.DataFrame:
+    if t.coding == "correctness":
+        notes.append(CORRECTNESS)
+    if round_number is not None and not 1 <= round_number <= t.n_rounds:
+        raise ValueError(f"round_number must lie between 1 and {t.n_rounds}; got {round_number}")
+    spoke = t.had_turns()
+    someone: NDArray[np.bool_] = np.asarray(spoke.any(axis=2), dtype=np.bool_)
+    # The last round in which a rater had a turn: advocates may go on after the jury.
+    last = someone.shape[1] - 1 - np.argmax(someone[:, ::-1], axis=1)
+    at = last if round_number is None else np.full(t.n_debates, round_number - 1)
+    silent = int(((t.depth > 0) & ~someone.any(axis=1)).sum())
+    if silent:
+        notes.append(f"in {counted(silent, 'debate')} no rater had a turn: left out")
+    played = np.flatnonzero(someone[np.arange(t.n_debates), at])
+    notes += _which_round(round_number, int(someone.any(axis=0).sum()), at[played] + 1)
+    cube = t.votes[played, at[played]]
+    debate, seat = np.nonzero(spoke[played, at[played]])
+    row = played[debate]
+    answers = np.array([*t.answers, None], dtype=object)
+    cluster = np.asarray(t.cluster_names, dtype=object)[t.cluster[row]]
+    rater = np.asarray(t.seats, dtype=object)[seat]
+    if by == "question" and len(set(t.groups)) > 1:
+        run = np.asarray(t.groups, dtype=object)[row]
+        rater = np.array([f"{x}: {name}" for x, name in zip(run, rater, strict=True)], dtype=object)
+    return pd.DataFrame(
+        {
+            "item": np.asarray(t.debates, dtype=object)[row] if by == "debate" else cluster,
+            "rater": rater,
+            "vote": answers[cube[debate, seat]],
+            "cluster": cluster,
+            "label": answers[np.where(t.label == MISSING, len(t.answers), t.label)[row]],
+        }
+    )
+
+
+def _of_frame(frame: pd.DataFrame, round_number: int | None, notes: list[str], named: str) -> pd.DataFrame:
+    given = set(map(str, frame.columns))
+    if question_clusters(frame) == "question":
+        notes.append("clusters are those of the column 'question'")
+        frame = frame.rename(columns={"question": "cluster"})
+        given = given - {"question"} | {"cluster"}
+    if given >= set(_LONG):
+        kept = [name for name in (*_LONG, "label", "cluster", "round") if name in given]
+        notes += unread_note(frame, {*kept, "question"})
+        long = frame[kept].copy()
+        if "round" in kept:
+            n_rounds = long["round"].nunique()
+            long = _in_round(long.assign(round=pd.to_numeric(long["round"])), "item", round_number)
+            notes += _which_round(round_number, n_rounds, long["round"])
+        elif round_number is not None:
+            raise ValueError(f"round_number needs a column 'round'; got {list(frame.columns)}")
+        return long.drop(columns="round", errors="ignore")
+    if {"rater", "vote"} & given:
+        absent = [name for name in _LONG if name not in given]
+        raise ValueError(f"a long table must have the columns {list(_LONG)}; got none named {absent}")
+    if round_number is not None:
+        raise ValueError("round_number needs a log or a long table with a column 'round'; got a wide table")
+    wide, keys, with_items = _named_keys(frame, notes)
+    if wide["item"].duplicated().any():
+        twice = wide["item"][wide["item"].duplicated()].iloc[0]
+        raise ValueError(f"a wide table must have one row per item; got {twice!r} twice")
+    others = [name for name in wide.columns if name not in (*keys, "question")]
+    # What is said of an item is no rater's vote.
+    raters = [name for name in others if plain(name) not in _NO_RATERS]
+    if not raters:
+        raise ValueError(f"a wide table must have a column per rater; got {list(frame.columns)}")
+    if not with_items:
+        strange = [name for name in raters if _is_name(wide, name, raters)]
+        if strange:
+            raise ValueError(
+                f"{named} must have a column 'item' (and 'rater' and 'vote', or a column per rater), or be a debate "
+                f"log; got {list(frame.columns)}: say which with {to_type(item=str(strange[0]))}"
+            )
+    if len(raters) < len(others):
+        listed = ", ".join(map(str, raters[:8])) + (f" and {len(raters) - 8} more" if len(raters) > 8 else "")
+        (unread,) = unread_note(wide[others], raters)
+        notes.append(f"raters are {listed}; {unread}")
+    return wide.astype(object).melt(id_vars=keys, value_vars=raters, var_name="rater", value_name="vote")
+
+
+def _is_name(wide: pd.DataFrame, name: str, raters: list[str]) -> bool:
+    """Whether no value of a column stands twice, in it or in another one: as names of items do."""
+    said = set(wide[name].dropna())
+    others = (wide[other] for other in raters if other != name)
+    return len(said) == len(wide) > 1 and not any(other.isin(said).any() for other in others)
+
+
+def _named_keys(frame: pd.DataFrame, notes: list[str]) -> tuple[pd.DataFrame, list[str], bool]:
+    """Give what a wide table says of an item its standard name, and return whether items have names.
+
+    They are in a column, or the index where that is more than a count of rows.
+    """
+    numbered = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
+    wanted = ["item", *_OF_ITEMS] if numbered or "item" in frame.columns else _OF_ITEMS
+    # A question of several items does not name them.
+    names_items = [n for n in frame.columns if n != "question" or frame[n].is_unique]
+    found = resolve(names_items, wanted)
+    names = {column: field for field, (column,) in found.columns.items()}
+    notes += found.taken_note()
+    wide = frame.rename(columns=lambda name: names.get(str(name), name))
+    if "item" not in wide.columns:
+        wide = wide.rename_axis(index="item").reset_index()
+    keys = ["item", *(name for name in _OF_ITEMS if name in wide.columns)]
+    return wide, keys, not numbered or "item" in found.columns
+
+
+def _which_round(round_number: int | None, n_rounds: int, taken: Any) -> list[str]:
+    """Say that the last round was taken, where there are several and nobody chose, and which that is."""
+    if round_number is not None or n_rounds < 2:
+        return []
+    rounds = sorted({int(one) for one in taken})
+    which = f"round {rounds[0]}" if len(rounds) == 1 else f"rounds {rounds[0]} to {rounds[-1]}, by item"
+    return [
+        "votes are those of the last round in which raters had a turn "
+        f"({which}); for another, ask with round_number=..."
+    ]
+
+
+def _in_round(table: pd.DataFrame, item: str, round_number: int | None) -> pd.DataFrame:
+    if round_number is not None:
+        known = sorted({int(x) for x in table["round"]})
+        if round_number not in known:
+            raise ValueError(f"round_number must be one of {known}; got {round_number}")
+        return table[table["round"] == round_number].copy()
+    return table[table["round"] == table.groupby(item)["round"].transform("max")].copy()
+
+
+def _one_per_item(table: pd.DataFrame, column: str) -> pd.Series:
+    """Return what each item's rows say, where some row says it; two different values are refused."""
+    first = table.groupby("item", sort=False)[column].transform("first")
+    differs = (table[column].notna() & (table[column] != first)).to_numpy()
+    if differs.any():
+        row = int(np.argmax(differs))
+        raise ValueError(
+            f"{column} must be one per item; got {first.iloc[row]!r} and {table[column].iloc[row]!r} "
+            f"on item {table['item'].iloc[row]!r}"
+        )
+    return first.astype(object).where(first.notna(), None)
+
+
+def _without_repeats(table: pd.DataFrame, repeats: Repeats, notes: list[str]) -> pd.DataFrame:
+    again = table.groupby(["item", "rater"], sort=False).cumcount().to_numpy()
+    if not again.any():
+        return table
+    if repeats == "refuse":
+        row = int(np.argmax(again > 0))
+        item, rater = table["item"].iloc[row], table["rater"].iloc[row]
+        raise ValueError(
+            f"a rater must judge an item once; got {rater!r} on {item!r} twice. "
+            'To count repeats as other raters, ask for it: repeats="separate".'
+        )
+    notes.append(f"repeated votes count as those of other raters: {int((again > 0).sum())} of {len(table)}")
+    name = [r if k == 0 else f"{r} ({k + 1})" for r, k in zip(table["rater"], again, strict=True)]
+    return table.assign(rater=name)
