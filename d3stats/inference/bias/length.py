@@ -34,7 +34,7 @@ from d3stats._check import probability
 from d3stats.estimate import Estimate
 from d3stats.inference.bias.audit import Audit, Audits, clustered_rate, contrast_of_rates, each_judge
 from d3stats.inference.bias.verdicts import TIE, Judgments, Votes, as_judgments, one_judge
-from d3stats.resampling import cluster_totals, student_limits
+from d3stats.resampling import student_limits
 from d3stats.resampling.cluster_t import ALIKE
 from d3stats.trajectories import MISSING
 
@@ -349,10 +349,14 @@ def fit_logit(design: Floats, outcome: Floats, cluster: Ints) -> LogitFit | None
 
 
 def _left_out(design: Floats, residual: Floats, weight: Floats, codes: Ints) -> Floats:
-    n, n_terms = design.shape
-    scores = cluster_totals(design * residual[:, None], codes)
-    products = (design[:, :, None] * design[:, None, :] * weight[:, None, None]).reshape(n, -1)
-    parts = cluster_totals(products, codes).reshape(-1, n_terms, n_terms)
+    n_clusters, n_terms = int(codes.max()) + 1, design.shape[1]
+    scores = np.empty((n_clusters, n_terms))
+    parts = np.empty((n_clusters, n_terms, n_terms))
+    for a in range(n_terms):
+        scores[:, a] = np.bincount(codes, weights=design[:, a] * residual, minlength=n_clusters)
+        for b in range(a + 1):
+            product = np.bincount(codes, weights=design[:, a] * design[:, b] * weight, minlength=n_clusters)
+            parts[:, a, b] = parts[:, b, a] = product
     rest = parts.sum(axis=0) - parts
     scale = np.trace(parts.sum(axis=0)) / n_terms
     weak = np.linalg.eigvalsh(rest)[:, 0] < 1e-9 * scale

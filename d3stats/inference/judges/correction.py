@@ -368,7 +368,8 @@ def _over_clusters(
     error, df = error_of_two_samples(p + sp - theta * (se + sp), scarce)
     error /= rates.youden
     t = float(stdtrit(df, (1 + level) / 2))
-    label, notes = f"{kind}, clustered", ()
+    label = f"{kind}, clustered"
+    notes: tuple[str, ...] = ()
     ends: tuple[float, float] | None
     if kind not in get_args(ClosedKind):
         drawn = bootstrap_limits(totals, _corrected, kind=kind, level=level, n_boot=n_boot, rng=rng)  # type: ignore[arg-type]

@@ -116,13 +116,14 @@ def majority_accuracy(accuracy: ArrayLike, panel: int | None = None, *, ties: fl
     (0.784, 0.792)
     """
     pmf = count_pmf(accuracy, panel)
-    return float(min(pmf @ majority_is_right(len(pmf) - 1, ties), 1.0))
+    return min(float(pmf @ majority_is_right(len(pmf) - 1, ties)), 1.0)
 
 
 def majority_is_right(n: int, ties: float = 0.5) -> Floats:
     """Return, for 0 to n right votes of n, the chance that the majority is right: 0, 1, or `ties` at a tie."""
     votes = np.arange(n + 1)
-    return (2 * votes > n) + probability("ties", ties) * (2 * votes == n)
+    result: Floats = (2 * votes > n) + probability("ties", ties) * (2 * votes == n)
+    return result
 
 
 def independent_plurality(size: int, right: Floats, wrong: Floats) -> tuple[Floats, Floats, Floats]:
