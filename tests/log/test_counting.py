@@ -231,9 +231,9 @@ def test_memory_does_not_hold_the_log(tmp_path: Path) -> None:
 def test_memory_does_not_hold_a_parquet_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import tracemalloc
 
-    monkeypatch.setattr(counting, "ROWS", 2_000)
+    monkeypatch.setattr(counting, "ROWS", 1_000)
     peak = []
-    for n in (500, 3000):
+    for n in (1000, 4000):
         path = tmp_path / f"{n}.jsonl"
         path.write_text("".join(json.dumps(line) + "\n" for line in many(n)))
         table = write_parquet(path, tmp_path / f"{n}.parquet")
