@@ -411,7 +411,9 @@ def clustered_slope(x: Floats, y: Floats, cluster: Ints, level: float) -> Cluste
     def slope(sums: Floats) -> Floats:
         n, sx, sy, sxx, sxy = sums.T
         spread = n * sxx - sx**2
-        return np.divide(n * sxy - sx * sy, spread, out=np.full(len(sums), np.nan), where=spread > flat)
+        slopes = np.full(len(sums), np.nan)
+        np.divide(n * sxy - sx * sy, spread, out=slopes, where=spread > flat)
+        return slopes
 
     totals = cluster_totals(np.column_stack([np.ones(len(x)), x, y, x * x, x * y]), cluster)
     if len(totals) < 2:

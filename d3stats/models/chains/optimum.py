@@ -497,7 +497,7 @@ def _collected(into: Ints, counts: Ints, posterior: Floats, arrives: Floats) -> 
     n = int(into.max(initial=-1)) + 1
     at = np.zeros(n, dtype=np.int64)
     at[into] = counts
-    total = np.bincount(into, weights=arrives, minlength=n)
+    total = np.bincount(into, weights=arrives, minlength=n).astype(np.float64)
     # A floor keeps the mean defined for paths whose probability is too small for a float.
     weighed = np.maximum(arrives, np.finfo(float).tiny)
     columns = [np.bincount(into, weights=weighed * c, minlength=n) for c in posterior.T]

@@ -217,11 +217,10 @@ def _newton_step(
 
 
 @_compiled
-def _hold(x: Floats, grad: Floats, problem: Problem, held: NDArray[np.bool_]) -> None:
+def _hold(x: Floats, grad: Floats, low: Floats, high: Floats, held: NDArray[np.bool_]) -> None:
     """Mark the parameters that sit on a bound with the gradient pointing out."""
     for a in range(len(x)):
-        below, above = x[a] <= problem.low[a], x[a] >= problem.high[a]
-        held[a] = (below and grad[a] <= 0.0) or (above and grad[a] >= 0.0)
+        held[a] = (x[a] <= low[a] and grad[a] <= 0.0) or (x[a] >= high[a] and grad[a] >= 0.0)
 
 
 @_compiled
@@ -286,7 +285,7 @@ def climb(
         n_iter[row] = 1
         damping = 1e-2
         while n_iter[row] < max_iter:
-            _hold(x, grad, problem, held)
+            _hold(x, grad, problem.low, problem.high, held)
             while not _newton_step(hess, grad, held, damping, step, factor) and damping < 1e20:
                 damping = max(damping * 4.0, 1e-3)
             if damping >= 1e20:
@@ -321,19 +320,51 @@ LONGEST_LEAP = 1e4
 
 
 @_compiled
+def _expected(
+    x: Floats, share: Floats, problem: Problem, free_rho: bool, work: Floats, grad: Floats, hess: Floats
+) -> float:
+    """Return a component's expected log-likelihood up to a constant; write gradient and Hessian in (mu, rho)."""
+    mu, rho = x[0], x[1]
+    _tables(mu, rho, work[0:6], work[6:12], work[12:15])
+    value, by_m, by_r, mm, mr, rr = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for c in range(len(problem.successes)):
+        p = share[c]
+        if p == 0.0:
+            continue
+        s, n = problem.successes[c], problem.trials[c]
+        f = n - s
+        value += p * (work[0, s] + work[6, f] - work[12, n])
+        by_m += p * (work[1, s] - work[7, f])
+        by_r += p * (work[2, s] + work[8, f] - work[13, n])
+        mm += p * (-work[3, s] - work[9, f])
+        mr += p * (-work[4, s] + work[10, f])
+        rr += p * (work[14, n] - work[5, s] - work[11, f])
+    grad[0], grad[1] = by_m, by_r
+    hess[0, 0], hess[0, 1], hess[1, 0], hess[1, 1] = mm, mr, mr, rr
+    if problem.penalty > 0.0:
+        for a in range(2 if free_rho else 1):
+            v = max(x[a], 1e-12)
+            value += problem.penalty * (np.log(v) + np.log1p(-v))
+            grad[a] += problem.penalty * (1.0 / v - 1.0 / (1.0 - v))
+            hess[a, a] -= problem.penalty * (1.0 / v**2 + 1.0 / (1.0 - v) ** 2)
+    return value
+
+
+@_compiled
 def _component_step(
-    mu: float, rho: float, share: Floats, problem: Problem, low: Floats, high: Floats, work: Floats
+    mu: float, rho: float, share: Floats, problem: Problem, j: int, work: Floats
 ) -> tuple[float, float]:
-    """Take one safeguarded Newton step on a component's expected log-likelihood, a fit of one weighted component."""
-    held_rho = 1 if high[1] <= low[1] else 0
-    alone = Problem(
-        1, held_rho, problem.penalty, problem.successes, problem.trials, problem.log_choose, low, high
-    )
+    """Take one safeguarded Newton step on the expected log-likelihood of component `j`."""
+    k = problem.n_components
+    low, high = np.empty(2), np.empty(2)
+    for a in range(2):
+        low[a], high[a] = problem.low[(a + 1) * k - 1 + j], problem.high[(a + 1) * k - 1 + j]
+    free_rho = high[1] > low[1]
     x, trial, step = np.array([mu, rho]), np.empty(2), np.zeros(2)
     grad, hess, factor = np.empty(2), np.empty((2, 2)), np.zeros((2, 2))
-    value = derivatives(x, alone, share, work, grad, hess)
+    value = _expected(x, share, problem, free_rho, work, grad, hess)
     held = np.empty(2, dtype=np.bool_)
-    _hold(x, grad, alone, held)
+    _hold(x, grad, low, high, held)
     damping = 0.0
     while not _newton_step(hess, grad, held, damping, step, factor):
         damping = max(4.0 * damping, 1e-3)
@@ -342,9 +373,8 @@ def _component_step(
     length = 1.0
     for _ in range(40):
         for a in range(2):
-            trial[a] = x[a] + (0.0 if held[a] else length * step[a])
-        _clip(trial, alone)
-        if derivatives(trial, alone, share, work, grad, hess) >= value:
+            trial[a] = x[a] if held[a] else min(max(x[a] + length * step[a], low[a]), high[a])
+        if _expected(trial, share, problem, free_rho, work, grad, hess) >= value:
             return trial[0], trial[1]
         length *= 0.5
     return mu, rho
@@ -376,8 +406,7 @@ def _em_map(x: Floats, problem: Problem, weights: Floats, work: Floats, share: F
             z = np.log(max(share[j].sum() + penalty, 1e-300)) - last
             out[j] = min(max(z, low[j]), high[j])
         m, r = k - 1 + j, 2 * k - 1 + j
-        corner, other = np.array([low[m], low[r]]), np.array([high[m], high[r]])
-        out[m], out[r] = _component_step(x[m], x[r], share[j], problem, corner, other, work[j : j + 1])
+        out[m], out[r] = _component_step(x[m], x[r], share[j], problem, j, work[j])
 
 
 @_compiled
@@ -405,7 +434,7 @@ def climb_em(
         _clip(x, problem)
         value = derivatives(x, problem, data, work, grad, hess)
         while n_iter[row] < max_iter:
-            _hold(x, grad, problem, held)
+            _hold(x, grad, problem.low, problem.high, held)
             if _newton_step(hess, grad, held, 0.0, step, factor):
                 promise = 0.0
                 for a in range(size):

@@ -82,48 +82,6 @@ def log_pmf(mu: Floats, rho: Floats, cells: Cells) -> Floats:
     return result
 
 
-def log_pmf_derivatives(mu: Floats, rho: Floats, cells: Cells) -> tuple[Floats, Floats, Floats]:
-    """Return ``log f``, its gradient and its Hessian in (mu, rho).
-
-    Parameters
-    ----------
-    mu, rho : ndarray, shape (m,)
-
-    Returns
-    -------
-    value : ndarray, shape (m, cells)
-    gradient : ndarray, shape (2, m, cells)
-        d/d mu, d/d rho.
-    hessian : ndarray, shape (3, m, cells)
-        d2/d mu2, d2/d mu d rho, d2/d rho2.
-    """
-    m = len(mu)
-    i = np.arange(len(cells.below_trials))
-    keep = (1 - rho)[:, None]
-    slope_r = np.stack([i - mu[:, None], i - (1 - mu)[:, None]])
-    u = np.stack([mu, 1 - mu])[..., None] * keep + i * rho[:, None]
-    inverse = 1.0 / u
-    ratio_m = keep * inverse
-    ratio_r = slope_r * inverse
-    # stacked: log u, du/dmu / u, du/drho / u, and the three products for the second derivatives
-    stack = np.empty((6, 2, m, len(i)))
-    np.log(u, out=stack[0])
-    stack[1], stack[2] = ratio_m, ratio_r
-    np.multiply(ratio_m, ratio_m, out=stack[3])
-    np.multiply(ratio_m, ratio_r, out=stack[4])
-    stack[4] += inverse
-    np.multiply(ratio_r, ratio_r, out=stack[5])
-    up = stack[:, 0] @ cells.below_successes
-    down = stack[:, 1] @ cells.below_failures
-    d = keep + i * rho[:, None]
-    ratio_d = (i - 1.0) / d
-    norm = np.stack([np.log(d), ratio_d, ratio_d * ratio_d]) @ cells.below_trials
-    value = up[0] + down[0] - norm[0] + cells.log_choose
-    gradient = np.stack([up[1] - down[1], up[2] + down[2] - norm[1]])
-    hessian = np.stack([-up[3] - down[3], -up[4] + down[4], norm[2] - up[5] - down[5]])
-    return value, gradient, hessian
-
-
 CLOSED = 1e-9
 """A mean or correlation this near to 0 or 1 counts as being there: the Beta density has become point masses."""
 
