@@ -93,7 +93,7 @@ def _read(file: Path) -> pd.DataFrame:
 
 
 def _show(found: TableAudit) -> None:
-    typer.echo(found.summary())
+    typer.echo(found.summary().splitlines()[0])
     for verdict, head in HEADS.items():
         findings = [f for f in found.findings if f.verdict == verdict]
         if findings:

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
-from d3stats.inference.comparison.compare import Weights, compare
-from d3stats.inference.comparison.margins import equivalence, noninferiority
+from d3stats.inference.comparison.compare import Comparison, Weights, compare
+from d3stats.inference.comparison.margins import MarginTest, MarginTests, equivalence, noninferiority
 from d3stats.inference.comparison.mcnemar import McNemar, Method, discordant_pairs, mcnemar
 from d3stats.inference.comparison.multiplicity import Family, adjust
-from d3stats.inference.comparison.paired import paired_difference
-from d3stats.inference.comparison.power import minimum_detectable_effect, power, sample_size
-from d3stats.inference.comparison.runs import as_run, as_runs
+from d3stats.inference.comparison.paired import PairedDifference, PairTest, paired_difference
+from d3stats.inference.comparison.power import (
+    Design,
+    PilotPlan,
+    PowerPlan,
+    mcnemar_power,
+    minimum_detectable_effect,
+    plan_comparison,
+    power,
+    sample_size,
+)
+from d3stats.inference.comparison.runs import ItemMismatch, PairedRuns, Run, as_run, as_runs, pair
 
 __all__ = [
+    "Comparison",
+    "Design",
     "Family",
+    "ItemMismatch",
+    "MarginTest",
+    "MarginTests",
     "McNemar",
     "Method",
+    "PairTest",
+    "PairedDifference",
+    "PairedRuns",
+    "PilotPlan",
+    "PowerPlan",
+    "Run",
     "Weights",
     "adjust",
     "as_run",
@@ -22,9 +42,12 @@ __all__ = [
     "discordant_pairs",
     "equivalence",
     "mcnemar",
+    "mcnemar_power",
     "minimum_detectable_effect",
     "noninferiority",
+    "pair",
     "paired_difference",
+    "plan_comparison",
     "power",
     "sample_size",
 ]

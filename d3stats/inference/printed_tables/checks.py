@@ -1,4 +1,4 @@
-"""Differences, ratios, relative gains and averages that a table prints, from the table's own entries.
+"""Checks of differences, ratios, averages, prices, shares and kappas that a table prints, from its own entries.
 
 Interval arithmetic throughout: each entry may be any number that rounds to what is printed, so that a finding
 is never a matter of rounding.
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from d3stats._check import integer
-from d3stats.inference.printed_tables.printed import Finding, Printed, printed
+from d3stats.inference.printed_tables.printed import Finding, Number, Printed, fits_or_needs, printed
 
 __all__ = [
     "check_average",
@@ -36,8 +36,6 @@ __all__ = [
     "majority_share",
     "possible_sizes",
 ]
-
-Number = str | float | Printed
 
 
 def check_difference(
@@ -170,17 +168,17 @@ def check_one_price(rows: Sequence[tuple[str, Number, Number]], *, place: str, p
     unit = f"per {per:,.0f} tokens"
     apart = ", ".join(f"{name} {shown(a)} to {shown(b)}" for name, (a, b) in ranges.items())
     fits = low <= high
-    return Finding(
-        check="one price for all rows",
-        place=place,
-        printed=f"{len(rows)} rows of tokens and cost",
-        implied=f"{shown(low)} to {shown(high)} {unit}" if fits else f"{apart} {unit}",
-        verdict="consistent" if fits else "inconsistent",
-        needed="" if fits else "another price for some rows, or tokens of another price",
+    return fits_or_needs(
+        "one price for all rows",
+        place,
+        f"{len(rows)} rows of tokens and cost",
+        f"{shown(low)} to {shown(high)} {unit}" if fits else f"{apart} {unit}",
+        fits,
+        "another price for some rows, or tokens of another price",
     )
 
 
-def counts_of_share(share: str | float | Printed, n: int, *, percent: bool = True) -> tuple[int, ...]:
+def counts_of_share(share: Number, n: int, *, percent: bool = True) -> tuple[int, ...]:
     """Return every whole number of n whose share is printed so.
 
     Examples
@@ -195,7 +193,7 @@ def counts_of_share(share: str | float | Printed, n: int, *, percent: bool = Tru
     return tuple(k for k in range(low, high + 1) if value.covers(k / n))
 
 
-def possible_sizes(share: str | float | Printed, n_max: int, *, percent: bool = True) -> tuple[int, ...]:
+def possible_sizes(share: Number, n_max: int, *, percent: bool = True) -> tuple[int, ...]:
     """Return every n up to `n_max` of which the share can be a share.
 
     Examples
@@ -213,7 +211,7 @@ def possible_sizes(share: str | float | Printed, n_max: int, *, percent: bool = 
     return tuple(sizes[first <= last].tolist())
 
 
-def check_share(share: str | float | Printed, n: int, *, place: str, percent: bool = True) -> Finding:
+def check_share(share: Number, n: int, *, place: str, percent: bool = True) -> Finding:
     """Check that a printed share is a whole number of n items.
 
     Examples
@@ -248,7 +246,7 @@ def check_share(share: str | float | Printed, n: int, *, place: str, percent: bo
 
 
 def check_common_size(
-    shares: Sequence[str | float | Printed],
+    shares: Sequence[Number],
     *,
     place: str,
     n: int,
@@ -311,13 +309,13 @@ def check_within_parts(
     """
     given, said = _all("parts", parts), printed(whole)
     fits = said.covers(min(p.low for p in given), max(p.high for p in given))
-    return Finding(
-        check=check,
-        place=place,
-        printed=str(said),
-        implied=f"between {_least(given)} and {_most(given)}",
-        verdict="consistent" if fits else "inconsistent",
-        needed="" if fits else "items that belong to none of the parts, or other items in the parts",
+    return fits_or_needs(
+        check,
+        place,
+        str(said),
+        f"between {_least(given)} and {_most(given)}",
+        fits,
+        "items that belong to none of the parts, or other items in the parts",
     )
 
 
@@ -340,13 +338,13 @@ def check_extremes(
     fits = low.covers(min(p.low for p in given), min(p.high for p in given)) and high.covers(
         max(p.low for p in given), max(p.high for p in given)
     )
-    return Finding(
-        check=check,
-        place=place,
-        printed=f"{low} to {high}",
-        implied=f"{_least(given)} to {_most(given)}",
-        verdict="consistent" if fits else "inconsistent",
-        needed="" if fits else "a range of some of the entries only",
+    return fits_or_needs(
+        check,
+        place,
+        f"{low} to {high}",
+        f"{_least(given)} to {_most(given)}",
+        fits,
+        "a range of some of the entries only",
     )
 
 
@@ -362,13 +360,13 @@ def check_same(
     """
     given = _all("numbers", [number for _, number in numbers])
     fits = max(p.low for p in given) <= min(p.high for p in given)
-    return Finding(
-        check=check,
-        place=place,
-        printed=", ".join(f"{p} ({where})" for (where, _), p in zip(numbers, given, strict=True)),
-        implied="the same" if fits else f"they differ by {shown(_spread(given))}",
-        verdict="consistent" if fits else "inconsistent",
-        needed="" if fits else "other items, or another run",
+    return fits_or_needs(
+        check,
+        place,
+        ", ".join(f"{p} ({where})" for (where, _), p in zip(numbers, given, strict=True)),
+        "the same" if fits else f"they differ by {shown(_spread(given))}",
+        fits,
+        "other items, or another run",
     )
 
 
@@ -384,13 +382,13 @@ def check_part(
     """
     taken, there = printed(part), printed(whole)
     fits = taken.low <= there.high
-    return Finding(
-        check=check,
-        place=place,
-        printed=f"{taken} of {there}",
-        implied=f"at most {there}",
-        verdict="consistent" if fits else "inconsistent",
-        needed="" if fits else "items counted in parts or more than once",
+    return fits_or_needs(
+        check,
+        place,
+        f"{taken} of {there}",
+        f"at most {there}",
+        fits,
+        "items counted in parts or more than once",
     )
 
 
@@ -417,13 +415,8 @@ def check_grouped_mean(
     most = _extreme([(p.low, p.high, high) for p, (_, _, high) in zip(shares, groups, strict=True)], 1)
     said = printed(stated)
     fits = said.covers(least, most)
-    return Finding(
-        check=check,
-        place=place,
-        printed=str(said),
-        implied=f"{shown(least)} to {shown(most)}",
-        verdict="consistent" if fits else "inconsistent",
-        needed="" if fits else "other shares or other bounds",
+    return fits_or_needs(
+        check, place, str(said), f"{shown(least)} to {shown(most)}", fits, "other shares or other bounds"
     )
 
 
@@ -499,13 +492,13 @@ def check_kappa_of_labels(
     ranges = [kappa_range(k, labels) for k in counts_of_share(said, n, percent=percent)]
     low, high = min((r[0] for r in ranges), default=0.0), max((r[1] for r in ranges), default=0.0)
     fits = bool(ranges) and stated.covers(low, high)
-    return Finding(
-        check="accuracy and kappa of known labels",
-        place=place,
-        printed=f"{said} and {stated}",
-        implied=f"kappa {shown(low)} to {shown(high)}" if ranges else f"no number of {n} items",
-        verdict="consistent" if fits else "inconsistent",
-        needed="" if fits else "other labels, other items, or a weighted kappa",
+    return fits_or_needs(
+        "accuracy and kappa of known labels",
+        place,
+        f"{said} and {stated}",
+        f"kappa {shown(low)} to {shown(high)}" if ranges else f"no number of {n} items",
+        fits,
+        "other labels, other items, or a weighted kappa",
     )
 
 

@@ -12,7 +12,16 @@ import pandas as pd
 from d3stats._check import number
 from d3stats._latex import booktabs
 
-__all__ = ["Finding", "Printed", "Verdict", "findings_frame", "findings_latex", "printed"]
+__all__ = [
+    "Finding",
+    "Number",
+    "Printed",
+    "Verdict",
+    "findings_frame",
+    "findings_latex",
+    "fits_or_needs",
+    "printed",
+]
 
 _FORM = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?")
 _POWER = re.compile(r"(?P<digits>[^e]+)e-(?P<power>\d{1,3})", re.IGNORECASE)
@@ -96,7 +105,11 @@ class Printed:
         return self.text
 
 
-def printed(text: str | float | Printed) -> Printed:
+Number = str | float | Printed
+"""A number as printed; a float counts with the digits of its shortest form."""
+
+
+def printed(text: Number) -> Printed:
     """Read a printed number; "%", "$", "~", "≈", "×" and marks (*, †, ‡) are dropped, "1,100" is 1100.
 
     "85.9 ± 0.7" is 85.9. "< 0.01" is any number from 0 to 0.01. "1.9e-6" has two digits.
@@ -148,7 +161,7 @@ def printed(text: str | float | Printed) -> Printed:
     return Printed(text, value, float(f"0.5e-{power + len(digits.partition('.')[2])}"))
 
 
-Verdict = Literal["consistent", "inconsistent", "conditional"]
+Verdict = Literal["inconsistent", "conditional", "consistent"]
 COLUMNS = ("place", "check", "printed", "implied", "verdict", "needed")
 
 
@@ -182,6 +195,19 @@ class Finding:
         return f"{self.place}, {self.check}: printed {self.printed}, implied {self.implied}: {self.verdict}{needed}"
 
 
+def fits_or_needs(check: str, place: str, printed: str, implied: str, fits: bool, needed: str) -> Finding:
+    """Return a finding that is consistent where the numbers fit, else inconsistent with what would be needed."""
+    verdict: Verdict = "consistent" if fits else "inconsistent"
+    return Finding(
+        check=check,
+        place=place,
+        printed=printed,
+        implied=implied,
+        verdict=verdict,
+        needed="" if fits else needed,
+    )
+
+
 def findings_frame(findings: Iterable[Finding]) -> pd.DataFrame:
     """Return one row per finding."""
     return pd.DataFrame([asdict(f) for f in findings], columns=list(COLUMNS))
@@ -189,5 +215,5 @@ def findings_frame(findings: Iterable[Finding]) -> pd.DataFrame:
 
 def findings_latex(findings: Iterable[Finding]) -> str:
     """Return a booktabs tabular, one row per finding."""
-    rows = [tuple(str(asdict(f)[c]) for c in COLUMNS) for f in findings]
-    return booktabs("llllll", COLUMNS, rows)
+    rows = ([str(getattr(f, column)) for column in COLUMNS] for f in findings)
+    return booktabs("llllll", list(COLUMNS), rows)

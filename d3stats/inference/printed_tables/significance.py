@@ -1,4 +1,4 @@
-"""Printed p-values: what a family of tests leaves of them, and whether n right-or-wrong answers can reach them.
+"""Checks of printed t and p: Holm's adjustment, degrees of freedom, and whether n right-or-wrong answers reach them.
 
 The test of a difference hangs on the discordant items, which tables seldom print. The net difference bounds them: the
 smallest p comes with as few lost items as the accuracies allow, the largest with as many. Which test was made is
@@ -10,16 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, cast
 
 import numpy as np
 from scipy import special
 
 from d3stats._check import integer, number, probability
-from d3stats.inference.comparison.mcnemar import Method, mcnemar
+from d3stats.inference.comparison.mcnemar import METHODS, Method, mcnemar
 from d3stats.inference.comparison.multiplicity import adjust
 from d3stats.inference.printed_tables.checks import counts_of_share
-from d3stats.inference.printed_tables.printed import Finding, Printed, Verdict, printed
+from d3stats.inference.printed_tables.printed import Finding, Number, Printed, Verdict, fits_or_needs, printed
 
 __all__ = [
     "Discordance",
@@ -38,8 +38,6 @@ __all__ = [
     "t_range",
 ]
 
-Number = str | float | Printed
-METHODS: tuple[Method, ...] = get_args(Method)
 _FISHER = 20_000
 """Items beyond which Fisher's p is that of the corrected chi-square."""
 
@@ -228,7 +226,7 @@ def _paired_p(i: int, j: int, n: int) -> list[float]:
     # Equal accuracies have their least mid-p not without discordant items, but with two.
     tables = ends if i != j or ends[-1][1] == 0 else [*ends, (1, 1)]
     for gained, lost in tables:
-        values += [_mcnemar(gained, lost, method) for method in METHODS]
+        values += [_mcnemar(gained, lost, cast(Method, method)) for method in METHODS]
         spread = (gained + lost) / n - ((gained - lost) / n) ** 2
         values += _t_and_z(abs(gained - lost) / n, spread, n, n - 1)
     return values
@@ -296,7 +294,7 @@ MOST = 10_000_000
 """From here on t counts as normal: "at least" is what can be said."""
 
 
-def implied_df(t: str | float | Printed, p: str | float | Printed) -> tuple[int, int | None] | None:
+def implied_df(t: Number, p: Number) -> tuple[int, int | None] | None:
     """Return the least and the largest whole degrees of freedom that print this t and this p; None where none do.
 
     The largest is None where arbitrarily many degrees of freedom do.
@@ -318,9 +316,7 @@ def implied_df(t: str | float | Printed, p: str | float | Printed) -> tuple[int,
     return first, None if last is None else last - 1
 
 
-def check_t_and_p(
-    t: str | float | Printed, p: str | float | Printed, *, place: str, df: int | None = None
-) -> Finding:
+def check_t_and_p(t: Number, p: Number, *, place: str, df: int | None = None) -> Finding:
     """Check that t and p go together, with the degrees of freedom when they are given."""
     found = implied_df(t, p)
     verdict: Verdict
@@ -342,9 +338,7 @@ def check_t_and_p(
     )
 
 
-def check_common_df(
-    rows: Sequence[tuple[str, str | float | Printed, str | float | Printed]], *, place: str
-) -> Finding:
+def check_common_df(rows: Sequence[tuple[str, Number, Number]], *, place: str) -> Finding:
     """Check that one number of degrees of freedom serves all rows (name, t, p) of one table."""
     ranges = {name: implied_df(t, p) for name, t, p in rows}
     listed = ", ".join(f"{name} {'none' if r is None else _range(r)}" for name, r in ranges.items())
@@ -354,13 +348,13 @@ def check_common_df(
         known = [r for r in ranges.values() if r is not None]
         least = max(r[0] for r in known)
         common = least <= min((r[1] for r in known if r[1] is not None), default=least)
-    return Finding(
-        check="one number of degrees of freedom in all rows",
-        place=place,
-        printed=f"{len(ranges)} rows of t and p",
-        implied=listed,
-        verdict="consistent" if common else "inconsistent",
-        needed="" if common else "another number of pairs for each row",
+    return fits_or_needs(
+        "one number of degrees of freedom in all rows",
+        place,
+        f"{len(ranges)} rows of t and p",
+        listed,
+        common,
+        "another number of pairs for each row",
     )
 
 
@@ -543,13 +537,13 @@ def check_gains_and_losses(gained: Number, lost: Number, difference: Number, *, 
     up, down, said = printed(gained), printed(lost), printed(difference)
     low, high = up.low - down.high, up.high - down.low
     fits = said.covers(low, high)
-    return Finding(
-        check="gained minus lost items",
-        place=place,
-        printed=str(said),
-        implied=f"{up.value - down.value:g} ({low:g} to {high:g})",
-        verdict="consistent" if fits else "inconsistent",
-        needed="" if fits else '"improves" must mean something else than a verdict that becomes right',
+    return fits_or_needs(
+        "gained minus lost items",
+        place,
+        str(said),
+        f"{up.value - down.value:g} ({low:g} to {high:g})",
+        fits,
+        '"improves" must mean something else than a verdict that becomes right',
     )
 
 

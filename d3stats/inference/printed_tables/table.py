@@ -1,4 +1,4 @@
-"""Does my table hold? Every check that its columns allow, and which were left out for want of a column."""
+"""Audit of a user's table: every check that its columns allow, and which were left out for want of a column."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import pandas as pd
 
@@ -29,7 +29,6 @@ from d3stats.inference.printed_tables.printed import (
     Printed,
     Verdict,
     findings_frame,
-    findings_latex,
     printed,
 )
 from d3stats.inference.printed_tables.significance import (
@@ -42,6 +41,7 @@ from d3stats.inference.printed_tables.significance import (
     implied_df,
     t_range,
 )
+from d3stats.result import Result
 
 __all__ = [
     "CHECKS",
@@ -689,55 +689,40 @@ def _n(n: int | None) -> int:
 
 
 CHECKS = {
-    c.name: c
-    for c in (
-        Check("share", ("accuracy", "n"), "Is each accuracy a whole number of n items?", _shares),
-        Check("gain", ("accuracy", "baseline", "gain"), "Is the gain the difference?", _gains),
-        Check(
+    name: Check(name, tuple(needs.split()), asks, run)
+    for name, needs, asks, run in (
+        ("share", "accuracy n", "Is each accuracy a whole number of n items?", _shares),
+        ("gain", "accuracy baseline gain", "Is the gain the difference?", _gains),
+        (
             "relative-gain",
-            ("accuracy", "baseline", "relative_gain"),
+            "accuracy baseline relative_gain",
             "Is the relative gain that of the entries?",
             _relative_gains,
         ),
-        Check("gained-lost", ("gained", "lost"), "Is gained minus lost the gain?", _gained_and_lost),
-        Check("kappa", ("accuracy", "kappa"), "Which share of the majority class do they need?", _kappas),
-        Check("t-and-p", ("t", "p"), "Which degrees of freedom do t and p share?", _t_and_p),
-        Check("one-df", ("t", "p"), "Does one number of degrees of freedom serve all rows?", _one_df),
-        Check(
-            "paired-t",
-            ("accuracy", "baseline", "t", "n"),
-            "Can t come from n right-or-wrong answers?",
-            _paired_t,
-        ),
-        Check(
-            "difference-p",
-            ("accuracy", "baseline", "p", "n"),
-            "Can the difference have this p at n?",
-            _differences,
-        ),
-        Check("holm", ("p",), "Which tests stand when all are counted?", _family),
-        Check(
+        ("gained-lost", "gained lost", "Is gained minus lost the gain?", _gained_and_lost),
+        ("kappa", "accuracy kappa", "Which share of the majority class do they need?", _kappas),
+        ("t-and-p", "t p", "Which degrees of freedom do t and p share?", _t_and_p),
+        ("one-df", "t p", "Does one number of degrees of freedom serve all rows?", _one_df),
+        ("paired-t", "accuracy baseline t n", "Can t come from n right-or-wrong answers?", _paired_t),
+        ("difference-p", "accuracy baseline p n", "Can the difference have this p at n?", _differences),
+        ("holm", "p", "Which tests stand when all are counted?", _family),
+        (
             "tokens-per-point",
-            ("tokens", "accuracy", "tokens_per_point"),
+            "tokens accuracy tokens_per_point",
             "Is it tokens over accuracy?",
             _ratio("tokens"),
         ),
-        Check(
-            "cost-per-point",
-            ("cost", "accuracy", "cost_per_point"),
-            "Is it cost over accuracy?",
-            _ratio("cost"),
-        ),
-        Check("one-price", ("tokens", "cost"), "Does one price serve all rows?", _price),
-        Check("average", (), "Is a row called average or mean the mean of the others?", _averages),
-        Check("overall", ("accuracy",), "Does a row called overall lie among the others?", _wholes),
+        ("cost-per-point", "cost accuracy cost_per_point", "Is it cost over accuracy?", _ratio("cost")),
+        ("one-price", "tokens cost", "Does one price serve all rows?", _price),
+        ("average", "", "Is a row called average or mean the mean of the others?", _averages),
+        ("overall", "accuracy", "Does a row called overall lie among the others?", _wholes),
     )
 }
 """Every check of a user's table by name, in the order of the report."""
 
 
-@dataclass(frozen=True, slots=True)
-class TableAudit:
+@dataclass(frozen=True)
+class TableAudit(Result):
     """What the checks of one table found.
 
     Attributes
@@ -766,10 +751,6 @@ class TableAudit:
         """Whether nothing is inconsistent."""
         return not self.of("inconsistent")
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per finding."""
-        return findings_frame(self.findings)
-
     def to_dict(self) -> dict[str, Any]:
         """Return findings, what was left out and the verdict, as JSON can hold them."""
         return {
@@ -780,25 +761,22 @@ class TableAudit:
             "notes": list(self.notes),
         }
 
-    def to_latex(self) -> str:
-        """Return a booktabs tabular, one row per finding."""
-        return findings_latex(self.findings)
-
     def summary(self) -> str:
-        """Return the counts in a line."""
+        """Return the counts in a line, every finding (the inconsistent ones first) and the notes."""
+        ordered = (f for verdict in get_args(Verdict) for f in self.of(verdict))
+        return "\n".join([self._title(), *map(str, ordered), *(f"Note: {note}." for note in self.notes)])
+
+    def _title(self) -> str:
         if not self.findings:
             return "Nothing was checked: no check has all of its columns."
-        wrong, depends, right = (len(self.of(v)) for v in ("inconsistent", "conditional", "consistent"))
+        wrong, depends, right = (len(self.of(verdict)) for verdict in get_args(Verdict))
         return (
             f"{counted(len(self.findings), 'finding')}: {wrong} inconsistent, {depends} possible only if something "
             f"else holds, {right} consistent."
         )
 
-    def __str__(self) -> str:
-        ordered = [
-            f for v in ("inconsistent", "conditional", "consistent") for f in self.findings if f.verdict == v
-        ]
-        return "\n".join([self.summary(), *map(str, ordered), *(f"Note: {note}." for note in self.notes)])
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return {"findings": findings_frame(self.findings)}
 
 
 def audit_table(
