@@ -60,3 +60,20 @@ def test_the_documented_table_is_the_table_that_works() -> None:
 def test_an_unknown_module_is_still_not_found() -> None:
     with pytest.raises(ModuleNotFoundError, match=r"d3stats\.models\.nothing"):
         importlib.import_module("d3stats.models.nothing")
+
+
+def test_nobody_here_uses_an_old_path() -> None:
+    public = set((ROOT / "tests" / "public_names.txt").read_text(encoding="utf-8").split())
+    old = re.compile(
+        r"(?<![\w.])(" + "|".join(map(re.escape, sorted(set(MOVED) - public, reverse=True))) + r")\b"
+    )
+    listed = subprocess.run(
+        ["git", "ls-files"], capture_output=True, text=True, check=True, cwd=ROOT
+    ).stdout.split()
+    own = {"d3stats/_moved.py", "docs/moved.md", "tests/test_moved.py", "CHANGELOG.md"}
+    found = {}
+    for name in listed:
+        path = ROOT / name
+        if name not in own and path.suffix in (".py", ".md", ".rst", ".toml", ".ipynb") and path.exists():
+            found |= {f"{name}: {match[1]}": 1 for match in old.finditer(path.read_text(encoding="utf-8"))}
+    assert sorted(found) == []

@@ -1,8 +1,6 @@
-"""Who takes part in a debate: what an agent is asked, what it says, and the agents themselves.
+"""Agents that take part in a debate: recorded ones and live models; synthetic ones are made by their world.
 
-Who may live here: the interface (``request``), synthetic agents that have the law of a world, agents that answer
-from a log, and the thin adapter to a live LLM. An agent knows nothing of protocols, logs or stopping rules: it
-gets a request and gives a reply.
+An agent gets a request and gives a reply. It knows nothing of protocols, logs or stopping rules.
 """
 
 from __future__ import annotations
@@ -33,17 +31,17 @@ __all__ = [
 
 # Protocols need the interface alone; the simulators behind the rest are loaded when they are asked for.
 _HOMES = {
-    "ReplayAgent": "replay",
-    "SyntheticItem": "synthetic",
-    "synthetic_agent": "synthetic",
-    "synthetic_items": "synthetic",
+    "ReplayAgent": "d3stats.agents.replay",
+    "SyntheticItem": "d3stats.worlds.streams",
+    "synthetic_agent": "d3stats.worlds.streams",
+    "synthetic_items": "d3stats.worlds.streams",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'd3stats.agents' has no attribute {name!r}")
-    value = getattr(import_module(f"d3stats.agents.{_HOMES[name]}"), name)
+    value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

@@ -521,6 +521,38 @@ def _totals(table: pd.DataFrame) -> np.ndarray:
     return resampling.cluster_totals(np.stack([_floats(table["first"]), np.ones(len(table))], axis=1), codes)
 
 
+def _codes(table: pd.DataFrame) -> np.ndarray:
+    return resampling.cluster_codes(table["cluster"], len(table))
+
+
+def _both_totals(table: pd.DataFrame) -> np.ndarray:
+    """Return sums by cluster of the difference and of the first value, about their means, neither constant."""
+    first, second = _floats(table["first"]), _floats(table["second"])
+    return resampling.cluster_totals(np.stack([first - second, first - 0.4], axis=1), _codes(table))
+
+
+def _mean_squares(table: pd.DataFrame) -> tuple[np.ndarray, ...]:
+    sums = resampling.anova_sums(_floats(table["first"]), _codes(table))
+    return resampling.mean_squares(sums.sum(axis=0, keepdims=True))
+
+
+def _cluster_estimate(table: pd.DataFrame) -> Numbers:
+    return estimates(
+        resampling.cluster_estimate("mean", _totals(table), resampling.ratios((0, 1)), len(table))
+    )
+
+
+def _clustered_share(table: pd.DataFrame) -> Numbers:
+    first = _floats(table["first"])
+    ones = np.ones(len(first))
+    return estimates(resampling.clustered_share(first, ones, _codes(table)))
+
+
+def _share_limits(table: pd.DataFrame) -> Numbers:
+    found = resampling.share_limits(*_totals(table).T, 0.95)
+    return {"low": float(found.low), "high": float(found.high)}
+
+
 def _share(table: pd.DataFrame) -> Numbers:
     totals = _totals(table)
     return estimates(inference.share(totals[:, 0], totals[:, 1]))
@@ -602,6 +634,26 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
     "d3stats.resampling.cluster_t": ("runs", _cluster_t),
     "d3stats.resampling.jackknife": ("runs", _jackknife),
     "d3stats.resampling.sign_flip_p": ("runs", _sign_flip),
+    "d3stats.resampling.cluster_codes": (
+        "runs",
+        lambda t: {"sizes": float((np.bincount(_codes(t)) ** 2).sum())},
+    ),
+    "d3stats.resampling.hotelling": ("runs", lambda t: {"f": resampling.hotelling(_both_totals(t)).f}),
+    "d3stats.resampling.anova_sums": (
+        "runs",
+        lambda t: {"squares": (resampling.anova_sums(_floats(t["first"]), _codes(t)) ** 2).sum()},
+    ),
+    "d3stats.resampling.mean_squares": (
+        "runs",
+        lambda t: {str(k): float(x[0]) for k, x in enumerate(_mean_squares(t))},
+    ),
+    "d3stats.resampling.intraclass": (
+        "runs",
+        lambda t: {"icc": float(resampling.intraclass(*_mean_squares(t))[0])},
+    ),
+    "d3stats.resampling.cluster_estimate": ("runs", _cluster_estimate),
+    "d3stats.resampling.clustered_share": ("runs", _clustered_share),
+    "d3stats.resampling.share_limits": ("runs", _share_limits),
 }
 """Each public function of data: the table that it is tried on, and what of its result must not change."""
 
@@ -631,7 +683,7 @@ NO_CASE = {
     "d3stats.protocols.protocols": "a list of names",
     "d3stats.stopping.from_text": "text of a rule",
     "d3stats.stopping.stop_round_of_series": "one series of distances",
-    "d3stats.worlds.from_table": "parameters of a world",
+    "d3stats.simulate": "a world",
     "d3stats.inference.adjust": "p-values",
     "d3stats.inference.audit_table": "a printed table, tried in tests/inference/printed_tables/test_table_audit.py",
     "d3stats.inference.condorcet": "numbers of a design",
@@ -649,6 +701,8 @@ NO_CASE = {
     "d3stats.resampling.bootstrap": "draws clusters by their order",
     "d3stats.resampling.bootstrap_limits": "draws clusters by their order",
     "d3stats.resampling.ratios": "a statistic",
+    "d3stats.resampling.bca_ends": "replicates",
+    "d3stats.resampling.percentile_ends": "replicates",
     "d3stats.resampling.resampled_counts": "draws clusters by their order",
     "d3stats.resampling.resampled_totals": "draws clusters by their order",
     "d3stats.resampling.student_limits": "sums of clusters",
