@@ -96,21 +96,15 @@ def count_log(
     r"""Reduce a log to counts in one pass, with all checks of :func:`d3stats.log.read_log`.
 
     Equal to ``Trajectories.from_log(*paths).counts(missing)`` and ``.transitions(missing)``, without the table
-    of turns: the memory does not grow with a sound log of JSON lines.
+    of turns: the memory does not grow with a sound log of JSON lines or a sound Parquet file.
 
     Parameters
     ----------
-    *paths : path or glob
-        Files of any format, see :func:`d3stats.log.read_log`.
+    *paths, strict, missing_values, columns, encoding
+        As in :func:`d3stats.log.read_log`.
     missing : {"exclude", "wrong"}
         Leave a missing vote out, so that trials vary, or count every agent of the debate as a trial; agents of
         roles that never vote in the files are no trials.
-    strict : bool
-        Raise on the first defect, or leave out what is defective and list it in ``problems``.
-    missing_values : iterable of str, optional
-        The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
-    columns, encoding : optional
-        Of tables, see :func:`d3stats.log.read_log`.
     workers : int
         Processes among which files, and the parts of large files, are shared out; the counts do not depend on it.
 
@@ -118,8 +112,6 @@ def count_log(
     ------
     LogError
         With `strict`, names file, line, field, the requirement and what was got.
-    FileNotFoundError
-        When a path does not exist or a glob matches nothing.
 
     Examples
     --------

@@ -39,7 +39,7 @@ from d3stats.log.schema import (
     parse_json,
 )
 from d3stats.log.sheets import mapping_sheet
-from d3stats.log.tables import read_table, records_of_sheet
+from d3stats.log.tables import nothing, read_table, records_of_sheet
 from d3stats.values import missing_words
 
 __all__ = ["DebateLog", "iter_records", "read_log"]
@@ -372,24 +372,10 @@ def line_blocks(
     columns: Columns = None,
     without: Collection[str] = (),
 ) -> Iterator[Records]:
-    """Read the lines that begin in a span of bytes, in parts of about `size` bytes, so that memory stays flat.
+    """Read the lines that begin in a span of bytes, in parts of about `size` bytes with codes of their own.
 
-    Parameters
-    ----------
-    file : LogFile
-    start, stop : int
-        Bytes of the text, unpacked; without `stop` to the end of the file.
-    size : int
-        Bytes of a part.
-    columns : mapping, optional
-        Which key is what in lines without a type.
-    without : collection of str
-        Columns that are not needed; they are checked all the same.
-
-    Yields
-    ------
-    Records
-        Each with codes of its own.
+    Memory stays flat. The span counts bytes of the text, unpacked; without `stop` it goes to the end of the file.
+    Columns `without` which the caller gets along are checked all the same.
     """
     if unusable(file) is not None or is_flat(file):
         if start == 0:
@@ -537,26 +523,25 @@ def iter_records(
         )
     if file.path.stat().st_size == 0:
         return
-    for record in _records(file):
+    late: list[Problem] = []
+
+    def found() -> Iterator[AnyRecord | Problem]:
+        if (whole := unusable(file)) is not None:
+            yield whole
+            return
+        for block, first in _blocks(file, late):
+            for number, line in enumerate(_lines(block), start=first):
+                if line.strip():
+                    yield read_line(file, number, line)
+        yield from late
+
+    for record in found():
         if not isinstance(record, Problem):
             yield record
         elif strict:
             raise LogError(record)
         elif problems is not None:
             problems.append(record)
-
-
-def _records(file: LogFile) -> Iterator[AnyRecord | Problem]:
-    whole = unusable(file)
-    if whole is not None:
-        yield whole
-        return
-    late: list[Problem] = []
-    for block, first in _blocks(file, late):
-        for number, line in enumerate(_lines(block), start=first):
-            if line.strip():
-                yield read_line(file, number, line)
-    yield from late
 
 
 # -------------------------------------------------------------------- whole logs
@@ -779,19 +764,8 @@ def _passed_over(part: Records, coding: Coding, totals: bool) -> Records:
         Problem(file, None, None, message, "mixed coding", (), "nothing"),
         *(Problem(file, line, None, message, "mixed coding") for line in part.line.tolist()),
     ]
-    none = np.zeros(0, dtype=np.int64)
-    items, turns, verdicts = (Part(none, {}) for _ in range(3))
-    return Records(
-        part.files,
-        none,
-        none,
-        items,
-        turns,
-        verdicts,
-        [*part.problems, *problems],
-        part.notes,
-        part.n_records,
-    )
+    left = nothing(file, [*part.problems, *problems], part.notes)
+    return replace(left, n_records=part.n_records)
 
 
 # -------------------------------------------------------------------- tables in one fixed form

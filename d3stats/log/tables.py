@@ -70,10 +70,10 @@ def read_table(
         opened = None if items is None else frame_sheet(items, ITEMS)
         return records_of_sheet(frame_sheet(source, FRAME), columns, opened)
     sheet = open_sheet(source, encoding)
-    return _nothing(source.name, [sheet]) if isinstance(sheet, Problem) else records_of_sheet(sheet, columns)
+    return nothing(source.name, [sheet]) if isinstance(sheet, Problem) else records_of_sheet(sheet, columns)
 
 
-def _nothing(name: str, problems: list[Problem], notes: Sequence[str] = ()) -> Records:
+def nothing(name: str, problems: list[Problem], notes: Sequence[str] = ()) -> Records:
     """Return what is left of a file that is passed over."""
     none: Ints = np.zeros(0, dtype=np.int64)
     empty = Part(none, {})
@@ -92,7 +92,7 @@ def parquet_blocks(
 
     problem = unusable(file)
     if problem is not None:
-        yield _nothing(file.name, [problem])
+        yield nothing(file.name, [problem])
         return
     try:
         with connect(ordered=True) as con:
@@ -108,14 +108,14 @@ def parquet_blocks(
             odd = _no_truths(said.get("correct", ()))
             if odd is not None:
                 wrong = Problem(file.name, 1, "correct", odd, "wrong field", (), "nothing")
-                yield _nothing(file.name, [wrong])
+                yield nothing(file.name, [wrong])
                 return
             zero = any(map(_is_zero, said.get("round", ()))) or None
             unread = {column for name in without for column in at.get(name, ())}
             for sheet in table.sheets(rows, unread):
                 yield records_of_sheet(sheet, columns, from_zero=zero)
     except duckdb.Error as error:
-        yield _nothing(file.name, [unreadable_parquet(file, error)])
+        yield nothing(file.name, [unreadable_parquet(file, error)])
 
 
 # ------------------------------------------------------------------------------------------------ which column is what
@@ -435,7 +435,7 @@ def _item_records(sheet: Sheet, turns: Resolved) -> Records:
 def _refused(sheet: Sheet, kind: str, name: str, message: str, line: int = 1) -> Records:
     """Pass over a table that cannot be read: one problem, however many rows."""
     problem = Problem(sheet.name, line, name, message, kind, (), "nothing")
-    return _nothing(sheet.name, [problem], sheet.notes)
+    return nothing(sheet.name, [problem], sheet.notes)
 
 
 def _doubt(sheet: Sheet, found: Resolved, cells: Mapping[str, Coded]) -> tuple[str, str, int] | None:
