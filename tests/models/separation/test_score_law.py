@@ -312,3 +312,37 @@ def test_a_mixture_joins_the_atoms_that_its_parts_share() -> None:
 def test_the_best_of_k_of_a_best_of_k_is_the_best_of_more() -> None:
     x = np.linspace(-1, 4, 9)
     np.testing.assert_allclose(MaxLaw(MaxLaw(normal(), 3), 4).cdf(x), MaxLaw(normal(), 12).cdf(x), rtol=1e-13)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    share=st.floats(0.05, 0.95), atom=st.floats(-3, 3), level=st.floats(1e-6, 1 - 1e-6), gap=st.floats(0.1, 2)
+)
+def test_a_quantile_of_a_mixture_is_an_atom_where_it_jumps_and_a_lower_end_where_it_rests(
+    share: float, atom: float, level: float, gap: float
+) -> None:
+    jumps = MixtureLaw([DiscreteLaw([atom], [1]), normal()], [share, 1 - share])
+    inside = 0.5 * (jumps.below(atom) + jumps.cdf(atom))
+    assert jumps.quantile(inside) == atom
+    assert jumps.upper_quantile(1 - inside) == atom
+    rests = MixtureLaw([uniform(0, 1), uniform(1 + gap, 2 + gap)], [share, 1 - share])
+    assert rests.quantile(rests.cdf(1.0)) == pytest.approx(1, abs=1e-12)
+    for law in (jumps, rests):
+        x = law.quantile(level)
+        assert law.cdf(x + 1e-12) >= level - 1e-12
+        assert law.below(x - 1e-12) <= level + 1e-12
+        assert law.sf(law.upper_quantile(level)) <= level + 1e-12
+
+
+def test_closed_forms_come_out_for_every_k_up_to_ten_thousand_and_no_further() -> None:
+    k = np.unique(np.geomspace(1, 10_000, 90).astype(int))
+    found = separation(exponential(3), exponential(), k)
+    harmonic = np.cumsum(1 / np.arange(1, 10_001))[k - 1]
+    np.testing.assert_allclose(found.mean_first, 3 * harmonic, rtol=1e-13)
+    np.testing.assert_allclose(found.mean_gap, 2 * harmonic, rtol=1e-13)
+    same = separation(uniform(), uniform(), k)
+    np.testing.assert_allclose(same.expected_gap, 2 * k / ((k + 1) * (2 * k + 1)), rtol=1e-13)
+    np.testing.assert_allclose(separation(beta(0.3, 1), uniform(), k).ranking, 0.3 / 1.3, rtol=1e-13)
+    np.testing.assert_allclose(mean_of_max(as_law(stats.pareto(2)), k), pareto_max(2, k), rtol=1e-10)
+    with pytest.raises(ValueError, match=r"k must be <= 10000, .*; got k=10001"):
+        separation(uniform(), uniform(), 10_001)
