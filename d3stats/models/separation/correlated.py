@@ -21,6 +21,7 @@ from d3stats.models.separation.laws import (
     mean_of_power,
     require_mean,
 )
+from d3stats.models.separation.quadrature import bracketed_roots
 from d3stats.resampling import (
     anova_sums,
     bootstrap,
@@ -74,12 +75,9 @@ class NormalMax:
 
     def quantile(self, u: Floats) -> Floats:
         """Return q with P(max <= q) = u, for u strictly between 0 and 1, by bracketing (Chandrupatla)."""
-        from scipy.optimize.elementwise import find_root
-
         # One normal lies below the maximum, and k independent ones above it.
         low, high = special.ndtri(u), np.minimum(special.ndtri(u ** (1.0 / self.k)), 40.0)
-        root = find_root(lambda q, level: self.cdf(q) - level, (low - 1e-3, high + 1e-3), args=(u,))
-        return np.asarray(root.x)
+        return bracketed_roots(self.cdf, low - 1e-3, high + 1e-3, u)
 
     def sample(self, size: int | tuple[int, ...], rng: np.random.Generator) -> Floats:
         """Draw maxima: the factor, and the greatest of k by its own quantile."""

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from d3stats._check import RngLike, as_rng, integer, nonnegative, number, whole_numbers
-from d3stats.models.separation.quadrature import decade_cuts, integrate, tail_cuts
+from d3stats.models.separation.quadrature import bracketed_roots, decade_cuts, integrate, tail_cuts
 
 __all__ = [
     "ContinuousLaw",
@@ -901,8 +901,6 @@ class MixtureLaw(ScoreLaw):
 
         The quantiles of the parts bracket that of the mixture, and the law jumps or rests at its corners only.
         """
-        from scipy.optimize.elementwise import find_root
-
         low, high, goal = np.min(each, axis=0).ravel(), np.max(each, axis=0).ravel(), target.ravel()
         corners = self.corners
         if corners.size:
@@ -920,10 +918,7 @@ class MixtureLaw(ScoreLaw):
             & np.isfinite(high)
         )
         if between.any():
-            root = find_root(
-                lambda x, level: reach(x) - level, (low[between], high[between]), args=(goal[between],)
-            )
-            found[between] = np.where(root.success, root.x, high[between])
+            found[between] = bracketed_roots(reach, low[between], high[between], goal[between])
         return np.asarray(found.reshape(target.shape))
 
     @property
@@ -1004,7 +999,7 @@ def require_mean(name: str, law: ScoreLaw) -> None:
         raise ValueError(f"{name} must have a finite mean; got {law!r} with mean {law.mean}")
 
 
-def tail_remainder(law: ScoreLaw, cuts: Floats, k: NDArray[np.int64]) -> tuple[Floats, Floats]:
+def tail_remainder(law: ScoreLaw, cuts: Floats, k: NDArray[Any]) -> tuple[Floats, Floats]:
     """Estimate what lies outside the cuts for the best of k.
 
     Returns

@@ -1,4 +1,4 @@
-"""Integrals over a score: Gauss-Legendre on pieces, refined by ``scipy.integrate.quad_vec`` where that is not enough.
+"""Integrals over a score by Gauss-Legendre on pieces and ``scipy.integrate.quad_vec``, and roots between brackets.
 
 An integrand is smooth between the points where it is cut: the atoms and ends of the laws, and quantiles far into
 each tail. A piece whose ends differ by orders of magnitude is integrated over the logarithm of the score.
@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 from scipy.integrate import quad_vec
+from scipy.optimize import elementwise
 
-__all__ = ["decade_cuts", "integrate", "piece_integrals", "tail_cuts"]
+__all__ = ["bracketed_roots", "decade_cuts", "integrate", "piece_integrals", "tail_cuts"]
 
 Floats = NDArray[np.float64]
 Integrand = Callable[[Floats], Floats]
@@ -123,21 +124,28 @@ def _integrals(parts: list[_Pieces], scale: Callable[[Floats], Floats]) -> tuple
                 left = pieces.keep(hard)
                 values[hard], off = _by_two_orders(left, cut)
             # What the finer rule misses is far less than how far the two lie apart.
-            missed = np.minimum(off / whole, (200 * (off / whole)) ** 1.5)
+            missed = np.minimum(off / whole, 1.0)
+            missed = np.minimum(missed, (200 * missed) ** 1.5)
             good = (missed <= TOLERANCE).all(axis=1)
             error += missed[good].sum(axis=0)
             hard[hard] = ~good
             if good.all():
                 break
         else:
-            left = pieces.keep(hard)
-            value, bound = quad_vec(
-                lambda t, f=left: f(np.array([t]))[:, 0] / whole,
-                0.0, 1.0, epsabs=8 * TOLERANCE, epsrel=0.0, norm="max", limit=_INTERVALS,
-            )  # fmt: skip
+            value, bound = _refined(pieces.keep(hard), whole)
             values[hard] = value * whole
-            error += len(value) * float(bound)
+            error += len(value) * bound
     return exact, error * whole
+
+
+def _refined(pieces: _Pieces, whole: Floats) -> tuple[Floats, float]:
+    """Return the integrals over pieces as shares of the whole, by adaptive Gauss-Kronrod, and their greatest error."""
+
+    def at(t: float) -> Floats:
+        return np.asarray(pieces(np.array([t]))[:, 0] / whole)
+
+    value, error = quad_vec(at, 0.0, 1.0, epsabs=8 * TOLERANCE, epsrel=0.0, norm="max", limit=_INTERVALS)
+    return value, float(error)
 
 
 def _by_two_orders(pieces: _Pieces, parts: int) -> tuple[Floats, Floats]:
@@ -148,6 +156,13 @@ def _by_two_orders(pieces: _Pieces, parts: int) -> tuple[Floats, Floats]:
     exact = np.einsum("pcti,t->pci", values[:, :, _ORDER:], weights)
     apart = np.abs(exact - np.einsum("pcti,t->pci", values[:, :, :_ORDER], rough_weights))
     return exact.sum(axis=1), apart.sum(axis=1)
+
+
+def bracketed_roots(rising: Callable[[Floats], Floats], low: Floats, high: Floats, level: Floats) -> Floats:
+    """Return where a rising function reaches each level between two ends (Chandrupatla, 1997), or the upper end."""
+    solve: Any = elementwise.find_root  # its stubs know no arguments
+    found = solve(lambda x, goal: rising(x) - goal, (low, high), args=(level,))
+    return np.where(found.success, found.x, high)
 
 
 _NEAR = (0.5, 1e-2, 1e-4, 1e-8, 1e-16)
