@@ -77,7 +77,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "d3stats.inference.krippendorff_alpha": lambda log: [inference.krippendorff_alpha(log, n_boot=20).estimate.value],
     "d3stats.inference.percent_agreement": lambda log: [inference.percent_agreement(log, n_boot=20).estimate.value],
     "d3stats.inference.bias.as_judgments": lambda log: bias.as_judgments(log).vote,
-    "d3stats.inference.bias.by_judge": lambda log: bias.audits_frame(bias.by_judge(bias.position_bias, log, rng=1)),
+    "d3stats.inference.bias.each_judge": lambda log: bias.audits_frame(bias.each_judge(bias.position_bias, log, rng=1)),
     "d3stats.stopping.rounds_of": lambda log: [r.number for r in d3stats.stopping.rounds_of(log, 3)],
     "d3stats.stopping.batch_rounds": lambda log: np.stack([b.votes for b in d3stats.stopping.batch_rounds(log)]),
     "a rule's stop_rounds": lambda log: d3stats.Unanimity().stop_rounds(log).rounds,

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from d3stats.inference.bias import Audit, by_judge, length_bias, position_bias, self_preference
+from d3stats.inference.bias import Audit, each_judge, length_bias, position_bias, self_preference
 from d3stats.inference.bias.length import LENGTH, LONGER, MARGINAL, PULL
 from d3stats.inference.bias.position import (
     AGAINST_LABEL,
@@ -52,11 +52,11 @@ def study(folder: Path) -> dict[str, pd.DataFrame]:
     """Audit every judge of every source."""
     bar, reviews, panda = llmbar(folder), prd(folder), pandalm(folder)
     both = {
-        "LLMBar": by_judge(position_bias, bar, level=LEVEL, rng=SEED),
-        "PRD": by_judge(position_bias, reviews, level=LEVEL, rng=SEED),
+        "LLMBar": each_judge(position_bias, bar, level=LEVEL, rng=SEED),
+        "PRD": each_judge(position_bias, reviews, level=LEVEL, rng=SEED),
     }
     position = [rows(source, audits) for source, audits in both.items()]
-    position.append(rows("PandaLM", by_judge(position_bias, panda, level=LEVEL, rng=SEED)))
+    position.append(rows("PandaLM", each_judge(position_bias, panda, level=LEVEL, rng=SEED)))
     pairs = [
         {"source": source, "judge": judge}
         | audit.to_dict()["pairs"]
@@ -68,9 +68,9 @@ def study(folder: Path) -> dict[str, pd.DataFrame]:
     length = [
         rows(
             "LLMBar",
-            by_judge(length_bias, measured[measured["judge"].str.endswith(", Vanilla")], level=LEVEL),
+            each_judge(length_bias, measured[measured["judge"].str.endswith(", Vanilla")], level=LEVEL),
         ),
-        rows("PandaLM", by_judge(length_bias, panda, level=LEVEL)),
+        rows("PandaLM", each_judge(length_bias, panda, level=LEVEL)),
     ]
     own = {judge: self_preference(reviews, judge=judge, level=LEVEL) for judge in reviews["judge"].unique()}
     return {

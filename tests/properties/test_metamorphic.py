@@ -388,7 +388,7 @@ def _signed_gap(table: pd.DataFrame) -> Numbers:
 def _position(table: pd.DataFrame) -> Numbers:
     return {
         f"{judge}/{k}": v
-        for judge, audit in bias.by_judge(position_bias, table).items()
+        for judge, audit in bias.each_judge(position_bias, table).items()
         for k, v in numbers(audit.to_frame(), ["name"], skip=("n",)).items()
     }
 
@@ -618,7 +618,6 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
     "d3stats.inference.kendall": ("runs", _rank(inference.kendall)),
     "d3stats.inference.share": ("runs", _share),
     "d3stats.position_bias": ("verdicts", _position),
-    "d3stats.inference.bias.by_judge": ("verdicts", _position),
     "d3stats.inference.bias.each_judge": ("verdicts", _position),
     "d3stats.inference.bias.as_judgments": ("verdicts", _judgments),
     "d3stats.inference.length_bias": (
@@ -705,6 +704,16 @@ NO_CASE = {
     "d3stats.resampling.percentile_ends": "replicates",
     "d3stats.resampling.resampled_counts": "draws clusters by their order",
     "d3stats.resampling.resampled_totals": "draws clusters by their order",
+    "d3stats.resampling.bca_ends": "replicates of a statistic",
+    "d3stats.resampling.percentile_ends": "replicates of a statistic",
+    "d3stats.resampling.share_limits": "sums of clusters",
+    "d3stats.resampling.clustered_share": "counts by row; the case of d3stats.inference.share",
+    "d3stats.resampling.anova_sums": "numbers and codes",
+    "d3stats.resampling.mean_squares": "sums of groups",
+    "d3stats.resampling.intraclass": "mean squares",
+    "d3stats.resampling.hotelling": "sums of clusters",
+    "d3stats.resampling.cluster_estimate": "sums of clusters",
+    "d3stats.resampling.cluster_codes": "labels become codes",
     "d3stats.resampling.student_limits": "sums of clusters",
     "d3stats.resampling.swapped_totals": "draws clusters by their order",
     "d3stats.models.bayes.fit_mixture": "reads Counts, whose invariance the frequentist fits show",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from d3stats.inference.bias.audit import Audit, Audits, audits_frame, by_judge, each_judge
+from d3stats.inference.bias.audit import Audit, Audits, audits_frame, each_judge
 from d3stats.inference.bias.length import LengthBias, length_bias
 from d3stats.inference.bias.persona import (
     Heterogeneity,
@@ -27,7 +27,6 @@ __all__ = [
     "SubsetAccuracy",
     "as_judgments",
     "audits_frame",
-    "by_judge",
     "each_judge",
     "length_bias",
     "persona_effect",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from d3stats._words import counted, verb
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
+from d3stats.inference.bias.verdicts import Votes, as_judgments
 from d3stats.resampling import FEW_CLUSTERS, cluster_estimate, cluster_totals, clustered_share
 from d3stats.resampling.proportions import EXACT
 from d3stats.result import Result
@@ -20,7 +21,6 @@ __all__ = [
     "Audit",
     "Audits",
     "audits_frame",
-    "by_judge",
     "clustered_rate",
     "contrast_of_rates",
     "each_judge",
@@ -162,26 +162,45 @@ class Audits(Result, Mapping[str, A], Generic[A]):
 
 
 def each_judge(
-    audit: Callable[..., Any], data: Any, judges: Sequence[str] | None = None, **options: Any
+    audit: Callable[..., Any],
+    source: Any,
+    judges: Sequence[str] | None = None,
+    *,
+    votes: Votes = "answer",
+    **options: Any,
 ) -> Audits[Any]:
-    """Run an audit for every judge, or for some, and name those whose rows do not carry it.
+    """Run an audit for every judge of a table, or for some, and name those whose rows do not carry it.
 
     Parameters
     ----------
     audit : callable
         :func:`position_bias`, :func:`length_bias`, :func:`self_preference` or :func:`persona_effect`.
-    data : Judgments
+    source : Judgments, DataFrame, Trajectories, str or Path
     judges : sequence of str, optional
-        These alone; by default all.
+        These alone; by default all, in order of appearance.
+    votes : {"answer", "slot"}
     **options
         Passed on to the audit.
+
+    Returns
+    -------
+    Audits
+        One audit per judge, also where there is one judge only.
 
     Raises
     ------
     ValueError
-        When none does.
+        When no judge can be audited.
+
+    Examples
+    --------
+    >>> from d3stats.inference.bias import position_bias
+    >>> table = pd.DataFrame({"item": [1, 1, 2, 2], "judge": "J", "order": ["AB", "BA"] * 2, "vote": list("AAAB")})
+    >>> each_judge(position_bias, table)["J"]["swap consistency"].value
+    0.5
     """
-    wanted = list(data.judges) if not judges else list(judges)
+    data = as_judgments(source, votes=votes)
+    wanted = list(judges or data.judges)
     found: dict[str, Any] = {}
     refused: dict[str, str] = {}
     for judge in wanted:
@@ -194,36 +213,6 @@ def each_judge(
     if not found:
         raise ValueError(f"no judge could be audited; {next(iter(refused.values()))}")
     return Audits(found, refused)
-
-
-def by_judge(audit: Callable[..., A], source: Any, *, votes: Any = "answer", **options: Any) -> dict[str, A]:
-    """Run an audit for every judge of a table.
-
-    Parameters
-    ----------
-    audit : callable
-        :func:`position_bias`, :func:`length_bias` or :func:`self_preference`.
-    source : Judgments, DataFrame, Trajectories, str or Path
-    votes : {"answer", "slot"}
-    **options
-        Passed on to the audit.
-
-    Returns
-    -------
-    dict of str to Audit
-        Judges in order of appearance. A judge whose rows do not carry the audit raises; name those that do.
-
-    Examples
-    --------
-    >>> from d3stats.inference.bias import position_bias
-    >>> table = pd.DataFrame({"item": [1, 1, 2, 2], "judge": "J", "order": ["AB", "BA"] * 2, "vote": list("AAAB")})
-    >>> by_judge(position_bias, table)["J"]["swap consistency"].value
-    0.5
-    """
-    from d3stats.inference.bias.verdicts import as_judgments
-
-    data = as_judgments(source, votes=votes)
-    return {judge: audit(data, judge=judge, **options) for judge in data.judges}
 
 
 def audits_frame(audits: Mapping[str, Audit] | Iterable[Audit]) -> pd.DataFrame:

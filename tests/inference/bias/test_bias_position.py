@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from d3stats.inference.bias import as_judgments, audits_frame, by_judge, position_bias, position_frame
+from d3stats.inference.bias import as_judgments, audits_frame, each_judge, position_bias, position_frame
 from d3stats.inference.bias.position import (
     AGAINST_LABEL,
     COIN,
@@ -167,7 +167,7 @@ def test_accuracy_by_place_is_paired_by_cluster() -> None:
 def test_several_judges_are_audited_one_by_one() -> None:
     table = pd.concat([both_orders("cf", judge="J"), both_orders("cs", judge="K")])
     audits = position_bias(table)
-    assert audits.to_frame().equals(audits_frame(by_judge(position_bias, table)))
+    assert audits.to_frame().equals(audits_frame(each_judge(position_bias, table)))
     assert {judge: a[EXCESS].value for judge, a in audits.items()} == {"J": 0.25, "K": -0.25}
     assert str(position_bias(table, judge="J")) in str(audits)
     assert position_frame(audits)["first"].tolist() == [0.75, 0.25]
