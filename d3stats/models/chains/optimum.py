@@ -460,14 +460,14 @@ def explore(
         into, width = _groups(ways[:, 1], posterior, max_beliefs, width)
         layer.children = np.full(chance.shape, -1, dtype=np.int64)
         layer.children[ways[:, 0], ways[:, 1]] = into
-        counts, belief, weight = _collected(into, ways[:, 1], posterior, arrives)
+        counts, belief, weight = _merged(into, ways[:, 1], posterior, arrives)
     return layers, width == 0.0
 
 
 def _groups(counts: Ints, posterior: Floats, max_beliefs: int, width: float) -> tuple[Ints, float]:
     """Number the groups of beliefs that are one, and return the width of a cell (0: equal ones only)."""
     if width == 0.0:
-        into = _cells(counts, np.rint(posterior / _SAME).astype(np.int64))
+        into = _numbered(counts, np.rint(posterior / _SAME).astype(np.int64))
         if into.max(initial=-1) < max_beliefs:
             return into, 0.0
         width = _FIRST_WIDTH
@@ -475,13 +475,13 @@ def _groups(counts: Ints, posterior: Floats, max_beliefs: int, width: float) -> 
     angle = np.arcsin(np.sqrt(np.clip(posterior, 0.0, 1.0)))
     free = angle[:, :-1] if angle.shape[1] == 2 else angle
     while True:
-        into = _cells(counts, np.floor(free / width).astype(np.int64))
+        into = _numbered(counts, np.floor(free / width).astype(np.int64))
         if into.max(initial=-1) < max_beliefs:
             return into, width
         width *= 1.5
 
 
-def _cells(counts: Ints, keys: Ints) -> Ints:
+def _numbered(counts: Ints, keys: Ints) -> Ints:
     """Number the distinct rows of (count, key)."""
     rows = np.column_stack([counts, keys])
     # One mixed number per row sorts much faster than whole rows; should two rows ever share one, rows are sorted.
@@ -493,7 +493,7 @@ def _cells(counts: Ints, keys: Ints) -> Ints:
     return into.astype(np.int64).ravel()
 
 
-def _collected(into: Ints, counts: Ints, posterior: Floats, arrives: Floats) -> tuple[Ints, Floats, Floats]:
+def _merged(into: Ints, counts: Ints, posterior: Floats, arrives: Floats) -> tuple[Ints, Floats, Floats]:
     n = int(into.max(initial=-1)) + 1
     at = np.zeros(n, dtype=np.int64)
     at[into] = counts

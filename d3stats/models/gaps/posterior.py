@@ -17,50 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 from d3stats._check import choice, number, probability, refuse_first
 from d3stats.trajectories import LogSource, log_or_array
 
-
-def prior(name: str, value: float) -> float:
-    """Return a prior parameter, finite and above 0."""
-    result = number(name, value)
-    if result <= 0:
-        raise ValueError(f"{name} must be > 0, a proper prior; got {name}={value!r}")
-    return result
-
-
-def floats(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    """Return an array of floats of any shape."""
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be numbers; got {values!r}") from None
-
-
-def refuse(
-    name: str, requirement: str, values: NDArray[Any], good: Callable[[NDArray[Any]], NDArray[np.bool_]]
-) -> None:
-    """Refuse the first value that is not `good`, saying where it is."""
-    if values.size == 0:
-        return
-    # A monotone requirement holds everywhere where it holds at the extremes, which is much faster to see.
-    if not bool(np.all(good(np.array([values.min(), values.max()])))):
-        refuse_first(name, requirement, values, ~good(values))
-
-
-def posterior_table(columns: Mapping[str, NDArray[Any] | None], level: float, kind: str) -> pd.DataFrame:
-    """Return a row per value: where it stands, then `columns` (those that are there), then level and kind.
-
-    Values of shape (debates, rounds) stand at a debate, from 0, and a round, from 1; others at a row, from 0.
-    """
-    given = {name: np.asarray(values) for name, values in columns.items() if values is not None}
-    shape = next(iter(given.values())).shape
-    if len(shape) == 2:
-        at = np.indices(shape).reshape(2, -1)
-        place = {"debate": at[0], "round": at[1] + 1}
-    else:
-        place = {"row": np.arange(int(np.prod(shape)))}
-    table = pd.DataFrame({**place, **{name: np.ravel(values) for name, values in given.items()}})
-    return table.assign(level=float(level), kind=kind)
-
-
 Floats = NDArray[np.float64]
 Kind = Literal["equal-tailed", "hdi"]
 """How an interval is placed: equal tails, or the shortest (highest density)."""
@@ -396,3 +352,46 @@ def _with_holes(gaps: NDArray[np.float64], before: float | None) -> tuple[NDArra
         tried[:, r] = ~np.isnan(gap) & ~np.isnan(last)
         last = np.where(np.isnan(gap), last, gap)
     return tuple(np.cumsum(x, axis=1, dtype=np.int32) for x in (grown, tried, tied))
+
+
+def prior(name: str, value: float) -> float:
+    """Return a prior parameter, finite and above 0."""
+    result = number(name, value)
+    if result <= 0:
+        raise ValueError(f"{name} must be > 0, a proper prior; got {name}={value!r}")
+    return result
+
+
+def floats(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return an array of floats of any shape."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be numbers; got {values!r}") from None
+
+
+def refuse(
+    name: str, requirement: str, values: NDArray[Any], good: Callable[[NDArray[Any]], NDArray[np.bool_]]
+) -> None:
+    """Refuse the first value that is not `good`, saying where it is."""
+    if values.size == 0:
+        return
+    # A monotone requirement holds everywhere where it holds at the extremes, which is much faster to see.
+    if not bool(np.all(good(np.array([values.min(), values.max()])))):
+        refuse_first(name, requirement, values, ~good(values))
+
+
+def posterior_table(columns: Mapping[str, NDArray[Any] | None], level: float, kind: str) -> pd.DataFrame:
+    """Return a row per value: where it stands, then `columns` (those that are there), then level and kind.
+
+    Values of shape (debates, rounds) stand at a debate, from 0, and a round, from 1; others at a row, from 0.
+    """
+    given = {name: np.asarray(values) for name, values in columns.items() if values is not None}
+    shape = next(iter(given.values())).shape
+    if len(shape) == 2:
+        at = np.indices(shape).reshape(2, -1)
+        place = {"debate": at[0], "round": at[1] + 1}
+    else:
+        place = {"row": np.arange(int(np.prod(shape)))}
+    table = pd.DataFrame({**place, **{name: np.ravel(values) for name, values in given.items()}})
+    return table.assign(level=float(level), kind=kind)
