@@ -7,6 +7,7 @@ import shlex
 import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from pathlib import Path
@@ -144,22 +145,17 @@ class JournalWords:
 
 def read_journals(logs: Iterable[Path]) -> JournalWords | None:
     """Read the journals that lie beside logs; None where there is none. A line that is none is passed over."""
-    found: JournalWords | None = None
-    for path in map(journal_path, logs):
-        if not path.is_file():
-            continue
-        found = JournalWords() if found is None else found
+    paths = [path for path in map(journal_path, logs) if path.is_file()]
+    found = JournalWords()
+    for path in paths:
         with path.open("rb") as file:
             for line in file:
-                if not any(name in line for name in (b'"words"', b'"dropped"', b'"voters"')):
-                    continue
-                try:
-                    record = json.loads(line)
-                except ValueError:
-                    continue
-                if isinstance(record, dict):
-                    found.read(record)
-    return found
+                if any(name in line for name in (b'"words"', b'"dropped"', b'"voters"')):
+                    with suppress(ValueError):
+                        record = json.loads(line)
+                        if isinstance(record, dict):
+                            found.read(record)
+    return found if paths else None
 
 
 def count_missing(turns: pd.DataFrame, journals: JournalWords | None) -> MissingVotes:
@@ -586,11 +582,8 @@ def fix_log(
 
     Raises
     ------
-    FileExistsError
-        When `dest` exists.
-    ValueError
-        When `dest` is one of the files or has another ending, when no turn can be read, or when JSON lines cannot hold
-        what the table says.
+    ValueError, FileExistsError
+        When no turn can be read, JSON lines cannot hold what the table says, or nothing may be written to `dest`.
 
     Examples
     --------

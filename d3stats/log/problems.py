@@ -266,12 +266,9 @@ class Cause:
 
     Attributes
     ----------
-    kind : str
-        A key of :data:`d3stats.log.problems.KINDS`.
-    message : str
-        What is required, or what was found.
-    meaning : str
-        What such a problem is, and what a lenient reader does about it.
+    kind, message, meaning, advice : str
+        A key of :data:`KINDS`; what is required, or what was found; what such a problem is, and what a lenient reader
+        does about it; what to do about it.
     count : int
         In how many places it shows.
     left_out : int
@@ -282,8 +279,6 @@ class Cause:
         From where to where it shows; empty when `places` are all.
     follows : dict of str to int
         Kinds of problems that follow from this one, to their number.
-    advice : str
-        What to do about it.
     """
 
     kind: str
@@ -300,8 +295,8 @@ class Cause:
 def causes_of(problems: Sequence[Problem]) -> tuple[Cause, ...]:
     """Put problems of one cause together: whole files first, then single records, then what concerns several.
 
-    A lost file or line explains the unknown debates, gaps and panels
-    that it leaves behind; the same message about other values is the same problem.
+    A lost file or line explains the unknown debates, gaps and panels that it leaves behind; the same message about
+    other values is the same problem.
 
     Examples
     --------
@@ -320,9 +315,9 @@ def causes_of(problems: Sequence[Problem]) -> tuple[Cause, ...]:
         groups[problem.kind, *detail].append(problem)
     follows = _following(groups)
     order = {kind: place for place, kind in enumerate(KINDS)}
-    kept = [key for key in groups if key not in follows.absorbed]
+    kept = [key for key, group in groups.items() if group]
     kept.sort(key=lambda key: (not _whole_file(groups[key][0]) or key[0] in _EFFECTS, order[key[0]]))
-    return tuple(_cause(groups[key], follows.by_cause.get(key, [])) for key in kept)
+    return tuple(_cause(groups[key], follows[key]) for key in kept)
 
 
 _Key = tuple[str, ...]
@@ -337,13 +332,7 @@ def _pattern(message: str) -> str:
 # ---------------------------------------------------------------- what follows from what
 
 
-@dataclass
-class _Following:
-    by_cause: dict[_Key, list[Problem]]
-    absorbed: set[_Key]
-
-
-def _following(groups: dict[_Key, list[Problem]]) -> _Following:
+def _following(groups: dict[_Key, list[Problem]]) -> dict[_Key, list[Problem]]:
     """Move what a lost file or record explains to its cause; `groups` keep the rest."""
     whole: _Key | None = None
     of_debate: dict[str | int, _Key] = {}
@@ -359,12 +348,12 @@ def _following(groups: dict[_Key, list[Problem]]) -> _Following:
                     of_debate.setdefault(problem.record_key[0], key)
                 else:
                     unnamed[key] = unnamed.get(key, 0) + 1
-    found = _Following({}, set())
+    found: dict[_Key, list[Problem]] = defaultdict(list)
     for key, group in groups.items():
-        if group[0].kind not in _EFFECTS:
+        if key[0] not in _EFFECTS:
             continue
-        if group[0].kind == "no turns":
-            other = next((k for k, g in groups.items() if g[0].kind not in _EFFECTS), None)
+        if key[0] == "no turns":
+            other = next((k for k in groups if k[0] not in _EFFECTS), None)
             moved = {id(p): other for p in group} if other is not None else {}
         else:
             named = [p for p in group if p.record_key and p.record_key[0] in of_debate]
@@ -377,12 +366,9 @@ def _following(groups: dict[_Key, list[Problem]]) -> _Following:
             if unknown is not None:
                 moved |= {id(p): unknown for p in group if id(p) not in moved}
         for problem in group:
-            cause = moved.get(id(problem))
-            if cause is not None:
-                found.by_cause.setdefault(cause, []).append(problem)
+            if (cause := moved.get(id(problem))) is not None:
+                found[cause].append(problem)
         group[:] = [problem for problem in group if moved.get(id(problem)) is None]
-        if not group:
-            found.absorbed.add(key)
     return found
 
 
