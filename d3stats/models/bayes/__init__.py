@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from d3stats.models.bayes.accuracy import AccuracyFit, AccuracyPriors, accuracy_model, fit_accuracy
+    from d3stats.models.bayes.discordance import Discordance
     from d3stats.models.bayes.mixture import MixturePosterior, MixturePriors, fit_mixture, mixture_model
     from d3stats.models.bayes.paired import PairedFit, fit_paired, paired_model
     from d3stats.models.bayes.result import BayesFit, BayesSettings, Sampling
@@ -23,6 +24,7 @@ __all__ = [
     "AccuracyPriors",
     "BayesFit",
     "BayesSettings",
+    "Discordance",
     "MixturePosterior",
     "MixturePriors",
     "PairedFit",
@@ -40,6 +42,7 @@ __all__ = [
 
 _HOME = {
     "accuracy": ("AccuracyFit", "AccuracyPriors", "accuracy_model", "fit_accuracy"),
+    "discordance": ("Discordance",),
     "mixture": ("MixturePosterior", "MixturePriors", "fit_mixture", "mixture_model"),
     "paired": ("PairedFit", "fit_paired", "paired_model"),
     "result": ("BayesFit", "BayesSettings", "Sampling"),

@@ -51,6 +51,7 @@ from d3stats.models.bayes.result import (
     posterior_estimate,
     read_priors,
     some_of,
+    variable,
 )
 
 __all__ = ["AccuracyFit", "AccuracyPriors", "accuracy_model", "fit_accuracy"]
@@ -254,15 +255,13 @@ def _model(cells: Cells, interaction: bool, priors: AccuracyPriors, laws: Mappin
     coords = {"question": cells.questions, "protocol": cells.protocols, "contrast_of": range(n - 1)}
     with stack.quiet(), pm.Model(coords=coords) as model:
         normal, half = pm.Normal.dist, pm.HalfNormal.dist
-        mean = stack.variable("mean", laws, lambda: normal(0, priors.mean_sd), ())
-        contrast = stack.variable(
-            "contrast", laws, lambda: normal(0, priors.protocol_sd, shape=n - 1), (n - 1,)
-        )
+        mean = variable("mean", laws, lambda: normal(0, priors.mean_sd), ())
+        contrast = variable("contrast", laws, lambda: normal(0, priors.protocol_sd, shape=n - 1), (n - 1,))
         effect = pm.Deterministic("effect", mean + contrasts(n) @ contrast, dims="protocol")
-        sd_question = stack.variable("sd_question", laws, lambda: half(priors.question_sd), ())
+        sd_question = variable("sd_question", laws, lambda: half(priors.question_sd), ())
         logit = effect + sd_question * pm.Normal("z", dims="question")[:, None]
         if interaction:
-            sd = stack.variable("sd_interaction", laws, lambda: half(priors.interaction_sd), ())
+            sd = variable("sd_interaction", laws, lambda: half(priors.interaction_sd), ())
             logit = logit + sd * pm.Normal("w", dims=("question", "protocol"))
         successes, trials = cells.successes[cells.pattern], cells.trials[cells.pattern]
         seen = trials > 0

@@ -25,16 +25,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import RngLike, as_rng, number
 from d3stats.estimate import Estimate
 from d3stats.models.bayes import stack
+from d3stats.models.bayes.discordance import Discordance
 from d3stats.models.bayes.result import (
     BayesFit,
     Sampling,
@@ -46,12 +46,18 @@ from d3stats.models.bayes.result import (
     posterior,
     posterior_estimate,
     some_of,
+    variable,
 )
+from d3stats.resampling.clusters import cluster_codes
 
-__all__ = ["Discordance", "PairedFit", "fit_paired", "paired_model"]
+__all__ = ["PairedFit", "fit_paired", "paired_model"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Rng = np.random.Generator
+Laws = Mapping[str, Any]
+Build = Callable[[], Any]
+Found = dict[str, Any]
 
 KINDS = ("only A right", "only B right", "both right", "both wrong")
 """Columns of a table of pairs."""
@@ -171,7 +177,7 @@ def paired_model(
         if data.tables is None:
             _model_of_scores(data, laws)
         elif data.codes is None:
-            kinds = stack.variable("kinds", laws, lambda: pm.Dirichlet.dist(np.full(4, prior)), (4,))
+            kinds = variable("kinds", laws, lambda: pm.Dirichlet.dist(np.full(4, prior)), (4,))
             pm.Deterministic("difference", kinds[1] - kinds[0])
             pm.Multinomial("pairs", int(data.tables.sum()), kinds, observed=data.tables[0])
         else:
@@ -183,11 +189,11 @@ def _model_of_tables(data: _Pairs, laws: Mapping[str, Any]) -> None:
     pm, pt = stack.load("pymc"), stack.load("pytensor.tensor")
     assert data.tables is not None
     beta, half, p = pm.Beta.dist, pm.HalfNormal.dist, data.prior
-    discordant = stack.variable("discordant", laws, lambda: beta(2 * p, 2 * p), ())
-    direction = stack.variable("direction", laws, lambda: beta(p, p), ())
-    right = stack.variable("right", laws, lambda: beta(p, p), ())
-    spread = stack.variable("spread", laws, lambda: half(data.spread), ())
-    spread_same = stack.variable("spread_same", laws, lambda: half(data.spread), ())
+    discordant = variable("discordant", laws, lambda: beta(2 * p, 2 * p), ())
+    direction = variable("direction", laws, lambda: beta(p, p), ())
+    right = variable("right", laws, lambda: beta(p, p), ())
+    spread = variable("spread", laws, lambda: half(data.spread), ())
+    spread_same = variable("spread_same", laws, lambda: half(data.spread), ())
     pm.Deterministic("difference", discordant * (2 * direction - 1))
     same, sizes = 1 - discordant, data.tables.sum(axis=1)
     kinds = [discordant * (1 - direction), discordant * direction, same * right, same * (1 - right)]
@@ -224,14 +230,14 @@ def _model_of_tables(data: _Pairs, laws: Mapping[str, Any]) -> None:
 def _model_of_scores(data: _Pairs, laws: Mapping[str, Any]) -> None:
     pm = stack.load("pymc")
     unit, half = data.unit, pm.HalfNormal.dist
-    mean = stack.variable("mean", laws, lambda: pm.Normal.dist(0, MEAN_SD * unit), ())
-    sigma = stack.variable("sigma", laws, lambda: half(unit), ())
-    nu = 1 + stack.variable("nu_above_1", laws, lambda: pm.Exponential.dist(1 / MEAN_NU), ())
+    mean = variable("mean", laws, lambda: pm.Normal.dist(0, MEAN_SD * unit), ())
+    sigma = variable("sigma", laws, lambda: half(unit), ())
+    nu = 1 + variable("nu_above_1", laws, lambda: pm.Exponential.dist(1 / MEAN_NU), ())
     pm.Deterministic("difference", mean)
     pm.Deterministic("nu", nu)
     centre = mean
     if data.codes is not None:
-        sd_cluster = stack.variable("sd_cluster", laws, lambda: half(data.spread * unit), ())
+        sd_cluster = variable("sd_cluster", laws, lambda: half(data.spread * unit), ())
         centre = mean + (sd_cluster * pm.Normal("z", shape=int(data.codes.max()) + 1))[data.codes]
     pm.StudentT("score_difference", nu=nu, mu=centre, sigma=sigma, observed=data.gain)
 
@@ -348,14 +354,7 @@ def _exact_estimate(law: Discordance, name: str, level: float, n: int) -> Estima
     )
 
 
-def _one_table(
-    table: Ints,
-    prior: float,
-    laws: Mapping[str, Any],
-    build: Callable[[], Any],
-    sampling: Sampling,
-    rng: np.random.Generator,
-) -> dict[str, Any]:
+def _one_table(table: Ints, prior: float, laws: Laws, build: Build, sampling: Sampling, rng: Rng) -> Found:
     n, used, exact = int(table.sum()), replace(sampling, tune=0), None
     notes: tuple[str, ...]
     if laws:
@@ -410,31 +409,26 @@ def _named(chance: Floats) -> dict[str, Floats]:
     }
 
 
-def _clustered(
-    data: _Pairs,
-    tables: Ints,
-    laws: Mapping[str, Any],
-    build: Callable[[], Any],
-    sampling: Sampling,
-    rng: np.random.Generator,
-) -> dict[str, Any]:
-    from scipy.special import expit, logit
-
-    density = TablePosterior(tables, data.prior, data.spread)
+def _points(
+    density: TablePosterior | ScorePosterior, laws: Laws, build: Build, sampling: Sampling, rng: Rng
+) -> tuple[Floats, Floats, Found]:
+    """Draw points from posterior (chains, draws, size) and prior: of the density, or with `laws` of the PyMC model."""
     if laws:
-        names = ("discordant", "direction", "right", "spread", "spread_same")
-
-        def coordinates(values: Mapping[str, Floats]) -> Floats:
-            chances = [logit(np.clip(values[name], 1e-15, 1 - 1e-15)) for name in names[:3]]
-            return np.stack([*chances, values["spread"], values["spread_same"]], axis=-1)
-
         idata, used, notes = posterior(sampling, rng, model=build)
-        x = coordinates({name: stack.draws_of(idata, name) for name in names})
-        before = coordinates(stack.prior_draws(build(), names, _REPLICATES, rng))
+        x = density.point({name: stack.draws_of(idata, name) for name in density.names})
+        before = density.point(stack.prior_draws(build(), density.names, _REPLICATES, rng))
     else:
         idata, used, notes = posterior(sampling, rng, density=density, starts=density.starts)
         x = stack.draws_of(idata, "x")
         before = np.array([density.draw_prior(rng) for _ in range(_REPLICATES)])
+    return x, before, {"settings": used, "stats": kept_stats(idata), "notes": notes}
+
+
+def _clustered(data: _Pairs, tables: Ints, laws: Laws, build: Build, sampling: Sampling, rng: Rng) -> Found:
+    from scipy.special import expit
+
+    density = TablePosterior(tables, data.prior, data.spread)
+    x, before, kept = _points(density, laws, build, sampling, rng)
     discordant, direction, right = np.moveaxis(expit(x[..., :3]), -1, 0)
     same = 1 - discordant
     chance = np.stack(
@@ -457,11 +451,11 @@ def _clustered(
     return {
         "title": "paired tables by cluster",
         "names": tuple(named),
-        "settings": used.with_priors({"Dirichlet": data.prior, "spread": data.spread}, laws),
+        "settings": kept["settings"].with_priors({"Dirichlet": data.prior, "spread": data.spread}, laws),
         "idata": stack.from_draws(
-            named | free, sample_stats=kept_stats(idata), log_likelihood=pointwise("cluster", like, weight)
+            named | free, sample_stats=kept["stats"], log_likelihood=pointwise("cluster", like, weight)
         ),
-        "notes": notes,
+        "notes": kept["notes"],
         "cells": like,
         "weights": weight.astype(np.float64),
         "observed": table_statistics(tables),
@@ -470,32 +464,10 @@ def _clustered(
     }
 
 
-def _scores(
-    data: _Pairs,
-    laws: Mapping[str, Any],
-    build: Callable[[], Any],
-    sampling: Sampling,
-    rng: np.random.Generator,
-) -> dict[str, Any]:
+def _scores(data: _Pairs, laws: Laws, build: Build, sampling: Sampling, rng: Rng) -> Found:
     unit, codes = data.unit, data.codes
-    density = ScorePosterior(data.gain / unit, codes, MEAN_SD, data.spread)
-    if laws:
-        names = ["mean", "sigma", "nu_above_1"] + ["sd_cluster", "z"] * (codes is not None)
-
-        def coordinates(values: Mapping[str, Floats]) -> Floats:
-            three = [values["mean"] / unit, np.log(values["sigma"] / unit), np.log(values["nu_above_1"])]
-            if codes is None:
-                return np.stack(three, axis=-1)
-            four = np.stack([*three, values["sd_cluster"] / unit], axis=-1)
-            return np.concatenate([four, values["z"]], axis=-1)
-
-        idata, used, notes = posterior(sampling, rng, model=build)
-        x = coordinates({name: stack.draws_of(idata, name) for name in names})
-        before = coordinates(stack.prior_draws(build(), names, _REPLICATES, rng))
-    else:
-        idata, used, notes = posterior(sampling, rng, density=density, starts=density.starts)
-        x = stack.draws_of(idata, "x")
-        before = np.array([density.draw_prior(rng) for _ in range(_REPLICATES)])
+    density = ScorePosterior(data.gain / unit, codes, MEAN_SD, data.spread, unit)
+    x, before, kept = _points(density, laws, build, sampling, rng)
     named = {"difference": x[..., 0] * unit, "sigma": np.exp(x[..., 1]) * unit, "nu": 1 + np.exp(x[..., 2])}
     free = {"mean": named["difference"], "nu_above_1": named["nu"] - 1}
     if codes is not None:
@@ -510,13 +482,13 @@ def _scores(
     return {
         "title": "paired scores" + ("" if codes is None else " by cluster"),
         "names": tuple(named),
-        "settings": used.with_priors({"scale": unit, "spread": data.spread}, laws),
+        "settings": kept["settings"].with_priors({"scale": unit, "spread": data.spread}, laws),
         "idata": stack.from_draws(
             named | free,
-            sample_stats=kept_stats(idata),
+            sample_stats=kept["stats"],
             log_likelihood={"pair" if codes is None else "cluster": like},
         ),
-        "notes": notes,
+        "notes": kept["notes"],
         "cells": like,
         "observed": score_statistics(data.gain),
         "replicated": statistics(some_of(flat, _REPLICATES)),
@@ -591,23 +563,20 @@ def values_of(label: str, values: ArrayLike) -> Floats:
     return array
 
 
-def codes_of(cluster: ArrayLike | None, n_items: int) -> Ints | None:
+def codes_of(cluster: Any, n_items: int) -> Ints | None:
     """Number the clusters; None where every item is its own."""
     if cluster is None:
         return None
-    column = pd.Series(np.asarray(cluster, dtype=object))
-    if len(column) != n_items:
-        raise ValueError(f"cluster must have one value per item ({n_items}); got {len(column)}")
-    if column.isna().any():
-        raise ValueError(f"cluster must be named; got a missing name at row {int(column.isna().argmax())}")
-    codes, names = pd.factorize(column.astype(str))
-    if len(names) == n_items:
+    if len(cluster) != n_items:
+        raise ValueError(f"cluster must have one value per item ({n_items}); got {len(cluster)}")
+    codes = cluster_codes(cluster, n_items, unit="item")
+    if codes.max() == n_items - 1:
         return None
-    if len(names) < 2:
+    if codes.max() == 0:
         raise ValueError(
             "cluster must have at least 2 values: one cluster cannot tell how clusters vary; got 1"
         )
-    return codes.astype(np.int64)
+    return codes
 
 
 def tables_of(a: Floats, b: Floats, codes: Ints | None) -> Ints:
@@ -637,92 +606,6 @@ def score_statistics(difference: Floats) -> dict[str, float]:
         "width from 10 % to 90 %": high - low,
         "share above 0": float((difference > 0).mean()),
     }
-
-
-@dataclass(frozen=True, slots=True)
-class Discordance:
-    """Exact posterior of the difference of two shares from one table of pairs with a Dirichlet prior.
-
-    The difference is ``S * (2 W - 1)``: S, the chance that a pair differs, and W, the chance that it is B that is
-    right, are independent Beta variables.
-
-    Attributes
-    ----------
-    only_a, only_b, same : float
-        Parameters of the Dirichlet posterior: counts plus prior.
-    """
-
-    only_a: float
-    only_b: float
-    same: float
-
-    @property
-    def mean(self) -> float:
-        """Posterior mean of the difference."""
-        return (self.only_b - self.only_a) / self._total
-
-    @property
-    def sd(self) -> float:
-        """Posterior standard deviation of the difference."""
-        second = (self.only_a + self.only_b) / self._total - self.mean**2
-        return math.sqrt(second / (self._total + 1))
-
-    def cdf(self, value: float) -> float:
-        """Posterior probability that the difference is at most `value`."""
-        if value < 0:
-            return _beyond(-value, self.only_b, self.only_a, self.same)
-        return 1.0 - _beyond(value, self.only_a, self.only_b, self.same)
-
-    def quantile(self, probability: float) -> float:
-        """Value that the difference is below with that probability."""
-        below = self.cdf(0.0)
-        if probability < below:
-            return -_exceeded(probability, self.only_b, self.only_a, self.same)
-        return _exceeded(1.0 - probability, self.only_a, self.only_b, self.same)
-
-    @property
-    def _total(self) -> float:
-        return self.only_a + self.only_b + self.same
-
-
-def _beyond(size: float, against: float, favour: float, same: float) -> float:
-    """Probability that ``S * (2 W - 1) > size`` for independent S, Beta(against + favour, same), and W, Beta(favour,
-    against); size >= 0.
-
-    The integral over S runs over its quantiles above `size`, where the integrand is a probability, and so bounded,
-    however small a parameter is (a density with a parameter below 1 is not); what is left is a steep end, which
-    tanh-sinh quadrature (Takahasi and Mori, 1974) is made for.
-    """
-    from scipy.special import betainc, betaincc, betainccinv
-
-    above = float(betaincc(against + favour, same, min(size, 1.0)))
-    if size == 0 or above == 0:
-        return above * float(betainc(against, favour, 0.5))
-    part, weight = _tanh_sinh()
-    s = np.maximum(betainccinv(against + favour, same, above * part), size)
-    return above * float(weight @ betainc(against, favour, (1 - size / s) / 2))
-
-
-def _exceeded(probability: float, against: float, favour: float, same: float) -> float:
-    """The size that the difference is beyond with that probability, searched on a logarithmic scale."""
-    from scipy.optimize import brentq
-
-    def excess(log_size: float) -> float:
-        return _beyond(math.exp(log_size), against, favour, same) - probability
-
-    least = -700.0
-    if excess(least) <= 0:
-        return 0.0
-    return math.exp(brentq(excess, least, 0.0, xtol=1e-13)) if excess(0.0) < 0 else 1.0
-
-
-@lru_cache(maxsize=1)
-def _tanh_sinh() -> tuple[Floats, Floats]:
-    """Points in (0, 1) and weights that add up to 1."""
-    y = np.linspace(-4.0, 4.0, 161)
-    up = 1 / (1 + np.exp(-math.pi * np.sinh(y)))
-    weight = np.cosh(y) * up * up[::-1]
-    return up, weight / weight.sum()
 
 
 def table_log_likelihood(tables: Ints, x: Floats) -> Floats:
@@ -785,6 +668,14 @@ class TablePosterior:
         self.tails = [_more_than(c) for c in counts]
         self.prior, self.spread = prior, spread
         self.tables = tables
+        self.names = ("discordant", "direction", "right", "spread", "spread_same")
+
+    def point(self, values: Mapping[str, Floats]) -> Floats:
+        """Return the coordinates of the PyMC model's variables, shape (..., 5)."""
+        from scipy.special import logit
+
+        chances = [logit(np.clip(values[name], 1e-15, 1 - 1e-15)) for name in self.names[:3]]
+        return np.stack([*chances, values["spread"], values["spread_same"]], axis=-1)
 
     def __call__(self, x: Floats) -> tuple[float, Floats]:
         discordant, direction, right, spread, spread_same = _natural(x)
@@ -877,8 +768,12 @@ class ScorePosterior:
 
     SIZE = 4
 
-    def __init__(self, difference: Floats, cluster: Ints | None, mean_sd: float, spread: float) -> None:
+    def __init__(
+        self, difference: Floats, cluster: Ints | None, mean_sd: float, spread: float, unit: float = 1.0
+    ) -> None:
         self.d, self.cluster, self.mean_sd, self.spread = difference, cluster, mean_sd, spread
+        self.unit = unit
+        self.names = ("mean", "sigma", "nu_above_1", "sd_cluster", "z")[: 3 if cluster is None else 5]
         self.n_clusters = 0 if cluster is None else int(cluster.max()) + 1
         self.free = 3 if cluster is None else self.SIZE + self.n_clusters
 
@@ -911,6 +806,18 @@ class ScorePosterior:
             gradient[self.SIZE :] = x[3] * total - z
             value -= 0.5 * float((x[3] / self.spread) ** 2 + z @ z)
         return value, gradient
+
+    def point(self, values: Mapping[str, Floats]) -> Floats:
+        """Return the coordinates of the PyMC model's variables, shape (..., size)."""
+        first = [
+            values["mean"] / self.unit,
+            np.log(values["sigma"] / self.unit),
+            np.log(values["nu_above_1"]),
+        ]
+        if self.cluster is None:
+            return np.stack(first, axis=-1)
+        spread = values["sd_cluster"] / self.unit
+        return np.concatenate([np.stack([*first, spread], axis=-1), values["z"]], axis=-1)
 
     def centre(self, x: Floats) -> Floats | float:
         """Location of each difference."""

@@ -400,6 +400,20 @@ def read_priors(
     return replace(default, **plain), laws  # type: ignore[type-var]
 
 
+def variable(name: str, given: Mapping[str, Any], default: Callable[[], Any], shape: tuple[int, ...]) -> Any:
+    """Add a free variable to the model at hand: with the distribution that a user gave, or with the default one.
+
+    A distribution is what ``pm.Beta.dist(2, 5, shape=2)`` returns, or a function of the shape that returns one.
+    """
+    chosen = given.get(name)
+    made = default() if chosen is None else chosen(shape) if callable(chosen) else chosen
+    if not hasattr(made, "owner"):
+        raise TypeError(
+            f"the prior of {name} must be a PyMC distribution, such as pm.Beta.dist(2, 5); got {made!r}"
+        )
+    return stack.load("pymc").modelcontext(None).register_rv(made, name)
+
+
 def positive(**values: float) -> None:
     """Refuse a number that is not above 0, by its name."""
     for name, value in values.items():
@@ -528,7 +542,8 @@ def leave_one_out(idata: Any, weights: ArrayLike | None = None) -> Loo:
     if w.shape != elpd.shape:
         raise ValueError(f"weights must have one value per cell ({elpd.size}); got {w.size}")
     total, n = float(w @ elpd), float(w.sum())
-    spread = float(w @ (elpd - total / n) ** 2) / n
+    # ArviZ 1 divides by n - 1, ArviZ 0.23 by n: the error is that of the one that is installed.
+    spread = float(w @ (elpd - total / n) ** 2) / max(n - stack.arviz_generation(), 1.0)
     return Loo(
         elpd=total,
         se=math.sqrt(n * spread),

@@ -55,6 +55,7 @@ from d3stats.models.bayes.result import (
     posterior,
     posterior_estimate,
     read_priors,
+    variable,
 )
 from d3stats.models.mixtures.law import BetaBinomialMixture, Cells
 
@@ -198,7 +199,7 @@ def rounds_model(
     with stack.quiet(), pm.Model(coords={"round": counts.rounds, "component": range(k)}) as model:
         weight, gap, rho = components(k, believed, laws, "first_")
         groups = np.array([k - 1, k, k])[1 if k == 1 else 0 :]
-        step = stack.variable(
+        step = variable(
             "step", laws, lambda: pm.HalfNormal.dist(believed.step, shape=len(groups)), (len(groups),)
         )
         innovation = pm.Normal("innovation", shape=(len(counts.rounds) - 1, 3 * k - 1))

@@ -53,8 +53,7 @@ def quiet() -> Iterator[None]:
         for logger in loggers:
             logger.setLevel(logging.ERROR)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
-            for category in (FutureWarning, DeprecationWarning, UserWarning, RuntimeWarning):
-                warnings.simplefilter("ignore", category)
+            warnings.simplefilter("ignore")
             yield
     finally:
         for logger, level in zip(loggers, levels, strict=True):
@@ -64,30 +63,24 @@ def quiet() -> Iterator[None]:
 def sample(
     model: Any,
     *,
-    draws: int = 1000,
-    tune: int = 1000,
     chains: int = 4,
-    target_accept: float = 0.9,
     sampler: str = "auto",
     rng: RngLike = None,
     **options: Any,
 ) -> Any:
     """Draw from the posterior of a PyMC model by ``pm.sample``; the same seed gives the same draws.
 
-    `sampler` "auto" is nutpie where it is installed; `options` go to ``pm.sample``. Returns ``arviz.InferenceData`` of
-    ArviZ 0.23, ``xarray.DataTree`` of ArviZ 1.
+    `sampler` "auto" is nutpie where it is installed; `options` (draws, tune, ...) go to ``pm.sample``. Returns
+    ``arviz.InferenceData`` of ArviZ 0.23, ``xarray.DataTree`` of ArviZ 1.
     """
     if sampler == "auto":
         sampler = "nutpie" if importlib.util.find_spec("nutpie") else "pymc"
     seeds = [int(seed) for seed in as_rng(rng).integers(2**31 - 1, size=chains)]
     with quiet():
         return load("pymc").sample(
-            draws,
-            tune=tune,
             chains=chains,
             cores=1,
             model=model,
-            target_accept=target_accept,
             nuts_sampler=sampler,
             random_seed=seeds if sampler == "pymc" else seeds[0],
             progressbar=False,
@@ -146,20 +139,6 @@ def _operation() -> Any:
         pullback = L_op
 
     return Density
-
-
-def variable(name: str, given: Mapping[str, Any], default: Callable[[], Any], shape: tuple[int, ...]) -> Any:
-    """Add a free variable to the model at hand: with the distribution that a user gave, or with the default one.
-
-    A distribution is what ``pm.Beta.dist(2, 5, shape=2)`` returns, or a function of the shape that returns one.
-    """
-    chosen = given.get(name)
-    made = default() if chosen is None else chosen(shape) if callable(chosen) else chosen
-    if not hasattr(made, "owner"):
-        raise TypeError(
-            f"the prior of {name} must be a PyMC distribution, such as pm.Beta.dist(2, 5); got {made!r}"
-        )
-    return load("pymc").modelcontext(None).register_rv(made, name)
 
 
 def prior_draws(model: Any, names: Sequence[str], size: int, rng: RngLike = None) -> dict[str, Floats]:

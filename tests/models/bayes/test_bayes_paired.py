@@ -17,8 +17,8 @@ from scipy.stats import beta, betabinom, dirichlet, dirichlet_multinomial, multi
 from simulation_ranks import simulation_ranks
 
 from d3stats.models.bayes import stack
+from d3stats.models.bayes.discordance import Discordance
 from d3stats.models.bayes.paired import (
-    Discordance,
     PairedFit,
     ScorePosterior,
     TablePosterior,
