@@ -424,10 +424,10 @@ instead = [
     ("posterior of the gap, to say who leads", "P(answer 1 is better)", "models.signed_gap, models.wins"),
     ("1 - 4 Var / eps^2", "the exact probability; Cantelli if a bound is needed", "models.gap"),
     ("the variance falls every round", "its cap does; ask when the variance does", "models.gap"),
-    ("dominance: more advocates separate", "check theorems A and B; with a ceiling, C", "models.gap_growth"),
+    ("dominance: more advocates separate", "check theorems A and B; with a ceiling, C", "models.separation"),
     ("the expected gap", "how often the better answer is ranked first", "models.separation"),
-    ("k advocates", "what k correlated ones are worth, and cost", "models.advocates"),
-    ("debate is, or is not, a martingale", "test it, questions as clusters", "models.martingale"),
+    ("k advocates", "what k correlated ones are worth, and cost", "models.separation"),
+    ("debate is, or is not, a martingale", "test it, questions as clusters", "models.beliefs"),
     ("debate until all agree", "the first majority is the one to beat", "d3stats.replay, d3stats.plan"),
 ]
 print(pd.DataFrame(instead, columns=["in place of", "use", "where"]).to_string(index=False))

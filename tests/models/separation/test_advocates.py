@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ from d3stats.models.separation import (
     correlated_separation,
     effective_advocates,
     score_correlation,
+    separation_from_scores,
+    softmax_selected,
+    softmax_weighted,
 )
 from d3stats.models.separation.best_of_k import ranking_probability, separation
 from d3stats.models.separation.laws import DiscreteLaw, MixtureLaw, as_law
@@ -427,3 +431,28 @@ def test_any_small_log_gets_a_finite_correlation_or_a_reason(rows: list[list[flo
     assert np.isfinite([found.low, found.high]).all()
     assert found.low <= found.high
     assert -1 / (found.mean_size - 1) - 1e-9 <= found.estimate <= 1
+
+
+RESULTS: list[Any] = [
+    lambda: separation(stats.norm(1), stats.norm(), [1, 3]),
+    lambda: separation_from_scores([[9, 8, 5], [7, 7, 6]], [[4, 6, 8], [7, 5, 5]], [1, 3], n_boot=50, rng=1),
+    lambda: score_correlation(panel(20, 3, 0.4, np.random.default_rng(1)), n_boot=100, rng=1),
+    lambda: advocate_payoff(stats.norm(1), stats.norm(), [1, 2], **COST),  # type: ignore[arg-type]
+    lambda: softmax_weighted([[0.9, 0.8], [0.4, np.nan]], 0.1),
+    lambda: softmax_selected([[0.9, 0.8], [0.4, np.nan]]),
+]
+
+
+@pytest.mark.parametrize("make", RESULTS)
+def test_every_result_shows_itself_in_every_form(make: Any) -> None:
+    found = make()
+    title = found.summary().splitlines()[0]
+    assert len(title) > 30
+    assert "nan" not in found.summary().lower()
+    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert told["title"] == title
+    assert set(next(iter(told["tables"].values()))[0]) == set(found.to_frame().columns)
+    assert found.to_latex().count(r"\\") >= len(found.to_frame()) + 1
+    assert "<table" in found._repr_html_()
+    for note in found.notes:
+        assert note in found.summary()
