@@ -36,7 +36,7 @@ class Estimate:
     level : float
         Coverage aimed at, in (0, 1).
     kind : str
-        How the interval was made, "cluster t" or "bootstrap BCa" or "equal-tailed posterior" and so on.
+        How the interval was made, "cluster t" or "bca" or "equal-tailed posterior" and so on.
     n : int
         How many observations (items, pairs, votes) went in.
     n_clusters : int or None
