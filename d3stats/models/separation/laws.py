@@ -37,6 +37,9 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
+_NONE = np.empty(0)
+_NONE.setflags(write=False)
+
 
 class ScoreLaw(ABC):
     """The distribution of a score X: a sum of atoms and a part with a density.
@@ -48,9 +51,9 @@ class ScoreLaw(ABC):
     def cdf(self, x: ArrayLike) -> Floats:
         """Return P(X <= x)."""
 
-    @abstractmethod
     def below(self, x: ArrayLike) -> Floats:
-        """Return P(X < x)."""
+        """Return P(X < x); as long as the law has no atoms, P(X <= x)."""
+        return self.cdf(x)
 
     @abstractmethod
     def sf(self, x: ArrayLike) -> Floats:
@@ -69,9 +72,9 @@ class ScoreLaw(ABC):
         return self.quantile(1.0 - np.asarray(u, dtype=np.float64))
 
     @property
-    @abstractmethod
     def atoms(self) -> tuple[Floats, Floats]:
-        """Points that have mass, ascending, and their masses."""
+        """Points that have mass, ascending, and their masses; by default none."""
+        return _NONE, _NONE
 
     @property
     @abstractmethod
@@ -289,9 +292,6 @@ class ContinuousLaw(ScoreLaw):
     def cdf(self, x: ArrayLike) -> Floats:
         return np.asarray(self.frozen.cdf(x), dtype=np.float64)
 
-    def below(self, x: ArrayLike) -> Floats:
-        return self.cdf(x)
-
     def sf(self, x: ArrayLike) -> Floats:
         # Some of scipy's survival functions divide by a probability that has reached 0.
         with np.errstate(all="ignore"):
@@ -305,10 +305,6 @@ class ContinuousLaw(ScoreLaw):
 
     def upper_quantile(self, u: ArrayLike) -> Floats:
         return np.asarray(self.frozen.isf(u), dtype=np.float64)
-
-    @property
-    def atoms(self) -> tuple[Floats, Floats]:
-        return np.empty(0), np.empty(0)
 
     @property
     def support(self) -> tuple[float, float]:
@@ -336,8 +332,6 @@ class ContinuousLaw(ScoreLaw):
         return np.asarray(self.frozen.rvs(size=size, random_state=as_rng(rng)), dtype=np.float64)
 
 
-_NONE = np.empty(0)
-_NONE.setflags(write=False)
 _LEVELS = np.array([1e-2, 1e-4, 1e-8, 1e-16])
 _FAR = np.array([1e-2, 1e-4, 1e-8, 1e-16, 1e-32])
 _HEAVY = np.array([1e-2, 1e-4, 1e-8, 1e-16, 1e-32, 1e-64])
@@ -365,13 +359,6 @@ class _Smooth(ScoreLaw):
     @abstractmethod
     def _draw(self, size: int | tuple[int, ...], rng: np.random.Generator) -> Floats:
         """Draw scores."""
-
-    def below(self, x: ArrayLike) -> Floats:
-        return self.cdf(x)
-
-    @property
-    def atoms(self) -> tuple[Floats, Floats]:
-        return _NONE, _NONE
 
     def breakpoints(self) -> Floats:
         return self._cuts
