@@ -549,10 +549,13 @@ def parquet_sheet(file: LogFile) -> Sheet | Problem:
 
 def _numbered(cells: Any) -> Coded:
     given = ~np.ma.getmaskarray(cells)
-    factorized, numbers = pd.factorize(np.ma.getdata(cells)[given])
-    codes = np.full(len(cells), -1)
-    codes[given] = factorized
-    return _merged(codes, list(numbers))
+    whole = bool(given.all())
+    numbers = np.ma.getdata(cells)
+    codes, values = pd.factorize(numbers if whole else numbers[given])
+    if not whole:
+        known, codes = codes, np.full(len(cells), -1)
+        codes[given] = known
+    return _merged(codes, list(values))
 
 
 def _hashed(cells: Any, texts: Mapping[int, Any]) -> Coded:
