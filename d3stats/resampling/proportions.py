@@ -24,7 +24,7 @@ Biometrika 26, 404. Agresti and Coull (1998), The American Statistician 52, 119.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple, cast, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 import numpy as np
 import pandas as pd
@@ -147,7 +147,13 @@ def clustered_share(
     totals = cluster_totals(np.column_stack([x, n])[rows].astype(np.float64), cluster[rows])
     size = float(n.sum())
     value = min(float(x.sum()) / size, 1.0)
-    made = {"name": name, "value": value, "n": round(size), "level": level, "n_clusters": len(totals)}
+    made: dict[str, Any] = {
+        "name": name,
+        "value": value,
+        "n": round(size),
+        "level": level,
+        "n_clusters": len(totals),
+    }
     found = share_limits(totals[:, 0], totals[:, 1], level)
     if kind == WILSON or found.low is None or value in (0.0, 1.0):
         return Estimate(low=found.low, high=found.high, se=found.se, kind=found.kind, note=found.note, **made)

@@ -213,7 +213,7 @@ def synthetic_agent(world: World, seed: int = 0) -> Agent:
     """Return an agent that answers, for everybody in a debate, as a world has it.
 
     Played through the protocol that the world describes, it has the law of
-    :func:`d3stats.simulate.simulate`. Every number that it draws is named by the seed, the debate, the agent and
+    :func:`d3stats.simulate`. Every number that it draws is named by the seed, the debate, the agent and
     the round, or by the question where it belongs to the item; so replies depend neither on the order in which
     they are asked for nor on how many are asked at once.
 
