@@ -158,3 +158,25 @@ def test_what_a_folder_exports_is_what_it_names() -> None:
 
 def test_the_page_is_short() -> None:
     assert len((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").splitlines()) <= 200
+
+
+def test_what_the_page_names_is_there_under_no_old_path() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    paths = {path for path in re.findall(r"`([\w/]+\.py)`", text) if "/" in path}
+    assert [path for path in paths if not (PACKAGE / path).exists() and not (ROOT / path).exists()] == []
+    rooms = {name for row in floors() for name in row}
+    dotted = [
+        name
+        for name in re.findall(r"`([a-z_]+(?:\.\w+)+)`", text)
+        if name.split(".")[0] in rooms and not name.endswith(".py")
+    ]
+    known = modules()
+    lost = []
+    for name in dotted:
+        parts = f"d3stats.{name}".split(".")
+        home = next((k for k in range(len(parts), 1, -1) if ".".join(parts[:k]) in known), 0)
+        source = known[".".join(parts[:home])].read_text(encoding="utf-8") if home > 1 else ""
+        if home < 2 or any(part not in source for part in parts[home:]) or len(parts) - home > 2:
+            lost.append(name)
+    assert len(dotted) > 15
+    assert lost == []

@@ -299,7 +299,7 @@ def test_both_ends_of_a_transition_are_checked() -> None:
 
 
 def test_words_are_no_counts() -> None:
-    with pytest.raises(TypeError, match="successes must be whole numbers"):
+    with pytest.raises(TypeError, match="successes must be a rectangular array of whole numbers"):
         Counts.from_columns(["many"], [3])
 
 

@@ -47,7 +47,8 @@ def agreement(
         list[str] | None,
         typer.Option(
             "--measure",
-            help="'cohen' (every pair), 'fleiss', 'alpha', 'ac1', 'share'; repeatable, all by default.",
+            help="'cohen' (every pair), or a short name of a panel's coefficient: 'fleiss', 'alpha', 'ac1', "
+            "'share'; repeatable, all by default.",
         ),
     ] = None,
     weights: Annotated[

@@ -439,9 +439,9 @@ class Study:
 
 
 _DECIDES = (
-    *("worlds", "simulate", "stopping", "models", "resampling"),
+    *("worlds", "stopping", "models", "resampling", "agent.py"),
     *("trajectories.py", "counts.py", "values.py", "_check.py", "log/arrays.py", "log/columns.py"),
-    *("planning/_work.py", "planning/_measures.py"),
+    *("planning/study.py", "planning/costs.py"),
 )
 """Folders and files of the package that samplers, rules and sums are made of."""
 

@@ -17,8 +17,8 @@ from d3stats.worlds.tokens import Lengths
 
 PACKAGE = Path(d3stats.__file__).parent
 SAMPLERS_AND_RULES = [
-    *("simulate/voter.py", "simulate/draw.py", "simulate/tokens.py", "worlds/voter.py", "stopping/ks.py"),
-    *("models/process.py", "trajectories.py", "log/arrays.py", "planning/_work.py", "planning/_measures.py"),
+    *("worlds/voter.py", "worlds/draw.py", "worlds/tokens.py", "stopping/ks.py", "models/chains/process.py"),
+    *("trajectories.py", "log/arrays.py", "planning/study.py", "planning/costs.py"),
 ]
 
 

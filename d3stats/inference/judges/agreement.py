@@ -205,15 +205,18 @@ def agreement(
         )
     if weights is not None:
         agreement_weights(weights, read.categories)  # once, and not as the refusal of every measure
-    names = list(combinations(read.raters, 2)) if "cohen" in wanted else []
-    streams = iter(as_rng(rng).spawn(len(PANEL) + len(names)))
+    every = list(combinations(read.raters, 2))
+    names = every if "cohen" in wanted else []
+    # A stream for each coefficient, wanted or not: what one draws does not depend on what else is asked for.
+    titles = [*(one.title for one in PANEL.values()), *map(_pair_title, every)]
+    streams = dict(zip(titles, as_rng(rng).spawn(len(titles)), strict=True))
     settings: dict[str, Any] = {"kind": kind, "level": level, "n_boot": n_boot}
     of_setting = {"weights": weights, "metric": metric}
     refused: dict[str, str] = {}
 
     def made(name: str, of: Any, ratings: Ratings, setting: str) -> list[Coefficient]:
         try:
-            return [of(ratings, rng=next(streams), **{setting: of_setting[setting]}, **settings)]
+            return [of(ratings, rng=streams[name], **{setting: of_setting[setting]}, **settings)]
         except ValueError as error:
             refused[name] = str(error)
             return []
@@ -223,7 +226,7 @@ def agreement(
     pairs = [
         found
         for a, b in names
-        for found in made(f"Cohen's kappa, {a} and {b}", cohen_kappa, read.of([a, b]), "weights")
+        for found in made(_pair_title((a, b)), cohen_kappa, read.of([a, b]), "weights")
     ]
     if not panel and not pairs:
         raise ValueError("; ".join(dict.fromkeys(refused.values())))
@@ -249,3 +252,7 @@ def agreement(
         n_missing=int(np.sum(read.codes == MISSING)),
         notes=(*notes, *few),
     )
+
+
+def _pair_title(pair: tuple[str, str]) -> str:
+    return f"Cohen's kappa, {pair[0]} and {pair[1]}"

@@ -152,3 +152,12 @@ def test_a_new_coefficient_needs_its_function_and_one_line(
     assert uniform.estimate.value == pytest.approx(2 * share.estimate.value - 1)
     assert uniform.estimate.low < uniform.estimate.value < uniform.estimate.high
     assert found.to_frame()["measure"].tolist() == ["share of agreement", "Brennan and Prediger's kappa"]
+
+
+def test_what_a_bootstrap_draws_for_a_coefficient_does_not_depend_on_what_else_is_asked_for() -> None:
+    votes = pd.DataFrame(np.random.default_rng(5).integers(0, 2, (40, 3)), columns=["x", "y", "z"])
+    settings = {"kind": "percentile", "n_boot": 200, "rng": 1}
+    every = {e.name: e for e in agreement(votes, **settings).estimates}
+    for measure in MEASURES:
+        for found in agreement(votes, measures=[measure], **settings).estimates:
+            assert found == every[found.name]
