@@ -310,7 +310,7 @@ def renamed(
     columns : mapping, optional
         The user's choice, field to column or columns.
     choosable : sequence of str
-        Fields that have no other names, but may be chosen.
+        Fields that have no other names, but the standard one in any case; they may be chosen.
 
     Raises
     ------
@@ -339,6 +339,11 @@ def renamed(
         if not columns:
             return frame, []
         found = resolve(frame.columns, list(columns), columns=columns, aliases=False)
+    else:  # what has no other names is still found in any case
+        taken = {column for several in found.columns.values() for column in several}
+        left = [column for column in frame.columns if str(column) not in taken]
+        more_fields = [name for name in more_fields if name not in found.columns]
+        found.columns.update(resolve(left, more_fields, aliases=False).columns)
     names: dict[str, str] = {}
     for name, several in found.columns.items():
         if len(several) == 1:

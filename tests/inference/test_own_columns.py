@@ -308,3 +308,17 @@ def test_a_run_reads_words_for_right_and_wrong_as_a_log_does(words: str, tmp_pat
         with pytest.raises((ValueError, TypeError), match=r"must be 0, 1|must be numbers"):
             as_run(source)
         assert form
+
+
+@pytest.mark.parametrize("spelt", [str.upper, str.title, lambda name: name.replace("_", " ")])
+def test_columns_without_other_names_are_found_in_any_case(spelt: Callable[[str], str]) -> None:
+    verdicts = pd.DataFrame(
+        {"item": [1, 1, 2], "vote": list("ABA"), "order": ["AB", "BA", "AB"], "length_a": [3.0, 3.0, 4.0]}
+    )
+    read = as_judgments(verdicts.rename(columns=spelt))
+    assert read.order.tolist() == as_judgments(verdicts).order.tolist()
+    assert read.numbers("length_a").tolist() == [3.0, 3.0, 4.0]
+    scores = pd.DataFrame({"item": [1, 2, 3], "score": [0.5, 2.5, 1.0], "question": ["p", "p", "q"]})
+    run, other = as_run(scores), as_run(scores.rename(columns=spelt))
+    assert other.value.tolist() == run.value.tolist()
+    assert list(other.cluster) == list(run.cluster) == ["p", "p", "q"]
