@@ -85,4 +85,5 @@ def read_trajectories(
     from d3stats.trajectories import as_trajectories
 
     log = read_log(*paths_of(logs), strict=not lenient, **how)
-    return as_trajectories(log, roles=roles), [str(problem) for problem in log.problems]
+    # Read strictly, only what is tolerated is left among the problems, and said above the tables.
+    return as_trajectories(log, roles=roles), [str(problem) for problem in log.problems if lenient]

@@ -69,7 +69,7 @@ def replay(
         log = read_recorded(
             *paths_of(logs), strict=not lenient, roles=roles, **reading(missing_values, columns, encoding)
         )
-        left_out = [str(problem) for problem in log.problems]
+        left_out = [str(problem) for problem in log.problems if lenient]
         result = replay_rules(
             log.trajectories,
             list(rules or DEFAULT_RULES),

@@ -114,3 +114,14 @@ def test_json_holds_the_warnings(tmp_path: Path) -> None:
     assert any(
         note.startswith("WARNING: no vote ever equals its label") for note in json.loads(done.stdout)["notes"]
     )
+
+
+@pytest.mark.parametrize("command", [["fit", "--n-boot", "10"], ["replay", "--n-boot", "50"], ["plan"]])
+def test_an_absent_agent_is_said_once_and_leaves_nothing_out(command: list[str], tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    turns = _turns()
+    turns["label"] = turns["label"].str.upper()
+    turns[~((turns["round"] == 2) & (turns["agent"] == "agent 1"))].to_csv(log, index=False)
+    said = _said(command[0], str(log), *command[1:])
+    assert said.startswith("- WARNING: all 3 agents must speak in a round in which one does"), said[:300]
+    assert "left out: " not in said
