@@ -125,3 +125,13 @@ def test_an_absent_agent_is_said_once_and_leaves_nothing_out(command: list[str],
     said = _said(command[0], str(log), *command[1:])
     assert said.startswith("- WARNING: all 3 agents must speak in a round in which one does"), said[:300]
     assert "left out: " not in said
+
+
+def test_compare_warns_of_right_or_wrong_against_points(tmp_path: Path) -> None:
+    right, points = tmp_path / "right.csv", tmp_path / "points.csv"
+    pd.DataFrame({"item": range(20), "correct": [0, 1] * 10}).to_csv(right, index=False)
+    pd.DataFrame({"item": range(20), "score": np.linspace(1, 10, 20)}).to_csv(points, index=False)
+    said = _said("compare", str(right), str(points))
+    assert said.startswith("- WARNING: values of right are 0 or 1, those of points go from 1 to 10"), said[
+        :300
+    ]

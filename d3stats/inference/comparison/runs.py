@@ -212,6 +212,7 @@ def pair(runs: Sequence[Run], *, items: Items = "same") -> PairedRuns:
     values = table[:, scored]
     notes = [f"{run.name}: {note}" for run in runs for note in run.notes]
     notes += [cluster_note] if cluster_note else []
+    notes += _two_scales(names, values)
     return PairedRuns(
         names=names,
         items=tuple(np.asarray(common, dtype=object)[scored]),
@@ -265,6 +266,20 @@ def _losses(
             f"speaks for the other {n_kept} alone, and these may be the easy ones"
         )
     return notes
+
+
+def _two_scales(names: Sequence[str], values: Floats) -> list[str]:
+    """Say that one run is right or wrong, and another has numbers that are no share of being right."""
+    binary = np.isin(values, (0.0, 1.0)).all(axis=1)
+    beyond = ((values < 0) | (values > 1)).any(axis=1)
+    if not (binary.any() and beyond.any()):
+        return []
+    one, other = names[int(binary.argmax())], names[int(beyond.argmax())]
+    low, high = values[int(beyond.argmax())].min(), values[int(beyond.argmax())].max()
+    return [
+        f"WARNING: values of {one} are 0 or 1, those of {other} go from {low:g} to {high:g}: their difference means "
+        "nothing unless both are of one kind; value (--value) names a column that all runs have"
+    ]
 
 
 def _common_clusters(
