@@ -10,6 +10,9 @@ import typer
 from d3stats.log.column_names import parse_columns
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from d3stats.log.problems import Problem
     from d3stats.trajectories import Trajectories
 
 Logs = Annotated[
@@ -85,5 +88,11 @@ def read_trajectories(
     from d3stats.trajectories import as_trajectories
 
     log = read_log(*paths_of(logs), strict=not lenient, **how)
-    # Read strictly, only what is tolerated is left among the problems, and said above the tables.
-    return as_trajectories(log, roles=roles), [str(problem) for problem in log.problems if lenient]
+    return as_trajectories(log, roles=roles), left_out(log.problems)
+
+
+def left_out(problems: Iterable[Problem]) -> list[str]:
+    """Return the problems for which something was left out; what is tolerated is said above the tables."""
+    from d3stats.log.problems import TOLERATED
+
+    return [str(problem) for problem in problems if problem.kind not in TOLERATED]

@@ -19,6 +19,7 @@ from d3stats.cli.options import (
     MissingValues,
     Roles,
     Seed,
+    left_out,
     paths_of,
     reading,
 )
@@ -69,7 +70,7 @@ def replay(
         log = read_recorded(
             *paths_of(logs), strict=not lenient, roles=roles, **reading(missing_values, columns, encoding)
         )
-        left_out = [str(problem) for problem in log.problems if lenient]
+        passed_over = left_out(log.problems)
         result = replay_rules(
             log.trajectories,
             list(rules or DEFAULT_RULES),
@@ -88,7 +89,7 @@ def replay(
             "rules": records(result.to_frame()),
             "stops": records(result.stops()),
             "notes": notes,
-            "left_out": left_out,
+            "left_out": passed_over,
         }
         if paired:
             document["paired"] = records(result.paired())
@@ -107,7 +108,7 @@ def replay(
             ],
         )
     notes = without_warnings(notes, log.trajectories.notes)
-    print_notes([*notes, *[f"left out: {line}" for line in left_out]])
+    print_notes([*notes, *[f"left out: {line}" for line in passed_over]])
 
 
 def show_replay(result: Replay) -> None:

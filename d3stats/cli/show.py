@@ -89,7 +89,11 @@ def _as_json(found: Transcript, *, text: bool) -> dict[str, Any]:
     left_out = set() if text else {"text", "candidates"}
     return {
         "item": _shown(found.item, left_out),
-        "turns": [_shown(turn, left_out) for turn in found.turns],
+        "turns": [
+            _shown(turn, left_out)
+            | ({"tokens": total} if (total := found.totals.get((turn.round, turn.agent))) is not None else {})
+            for turn in found.turns
+        ],
         "verdict": None if found.verdict is None else found.verdict.to_dict(),
         "lines_passed_over": [str(problem) for problem in found.passed_over],
     }
@@ -119,7 +123,7 @@ def _print(found: Transcript, *, text: bool) -> None:
         console.print()
         console.rule(_styled(f"Round {number}", "bold"), align="left", characters="-", style="dim")
         for turn in turns:
-            _print_turn(console, turn, text=text)
+            _print_turn(console, turn, text=text, total=found.totals.get((number, turn.agent)))
     console.print()
     console.print(_verdict(found))
     if found.passed_over:
@@ -154,12 +158,13 @@ def _print_item(console: Console, found: Transcript, *, text: bool) -> None:
     console.print(_styled(f"right answer: {'not known' if item.label is None else item.label}"))
 
 
-def _print_turn(console: Console, turn: Turn, *, text: bool) -> None:
+def _print_turn(console: Console, turn: Turn, *, text: bool, total: int | None) -> None:
     role = "" if turn.role is None or turn.agent == turn.role else f" ({turn.role})"
     line = _styled(f"{turn.agent}{role}", "bold")
     parts = [f"votes {turn.vote}"] if turn.vote is not None else []
     parts += [f"scores {_scores(turn.scores)}"] if turn.scores and any(turn.scores.values()) else []
     parts += [_tokens(turn)] if turn.tokens_in is not None or turn.tokens_out is not None else []
+    parts += [f"{total:,} tokens"] if total is not None else []
     parts += [f"model {turn.model}"] if turn.model else []
     for part in parts:
         line.append("  ").append_text(_styled(part))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,12 +31,15 @@ class Transcript:
         None while the debate is open.
     passed_over : tuple of Problem
         Lines of the file that could not be read; one of them may belong here.
+    totals : mapping of (round, agent) to int
+        Tokens of a turn, of tables that do not tell prompts from completions.
     """
 
     item: Item
     turns: tuple[Turn, ...]
     verdict: Verdict | None
     passed_over: tuple[Problem, ...] = ()
+    totals: Mapping[tuple[int, str], int] = field(default_factory=dict)
 
     @property
     def rounds(self) -> dict[int, tuple[Turn, ...]]:
@@ -116,7 +119,8 @@ def read_transcript(
     turns: list[Turn] = []
     names: dict[str, None] = {}
     passed: list[Problem] = []
-    for record in _records(path, passed, columns, encoding):
+    totals: dict[tuple[str, int, str], int] = {}
+    for record in _records(path, passed, columns, encoding, totals):
         if record.type == "log":
             continue
         if record.type == "item":
@@ -134,7 +138,8 @@ def read_transcript(
         hint = f" (near: {near})" if near else f" ({len(names)} debates; without a name they are listed)"
         raise ValueError(f"debate must be in the log; got '{visible(debate, one_line=True)}'{hint}")
     turns.sort(key=lambda turn: turn.round)
-    return Transcript(item, tuple(turns), verdict, tuple(passed))
+    told = {key[1:]: tokens for key, tokens in totals.items() if key[0] == debate}
+    return Transcript(item, tuple(turns), verdict, tuple(passed), told)
 
 
 def list_debates(
@@ -150,7 +155,7 @@ def list_debates(
         When there is no such file.
     """
     found: dict[str, DebateLine] = {}
-    for record in _records(path, [], columns, encoding):
+    for record in _records(path, [], columns, encoding, {}):
         if record.type == "log":
             continue
         line = found.get(record.debate) or DebateLine(record.debate)
@@ -163,8 +168,13 @@ def list_debates(
 
 
 def _records(
-    path: str | Path, passed: list[Problem], columns: Mapping[str, str] | None, encoding: str | None
+    path: str | Path,
+    passed: list[Problem],
+    columns: Mapping[str, str] | None,
+    encoding: str | None,
+    totals: dict[tuple[str, int, str], int],
 ) -> Iterator[AnyRecord]:
+    """Return the records of a log, and put token totals, which no record says, into `totals`."""
     (file,) = find_files([path])
     if file.format == "jsonl":
         from d3stats.log.reader import iter_records
@@ -173,7 +183,16 @@ def _records(
     from d3stats.log.reader import read_log
     from d3stats.log.writer import records_of
 
-    return records_of(read_log(path, columns=columns, encoding=encoding))
+    log = read_log(path, columns=columns, encoding=encoding)
+    if log.coding != "answers":
+        raise ValueError(
+            f"log must hold votes to be shown; got {path} with correctness alone: its counts are shown by `d3stats fit`"
+        )
+    if "tokens" in log.turns.columns:
+        named = log.turns[["debate", "round", "agent", "tokens"]].dropna()
+        totals |= {(str(d), int(r), str(a)): int(n) for d, r, a, n in named.itertuples(index=False)}
+        log = replace(log, turns=log.turns.drop(columns="tokens"))
+    return records_of(log)
 
 
 def _near(debate: str, names: list[str]) -> list[str]:

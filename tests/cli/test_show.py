@@ -7,6 +7,7 @@ import re
 import unicodedata
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -215,3 +216,31 @@ def test_a_log_without_a_debate_is_said_to_be_empty(tmp_path: Path) -> None:
     code, output = run(path)
     assert code == 1
     assert "at least one debate" in output
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "xlsx"])
+def test_the_tokens_of_a_table_are_shown_as_totals(tmp_path: Path, ending: str) -> None:
+    table = pd.DataFrame(
+        [("d1", 1, agent, "A", "A", 1200 + k) for k, agent in enumerate("xy")]
+        + [("d1", 2, "x", "B", "A", 7), ("d1", 2, "y", "A", "A", None)],
+        columns=["debate", "round", "agent", "vote", "label", "tokens"],
+    ).astype({"tokens": "Int64"})
+    path = tmp_path / f"log.{ending}"
+    match ending:
+        case "xlsx":
+            table.to_excel(path, index=False)
+        case _:
+            table.to_csv(path, index=False, sep="," if ending == "csv" else "\t")
+    code, text = run(path, "d1")
+    assert code == 0, text
+    assert re.findall(r"([\d,]+) tokens", text) == ["1,200", "1,201", "7"]
+    told = json.loads(run(path, "d1", "--json")[1])
+    assert [turn.get("tokens") for turn in told["turns"]] == [1200, 1201, 7, None]
+
+
+def test_a_table_of_correctness_alone_is_refused_in_words_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("debate,round,agent,correct\nd1,1,x,1\nd1,1,y,0\n")
+    code, text = run(path, "d1")
+    assert code == 1
+    assert "log must hold votes to be shown; got" in " ".join(text.split())

@@ -336,8 +336,11 @@ def _only_right_or_wrong(values: pd.Series, called: str) -> None:
     wrong = (values.notna() & ~values.isin([0, 1])).to_numpy()
     if wrong.any():
         row = int(np.argmax(wrong))
+        got = values.iloc[row]
+        got = got.item() if isinstance(got, np.generic) else got
         raise ValueError(
-            f"correct must be 0, 1 or missing; got {values.iloc[row]!r} at row {row} of {called!r}"
+            f"correct must be 0, 1 or missing; got {got!r} at row {row} of {called!r}; for points give "
+            "the column as score"
         )
 
 
