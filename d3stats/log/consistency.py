@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from d3stats.log.columns import Coded, Coder, Coding, Ints, Part, Records, unified
 from d3stats.log.files import journal_path
-from d3stats.log.problems import TOLERATED, LeftOut, Problem, in_reading_order, raise_first
+from d3stats.log.problems import LeftOut, Problem, in_reading_order, raise_first
 from d3stats.values import Canonical, canonical_texts, missing_words
 
 Mask = NDArray[np.bool_]
@@ -72,12 +72,8 @@ class Checked:
             See :func:`d3stats.log.problems.raise_first`.
         """
         raise_first(self.problems)
-        return self.noted()
-
-    def noted(self) -> Checked:
-        """Say in the notes where agents are absent, which leaves nothing out and makes trials vary."""
-        tolerated = [problem for problem in self.problems if problem.kind in TOLERATED]
-        absent = [problem.message for problem in tolerated if len(problem.record_key) == 3]
+        panels = [problem for problem in self.problems if problem.kind == "mixed panel"]
+        absent = [problem.message for problem in panels if len(problem.record_key) == 3]
         if not absent:
             return self
         more = f" (and {len(absent) - 1:,} more like it)" if len(absent) > 1 else ""

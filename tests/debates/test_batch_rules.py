@@ -64,7 +64,7 @@ def test_a_batch_that_was_killed_goes_on_as_if_it_had_not_been(tmp_path: Path) -
     whole, log = tmp_path / "whole.jsonl", tmp_path / "log.jsonl"
     debate(STABILITY, pairs(12), Chancy(0.1), whole, rule=rule, name="n")
     kills = 0
-    for call in (50, 90, 60, 40):
+    for call in (50, 20, 15, 10):
 
         def before(number: int, request: Request, call: int = call) -> None:
             if number >= call:
