@@ -12,13 +12,13 @@ from d3stats import _moved
 
 if TYPE_CHECKING:
     from d3stats import (
-        agents,
+        agent,
         datasets,
-        debates,
         inference,
         planning,
         plotting,
         protocols,
+        run,
         stopping,
         theory,
         worlds,
@@ -116,18 +116,21 @@ _HOMES = {
 """Where each public name lives."""
 
 _ROOMS = (
-    "agents",
+    "agent",
     "datasets",
-    "debates",
     "inference",
     "planning",
     "plotting",
     "protocols",
+    "run",
     "stopping",
     "theory",
     "worlds",
 )
 """The folders that are public as a whole."""
+
+_OLD_ROOMS = ("agents", "debates")
+"""Names of version 0.1; using one gives a DeprecationWarning."""
 
 __all__ = [
     "BetaBinomialMixture",
@@ -146,7 +149,7 @@ __all__ = [
     "TransitionCounts",
     "Unanimity",
     "__version__",
-    "agents",
+    "agent",
     "agreement",
     "as_trajectories",
     "calibrate",
@@ -154,7 +157,6 @@ __all__ = [
     "compare",
     "count_log",
     "datasets",
-    "debates",
     "describe_rounds",
     "evaluate",
     "fit_beta_binomial",
@@ -179,6 +181,7 @@ __all__ = [
     "replay",
     "risk_controlled",
     "rounds_drift",
+    "run",
     "sample_size",
     "scan",
     "separation",
@@ -192,7 +195,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
+    if name in (*_ROOMS, *_OLD_ROOMS):
         return import_module(f"d3stats.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'd3stats' has no attribute {name!r}")

@@ -14,13 +14,21 @@ from typing import Any
 __all__ = ["MOVED", "watch"]
 
 MOVED = {
-    "d3stats.agents.live.bounds": "d3stats.agents.live.prompt",
-    "d3stats.agents.live.client": "d3stats.agents.live.agent",
-    "d3stats.agents.live.dialect": "d3stats.agents.live.agent",
-    "d3stats.agents.live.pace": "d3stats.agents.live.limits",
-    "d3stats.agents.live.parse": "d3stats.agents.live.reply",
-    "d3stats.agents.live.render": "d3stats.agents.live.prompt",
-    "d3stats.agents.live.slots": "d3stats.agents.live.prompt",
+    "d3stats.agents": "d3stats.agent",
+    "d3stats.agents.live": "d3stats.run.live",
+    "d3stats.agents.live.agent": "d3stats.run.live.agent",
+    "d3stats.agents.live.bounds": "d3stats.run.live.prompt",
+    "d3stats.agents.live.client": "d3stats.run.live.agent",
+    "d3stats.agents.live.dialect": "d3stats.run.live.agent",
+    "d3stats.agents.live.limits": "d3stats.run.live.limits",
+    "d3stats.agents.live.pace": "d3stats.run.live.limits",
+    "d3stats.agents.live.parse": "d3stats.run.live.reply",
+    "d3stats.agents.live.prompt": "d3stats.run.live.prompt",
+    "d3stats.agents.live.render": "d3stats.run.live.prompt",
+    "d3stats.agents.live.reply": "d3stats.run.live.reply",
+    "d3stats.agents.live.slots": "d3stats.run.live.prompt",
+    "d3stats.agents.live.transport": "d3stats.run.live.transport",
+    "d3stats.agents.replay": "d3stats.protocols.recorded",
     "d3stats.agents.request": "d3stats.agent",
     "d3stats.agents.synthetic": "d3stats.worlds.streams",
     "d3stats.agents.synthetic.assembly": "d3stats.worlds.assembly",
@@ -36,13 +44,23 @@ MOVED = {
     "d3stats.agents.synthetic.texts": "d3stats.worlds.streams",
     "d3stats.bridges.inspect.votes": "d3stats.bridges.inspect.records",
     "d3stats.bridges.inspect.write": "d3stats.bridges.inspect.records",
-    "d3stats.debates.attempts": "d3stats.debates.calls",
-    "d3stats.debates.batch": "d3stats.debates.run",
-    "d3stats.debates.cost": "d3stats.debates.budget",
-    "d3stats.debates.past": "d3stats.debates.journal",
-    "d3stats.debates.placement": "d3stats.debates.items",
-    "d3stats.debates.reserve": "d3stats.debates.asked",
-    "d3stats.debates.stage": "d3stats.debates.run",
+    "d3stats.debates": "d3stats.run",
+    "d3stats.debates.ahead": "d3stats.run.ahead",
+    "d3stats.debates.asked": "d3stats.run.asked",
+    "d3stats.debates.attempts": "d3stats.run.calls",
+    "d3stats.debates.batch": "d3stats.run.run",
+    "d3stats.debates.budget": "d3stats.run.budget",
+    "d3stats.debates.calls": "d3stats.run.calls",
+    "d3stats.debates.cost": "d3stats.run.budget",
+    "d3stats.debates.forecast": "d3stats.run.forecast",
+    "d3stats.debates.items": "d3stats.run.items",
+    "d3stats.debates.journal": "d3stats.run.record",
+    "d3stats.debates.past": "d3stats.run.record",
+    "d3stats.debates.placement": "d3stats.run.items",
+    "d3stats.debates.report": "d3stats.run.report",
+    "d3stats.debates.reserve": "d3stats.run.asked",
+    "d3stats.debates.run": "d3stats.run.run",
+    "d3stats.debates.stage": "d3stats.run.run",
     "d3stats.inference.agreement": "d3stats.inference.judges.agreement",
     "d3stats.inference.compare": "d3stats.inference.comparison.compare",
     "d3stats.inference.correction": "d3stats.inference.judges.correction",
@@ -179,6 +197,16 @@ MOVED = {
 }
 """Old path of each documented module, and its new path."""
 
+_SPLIT = {
+    "d3stats.agents": {
+        "ReplayAgent": "d3stats.protocols",
+        "SyntheticItem": "d3stats.worlds",
+        "synthetic_agent": "d3stats.worlds",
+        "synthetic_items": "d3stats.worlds",
+    }
+}
+"""Names of an old module that moved elsewhere than the rest of it."""
+
 
 class _Old(ModuleType):
     """An old module; where a function of its name exists, as ``d3stats.simulate``, calling it calls that."""
@@ -209,7 +237,9 @@ class _Moved(MetaPathFinder, Loader):
         module.__doc__ = new.__doc__
         module.__path__ = []  # an old folder: its modules are looked for here too
         module.__class__ = _Old
-        module.__getattr__ = lambda each: getattr(new, each)  # type: ignore[method-assign]
+        others = _SPLIT.get(name, {})
+        find = lambda each: getattr(import_module(others[each]) if each in others else new, each)  # noqa: E731
+        module.__getattr__ = find  # type: ignore[method-assign]
 
 
 def watch() -> None:

@@ -110,7 +110,7 @@ base_url = f"http://127.0.0.1:{server.server_port}/v1"
 # %%
 import pandas as pd
 
-from d3stats.debates.items import read_items
+from d3stats.run.items import read_items
 
 rows = []
 for i, (question, said) in enumerate(right.items()):
@@ -128,8 +128,8 @@ items[0]
 # replies and asks nobody. `at most` is the bound that a budget sets aside; a reply is rarely that long.
 
 # %%
-from d3stats.agents.live import LiveAgent
-from d3stats.debates.forecast import forecast
+from d3stats.run.live import LiveAgent
+from d3stats.run.forecast import forecast
 from d3stats.protocols.d3 import Samre
 from d3stats.stopping import FullDepth
 
@@ -148,7 +148,7 @@ print(forecast(protocol, items, agent).to_frame().round(0).to_string(index=False
 # `d3stats debate items.csv --protocol samre:poll=every_round,max_rounds=3 --model NAME --base-url URL --budget-tokens 3000000 -o samre.jsonl`.
 
 # %%
-from d3stats.debates.run import run_debates
+from d3stats.run.run import run_debates
 
 log = folder / "samre.jsonl"
 async with agent:

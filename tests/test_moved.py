@@ -32,6 +32,23 @@ def test_an_old_path_still_gives_the_names_of_the_new_one(old: str) -> None:
     vars(d3stats).pop("simulate", None)  # an old folder that shares its name with a function
 
 
+def test_the_old_folders_still_give_all_their_names() -> None:
+    names = {
+        "agents": "Agent Case Message Refused ReplayAgent Reply Request Rubric Slot "
+        "SyntheticItem synthetic_agent synthetic_items",
+        "debates": "DebateItem RunReport debate forecast read_items run_debates",
+    }
+    for folder, all_names in names.items():
+        script = (
+            f"import d3stats; print([getattr(d3stats.{folder}, n).__name__ for n in {all_names.split()!r}])"
+        )
+        ran = subprocess.run(
+            [sys.executable, "-W", "default", "-c", script], capture_output=True, text=True, cwd=ROOT
+        )
+        assert ran.stdout.strip() == str(all_names.split()), ran.stderr
+        assert f"DeprecationWarning: d3stats.{folder} is now" in ran.stderr
+
+
 def test_a_function_stays_callable_after_its_old_module_was_imported() -> None:
     script = (
         "import d3stats; from d3stats.simulate import simulate; from d3stats.worlds import Voter; "

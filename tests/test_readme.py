@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from d3stats.agents import Reply, Request
-from d3stats.debates import DebateItem
+from d3stats.agent import Reply, Request
 from d3stats.protocols import DebateProtocol, RoundOver, drive, protocols
+from d3stats.run import DebateItem
 from d3stats.stopping import Decision, StoppingRule, from_text
 from d3stats.stopping.text import rule_names
 

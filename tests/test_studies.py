@@ -229,11 +229,11 @@ def test_other_items_give_the_comparison_of_protocols_within_its_error() -> None
 def test_the_comparison_of_protocols_decides_as_a_run_to_a_log(
     protocol: str, rule: str | None, tmp_path: Path
 ) -> None:
-    from d3stats.debates.items import DebateItem
-    from d3stats.debates.run import debate
     from d3stats.log.reader import iter_records
     from d3stats.log.schema import Turn, Verdict
     from d3stats.protocols.catalogue import protocol_from_text
+    from d3stats.run.items import DebateItem
+    from d3stats.run.run import debate
     from d3stats.stopping import from_text
     from d3stats.worlds import Assembly
     from d3stats.worlds.streams import synthetic_agent, synthetic_items

@@ -18,9 +18,9 @@ from d3stats.cli.output import print_json, print_notes, print_table, spoken
 
 if TYPE_CHECKING:
     from d3stats.agent import Agent
-    from d3stats.debates.forecast import Forecast
-    from d3stats.debates.items import DebateItem
-    from d3stats.debates.report import RunReport
+    from d3stats.run.forecast import Forecast
+    from d3stats.run.items import DebateItem
+    from d3stats.run.report import RunReport
 
 __all__ = ["Progress", "forecast_json", "show_forecast", "show_report"]
 
@@ -249,9 +249,9 @@ def debate(
     """
     import asyncio
 
-    from d3stats.debates.forecast import forecast
-    from d3stats.debates.journal import is_unused
     from d3stats.protocols.catalogue import protocol_from_text
+    from d3stats.run.forecast import forecast
+    from d3stats.run.record import is_unused
     from d3stats.stopping import from_text
     from d3stats.worlds.tokens import PriceTable
 
@@ -387,7 +387,7 @@ class _Job:
         import asyncio
         import signal
 
-        from d3stats.debates.run import run_debates
+        from d3stats.run.run import run_debates
 
         halt = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -432,7 +432,7 @@ def _each(agents: Any) -> list[Any]:
 def _items(
     source: str | None, shape: str | None, identical: str, empty: str, limit: int | None
 ) -> list[DebateItem]:
-    from d3stats.debates.items import read_items
+    from d3stats.run.items import read_items
 
     if source is None:
         raise ValueError("ITEMS must be given: a file of questions (or --synthetic WORLD.toml); got none")
@@ -443,7 +443,7 @@ def _items(
 def _live(model: str | None, role_models: list[str], **given: Any) -> dict[str, Agent]:
     import os
 
-    from d3stats.agents.live import LiveAgent
+    from d3stats.run.live import LiveAgent
 
     if model is None:
         raise ValueError("--model must name the model to ask; got none")
@@ -466,7 +466,7 @@ def _live(model: str | None, role_models: list[str], **given: Any) -> dict[str, 
 def _of_world(path: Path, source: str | None, limit: int | None, seed: int) -> tuple[Agent, list[DebateItem]]:
     import tomllib
 
-    from d3stats.debates.items import DebateItem
+    from d3stats.run.items import DebateItem
     from d3stats.worlds.read import from_table
     from d3stats.worlds.streams import synthetic_agent, synthetic_items
 
@@ -564,7 +564,7 @@ def line(report: RunReport) -> str:
     --------
     >>> from collections import Counter
     >>> from pathlib import Path
-    >>> from d3stats.debates.report import RunReport
+    >>> from d3stats.run.report import RunReport
     >>> line(RunReport(Path("a.jsonl"), planned=9, closed=2, rounds=7, charged=12345, stops=Counter(unanimity=2)))
     'debates 2/9, 7 rounds, 12,345 tokens, stops: 2 unanimity'
     """

@@ -21,6 +21,7 @@ from d3stats.worlds.mixture_panel import (
 )
 from d3stats.worlds.read import from_table
 from d3stats.worlds.referees import Referees, sample_referees
+from d3stats.worlds.streams import SyntheticItem, synthetic_agent, synthetic_items
 from d3stats.worlds.tokens import Lengths, PriceTable, round_tokens, sample_tokens
 from d3stats.worlds.voter import DirichletCompound, Voter, sample_dirichlet, sample_voter, voter_process
 
@@ -37,6 +38,7 @@ __all__ = [
     "PanelWorld",
     "PriceTable",
     "Referees",
+    "SyntheticItem",
     "Voter",
     "World",
     "belief_after",
@@ -58,5 +60,7 @@ __all__ = [
     "sample_tokens",
     "sample_voter",
     "simulate",
+    "synthetic_agent",
+    "synthetic_items",
     "voter_process",
 ]

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from d3stats._parallel import run_tasks
-from d3stats.agents import Reply, Request
+from d3stats.agent import Reply, Request
 from d3stats.protocols.catalogue import protocol_from_text
 from d3stats.protocols.play import DebateProtocol, Outcome, RoundOver, RuleBook, complete
 from d3stats.stopping import CONTINUE, Decision, Rule, StoppingRule, StopReason, from_text

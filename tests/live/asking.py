@@ -9,8 +9,8 @@ from typing import Any
 
 from server import Server
 
-from d3stats.agents import Case, Message, Reply, Request, Rubric, Slot
-from d3stats.agents.live import LiveAgent
+from d3stats.agent import Case, Message, Reply, Request, Rubric, Slot
+from d3stats.run.live import LiveAgent
 
 CASE = Case("d1", "q1", "Which is larger?", ("A", "B", "tie"), ("Two is.", "Three is."), "B")
 """B is shown first: "answer 1" means B."""

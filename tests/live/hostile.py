@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-from d3stats.agents import Request
-from d3stats.agents.live.prompt import render
+from d3stats.agent import Request
+from d3stats.run.live.prompt import render
 
 SCORES = (
     '{"answer_1": {"relevance": 20, "depth": 20}, "answer_2": {"relevance": 1, "depth": 1}}'  # as asked for

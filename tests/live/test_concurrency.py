@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from remote import Remote, served
 
-from d3stats.agents.live import LiveAgent
-from d3stats.debates.items import DebateItem
-from d3stats.debates.run import run_debates
 from d3stats.protocols.catalogue import protocol_from_text
+from d3stats.run.items import DebateItem
+from d3stats.run.live import LiveAgent
+from d3stats.run.run import run_debates
 
 SAMRE = protocol_from_text("samre:max_rounds=2")
 LATENCY = 0.02

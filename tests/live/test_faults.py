@@ -12,12 +12,12 @@ import pytest
 from server import KINDS, Fault, Server, at_random, play
 
 from d3stats.agent import Refused
-from d3stats.agents.live import LiveAgent
-from d3stats.debates.items import DebateItem
-from d3stats.debates.report import RunReport
-from d3stats.debates.run import run_debates
 from d3stats.log.doctor import examine
 from d3stats.protocols.catalogue import protocol_from_text
+from d3stats.run.items import DebateItem
+from d3stats.run.live import LiveAgent
+from d3stats.run.report import RunReport
+from d3stats.run.run import run_debates
 from d3stats.worlds.tokens import PriceTable
 
 SAMRE = "samre:jurors=3,max_rounds=2"

@@ -15,11 +15,11 @@ from hostile import HOSTILE, aimed
 from server import Asked, Server, wrap
 
 from d3stats._words import storable, visible
-from d3stats.agents import Message, Reply, Request, Slot
-from d3stats.agents.live.prompt import Wire, render
+from d3stats.agent import Message, Reply, Request, Slot
 from d3stats.log.reader import iter_records
 from d3stats.log.schema import Item, Turn
 from d3stats.log.writer import LogWriter
+from d3stats.run.live.prompt import Wire, render
 
 SCORES = {"answer_1": {"relevance": 3, "depth": 4}, "answer_2": {"relevance": 17.5, "depth": 18}}
 BOTH = replace(JUDGE, slot=replace(JUDGE.slot, lead=False), seen=())

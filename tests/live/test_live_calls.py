@@ -16,11 +16,11 @@ import pytest
 from asking import CASE, JUDGE, QUICK, VOTE, asked, at_once
 from server import Fault, Server
 
-from d3stats.agents import Refused, Reply
-from d3stats.agents.live import LiveAgent
-from d3stats.agents.live.limits import Pace, backoff, seconds_asked
-from d3stats.agents.replay import as_reply
-from d3stats.debates.journal import as_turn
+from d3stats.agent import Refused, Reply
+from d3stats.protocols.recorded import as_reply
+from d3stats.run.live import LiveAgent
+from d3stats.run.live.limits import Pace, backoff, seconds_asked
+from d3stats.run.record import as_turn
 
 
 def test_each_call_has_its_own_seed_and_the_same_in_every_run(server: Server) -> None:
@@ -362,7 +362,7 @@ def test_openai_is_not_imported_before_the_first_call(tmp_path: Path) -> None:
     import sys
 
     code = (
-        "import sys; from d3stats.agents.live import LiveAgent; LiveAgent('m', 'http://h/v1'); "
+        "import sys; from d3stats.run.live import LiveAgent; LiveAgent('m', 'http://h/v1'); "
         "print(sorted({'openai', 'httpx2', 'httpx', 'numba', 'duckdb'} & set(sys.modules)))"
     )
     said = subprocess.run(

@@ -12,9 +12,9 @@ from asking import ARGUE, BOTH, CASE, EXPERTS, JUDGE, MODERATE, OPEN, VOTE
 from hypothesis import given
 from hypothesis import strategies as st
 
-from d3stats.agents import Case, Request, Rubric, Slot
-from d3stats.agents.live.prompt import Wire
-from d3stats.agents.live.reply import Unreadable, read_reply
+from d3stats.agent import Case, Request, Rubric, Slot
+from d3stats.run.live.prompt import Wire
+from d3stats.run.live.reply import Unreadable, read_reply
 
 SCORES = {"answer_1": {"relevance": 3, "depth": 4}, "answer_2": {"relevance": 17.5, "depth": 18}}
 GOOD: dict[str, tuple[Request, dict[str, Any]]] = {

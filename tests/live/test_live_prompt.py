@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from server import Asked, Server, wrap
 
 from d3stats._words import visible
-from d3stats.agent import cut
-from d3stats.agents import Case, Message, Request, Slot
-from d3stats.agents.live import LiveAgent
-from d3stats.agents.live.prompt import Prompt, Wire, render
+from d3stats.agent import Case, Message, Request, Slot, cut
+from d3stats.run.live import LiveAgent
+from d3stats.run.live.prompt import Prompt, Wire, render
 
 REQUESTS = {
     "vote": VOTE,

@@ -10,10 +10,10 @@ import pytest
 from asking import QUICK
 from server import Asked, Server
 
-from d3stats.agents import Case, Reply, Request
-from d3stats.agents.live import LiveAgent
+from d3stats.agent import Case, Reply, Request
 from d3stats.protocols.catalogue import protocols
 from d3stats.protocols.play import Outcome, RoundOver, RuleBook, ask, drive
+from d3stats.run.live import LiveAgent
 from d3stats.stopping import Decision, FullDepth, Rule
 
 JUDGED = Case("d1", "q1", "Which is larger?", ("A", "B"), ("Two is.", "Three is."), "B", ("gpt-4",))

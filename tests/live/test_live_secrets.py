@@ -14,14 +14,14 @@ from asking import BOTH, OPEN, QUICK, VOTE
 from scripted import SAID
 from server import Asked, Fault, Say, Server, wrap
 
-from d3stats.agents import Refused, Reply, Request
-from d3stats.agents.live import LiveAgent
-from d3stats.debates.items import DebateItem
-from d3stats.debates.run import run_debates
+from d3stats.agent import Refused, Reply, Request
 from d3stats.log.reader import iter_records
 from d3stats.log.schema import Item, Turn, Verdict
 from d3stats.log.writer import LogWriter
 from d3stats.protocols.catalogue import protocol_from_text
+from d3stats.run.items import DebateItem
+from d3stats.run.live import LiveAgent
+from d3stats.run.run import run_debates
 
 KEY = "sk-Zq7-very.secret_0123456789"
 

@@ -17,11 +17,11 @@ from server import Asked, Fault, Server
 from typer.testing import CliRunner
 
 from d3stats.agent import Refused
-from d3stats.agents.live import LiveAgent
 from d3stats.cli import app
-from d3stats.debates.items import DebateItem
 from d3stats.log.doctor import examine
 from d3stats.protocols.catalogue import protocol_from_text
+from d3stats.run.items import DebateItem
+from d3stats.run.live import LiveAgent
 
 CLI = [sys.executable, "-c", "from d3stats.cli import app; app()"]
 PROTOCOL = "samre:jurors=2,max_rounds=2"
@@ -156,7 +156,7 @@ def test_a_round_that_was_cut_short_is_answered_by_advice_to_resume(tmp_path: Pa
 def test_a_run_begins_when_the_server_has_loaded_and_no_vote_is_missing(
     tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("d3stats.agents.live.agent.LOADING", 0.01)
+    monkeypatch.setattr("d3stats.run.live.agent.LOADING", 0.01)
     items_file(tmp_path)
     server.loading = 20
     code, out, err = run(tmp_path, server.url, "--json")
@@ -297,7 +297,7 @@ def test_a_reply_of_which_nothing_can_be_read_ends_a_run_with_advice_for_that_er
     agent = LiveAgent("scripted", server.url)
 
     async def go() -> None:
-        from d3stats.debates.run import run_debates
+        from d3stats.run.run import run_debates
 
         async with agent:
             await run_debates(protocol_from_text("single_judge"), items, agent, tmp_path / "log.jsonl")

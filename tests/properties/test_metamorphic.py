@@ -46,9 +46,9 @@ from d3stats import (
     signed_gap_posterior,
 )
 from d3stats.counts import ConfusionCounts
-from d3stats.debates.items import read_items
 from d3stats.inference import bias
 from d3stats.log import examine, fix_log, reduce_logs, write_csv, write_jsonl, write_parquet
+from d3stats.run.items import read_items
 from d3stats.stopping import batch_rounds, rounds_of
 from d3stats.trajectories import Trajectories
 from d3stats.worlds import Voter
@@ -570,7 +570,7 @@ CASES: dict[str, tuple[str, Callable[..., Numbers]]] = {
     "d3stats.log.write_jsonl": ("turns", _files),
     "d3stats.log.write_parquet": ("turns", _files),
     "d3stats.counts.ConfusionCounts": ("ratings", _confusion),
-    "d3stats.debates.read_items": ("turns", _items),
+    "d3stats.run.read_items": ("turns", _items),
     "d3stats.fit_rounds": ("turns", lambda t: _fit(fit_rounds(_counts_by_round(t), n_components=1)[1])),
     "d3stats.fit_beta_binomial": ("turns", lambda t: _fit(fit_beta_binomial(_first_round(t)))),
     "d3stats.fit_beta_binomial_mixture": (
@@ -671,11 +671,11 @@ NO_CASE = {
     "d3stats.datasets.load_slm7": "a bundled table",
     "d3stats.as_trajectories": "one door to the others; each form is tried in tests/test_one_door.py",
     "d3stats.datasets.path": "a bundled table",
-    "d3stats.agents.synthetic_agent": "a synthetic world",
-    "d3stats.agents.synthetic_items": "a synthetic world",
-    "d3stats.debates.debate": "runs debates; live and replayed debates are compared in tests/debates",
-    "d3stats.debates.run_debates": "runs debates; live and replayed debates are compared in tests/debates",
-    "d3stats.debates.forecast": "runs debates; live and replayed debates are compared in tests/debates",
+    "d3stats.worlds.synthetic_agent": "a synthetic world",
+    "d3stats.worlds.synthetic_items": "a synthetic world",
+    "d3stats.run.debate": "runs debates; live and replayed debates are compared in tests/run",
+    "d3stats.run.run_debates": "runs debates; live and replayed debates are compared in tests/run",
+    "d3stats.run.forecast": "runs debates; live and replayed debates are compared in tests/run",
     "d3stats.protocols.drive": "plays one debate",
     "d3stats.protocols.play_sync": "plays one debate",
     "d3stats.protocols.protocol_from_text": "text of a protocol",
@@ -718,7 +718,7 @@ NO_CASE = {
 """Public functions without a case, and why."""
 
 ROOMS = (
-    "d3stats", "d3stats.agents", "d3stats.datasets", "d3stats.debates", "d3stats.inference", "d3stats.planning",
+    "d3stats", "d3stats.agent", "d3stats.datasets", "d3stats.run", "d3stats.inference", "d3stats.planning",
     "d3stats.protocols", "d3stats.stopping", "d3stats.theory", "d3stats.worlds", "d3stats.log",
     "d3stats.resampling", "d3stats.inference.bias", "d3stats.models.bayes",
 )  # fmt: skip

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from d3stats.agent import Case, Message, Reply, Request
-from d3stats.debates.items import DebateItem
-from d3stats.debates.run import debate
 from d3stats.protocols.catalogue import protocols
 from d3stats.protocols.d3 import More, Samre
 from d3stats.protocols.play import anonymise, anonymous_case, said, without_names
+from d3stats.run.items import DebateItem
+from d3stats.run.run import debate
 from d3stats.stopping import FixedRounds
 
 NAMES = ("gpt-4", "gpt-4-turbo", "Claude", "meta-llama/Llama-3.1-8B-Instruct", "llama3:8b", "vicuna-13b-v1.2")

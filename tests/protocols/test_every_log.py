@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from d3stats.debates.items import DebateItem, read_items
-from d3stats.debates.run import run_debates
 from d3stats.log import count_log, examine, read_log, write_parquet
 from d3stats.log.counting import _count_in_pieces
 from d3stats.log.files import find_files
 from d3stats.log.reader import iter_records
 from d3stats.log.transcript import list_debates, read_transcript
 from d3stats.protocols.catalogue import protocol_from_text, protocols
+from d3stats.run.items import DebateItem, read_items
+from d3stats.run.run import run_debates
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.values import MISSING_WORDS
 from d3stats.worlds import Assembly

@@ -10,9 +10,6 @@ import pytest
 from golden import FAILED, Played, Script, ScriptedAgent, plays
 
 from d3stats.agent import Case, Reply, Request
-from d3stats.debates.forecast import forecast
-from d3stats.debates.items import DebateItem
-from d3stats.debates.journal import as_turn
 from d3stats.log.doctor import examine
 from d3stats.log.reader import read_log
 from d3stats.log.schema import Item, Verdict
@@ -24,6 +21,9 @@ from d3stats.protocols.multi_persona import MultiPersona
 from d3stats.protocols.play import DebateProtocol, round_seen
 from d3stats.protocols.prd import PeerDiscussion, PeerRank
 from d3stats.protocols.stability import Stability
+from d3stats.run.forecast import forecast
+from d3stats.run.items import DebateItem
+from d3stats.run.record import as_turn
 from d3stats.stopping import (
     FullDepth,
     Round,

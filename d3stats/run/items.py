@@ -1,0 +1,871 @@
+"""What is debated: a question with two candidate answers, or a question alone.
+
+Items come from JSON lines, JSON, CSV, an Excel sheet, a DataFrame, or one of the public files that the importers know
+(see :func:`read_items`). The right answer stays with the item; a :class:`~d3stats.agent.Case`, which is what
+agents get, does not have it.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from d3stats._check import choice, integer
+from d3stats._words import storable
+from d3stats.agent import Case
+from d3stats.log.column_names import other_names, plain
+from d3stats.log.importers import load
+from d3stats.log.importers._source import files, flat_text, json_lines, json_of, sheet, text_of
+from d3stats.values import canonical_text, name_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from d3stats.log.schema import AnyRecord, Item
+
+__all__ = [
+    "FORMATS",
+    "ORDERS",
+    "DebateItem",
+    "Found",
+    "Identical",
+    "Orders",
+    "Planned",
+    "Rows",
+    "found_items",
+    "items_of_rows",
+    "placements",
+    "read_items",
+    "with_ties",
+]
+
+Identical = Literal["refuse", "keep"]
+"""What to do with two candidates of the same text, over which a debate can find nothing; or with an empty one."""
+
+FORMATS = ("table", "log", "pandalm", "llmbar", "eot", "gsm-nested", "critic-actor")
+"""Shapes of a source, for ``read_items(..., format=)``."""
+
+
+@dataclass(frozen=True, slots=True)
+class DebateItem:
+    """One thing to debate.
+
+    Attributes
+    ----------
+    question : str
+        The item's identifier; made from a hash of the texts when empty.
+    text : str
+        The question as asked.
+    candidates : tuple of str
+        The two answers that are judged, named by the first two of `answers`; empty when the question itself is
+        to be answered.
+    answers : tuple of str or None
+        What may be voted for; ``("A", "B")`` by default when there are candidates, else None: free words.
+    label : str or None
+        The right answer, by name; None when it is not known. It is never shown to an agent.
+    cluster : str or None
+        What is resampled together; None means the question.
+    models : tuple of str
+        The systems that wrote the candidates, so that their names can be kept from jurors; empty when unknown.
+    allow_empty : bool
+        Whether a candidate may be empty: a system that said nothing.
+
+    Raises
+    ------
+    ValueError
+        When the text or a candidate is empty, there is a number of candidates other than none or two, an answer
+        occurs twice, or the label is not among the answers.
+
+    Examples
+    --------
+    >>> item = DebateItem("q1", "Why is the sky blue?", ("Rayleigh scattering.", "It is not."), label="A")
+    >>> item.answers, item.case("q1/AB", "A").first
+    (('A', 'B'), 'A')
+    >>> DebateItem("", "What is 2 + 2?", label="4").question
+    'q:38d46ad36188'
+    """
+
+    question: str
+    text: str
+    candidates: tuple[str, ...] = ()
+    answers: tuple[str, ...] | None = None
+    label: str | None = None
+    cluster: str | None = None
+    models: tuple[str, ...] = field(default=(), compare=False)
+    allow_empty: bool = field(default=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("candidates", "models"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        if self.answers is None and self.candidates:
+            object.__setattr__(self, "answers", ("A", "B"))
+        elif self.answers is not None:
+            object.__setattr__(self, "answers", tuple(self.answers))
+        object.__setattr__(self, "text", storable(self.text))
+        object.__setattr__(self, "candidates", tuple(map(storable, self.candidates)))
+        if not self.text.strip():
+            raise ValueError(f"text must not be empty; got text={self.text!r} for question {self.question!r}")
+        if not self.question:
+            object.__setattr__(self, "question", item_id(self.text, self.candidates))
+        self._check_candidates()
+        self._write_in_one_form()
+        self._check_answers()
+
+    def _write_in_one_form(self) -> None:
+        """Give names and answers the form in which a log is read, so that live and read votes meet alike."""
+        answers = self.answers
+        object.__setattr__(self, "question", name_text(self.question) or self.question)
+        object.__setattr__(self, "cluster", name_text(self.cluster))
+        if self.label is not None and self.label.strip():
+            object.__setattr__(self, "label", canonical_text(self.label, keep=answers or ()))
+        if answers is not None:
+            forms = tuple(canonical_text(answer, keep=answers) or answer for answer in answers)
+            object.__setattr__(self, "answers", forms)
+
+    def _check_candidates(self) -> None:
+        if len(self.candidates) not in (0, 2):
+            raise ValueError(
+                f"candidates must be two or none; got {len(self.candidates)} for question {self.question!r}"
+            )
+        for i, text in enumerate(self.candidates):
+            if not text.strip() and not self.allow_empty:
+                raise ValueError(
+                    f"a candidate must not be empty; got {text!r} as the "
+                    f"{('first', 'second')[i]} one of question {self.question!r}"
+                )
+        if self.models and len(self.models) != len(self.candidates):
+            raise ValueError(
+                f"models must be one per candidate ({len(self.candidates)}); got models={self.models!r} "
+                f"for question {self.question!r}"
+            )
+
+    def _check_answers(self) -> None:
+        answers = self.answers
+        if answers is None:
+            if self.label is not None and not self.label.strip():
+                raise ValueError(
+                    f"label must not be empty; got label={self.label!r} for question {self.question!r}"
+                )
+            return
+        if len(set(answers)) < len(answers) or len(answers) < 2 or not all(a.strip() for a in answers):
+            raise ValueError(
+                f"answers must be two or more different names; got answers={answers!r} "
+                f"for question {self.question!r}"
+            )
+        if self.label is not None and self.label not in answers:
+            raise ValueError(
+                f"label must be one of {', '.join(map(repr, answers))}; got label={self.label!r} "
+                f"for question {self.question!r}"
+            )
+
+    @property
+    def identical(self) -> bool:
+        """Whether the two candidates are the same text, white space aside."""
+        return len({" ".join(text.split()) for text in self.candidates}) == 1
+
+    def case(self, debate: str, first: str | None = None) -> Case:
+        """Return what agents may know of this item.
+
+        Parameters
+        ----------
+        debate : str
+            The debate's identifier.
+        first : str, optional
+            The candidate that is shown first; the first name by default. Without candidates it must be None.
+
+        Raises
+        ------
+        ValueError
+            When `first` is no candidate's name.
+        """
+        if not self.candidates:
+            if first is not None:
+                raise ValueError(f"first must be None without candidates; got first={first!r}")
+            return Case(debate, self.question, self.text, self.answers)
+        assert self.answers is not None
+        shown = self.answers[0] if first is None else first
+        return Case(debate, self.question, self.text, self.answers, self.candidates, shown, self.models)
+
+    def item(
+        self,
+        debate: str,
+        first: str | None = None,
+        *,
+        log: str | None = None,
+        protocol: str | None = None,
+    ) -> Item:
+        """Return the record that opens a debate of this item in a log."""
+        from d3stats.log.schema import Item
+
+        return Item(
+            debate=debate,
+            question=self.question,
+            cluster=self.cluster,
+            label=self.label,
+            answers=self.answers,
+            log=log,
+            protocol=protocol,
+            text=self.text,
+            candidates=self.candidates or None,
+            first=self.case(debate, first).first,
+        )
+
+
+def item_id(text: str, candidates: Sequence[str] = ()) -> str:
+    """Name an item by its texts, so that the same item has the same name in every file."""
+    parts = [" ".join(part.split()) for part in (text, *candidates)]
+    digest = hashlib.sha256("\x1f".join(parts).encode("utf-8", errors="replace")).hexdigest()
+    return f"{'pair' if candidates else 'q'}:{digest[:12]}"
+
+
+def read_items(
+    source: str | Path | pd.DataFrame | Iterable[DebateItem],
+    *,
+    format: str | None = None,
+    identical: Identical = "refuse",
+    empty: Identical = "refuse",
+    ties: bool | None = None,
+    limit: int | None = None,
+) -> list[DebateItem]:
+    r"""Read what is to be debated.
+
+    A table has one row per item (``.csv``, ``.csv.gz``, ``.jsonl``, a ``.json`` list of objects, ``.xlsx``, or a
+    DataFrame). Columns are found by name, whatever the case, ``_`` or spaces; others are not read:
+
+    ==========  ==========================================================================================
+    what        columns, the first that is there
+    ==========  ==========================================================================================
+    text        question, prompt, instruction (with input), query, question_text, text, input
+    candidates  answer_a & answer_b, response_a & response_b, output_1 & output_2, and the like with
+                response, answer, output, candidate, conversation, and _a & _b, 1 & 2, _1 & _2;
+                or one column candidates
+    label       label, winner, preference, preferred, gold, or a flag per outcome: winner_model_a,
+                winner_model_b, winner_tie; model_a_score, model_b_score. Of a question without candidates:
+                label, answer, gold, target, correct_answer
+    answers     answers, options, choices: what may be voted for, a list or JSON or a|b|c
+    id          id, question_id, item, idx, qid
+    models      model_a & model_b, model_1 & model_2
+    cluster     cluster, category, topic, group
+    ==========  ==========================================================================================
+
+    A label of candidates is ``A``, ``B``, ``tie``, ``model_a``, ``response_b``, ``1``, ``2`` and the like, or a
+    model's name. An empty cell is no label. Rows of the same texts are judgments of one item: its label is what
+    most of them say, None when two are said equally often. Without an id an item is named by a hash of its texts.
+    Pairs of one question are not independent: when no cluster is given, a hash of the question is theirs.
+
+    Public files are known by what is in them: PandaLM (label: the majority of three annotators), LLMBar, the
+    samples of Exchange-of-Thought, GSM8K debates, and a debate log that kept its texts.
+
+    Parameters
+    ----------
+    source : path, DataFrame, or iterable of DebateItem
+    format : str, optional
+        One of :data:`FORMATS`, when the content is not to decide.
+    identical : {"refuse", "keep"}
+        What to do with an item whose candidates are the same text, white space aside.
+    empty : {"refuse", "keep"}
+        What to do with an item that has an empty candidate.
+    ties : bool, optional
+        Whether ``"tie"`` may be voted for. By default when the label of some item is a tie; with False such an
+        item has no label.
+    limit : int, optional
+        Only so many items, the first; what is wrong with others in a table is not looked at.
+
+    Raises
+    ------
+    ValueError
+        When a column is missing, a text or an answer is empty, candidates are identical, a label is not among the
+        answers, or one id stands for different contents; names the row and the question.
+    FileNotFoundError
+        When there is no such file.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"prompt": ["Why?"], "response_a": ["So."], "response_b": ["No."], "winner": ["model_b"]})
+    >>> item, = read_items(table)
+    >>> item.candidates, item.label
+    (('So.', 'No.'), 'B')
+    """
+    for name, value in (("identical", identical), ("empty", empty)):
+        choice(name, value, ("refuse", "keep"))
+    if format is not None:
+        choice("format", format, FORMATS)
+    if limit is not None:
+        integer("limit", limit, minimum=1)
+
+    found = found_items(source, format, ties, limit)
+    if limit is not None:
+        first = set(list(dict.fromkeys(item.question for _, item in found))[:limit])
+        found = [(where, item) for where, item in found if item.question in first]
+    if empty == "refuse":
+        _refuse(found, lambda item: any(not text.strip() for text in item.candidates), _EMPTY)
+    if identical == "refuse":
+        _refuse(found, lambda item: item.identical, _IDENTICAL)
+    items: dict[str, DebateItem] = {}
+    for where, item in found:
+        known = items.setdefault(item.question, item)
+        if known != item:
+            names = ("text", "candidates", "answers", "label", "cluster")
+            name = next(name for name in names if getattr(known, name) != getattr(item, name))
+            raise ValueError(
+                f"a question must stand for one content; got {item.question!r} again with other {name} in {where} "
+                "(what pairs of one question share is their cluster)"
+            )
+    if not items:
+        raise ValueError("source must hold at least one item; got none")
+    return list(items.values())
+
+
+_EMPTY = 'candidates must not be empty; got an empty one (empty="keep" debates it all the same)'
+_IDENTICAL = 'candidates must differ; got the same text twice (identical="keep" debates it all the same)'
+
+
+def _refuse(found: Sequence[tuple[str, DebateItem]], odd: Callable[[DebateItem], bool], message: str) -> None:
+    bad = [(where, item) for where, item in found if odd(item)]
+    if bad:
+        where, item = bad[0]
+        more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
+        requirement, _, hint = message.partition(" (")
+        raise ValueError(f"{requirement} for question {item.question!r} in {where}{more} ({hint}")
+
+
+Orders = Literal["seeded", "both", "first"]
+ORDERS = ("seeded", "both", "first")
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One debate that is to be played: its name in the log, its item, and the candidate shown first.
+
+    `names` are those of the LLMs that take part, which nobody may read in another's message.
+    """
+
+    debate: str
+    item: DebateItem
+    first: str | None
+    names: tuple[str, ...] = ()
+
+    @property
+    def case(self) -> Case:
+        """What the agents get."""
+        case = self.item.case(self.debate, self.first)
+        return replace(case, names=case.names + self.names) if self.names else case
+
+
+def placements(
+    items: Iterable[DebateItem],
+    orders: Orders = "seeded",
+    seed: int = 0,
+    repeats: int = 1,
+    names: tuple[str, ...] = (),
+) -> Iterator[Planned]:
+    """Yield the debates of some items, in order.
+
+    A debate is called as its question; with ``orders="both"`` ``"q/AB"`` and ``"q/BA"`` (the candidate shown first
+    comes first in the name); with several repeats a number is added, ``"q/AB/2"``.
+
+    Parameters
+    ----------
+    items : iterable of DebateItem
+    orders : {"seeded", "both", "first"}
+        Which candidate is shown first: a coin of the seed and the question, each once, or always A. Repeats of a
+        question change places in turn, so that the coin decides the first one only.
+    seed : int
+    repeats : int
+        How often each item is debated in each order.
+    names : tuple of str
+        Names of the LLMs that take part.
+
+    Examples
+    --------
+    >>> item = DebateItem("q1", "Why?", ("So.", "No."))
+    >>> [(d.debate, d.first) for d in placements([item], "both")]
+    [('q1/AB', 'A'), ('q1/BA', 'B')]
+    >>> [d.first for d in placements([item], "seeded", repeats=4)]
+    ['A', 'B', 'A', 'B']
+    """
+    choice("orders", orders, ORDERS)
+    integer("seed", seed, minimum=0)
+    integer("repeats", repeats, minimum=1)
+    for item in items:
+        if orders == "both" and not item.candidates:
+            raise ValueError(
+                f"orders must be 'seeded' for questions without candidates; got orders='both' "
+                f"and question {item.question!r}"
+            )
+        for number in range(1, repeats + 1):
+            tail = f"/{number}" if repeats > 1 else ""
+            for place, first in _shown_first(item, orders, seed, number):
+                yield Planned(f"{item.question}{place}{tail}", item, first, names)
+
+
+def _shown_first(
+    item: DebateItem, orders: Orders, seed: int, number: int
+) -> Iterator[tuple[str, str | None]]:
+    if not item.candidates or item.answers is None:
+        yield "", None
+        return
+    one, other = item.answers[:2]
+    if orders == "both":
+        yield f"/{one}{other}", one
+        yield f"/{other}{one}", other
+    elif orders == "first":
+        yield "", one
+    else:
+        coin = hashlib.blake2b(f"{seed}\x1f{item.question}".encode(errors="replace"), digest_size=8).digest()[
+            0
+        ]
+        yield "", (one, other)[(coin + number - 1) % 2]
+
+
+Rows = Sequence[tuple[str, Mapping[str, Any]]]
+"""Where a row stands, in words, and its cells."""
+
+Found = list[tuple[str, DebateItem]]
+
+_TEXT = ("question", "prompt", "instruction", "query", "questiontext", "text", "input")
+_WORDS = ("response", "answer", "output", "candidate", "conversation")
+_PAIRS = [(f"{word}{one}", f"{word}{two}") for word in _WORDS for one, two in (("a", "b"), ("1", "2"))]
+_MODELS = (("modela", "modelb"), ("model1", "model2"))
+_WINNER = ("label", "winner", "preference", "preferred", "gold")
+_RIGHT = ("label", "answer", *other_names("label"))
+_OPTIONS = ("answers", "options", "choices")
+_ID = ("id", "questionid", "item", "idx", *(name for name in other_names("question") if name.endswith("id")))
+_CLUSTER = ("cluster", "category", "topic", "group")
+_FLAGS = ("winnermodela", "winnermodelb", "winnertie")
+_SCORES = ("modelascore", "modelbscore")
+
+_SIDE = re.compile(r"(?:model|response|answer|output|candidate|assistant|conversation)?(?:(a|1)|(b|2))")
+_TIES = ("tie", "draw", "equal", "same", "both", "tiebothbad", "bothbad", "bothgood")
+
+
+def items_of_rows(rows: Rows, source: str, ties: bool | None, limit: int | None = None) -> Found:
+    """Return one item per content, with the first place where it stands.
+
+    Raises
+    ------
+    ValueError
+        When a column is missing or a cell is not what it must be, rows after the first `limit` items aside.
+    """
+    columns = _Columns(rows, source)
+    items: dict[tuple[str, ...], tuple[str, DebateItem]] = {}
+    judged: dict[tuple[str, ...], Counter[str]] = {}
+    for where, row in rows:
+        try:
+            item, outcome = columns.item(row)
+        except ValueError as error:
+            if limit is not None and len(items) >= limit:
+                continue
+            raise ValueError(f"{error} ({where})") from None
+        # Of a question without candidates each row is an item by itself: two right answers are a conflict.
+        key = (item.question, item.text, *(item.candidates or (str(item.label), str(item.answers))))
+        items.setdefault(key, (where, item))
+        if item.candidates:
+            judged.setdefault(key, Counter()).update([] if outcome is None else [outcome])
+    shared = Counter(item.text for _, item in items.values() if item.candidates)
+    found = [
+        (where, _clustered(item, shared[item.text]), _plurality(judged.get(key)))
+        for key, (where, item) in items.items()
+    ]
+    return with_ties(found, ties)
+
+
+def _clustered(item: DebateItem, pairs: int) -> DebateItem:
+    """Give pairs of one question, which are not independent, a common cluster when they were given none."""
+    return replace(item, cluster=item_id(item.text)) if pairs > 1 and item.cluster is None else item
+
+
+def with_ties(found: Iterable[tuple[str, DebateItem, str | None]], ties: bool | None) -> Found:
+    """Give items with candidates their label, and all of them one set of answers: with a tie or without."""
+    listed = list(found)
+    allow = any(outcome == "tie" for _, _, outcome in listed) if ties is None else ties
+    result = []
+    for where, item, outcome in listed:
+        if not item.candidates or item.answers != ("A", "B"):
+            result.append((where, item))
+            continue
+        answers = ("A", "B", "tie") if allow else ("A", "B")
+        label = outcome if outcome in answers else None
+        result.append((where, replace(item, answers=answers, label=label)))
+    return result
+
+
+def _plurality(votes: Counter[str] | None) -> str | None:
+    ranked = votes.most_common(2) if votes else []
+    if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
+        return None
+    return ranked[0][0]
+
+
+class _Columns:
+    """Which column of a table says what."""
+
+    def __init__(self, rows: Rows, source: str) -> None:
+        names: dict[str, str] = {}
+        for _, row in rows:
+            for name in row:
+                known = plain(name)
+                if names.setdefault(known, name) != name:
+                    raise ValueError(
+                        f"columns of {source} must have different names; got {names[known]!r} and {name!r}"
+                    )
+        if not rows:
+            raise ValueError(f"{source} must hold at least one item; got none")
+        self.names = names
+        # As this package writes items, "question" is the identifier and "text" asks.
+        own = {"text", "question", "candidates"} <= set(names)
+        if {"text", "question"} <= set(names) and not own:
+            raise ValueError(
+                f"{source} must have one column that asks; got both question and text (an identifier is called id)"
+            )
+        self.text = names["text"] if own else self._first(_TEXT)
+        self.id = names["question"] if own else self._first(_ID)
+        self.pair = next(((names[a], names[b]) for a, b in _PAIRS if a in names and b in names), None)
+        self.listed = names.get("candidates")
+        has_pair = self.pair is not None or self.listed is not None
+        self.label = self._first(_WINNER if has_pair else _RIGHT)
+        self.options = self._first(_OPTIONS)
+        self.cluster = self._first(_CLUSTER)
+        self.models = next(((names[a], names[b]) for a, b in _MODELS if a in names and b in names), None)
+        half = next((pair for pair in _PAIRS if (pair[0] in names) != (pair[1] in names)), None)
+        if self.text is None or (half is not None and not has_pair):
+            need = "question (or prompt, instruction, text)"
+            if half is not None:
+                need += f" and both {half[0][:-1]}_{half[0][-1]} and {half[1][:-1]}_{half[1][-1]}"
+            raise ValueError(
+                f"{source} must have the columns {need}; got {', '.join(names.values()) or 'none'}"
+            )
+        self.turns = {
+            name
+            for name in (self.text, *(self.pair or ()))
+            if all(_absent(row.get(name)) or _is_turns(row[name]) for _, row in rows)
+        }
+
+    def _first(self, aliases: Sequence[str]) -> str | None:
+        return next((self.names[name] for name in aliases if name in self.names), None)
+
+    def item(self, row: Mapping[str, Any]) -> tuple[DebateItem, str | None]:
+        """Return a row's item, without the label of candidates, and the outcome that the row reports."""
+        assert self.text is not None
+        text = self._said(row, self.text)
+        if plain(self.text) == "instruction" and "input" in self.names:
+            text = f"{text}\n{self._said(row, self.names['input'])}".rstrip("\n")
+        candidates, models = self._candidates(row), self._models(row)
+        answers = _options(self._cell(row, self.options))
+        name = _scalar(self._cell(row, self.id)) or ""
+        cluster = _scalar(self._cell(row, self.cluster))
+        label = _scalar(self._cell(row, self.label))
+        if not candidates:
+            return DebateItem(name, text, (), answers, label, cluster), None
+        if cluster is None and not name:
+            cluster = item_id(text)
+        if answers is not None and answers[:2] != ("A", "B"):
+            return DebateItem(name, text, candidates, answers, label, cluster, models, True), None
+        item = DebateItem(name, text, candidates, None, None, cluster, models, True)
+        return item, self._outcome(row, label, models)
+
+    def _cell(self, row: Mapping[str, Any], column: str | None) -> Any:
+        value = None if column is None else row.get(column)
+        return None if _absent(value) else value
+
+    def _said(self, row: Mapping[str, Any], column: str) -> str:
+        value = self._cell(row, column)
+        return flat_text(value, decode=column in self.turns)
+
+    def _candidates(self, row: Mapping[str, Any]) -> tuple[str, ...]:
+        if self.pair is not None:
+            return tuple(self._said(row, column) for column in self.pair)
+        listed = self._cell(row, self.listed)
+        if isinstance(listed, str):
+            listed = _parsed(listed)
+        return () if listed is None else tuple(flat_text(text) for text in listed)
+
+    def _models(self, row: Mapping[str, Any]) -> tuple[str, ...]:
+        if self.models is None:
+            listed = self._cell(row, self.names.get("models"))
+            return tuple(map(str, listed)) if isinstance(listed, (list, tuple)) else ()
+        names = [_scalar(self._cell(row, column)) for column in self.models]
+        return tuple(name for name in names if name) if all(names) else ()
+
+    def _outcome(self, row: Mapping[str, Any], label: str | None, models: tuple[str, ...]) -> str | None:
+        if self.label is not None:
+            return None if label is None else _winner(label, models)
+        for columns, read in ((_FLAGS, _of_flags), (_SCORES, _of_scores)):
+            given = [self._cell(row, self.names.get(column)) for column in columns]
+            if any(value is not None for value in given):
+                return read(given)
+        return None
+
+
+def _winner(label: str, models: tuple[str, ...]) -> str:
+    word = plain(label)
+    side = _SIDE.fullmatch(word)
+    if label in models and len(set(models)) == 2:
+        return "AB"[models.index(label)]
+    if side is not None:
+        return "A" if side[1] else "B"
+    if word in _TIES:
+        return "tie"
+    raise ValueError(f"label must be A, B, tie, 1, 2, model_a or the like; got label={label!r}")
+
+
+def _of_flags(given: list[Any]) -> str:
+    flags = [None if value is None else _scalar(value) for value in given]
+    won = [flag in ("1", "true", "1.0") for flag in flags]
+    if sum(won) != 1 or any(flag not in (None, "0", "1", "false", "true", "0.0", "1.0") for flag in flags):
+        raise ValueError(f"winner flags must be 0 or 1, one of them 1; got {flags}")
+    return ("A", "B", "tie")[won.index(True)]
+
+
+def _of_scores(given: list[Any]) -> str | None:
+    if None in given:
+        return None
+    try:
+        first, second = (float(value) for value in given)
+    except (TypeError, ValueError):
+        raise ValueError(f"scores must be numbers; got {given}") from None
+    return "tie" if first == second else "A" if first > second else "B"
+
+
+def _options(value: Any) -> tuple[str, ...] | None:
+    if isinstance(value, str):
+        parsed = _parsed(value)
+        value = parsed if isinstance(parsed, list) else [part.strip() for part in value.split("|")]
+    if value is None:
+        return None
+    if not isinstance(value, Iterable) or isinstance(value, (str, Mapping)):
+        raise ValueError(f"answers must be a list of names; got answers={value!r}")
+    return tuple(_scalar(name) or "" for name in value)
+
+
+def _parsed(text: str) -> Any:
+    if not text.lstrip().startswith("["):
+        return None
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _is_turns(value: Any) -> bool:
+    """Whether a cell is the JSON of a list of texts, as chat logs write the turns of a conversation."""
+    parsed = _parsed(value) if isinstance(value, str) else value
+    return isinstance(parsed, list) and all(part is None or isinstance(part, str) for part in parsed)
+
+
+def _is_na(value: Any) -> bool:
+    return type(value).__name__ in ("NAType", "NaTType")
+
+
+def _absent(value: Any) -> bool:
+    return (
+        value is None
+        or _is_na(value)
+        or (isinstance(value, float) and value != value)
+        or (isinstance(value, str) and not value.strip())
+    )
+
+
+def _scalar(value: Any) -> str | None:
+    """Write a cell as text; a whole number that a table turned into 3.0 is 3 again."""
+    if value is None:
+        return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    text = (str(value).lower() if isinstance(value, bool) else str(value)).strip()
+    return text or None
+
+
+_ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".csv.gz", ".jsonl.gz", ".xlsx")
+_FOLDERS = {"pandalm": "*testset-v1.json", "llmbar": "*__*__*.json", "eot": "Sample_*_EoT_*.jsonl"}
+"""Public folders, by the names of their files."""
+
+
+def found_items(
+    source: str | Path | pd.DataFrame | Iterable[DebateItem],
+    format: str | None,
+    ties: bool | None,
+    limit: int | None = None,
+) -> Found:
+    """Return items with the place where each stands; see :func:`d3stats.run.items.read_items`."""
+    if not isinstance(source, (str, Path)):
+        # Asked by its shape, so that a list of items does not load pandas.
+        if hasattr(source, "to_dict") and hasattr(source, "columns"):
+            records = cast("list[dict[str, Any]]", cast("pd.DataFrame", source).to_dict("records"))
+            return items_of_rows(
+                [(f"row {i}", row) for i, row in enumerate(records)], "the table", ties, limit
+            )
+        return [(f"item {i}", _known(item)) for i, item in enumerate(source, start=1)]
+    path = Path(source)
+    if not path.exists():
+        raise FileNotFoundError(f"source must exist; got source={str(path)!r}")
+    if path.is_dir():
+        return _of_importer(format or _folder(path), path, ties)
+    if not path.name.lower().endswith(_ENDINGS):
+        raise ValueError(f"source must end in {', '.join(_ENDINGS)}; got source={str(path)!r}")
+    rows: Rows | None = None
+    if format is None or format == "table":
+        rows, known = _rows(path)
+        format = format or known
+    if format == "table":
+        assert rows is not None
+        return items_of_rows(rows, path.name, ties, limit)
+    if format == "log":
+        from d3stats.log.reader import iter_records
+
+        return _of_records(iter_records(path), str(path), ties)
+    return _of_importer(format, path, ties)
+
+
+def _known(item: Any) -> DebateItem:
+    if not isinstance(item, DebateItem):
+        raise TypeError(f"source must be a path, a DataFrame or DebateItems; got {type(item).__name__}")
+    return item
+
+
+def _folder(path: Path) -> str:
+    for name, pattern in _FOLDERS.items():
+        if any(path.rglob(pattern)):
+            return name
+    raise ValueError(
+        f"source must be a file, or a folder of {', '.join(_FOLDERS)}; got the folder {str(path)!r} "
+        "(name one of its files)"
+    )
+
+
+def _rows(path: Path) -> tuple[Rows | None, str]:
+    """Read a file's rows and tell its format; the rows are None where they are no table's."""
+    ((_, content),) = files(path, "*")
+    ending = path.name.lower()
+    if ending.endswith(".gz"):
+        content, ending = _unzipped(path.name, content), ending.removesuffix(".gz")
+    if ending.endswith(".xlsx"):
+        header, cells = sheet(path.name, content)
+        return [
+            (f"row {i}", dict(zip(header, row, strict=False))) for i, row in enumerate(cells, start=2)
+        ], "table"
+    if ending.endswith(".csv"):
+        return _csv_rows(path.name, content), "table"
+    if ending.endswith(".json"):
+        data = json_of(path.name, content)
+        if isinstance(data, dict):
+            first = next(iter(data.values()), None)
+            return None, "critic-actor" if isinstance(first, dict) else "gsm-nested"
+        return _objects(path.name, data, "row"), _shape_of(data)
+    lines = json_lines(path.name, content)
+    return _objects(path.name, lines, "record"), _shape_of(lines)
+
+
+def _unzipped(name: str, content: bytes) -> bytes:
+    try:
+        return gzip.decompress(content)
+    except (OSError, EOFError) as error:
+        raise ValueError(f"{name} must be complete gzipped text; got {error}") from None
+
+
+def _csv_rows(name: str, content: bytes) -> Rows:
+    reader = csv.DictReader(io.StringIO(text_of(name, content), newline=""), strict=True)
+    rows: list[tuple[str, Mapping[str, Any]]] = []
+    try:
+        for row in reader:
+            where = f"line {reader.line_num}"
+            if None in row or None in row.values():
+                raise ValueError(
+                    f"{name} must have {len(reader.fieldnames or ())} cells a row; got others in {where}"
+                )
+            rows.append((where, row))
+    except csv.Error as error:
+        raise ValueError(f"{name} must be CSV; got {error} after line {reader.line_num}") from None
+    return rows
+
+
+def _objects(name: str, data: Any, unit: str) -> Rows:
+    if not isinstance(data, list):
+        raise ValueError(f"{name} must hold a list of objects; got {type(data).__name__}")
+    for i, row in enumerate(data, start=1):
+        if not isinstance(row, dict):
+            raise ValueError(f"{name} must hold objects; got {row!r:.60} as {unit} {i}")
+    return [(f"{unit} {i}", row) for i, row in enumerate(data, start=1)]
+
+
+def _shape_of(rows: list[Any]) -> str:
+    """Tell a format by the keys of the first object."""
+    keys = set(rows[0]) if rows and isinstance(rows[0], dict) else set()
+    for name, needed in (
+        ("log", {"type"}),
+        ("pandalm", {"annotator1", "response1"}),
+        ("llmbar", {"output_1", "results"}),
+        ("eot", {"question", "response_list"}),
+    ):
+        if needed <= keys and (name != "log" or rows[0]["type"] in ("log", "item")):
+            return name
+    return "table"
+
+
+def _of_importer(name: str, path: Path, ties: bool | None) -> Found:
+    if name in ("table", "log"):
+        raise ValueError(f"format={name!r} must be a file; got the folder {str(path)!r}")
+    records = load(name).records(path, text=True)
+    # Some of PandaLM's pairs are alike in every word and were judged more than once.
+    return _of_records(records, str(path), ties, by_debate=name == "pandalm")
+
+
+def _of_records(
+    records: Iterable[AnyRecord], source: str, ties: bool | None, *, by_debate: bool = False
+) -> Found:
+    """Return the items of debates, one per content or per debate; answers are A and B whatever the log says."""
+    from d3stats.log.schema import Item
+
+    found: dict[str, tuple[str, DebateItem, str | None]] = {}
+    named: dict[str, str] = {}
+    for record in records:
+        if not isinstance(record, Item):
+            continue
+        where = f"debate {record.debate!r}"
+        if record.text is None or (record.candidates is None and record.protocol == "pairwise"):
+            raise ValueError(f"{source} must hold the texts of questions and candidates; got none in {where}")
+        item, outcome = _of_item(record, by_debate=by_debate)
+        known = found.setdefault(item.question, (where, item, outcome))
+        if known[1:] != (item, outcome):
+            raise ValueError(
+                f"an item must have one label and cluster; got others for {item.question!r} in {where}, "
+                f"first in {known[0]}"
+            )
+        named.setdefault(item.question, record.question)
+    # Where each question is one item the log's own names stay; else the question is what its pairs share.
+    own = len(set(named.values())) == len(named)
+    kept = (
+        (where, _named(item, named[name]) if own else item, outcome)
+        for name, (where, item, outcome) in found.items()
+    )
+    return with_ties(kept, ties)
+
+
+def _named(item: DebateItem, question: str) -> DebateItem:
+    return replace(item, question=question, cluster=None if item.cluster == question else item.cluster)
+
+
+def _of_item(record: Item, *, by_debate: bool) -> tuple[DebateItem, str | None]:
+    assert record.text is not None
+    if not record.candidates:
+        item = DebateItem("", record.text, (), record.answers, record.label, record.cluster)
+        return item, None
+    names = dict(zip(record.answers or (), ("A", "B", "tie"), strict=False))
+    pair = DebateItem(
+        record.debate if by_debate else "",
+        record.text,
+        record.candidates,
+        cluster=record.cluster or record.question,
+        allow_empty=True,
+    )
+    return pair, None if record.label is None else names.get(record.label)

@@ -1,0 +1,185 @@
+"""How a reply is read: strictly, from the one object that its owner was asked for, or not at all.
+
+A reply that is not exactly what the slot asks for is unreadable. Nothing is looked for in prose, nothing is coerced,
+nothing is filled in.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from d3stats._words import storable
+from d3stats.run.live.prompt import LISTED, OPEN_VOTE, Wire
+
+__all__ = ["Read", "Unreadable", "read_reply"]
+
+BLANKS = " \t\r\n"
+FENCE = "```"
+
+LONGEST = 1_000_000
+"""The most characters of a reply that is looked at."""
+
+
+class Unreadable(ValueError):
+    """A reply is not what was asked for; the message says why, in our words and with nothing quoted from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a slot held: by name, not by place."""
+
+    text: str
+    vote: str | None
+    scores: dict[str, dict[str, float]] | None
+
+
+def read_reply(content: str, wire: Wire, nonce: str | None) -> Read:
+    """Read the structured slot of a reply.
+
+    Parameters
+    ----------
+    content : str
+        The reply as it came. Around the object there may be what servers put there of themselves: a block
+        ``<think>...</think>`` before it, a fence of three backticks (``json``) about it.
+    wire : Wire
+    nonce : str or None
+        What the last line begins with; None when the whole content is the object.
+
+    Raises
+    ------
+    Unreadable
+        Whatever else it is.
+
+    Examples
+    --------
+    >>> from d3stats.agent import Case, Request, Slot
+    >>> case = Case("d", "q", "Which?", ("A", "B"), ("this", "that"), "B")
+    >>> wire = Wire(Request(case, 1, "juror 1", "juror", "vote", "Vote.", Slot(case.answers)))
+    >>> read_reply('{"text": "The first one.", "vote": "1"}', wire, None)
+    Read(text='The first one.', vote='B', scores=None)
+    >>> read_reply('I vote {"text": "", "vote": "1"}', wire, None)
+    Traceback (most recent call last):
+    d3stats.run.live.reply.Unreadable: it is not one JSON object and nothing else
+    """
+    if len(content) > LONGEST:
+        raise Unreadable(f"it is longer than {LONGEST} characters")
+    value = _object(_unwrapped(content) if nonce is None else _last_line(content, nonce))
+    _exactly(value, wire.fields, "the object")
+    text = _text(value, wire)
+    vote = _vote(value["vote"], wire) if wire.slot.wants_vote else None
+    scores = _scores(value["scores"], wire) if wire.slot.rubric is not None else None
+    return Read(storable(text), vote, scores)
+
+
+def _unwrapped(content: str) -> str:
+    """Return what follows a leading block of thoughts, and stands inside of a fence about all of it."""
+    text = content.strip(BLANKS)
+    if text.startswith("<think>"):
+        # A thought may quote anything, a closing tag and an object too: nothing before the last tag counts.
+        _, tag, text = text.rpartition("</think>")
+        if not tag:
+            raise Unreadable("its thoughts do not end")
+        text = text.strip(BLANKS)
+    first, _, rest = text.partition("\n")
+    inside, _, last = rest.rpartition("\n")
+    return inside if first.rstrip(BLANKS) == "```json" and last == FENCE else text
+
+
+def _last_line(content: str, nonce: str) -> str:
+    lines = content.rstrip().split("\n")
+    fences = [line for line in lines if line.startswith(FENCE)]
+    if lines[-1].rstrip() == FENCE and len(fences) % 2 == 0:
+        # The last line of a fenced part that was opened before.
+        lines.pop()
+    word, _, rest = lines[-1].strip().partition(" ")
+    if word != nonce:
+        raise Unreadable(f"its last line does not begin with the word {nonce}")
+    return rest
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+    except Unreadable:
+        raise
+    except (ValueError, RecursionError):
+        raise Unreadable("it is not one JSON object and nothing else") from None
+    if not isinstance(value, dict):
+        raise Unreadable("it is not one JSON object and nothing else")
+    return value
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise Unreadable("a field stands in it twice")
+    return value
+
+
+def _no_constant(word: str) -> float:
+    raise Unreadable(f"{word} is not a number")
+
+
+def _exactly(value: Any, names: tuple[str, ...], what: str) -> None:
+    if not isinstance(value, dict):
+        raise Unreadable(f"{what} must be an object")
+    if set(value) != set(names):
+        lacking = [name for name in names if name not in value]
+        fault = f"lacks {lacking[0]!r}" if lacking else "has a field that was not asked for"
+        raise Unreadable(f"{what} {fault}; it must have {', '.join(names)} and nothing else")
+
+
+def _text(value: dict[str, Any], wire: Wire) -> str:
+    if wire.slot.listed:
+        entries = value["list"]
+        if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
+            raise Unreadable("list must be a list of strings")
+        # One entry is one line of the text.
+        lines = [" ".join(entry.split()) for entry in entries]
+        if len(lines) != wire.slot.listed or not all(lines) or max(map(len, lines)) > LISTED:
+            raise Unreadable(
+                f"list must hold {wire.slot.listed} texts, none empty, of at most {LISTED} characters each"
+            )
+        return "\n".join(lines)
+    if not wire.wants_text:
+        return ""
+    text = value["text"]
+    if not isinstance(text, str):
+        raise Unreadable("text must be a string")
+    return text
+
+
+def _vote(word: Any, wire: Wire) -> str | None:
+    if word is None and wire.slot.may_pass:
+        return None
+    if not isinstance(word, str):
+        raise Unreadable("vote must be a string")
+    if wire.votes:
+        answer = wire.vote_name(word)
+        if answer is None:
+            raise Unreadable("vote must be one of those that were named, letter for letter")
+        return answer
+    answer = storable(" ".join(word.split()))
+    if not answer or len(answer) > OPEN_VOTE:
+        raise Unreadable(f"vote must be 1 to {OPEN_VOTE} characters")
+    return answer
+
+
+def _scores(given: Any, wire: Wire) -> dict[str, dict[str, float]]:
+    rubric = wire.slot.rubric
+    assert rubric is not None
+    _exactly(given, tuple(wire.sides), "scores")
+    scores = {}
+    for word, side in wire.sides.items():
+        _exactly(given[word], rubric.criteria, f"scores.{word}")
+        points = {name: given[word][name] for name in rubric.criteria}
+        for name, value in points.items():
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            # NaN and infinity are in no range.
+            if not number or not rubric.low <= value <= rubric.high:
+                raise Unreadable(f"scores.{word}.{name} must be a number from {rubric.low} to {rubric.high}")
+        scores[side] = {name: float(value) for name, value in points.items()}
+    # By name, in the order of the names: the placement leaves no trace in the log.
+    return {side: scores[side] for side in rubric.sides}

@@ -1,0 +1,409 @@
+"""The journal beside a log: what a run was asked to do, and every call that it began and ended.
+
+The log holds what was said; the journal holds what was paid for. Together they let a killed run go on: a call that
+has a turn is never made again; one that was begun and has neither an end nor a turn was in flight, is charged at its
+bound, and may be made again. One JSON object a line, handed to the system as it is written, so that it survives a
+killed process; a last line that breaks off is dropped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Any, Self
+
+from d3stats.agent import Reply, Request
+from d3stats.log.doctor import JournalWords
+from d3stats.log.files import journal_path
+from d3stats.run.ahead import Cast, Key
+from d3stats.run.budget import FREE, Cost, Tariff
+from d3stats.run.items import Planned
+
+if TYPE_CHECKING:
+    from d3stats.log.schema import Item, Turn, Verdict
+
+__all__ = ["FIXED", "FORMAT", "Call", "Journal", "Past", "as_turn", "is_unused", "journal_path"]
+
+FORMAT = "d3stats debate 1"
+
+FIXED = ("protocol", "rule", "orders", "seed", "repeats", "agents")
+"""Settings that a run must keep when it goes on."""
+
+Call = Callable[[dict[str, Any], dict[str, Any]], None]
+"""Gets the lines that begin and end a call."""
+
+
+def is_unused(log: str | Path) -> bool:
+    """Whether nothing was asked yet in the run that a log and its journal are of: there is nothing to keep."""
+    path, journal = Path(log), journal_path(log)
+    if path.is_file() and path.stat().st_size > 0:
+        with path.open("rb") as file:
+            first, second = file.readline(), file.readline()
+        if second or (first.endswith(b"\n") and b'"type":"log"' not in first):
+            return False
+        if not journal.is_file():
+            return False
+    if not journal.is_file() or journal.stat().st_size == 0:
+        return True
+    with journal.open("rb") as file:
+        first = file.readline()
+        ours = not first.endswith(b"\n") or f'"journal":"{FORMAT}"'.encode() in first
+        return ours and not any(b'"begun":' in line for line in file)
+
+
+class Journal:
+    """An append-only file; use it as a context. While a run writes it, no other may.
+
+    Parameters
+    ----------
+    log : path
+        The log that it belongs to.
+    settings : mapping
+        What the run is asked to do; written in the first line of a new journal.
+
+    Raises
+    ------
+    ValueError
+        When another run has it open, or it is of a run with other settings; one line says which.
+    """
+
+    def __init__(self, log: str | Path, settings: Mapping[str, Any]) -> None:
+        self.log, self.path = Path(log), journal_path(log)
+        self.settings = dict(settings)
+        self._file: IO[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        file = self.path.open("a+b")
+        try:
+            _lock(file, self.path)
+            self._whole(file)
+        except BaseException:
+            file.close()
+            raise
+        self._file = file
+        if is_unused(self.log):
+            file.truncate(0)
+            file.seek(0)
+        if file.tell() == 0:
+            self.write({"journal": FORMAT, **self.settings})
+            os.fsync(file.fileno())
+        else:
+            self._compare(file)
+            file.seek(0, os.SEEK_END)
+            self.write({"resumed": True} | {k: v for k, v in self.settings.items() if k not in FIXED})
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            self._file = None
+
+    def write(self, record: Mapping[str, Any]) -> None:
+        """Append a line."""
+        assert self._file is not None, "a journal is written within its context"
+        self._file.write(json.dumps(record, separators=(",", ":"), ensure_ascii=True).encode() + b"\n")
+        self._file.flush()
+
+    def read(
+        self,
+        call: Call,
+        stop: Callable[[str, int, str], None],
+        settle: Callable[[dict[str, Any]], dict[str, Any]],
+        other: Callable[[dict[str, Any]], None],
+    ) -> None:
+        """Go through earlier runs.
+
+        Parameters
+        ----------
+        call : function
+            Gets every call that was begun, and its end.
+        stop : function
+            Gets debate, round and reason of every stop that no rule repeats by itself.
+        settle : function
+            Gets a call without an end, in flight when a run was killed, and says what its end must say.
+        other : function
+            Gets every other line.
+        """
+        assert self._file is not None, "a journal is read within its context"
+        begun: dict[tuple[str, int, str], dict[str, Any]] = {}
+        self._file.seek(0)
+        for number, line in enumerate(self._file, start=1):
+            record = self._record(line, number)
+            try:
+                if "begun" in record:
+                    begun[_key(record["begun"])] = record
+                elif "more" in record:
+                    known = begun[_key(record["more"])]
+                    known["bound"] = record["held"]
+                elif "ended" in record:
+                    call(begun.pop(_key(record["ended"])), record)
+                elif "stopped" in record:
+                    stop(str(record["stopped"]), int(record["round"]), str(record["reason"]))
+                else:
+                    other(record)
+            except (KeyError, TypeError, ValueError, IndexError):
+                raise ValueError(
+                    f"{self.path}:{number}: line must be about a call of this run; got {line[:60]!r}"
+                ) from None
+        self._file.seek(0, os.SEEK_END)
+        for record in begun.values():
+            # Settled once: a later run must not judge them anew.
+            end = {"ended": record["begun"], **settle(record)}
+            self.write(end)
+            call(record, end)
+
+    def _record(self, line: bytes, number: int) -> dict[str, Any]:
+        try:
+            record = json.loads(line)
+        except ValueError:
+            record = None
+        if not isinstance(record, dict):
+            raise ValueError(f"{self.path}:{number}: line must be a JSON object; got {line[:60]!r}")
+        return record
+
+    def _whole(self, file: IO[bytes]) -> None:
+        """Drop a last line that breaks off."""
+        file.seek(0)
+        whole = 0
+        for line in file:
+            if line.endswith(b"\n"):
+                whole += len(line)
+        file.truncate(whole)
+        file.seek(0, os.SEEK_END)
+
+    def _compare(self, file: IO[bytes]) -> None:
+        file.seek(0)
+        first = self._record(file.readline(), 1)
+        if first.get("journal") != FORMAT:
+            raise ValueError(f"{self.path} must be the journal of a run of debates; got another kind of file")
+        for name in FIXED:
+            was, now = first.get(name), json.loads(json.dumps(self.settings.get(name)))
+            if was != now:
+                what, was, now = _difference(name, was, now)
+                raise ValueError(
+                    f"{what} must be as in the run that {self.path.name} belongs to; "
+                    f"got {_short(now)}, was {_short(was)} (write another log, or repeat the command as it was)"
+                )
+
+
+def _difference(name: str, was: Any, now: Any) -> tuple[str, Any, Any]:
+    """Return the first setting that differs, by name, and what it was and is."""
+    path: list[str] = []
+    while isinstance(was, dict) and isinstance(now, dict):
+        key = next(
+            key for key in (*now, *was) if was.get(key) != now.get(key) or (key in was) != (key in now)
+        )
+        path.append(key)
+        was, now = was.get(key), now.get(key)
+    if not path:
+        return name, was, now
+    *roles, last = path
+    return (f"{last} of the agent for {roles[0]!r}" if roles else f"the agent for {last!r}"), was, now
+
+
+def _key(parts: Any) -> tuple[str, int, str]:
+    debate, number, agent = parts
+    return str(debate), int(number), str(agent)
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return "none"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=True)
+    return text if len(text) <= 200 else text[:200] + "..."
+
+
+def _lock(file: IO[bytes], path: Path) -> None:
+    try:
+        import fcntl
+    except ImportError:  # a system without it trusts its user to start one run at a time
+        return
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise ValueError(f"{path} must be written by one run at a time; another has it open") from None
+
+
+def as_turn(request: Request, reply: Reply) -> Turn:
+    """Return the record of a reply; scores that were asked for and are missing are sides without points."""
+    from d3stats.log.schema import Turn
+
+    scores = None if reply.scores is None else {side: dict(given) for side, given in reply.scores.items()}
+    if scores is None and request.slot.rubric is not None:
+        scores = {side: {} for side in request.slot.rubric.sides}
+    return Turn(
+        debate=request.case.debate,
+        round=request.round,
+        agent=request.agent,
+        role=request.role,
+        vote=reply.vote,
+        scores=scores,
+        tokens_in=reply.tokens_in,
+        tokens_out=reply.tokens_out,
+        tokens_source="estimate" if reply.estimated else None,
+        model=reply.model,
+        text=reply.text,
+        error=reply.error,
+    )
+
+
+@dataclass
+class Past:
+    """What is in a log and its journal.
+
+    Attributes
+    ----------
+    items : dict
+        The opening records, by debate, of the debates that are still open.
+    turns : dict of dict
+        Their turns, by debate, then by round and agent; those of closed debates too when they were asked for.
+    closed : dict
+        Verdicts, by debate.
+    stops : dict of (int, str)
+        Round and reason of stops that no rule repeats by itself, by debate.
+    spent : Cost
+        What all calls cost; those in flight at a kill at their bound.
+    repeated : int
+        Calls that were in flight at a kill.
+    calls, attempts : int
+        Calls that were begun, and attempts of those that ended.
+    overdrawn : int
+        Calls that cost more than was set aside for them.
+    votes : int
+        Turns that were asked for a vote, or for scores that decide.
+    votes_missing : Counter of str
+        Those of them without one, by error.
+    told : JournalWords
+        What servers said last, and what they did not take.
+    """
+
+    items: dict[str, Item] = field(default_factory=dict)
+    turns: dict[str, dict[Key, Turn]] = field(default_factory=dict)
+    closed: dict[str, Verdict] = field(default_factory=dict)
+    stops: dict[str, tuple[int, str]] = field(default_factory=dict)
+    spent: Cost = FREE
+    repeated: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    missing: Counter[str] = field(default_factory=Counter)
+    calls: int = 0
+    attempts: int = 0
+    overdrawn: int = 0
+    votes: int = 0
+    votes_missing: Counter[str] = field(default_factory=Counter)
+    told: JournalWords = field(default_factory=JournalWords)
+
+    @classmethod
+    def read(
+        cls,
+        log: Path,
+        journal: Journal,
+        planned: Mapping[str, Planned],
+        cast: Cast,
+        tariff: Tariff,
+        protocol: str,
+        keep: bool,
+        voters: Collection[str] = (),
+    ) -> Past:
+        """Read a log and its journal.
+
+        Parameters
+        ----------
+        planned : mapping of str to Planned
+            The debates that are asked for, by name; what the log says of them must agree.
+        keep : bool
+            Keep the turns of closed debates too.
+        voters : collection of str
+            Roles that are asked for votes, or for scores that decide.
+        """
+        past = cls()
+        if log.exists() and log.stat().st_size > 0:
+            past._read_log(log, planned, protocol, keep, voters)
+        recorded = {
+            (debate, number, agent) for debate, turns in past.turns.items() for number, agent in turns
+        }
+        past._read_journal(journal, cast, tariff, recorded)
+        return past
+
+    def _read_log(
+        self,
+        log: Path,
+        planned: Mapping[str, Planned],
+        protocol: str,
+        keep: bool,
+        voters: Collection[str],
+    ) -> None:
+        from d3stats.log.reader import iter_records
+        from d3stats.log.schema import Item, Turn, Verdict
+
+        for record in iter_records(log):
+            if isinstance(record, Item):
+                _compare(record, planned.get(record.debate), protocol, log)
+                self.items[record.debate] = record
+                self.turns[record.debate] = {}
+            elif isinstance(record, Turn):
+                self.turns.setdefault(record.debate, {})[(record.round, record.agent)] = record
+                self.tokens_in += record.tokens_in or 0
+                self.tokens_out += record.tokens_out or 0
+                if record.error is not None:
+                    self.missing[record.error] += 1
+                if record.role in voters:
+                    self.votes += 1
+                    if record.error is not None and record.vote is None:
+                        self.votes_missing[record.error] += 1
+            elif isinstance(record, Verdict):
+                self.closed[record.debate] = record
+                if not keep:
+                    self.items.pop(record.debate, None)
+                    self.turns.pop(record.debate, None)
+
+    def _read_journal(
+        self, journal: Journal, cast: Cast, tariff: Tariff, recorded: Collection[tuple[str, int, str]]
+    ) -> None:
+        def call(begun: dict[str, Any], ended: dict[str, Any]) -> None:
+            self.calls += 1
+            self.repeated += bool(ended.get("lost"))
+            self.attempts += int(ended.get("attempts", 1))
+            model = cast.model(begun["role"])
+            held, charged = (tariff.cost(model, *map(int, one)) for one in (begun["bound"], ended["charged"]))
+            self.overdrawn += not charged.within(held)
+            self.spent += charged
+
+        def settle(begun: dict[str, Any]) -> dict[str, Any]:
+            debate, number, agent = begun["begun"]
+            if (debate, number, agent) not in recorded:
+                return {"charged": begun["bound"], "lost": True}
+            # Killed between the turn and the journal's line: the turn knows what it cost.
+            turn = self.turns[debate][(number, agent)]
+            if turn.tokens_in is None or turn.tokens_out is None:
+                return {"charged": begun["bound"]}
+            return {"charged": [turn.tokens_in, turn.tokens_out]}
+
+        def stop(debate: str, number: int, reason: str) -> None:
+            self.stops[debate] = (number, reason)
+
+        journal.read(call, stop, settle, self.told.read)
+
+
+def _compare(record: Item, planned: Planned | None, protocol: str, log: Path) -> None:
+    """Refuse to go on with a debate that is about something else now."""
+    if planned is None:
+        return
+    now = planned.item.item(record.debate, planned.first, log=record.log, protocol=protocol)
+    if now == record:
+        return
+    name = next(name for name in record.__struct_fields__ if getattr(now, name) != getattr(record, name))
+    was, got = (str(getattr(one, name))[:60] for one in (record, now))
+    raise ValueError(
+        f"{name} of debate {record.debate!r} must be as in {log.name}, {was!r}; got {got!r} "
+        "(write another log, or repeat the command as it was)"
+    )

@@ -1,0 +1,90 @@
+"""The forecast: what a run costs when every reply is as imagined."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from chancy import Chancy, pairs
+
+from d3stats.agent import More, Reply, Request, Size, always
+from d3stats.protocols.catalogue import protocol_from_text, protocols
+from d3stats.run.ahead import imagined
+from d3stats.run.forecast import forecast
+from d3stats.run.run import debate
+from d3stats.stopping import FixedRounds, FullDepth
+from d3stats.worlds.tokens import PriceTable
+
+SAMRE = protocol_from_text("samre:jurors=3,max_rounds=3")
+
+
+class AsImagined(Chancy):
+    """Says what it imagines."""
+
+    def __init__(self, size: Size) -> None:
+        super().__init__()
+        self.size: Size = size
+
+    async def act(self, request: Request, /, more: More = always) -> Reply:
+        self.asked[(request.case.debate, request.round, request.agent)] += 1
+        return imagined(self, request, self.size)
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_a_run_of_typical_replies_costs_what_was_forecast(rounds: int, tmp_path: Path) -> None:
+    agent = AsImagined("typical")
+    found = forecast(SAMRE, pairs(7), agent, orders="both")
+    report = debate(SAMRE, pairs(7), agent, tmp_path / "log.jsonl", rule=FixedRounds(rounds), orders="both")
+    look = {1: found.shortest, 3: found.full}[rounds]
+    assert found.debates == 14
+    assert (look.calls, look.tokens_in, look.tokens_out) == (
+        report.calls,
+        report.tokens_in,
+        report.tokens_out,
+    )
+
+
+def test_the_bound_is_what_the_longest_replies_cost(tmp_path: Path) -> None:
+    agent = AsImagined("longest")
+    report = debate(SAMRE, pairs(3), agent, tmp_path / "log.jsonl", rule=FullDepth())
+    assert forecast(SAMRE, pairs(3), agent).bound.tokens == report.charged
+
+
+@pytest.mark.parametrize("name", sorted(protocols()))
+def test_no_run_costs_more_than_the_bound_when_every_call_is_made_once(name: str, tmp_path: Path) -> None:
+    protocol = protocol_from_text(name)
+    found = forecast(protocol, pairs(4), Chancy())
+    report = debate(protocol, pairs(4), Chancy(), tmp_path / "log.jsonl")
+    assert found.shortest.tokens <= found.full.tokens <= found.bound.tokens
+    assert report.charged <= found.bound.tokens
+    assert report.calls <= found.bound.calls
+
+
+def test_dollars_need_prices_of_the_models() -> None:
+    assert forecast(SAMRE, pairs(2), Chancy()).full.dollars is None
+    prices = PriceTable("2025-01-01", {"chancy": (1.0, 4.0)})
+    full = forecast(SAMRE, pairs(2), Chancy(), prices=prices).full
+    assert full.dollars == pytest.approx(prices.dollars(full.tokens_in, full.tokens_out, "chancy"))
+    with pytest.raises(ValueError, match="prices must name the model 'chancy'"):
+        forecast(SAMRE, pairs(2), Chancy(), prices=PriceTable.example())
+
+
+def test_a_long_list_is_scaled_up_from_some_of_it() -> None:
+    agent = Chancy()
+    found = forecast(SAMRE, pairs(300), agent, measure=10)
+    assert (found.debates, found.measured) == (300, 10)
+    assert found.full.tokens == pytest.approx(
+        forecast(SAMRE, pairs(300), agent, measure=300).full.tokens, rel=0.02
+    )
+    assert agent.calls == 0
+
+
+def test_the_table_has_a_row_per_case() -> None:
+    frame = forecast(SAMRE, pairs(2), Chancy()).to_frame()
+    assert frame["case"].tolist() == ["first round", "all rounds", "at most"]
+    assert frame["tokens"].is_monotonic_increasing
+
+
+def test_nothing_to_debate_is_refused() -> None:
+    with pytest.raises(ValueError, match="items must hold at least one item"):
+        forecast(SAMRE, [], Chancy())

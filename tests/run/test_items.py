@@ -1,0 +1,389 @@
+"""What is debated: read from any table that people have, and refused in words when it makes no sense."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from d3stats.log import LogWriter, Turn
+from d3stats.run.items import DebateItem, read_items
+
+PAIR = {"question": "Why?", "answer_a": "So.", "answer_b": "No.", "label": "A"}
+
+
+def jsonl(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+# ------------------------------------------------------------------------------------------ the item
+
+
+def test_a_case_does_not_know_the_label() -> None:
+    item = DebateItem("q1", "Why?", ("So.", "No."), label="B", cluster="c", models=("model-x", "model-y"))
+    case = item.case("q1/BA", "B")
+    assert (case.debate, case.question, case.first, case.sides) == ("q1/BA", "q1", "B", ("A", "B"))
+    # Another label makes the very same case.
+    assert case == replace(item, label="A", cluster="d").case("q1/BA", "B")
+    assert case == replace(item, label=None).case("q1/BA", "B")
+
+
+def test_an_item_opens_a_debate_with_everything_that_an_analysis_needs() -> None:
+    item = DebateItem("q1", "Why?", ("So.", "No."), ("A", "B", "tie"), label="tie", cluster="c")
+    opened = item.item("q1/AB", "A", log="pilot", protocol="samre")
+    assert (opened.question, opened.cluster, opened.label, opened.first) == ("q1", "c", "tie", "A")
+    assert (opened.candidates, opened.answers) == (("So.", "No."), ("A", "B", "tie"))
+    assert (opened.log, opened.protocol, opened.text) == ("pilot", "samre", "Why?")
+    alone = DebateItem("q2", "What?", label="4").item("q2")
+    assert (alone.candidates, alone.first, alone.answers, alone.label) == (None, None, None, "4")
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"text": " "}, "text must not be empty"),
+        ({"candidates": ("So.",)}, "candidates must be two or none; got 1 for question 'q'"),
+        ({"candidates": ("So.", "  ")}, "a candidate must not be empty; got '  ' as the second one"),
+        ({"candidates": ("So.", "No."), "label": "C"}, "label must be one of 'A', 'B'; got label='C'"),
+        ({"candidates": ("So.", "No."), "label": "tie"}, "label must be one of 'A', 'B'; got label='tie'"),
+        ({"answers": ("yes", "yes")}, "answers must be two or more different names"),
+        ({"answers": ("yes",)}, "answers must be two or more different names"),
+        ({"answers": ("yes", "no"), "label": "maybe"}, "label must be one of 'yes', 'no'; got label='maybe'"),
+        ({"candidates": ("So.", "No."), "models": ("x",)}, r"models must be one per candidate \(2\)"),
+        ({"label": ""}, "label must not be empty"),
+    ],
+)
+def test_an_item_that_makes_no_sense_is_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        DebateItem(**({"question": "q", "text": "Why?"} | fields))
+
+
+def test_a_candidate_must_be_named_as_the_one_shown_first() -> None:
+    with pytest.raises(ValueError, match="first must be one of"):
+        DebateItem("q", "Why?", ("So.", "No.")).case("q", "C")
+    with pytest.raises(ValueError, match="first must be None without candidates; got first='A'"):
+        DebateItem("q", "Why?").case("q", "A")
+
+
+# ------------------------------------------------------------------------------------------ tables
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        PAIR,
+        {"Prompt": "Why?", "Response A": "So.", "Response_B": "No.", "winner": "model_a"},
+        {"instruction": "Why?", "response1": "So.", "response2": "No.", "preference": 1},
+        {"question": "Why?", "output_1": "So.", "output_2": "No.", "label": "1"},
+        {"prompt": '["Why?"]', "response_a": '["So."]', "response_b": '["No."]'}
+        | {"winner_model_a": 1, "winner_model_b": 0, "winner_tie": 0},
+        {
+            "Question": "Why?",
+            "Response_A": "So.",
+            "Response_B": "No.",
+            "Model_A_Score": 1,
+            "Model_B_Score": 0,
+        },
+        {
+            "query": "Why?",
+            "answer_1": "So.",
+            "answer_2": "No.",
+            "model_1": "x",
+            "model_2": "y",
+            "winner": "x",
+        },
+        {"text": "Why?", "candidates": ["So.", "No."], "label": "response_a"},
+    ],
+)
+def test_columns_are_found_by_the_names_that_people_use(tmp_path: Path, row: dict[str, Any]) -> None:
+    (item,) = read_items(pd.DataFrame([row]))
+    assert (item.text, item.candidates, item.label, item.answers) == ("Why?", ("So.", "No."), "A", ("A", "B"))
+    assert read_items(jsonl(tmp_path / "items.jsonl", [row])) == [item]
+    (tmp_path / "items.json").write_text(json.dumps([row]))
+    assert read_items(tmp_path / "items.json") == [item]
+    if "candidates" not in row:
+        pd.DataFrame([row]).to_csv(tmp_path / "items.csv", index=False)
+        assert read_items(tmp_path / "items.csv") == [item]
+        (tmp_path / "items.csv.gz").write_bytes(gzip.compress((tmp_path / "items.csv").read_bytes()))
+        assert read_items(tmp_path / "items.csv.gz") == [item]
+        pd.DataFrame([row]).to_excel(tmp_path / "items.xlsx", index=False)
+        assert read_items(tmp_path / "items.xlsx") == [item]
+
+
+@pytest.mark.parametrize(
+    ("winner", "label"),
+    [
+        ("A", "A"),
+        ("b", "B"),
+        ("model_b", "B"),
+        ("[[A]]", "A"),
+        (2, "B"),
+        (1.0, "A"),
+        ("gpt", "B"),
+        ("tie", "tie"),
+        ("tie (bothbad)", "tie"),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_a_winner_is_read_however_it_is_written(winner: Any, label: str | None) -> None:
+    row = {"prompt": "Why?", "response_a": "So.", "response_b": "No.", "model_a": "llama", "model_b": "gpt"}
+    (item,) = read_items(pd.DataFrame([row | {"winner": winner}]))
+    assert item.label == label
+    assert item.models == ("llama", "gpt")
+    assert item.answers == (("A", "B", "tie") if label == "tie" else ("A", "B"))
+
+
+@pytest.mark.parametrize("winner", ["C", 0, 3, "llama or gpt", "both bad maybe", True])
+def test_a_winner_that_cannot_be_read_is_refused_not_guessed(winner: Any) -> None:
+    with pytest.raises(ValueError, match=r"label must be A, B, tie.*\(row 0\)"):
+        read_items(pd.DataFrame([{**PAIR, "label": winner}]))
+
+
+def test_a_tie_may_be_voted_for_when_a_label_says_so_or_on_demand() -> None:
+    table = pd.DataFrame([PAIR, {**PAIR, "question": "How?", "label": "tie"}])
+    assert [item.answers for item in read_items(table)] == [("A", "B", "tie")] * 2
+    assert [item.label for item in read_items(table, ties=False)] == ["A", None]
+    assert [item.answers for item in read_items(table[:1], ties=True)] == [("A", "B", "tie")]
+
+
+def test_questions_without_candidates_are_items_too(tmp_path: Path) -> None:
+    rows = [
+        {"id": 7, "question": "2 + 2?", "answer": 4},
+        {"id": 8, "question": "Is it?", "answer": "no", "options": ["yes", "no"], "category": "logic"},
+    ]
+    one, two = read_items(jsonl(tmp_path / "qa.jsonl", rows))
+    assert (one.question, one.label, one.answers, one.candidates) == ("7", "4", None, ())
+    assert (two.label, two.answers, two.cluster) == ("no", ("yes", "no"), "logic")
+    (tmp_path / "qa.csv").write_text('question,options,gold\nIs it?,yes|no,no\nWho?,"[""a"", ""b""]",\n')
+    assert [item.answers for item in read_items(tmp_path / "qa.csv")] == [("yes", "no"), ("a", "b")]
+
+
+def test_rows_of_the_same_texts_are_judgments_of_one_item() -> None:
+    judged = read_items(pd.DataFrame([{**PAIR, "label": label} for label in "AAB"]))
+    assert [item.label for item in judged] == ["A"]
+    split = read_items(pd.DataFrame([{**PAIR, "label": label} for label in "AB"]))
+    assert [item.label for item in split] == [None]
+
+
+def test_an_item_without_an_id_is_named_by_its_texts_and_pairs_of_a_question_stay_together() -> None:
+    table = pd.DataFrame([PAIR, {**PAIR, "answer_b": "Perhaps."}, {**PAIR, "question": "How?"}])
+    one, two, three = read_items(table)
+    assert len({one.question, two.question, three.question}) == 3
+    assert one.cluster == two.cluster != three.cluster
+    assert read_items(table[::-1])[-1].question == one.question
+    named = read_items(table.assign(id=[1, 2, 3]))
+    assert [item.question for item in named] == ["1", "2", "3"]
+    assert [item.cluster for item in named] == [one.cluster, one.cluster, None]
+
+
+def test_several_turns_of_a_conversation_are_numbered() -> None:
+    row = {"prompt": '["Why?", "Sure?"]', "response_a": '["So.", "Yes."]', "response_b": '["No.", null]'}
+    (item,) = read_items(pd.DataFrame([row]))
+    assert item.text == "Turn 1: Why?\n\nTurn 2: Sure?"
+    assert item.candidates == ("Turn 1: So.\n\nTurn 2: Yes.", "Turn 1: No.")
+    # One text that is no list leaves the column as it is: brackets may be what somebody wrote.
+    mixed = pd.DataFrame([row, {**row, "prompt": "Not a list"}])
+    assert read_items(mixed)[0].text == '["Why?", "Sure?"]'
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (
+            [{"answer_a": "So.", "answer_b": "No."}],
+            r"must have the columns question .*; got answer_a, answer_b",
+        ),
+        (
+            [{"question": "Why?", "answer_a": "So."}],
+            r"columns question .* and both answer_a and answer_b; got",
+        ),
+        (
+            [PAIR, {**PAIR, "answer_a": ""}],
+            "candidates must not be empty; got an empty one for .* in record 2",
+        ),
+        (
+            [{**PAIR, "answer_a": "So. ", "answer_b": " So."}],
+            "candidates must differ; got the same text twice",
+        ),
+        ([{**PAIR, "text": "Some context."}], "must have one column that asks; got both question and text"),
+        ([{**PAIR, "question": ""}], r"text must not be empty; .*\(record 1\)"),
+        (
+            [{**PAIR, "id": 1}, {**PAIR, "id": 1, "answer_a": "Else."}],
+            "a question must stand for one content; got '1' again with other candidates in record 2",
+        ),
+        (
+            [{"id": 1, "question": "Why?", "answer": answer} for answer in "xy"],
+            "a question must stand for one content; got '1' again with other label",
+        ),
+        (
+            [{**PAIR, "label": None}, {"Label": "A", **PAIR}],
+            "columns of .* must have different names; got 'label' and 'Label'",
+        ),
+        ([{"question": "Why?", "options": "yes|no", "answer": "maybe"}], "label must be one of 'yes', 'no'"),
+    ],
+)
+def test_a_table_that_makes_no_sense_is_refused_with_its_row(
+    tmp_path: Path, rows: list[dict[str, Any]], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        read_items(jsonl(tmp_path / "items.jsonl", rows))
+    assert "\n" not in str(caught.value)
+
+
+def test_empty_and_identical_candidates_can_be_kept_on_demand() -> None:
+    table = pd.DataFrame([{**PAIR, "answer_a": "", "label": "B"}, {**PAIR, "answer_b": "So."}])
+    items = read_items(table, empty="keep", identical="keep")
+    assert [item.candidates for item in items] == [("", "No."), ("So.", "So.")]
+    assert items[1].identical
+
+
+def test_a_file_that_is_no_table_is_refused(tmp_path: Path) -> None:
+    for name, content, message in (
+        ("a.jsonl", "[1]\n", "must hold objects"),
+        ("a.jsonl", "{broken\n", "one JSON document per line; got .* in line 1"),
+        ("a.json", "{", "a.json must be JSON"),
+        ("a.csv", "question,answer_a,answer_b\nWhy?,So.\n", "must have 3 cells a row; got others in line 2"),
+        ("a.csv", "question,answer_a,answer_b\n", "must hold at least one item; got none"),
+        ("a.xlsx", "no workbook", "must be an Excel workbook"),
+        ("a.txt", "Why?", "source must end in"),
+        ("a.csv.gz", "no gzip", "must be complete gzipped text"),
+    ):
+        (tmp_path / name).write_text(content)
+        with pytest.raises(ValueError, match=message):
+            read_items(tmp_path / name)
+    with pytest.raises(FileNotFoundError, match="source must exist"):
+        read_items(tmp_path / "none.csv")
+    with pytest.raises(ValueError, match="source must be a file, or a folder of pandalm, llmbar, eot"):
+        read_items(tmp_path)
+    with pytest.raises(TypeError, match="source must be a path, a DataFrame or DebateItems; got str"):
+        read_items(["Why?"])  # type: ignore[list-item]
+
+
+TEXT = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=30).filter(
+    lambda t: bool(t.strip())
+)
+
+
+@given(TEXT, TEXT, TEXT)
+def test_a_text_of_any_characters_comes_through_a_file_unchanged(
+    tmp_path_factory: pytest.TempPathFactory, question: str, first: str, second: str
+) -> None:
+    row = {"id": "1", "question": question, "answer_a": first, "answer_b": second, "label": "B"}
+    path = jsonl(
+        tmp_path_factory.mktemp("text") / "items.jsonl",
+        [row, {**row, "id": "2", "question": "Why?", "answer_a": "x", "answer_b": "y"}],
+    )
+    item = read_items(path, identical="keep")[0]
+    assert (item.text, item.candidates, item.label) == (question, (first, second), "B")
+
+
+def test_half_of_a_surrogate_pair_is_replaced_since_no_file_could_hold_it(tmp_path: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    path.write_text(r'{"question": "Why \ud83d?", "answer_a": "\udc00", "answer_b": "No."}' + "\n")
+    (item,) = read_items(path)
+    assert (item.text, item.candidates) == ("Why \ufffd?", ("\ufffd", "No."))
+
+
+def test_items_read_back_from_a_log_of_their_debates_and_from_their_own_fields(tmp_path: Path) -> None:
+    items = [
+        DebateItem("q1", "Why?", ("So.", "No."), ("A", "B", "tie"), "B", "c"),
+        DebateItem("q2", "How?", ("Thus.", "Not."), ("A", "B", "tie"), "tie"),
+    ]
+    with LogWriter(tmp_path / "log.jsonl", fsync=False) as log:
+        for item in items:
+            for first in "AB":
+                log.write(item.item(f"{item.question}/{first}", first))
+                log.write(Turn(debate=f"{item.question}/{first}", round=1, agent="judge", vote="A"))
+    assert read_items(tmp_path / "log.jsonl") == items
+    fields = ("question", "text", "candidates", "answers", "label", "cluster")
+    rows = [{name: getattr(item, name) for name in fields} for item in items]
+    assert read_items(pd.DataFrame(rows)) == items
+    assert read_items(jsonl(tmp_path / "items.jsonl", rows)) == items
+    assert read_items(items, limit=1) == items[:1]
+
+
+# ------------------------------------------------------------------------------------------ real files
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("source", "n", "clusters", "labels"),
+    [
+        ("abirharrasse__D3-Judge/mt_bench_human_judgments.xlsx", 1198, 80, {"A": 322, "B": 616, None: 260}),
+        ("abirharrasse__D3-Judge/sample_data_200.xlsx", 199, 199, {"A": 62, "B": 69, "tie": 68}),
+        ("WeOpenML__PandaLM/testset-v1.json", 999, 170, {"A": 422, "B": 472, "tie": 105}),
+        ("WeOpenML__PandaLM", 999, 170, {"A": 422, "B": 472, "tie": 105}),
+        ("princeton-nlp__LLMBar", 419, 419, {"A": 206, "B": 213}),
+        ("princeton-nlp__LLMBar/Natural__PaLM2__Swap.json", 100, 100, {"A": 42, "B": 58}),
+    ],
+)
+def test_pairs_of_public_files_are_read_with_their_human_labels(
+    data_dir: Path, source: str, n: int, clusters: int, labels: dict[str | None, int]
+) -> None:
+    items = read_items(data_dir / source, identical="keep", empty="keep")
+    assert len(items) == n
+    assert len({item.cluster or item.question for item in items}) == clusters
+    assert Counter(item.label for item in items) == labels
+    assert all(len(item.candidates) == 2 for item in items)
+
+
+@pytest.mark.real_data
+def test_degenerate_pairs_of_public_files_are_found(data_dir: Path) -> None:
+    folder = data_dir / "abirharrasse__D3-Judge"
+    with pytest.raises(ValueError, match=r"candidates must differ; .* and 1 more"):
+        read_items(folder / "mt_bench_human_judgments.xlsx")
+    with pytest.raises(ValueError, match="candidates must not be empty"):
+        read_items(data_dir / "WeOpenML__PandaLM" / "testset-v1.json")
+    battles = read_items(folder / "sample_data_200.xlsx", identical="keep")
+    assert sum(item.identical for item in battles) == 3
+    assert battles[0].models == ("gpt-4-1106-preview", "gpt-4-0613")
+    assert battles[0].text.startswith("Turn 1: Is it morally right") or battles[0].text.startswith(
+        "Is it morally"
+    )
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("source", "n", "answers"),
+    [
+        ("yinzhangyue__EoT/Sample_AQuA_EoT_gpt-3.5-turbo-0301.jsonl", 50, tuple("ABCDE")),
+        ("yinzhangyue__EoT/Sample_StrategyQA_EoT_gpt-3.5-turbo-0301.jsonl", 50, ("yes", "no")),
+        ("yinzhangyue__EoT/Sample_GSM8K_EoT_gpt-3.5-turbo-0301.jsonl", 50, None),
+        ("yinzhangyue__EoT", 400, ...),
+        ("nilgeoutim__CS546_MajorityErrorDebate/gsm_3_3_top100__918fa1ec.json", 100, None),
+        ("nilgeoutim__CS546_MajorityErrorDebate/gsm_critic_actor_3_6.json", 100, None),
+        ("nilgeoutim__CS546_MajorityErrorDebate/gsm_v4_stateful_4_4_top_50_majority_error.json", 50, None),
+    ],
+)
+def test_questions_of_public_files_are_read_with_their_right_answers(
+    data_dir: Path, source: str, n: int, answers: Any
+) -> None:
+    items = read_items(data_dir / source)
+    assert len(items) == n
+    assert all(item.label is not None and not item.candidates for item in items)
+    if answers is not ...:
+        assert {item.answers for item in items} == {answers}
+
+
+def test_what_is_wrong_after_the_limit_is_not_looked_at() -> None:
+    rows = [{"id": f"q{i}", "question": f"{i}?", "answer_a": "a", "answer_b": "b"} for i in range(3)]
+    odd = [
+        {"id": "e", "question": "e?", "answer_a": "", "answer_b": "b"},
+        {"id": "s", "question": "s?", "answer_a": "a", "answer_b": "a"},
+        {"id": "t", "question": " ", "answer_a": "a", "answer_b": "b"},
+    ]
+    for row in odd:
+        table = pd.DataFrame([*rows, row])
+        assert [item.question for item in read_items(table, limit=3)] == ["q0", "q1", "q2"]
+        with pytest.raises(ValueError, match="must"):
+            read_items(table, limit=4)
