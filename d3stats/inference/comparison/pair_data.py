@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
@@ -23,7 +23,7 @@ from d3stats._check import choice
 from d3stats.estimate import Estimate
 from d3stats.inference.comparison.mcnemar import mcnemar
 from d3stats.resampling.bootstrap import Bootstrap, bootstrap
-from d3stats.resampling.cluster_t import ClusterT, cluster_t, student_limits
+from d3stats.resampling.cluster_t import ClusterT, cluster_estimate, cluster_t, student_limits
 from d3stats.resampling.clusters import FEW_CLUSTERS, cluster_totals, ratios
 from d3stats.resampling.proportions import clustered_share
 from d3stats.resampling.sign_flip import sign_flip_p
@@ -31,7 +31,6 @@ from d3stats.resampling.sign_flip import sign_flip_p
 __all__ = [
     "CUT",
     "KINDS",
-    "SAME",
     "TESTS",
     "Kind",
     "PairData",
@@ -50,21 +49,10 @@ _HALVINGS = 60
 
 
 def score_z(gained: int, lost: int, n: int, difference: float) -> float:
-    """Return how many standard errors the observed difference lies above a tested one.
+    """Return Tango's score: how many standard errors the observed difference lies above a tested one in [-1, 1].
 
-    Parameters
-    ----------
-    gained, lost : int
-        Items that the second run alone has right, and the first alone.
-    n : int
-        Items.
-    difference : float
-        The tested difference, second less first, in [-1, 1].
-
-    Returns
-    -------
-    float
-        Falls from infinity at -1 to minus infinity at 1; 0 where the difference is the observed one.
+    Of `n` items the second run alone has `gained` right, and the first alone `lost`. The score falls from infinity at
+    -1 to minus infinity at 1, and is 0 where the difference is the observed one.
 
     Examples
     --------
@@ -87,7 +75,7 @@ def score_z(gained: int, lost: int, n: int, difference: float) -> float:
 
 
 def score_limits(gained: int, lost: int, n: int, level: float) -> tuple[float, float]:
-    """Return the differences that the two-sided score test at 1 - level does not reject, lowest and highest.
+    """Return Tango's score limits: the lowest and highest difference that the two-sided test does not reject.
 
     Examples
     --------
@@ -118,7 +106,6 @@ Kind = Literal["cluster t", "percentile", "basic", "bca", "studentised", "Tango"
 KINDS: tuple[str, ...] = get_args(Kind)
 SAME = "the runs gave the same result on every item"
 CUT = "limits beyond -1 or 1 are cut there, for no difference of shares is larger"
-ONE_CLUSTER = "all items belong to one cluster: nothing says how clusters vary"
 _FIRST, _SECOND, _CHANGE, _ITEMS = range(4)
 _ROUNDING = 1e-12
 """A change below this share of what was added up is rounding."""
@@ -134,7 +121,7 @@ def checked_kind(kind: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class PairData:
-    """Values of two runs on the same items, and how they are drawn.
+    """Values of two runs on the same items, with their clusters and the seed of all draws.
 
     Attributes
     ----------
@@ -154,6 +141,7 @@ class PairData:
     cluster: NDArray[np.int64]
     n_boot: int
     seed: tuple[int, ...]
+    _found: dict[float, ClusterT] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def totals(self) -> Floats:
@@ -208,13 +196,7 @@ class PairData:
         return min(self.n_clusters - 1.0, max(worth, _LEAST_DF))
 
     def change_t(self, level: float) -> tuple[float, float, float]:
-        """Return the t limits of the difference and the p-value of 0: one method, so that they never disagree.
-
-        Raises
-        ------
-        ValueError
-            Where :meth:`why_no_spread` says that there are none.
-        """
+        """Return the t limits of the difference and the p-value of 0; refused where :meth:`why_no_spread` says why."""
         found = self.t(level)
         if found is None or self.why_no_spread():
             raise ValueError(f"there must be a spread over clusters; got none: {self.why_no_spread()}")
@@ -234,10 +216,6 @@ class PairData:
         return self._found[level]
 
     @cached_property
-    def _found(self) -> dict[float, ClusterT]:
-        return {}
-
-    @cached_property
     def draws(self) -> Bootstrap:
         """Replicates of the mean difference, each with its own error."""
         return bootstrap(
@@ -250,7 +228,7 @@ class PairData:
         if self.agree:
             return SAME
         if self.n_clusters < 2:
-            return ONE_CLUSTER
+            return "all items belong to one cluster: nothing says how clusters vary"
         found = next(iter(self._found.values()), None) or self.t(0.95)
         assert found is not None
         if found.reasons[_CHANGE]:
@@ -265,19 +243,16 @@ class PairData:
             made = clustered_share(values, np.ones_like(values), self.cluster, level=level, name=name)
             # How few clusters there are is said once, of the difference.
             return made if made.low is None else replace(made, note="")
-        found = self.t(level)
-        if found is not None:
+        if (found := self.t(level)) is not None:
             return found.to_estimate(name, self.n_items, which, tested=False)
-        shape: dict[str, Any] = {"level": level, "n": self.n_items, "n_clusters": 1, "note": ONE_CLUSTER}
-        return Estimate(name=name, value=float(values.mean()), low=None, high=None, kind="cluster t", **shape)
+        mean = ratios((which, _ITEMS))
+        return cluster_estimate(name, self.totals, mean, self.n_items, level=level, tested=False)
 
     def interval(self, kind: str, level: float, p_value: float | None = None, note: str = "") -> Estimate:
         """Return the mean difference with an interval of one kind, or with the reason why it has none."""
         kind = checked_kind(kind)
         reason = self._why_no_tango() if kind == "Tango" else self.why_no_spread()
-        low: float | None = None
-        high: float | None = None
-        se: float | None = None
+        low, high, se = None, None, None
         if not reason and kind == "Tango":
             low, high = score_limits(*self.gained_lost, self.n_items, level)
         elif not reason and kind == "cluster t":
@@ -335,13 +310,13 @@ N_DRAWS = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairTest:
-    """A test that two runs do equally well.
+    """A two-sided test that two runs do equally well.
 
     Attributes
     ----------
     name : str
     p_value : float or None
-        Two-sided; None where the test cannot be made, and then `note` says why.
+        None where the test cannot be made, and then `note` says why.
     detail : str
         The statistic, or how the p-value was computed.
     note : str
@@ -371,54 +346,26 @@ def said_p(p: float | None) -> str:
     return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}" if p < 0.01 else f"p = {p:.3f}"
 
 
-def paired_tests(
-    change: Floats,
-    cluster: NDArray[np.int64],
-    *,
-    binary: bool,
-    repeated: bool,
-    t: tuple[float, float, float] | None,
-    why_no_t: str,
-    rng: np.random.Generator,
-) -> tuple[PairTest, ...]:
-    """Make every test that the data carry.
-
-    Parameters
-    ----------
-    change : ndarray of float, shape (items,)
-        Second run less first.
-    cluster : ndarray of int, shape (items,)
-    binary, repeated : bool
-        Whether both runs are right or wrong, and whether values are means over tries.
-    t : tuple of float, float, float, or None
-        Statistic, p-value and degrees of freedom of the cluster-robust t; None where it has no error, and
-        `why_no_t` says why.
-    """
-    sizes = np.bincount(cluster)
-    alone = bool((sizes <= 1).all())
-    tests = [_t("cluster t", t, why_no_t)]
-    if alone and t is not None and t[2] == len(sizes) - 1:
-        tests.append(
-            PairTest(
-                name="paired t",
-                p_value=t[1],
-                detail=_student(t),
-                note="the cluster t of single items",
-            )
-        )
-    tests.append(_sign_flip(change, cluster, rng))
-    return (*tests, *_mcnemar(change, binary, repeated, sizes))
+def counted_df(df: float) -> str:
+    """Write degrees of freedom, with a digit after the point where they are not whole."""
+    return f"{df:.1f}".removesuffix(".0")
 
 
-def _t(name: str, t: tuple[float, float, float] | None, why: str) -> PairTest:
-    if t is None:
-        return PairTest(name=name, p_value=None, note=why)
-    return PairTest(name=name, p_value=t[1], detail=_student(t))
-
-
-def _student(t: tuple[float, float, float]) -> str:
-    df = f"{t[2]:.1f}".removesuffix(".0")
-    return f"t({df}) = {t[0]:.3f}"
+def paired_tests(data: PairData, *, repeated: bool, level: float) -> tuple[PairTest, ...]:
+    """Make every test that the data carry; `repeated` says that values are means over tries."""
+    change, sizes, why = data.second - data.first, np.bincount(data.cluster), data.why_no_spread()
+    found = None if why else data.t(level)
+    if found is None:
+        tests = [PairTest(name="cluster t", p_value=None, note=why)]
+    else:
+        p = data.change_t(level)[2]
+        detail = f"t({counted_df(data.df)}) = {float(found.estimate[_CHANGE] / found.se[_CHANGE]):.3f}"
+        tests = [PairTest(name="cluster t", p_value=p, detail=detail)]
+        if (sizes <= 1).all() and data.df == len(sizes) - 1:
+            note = "the cluster t of single items"
+            tests.append(PairTest(name="paired t", p_value=p, detail=detail, note=note))
+    tests.append(_sign_flip(change, data.cluster, data.generator(1)))
+    return (*tests, *_mcnemar(change, data.binary, repeated, sizes))
 
 
 def _sign_flip(change: Floats, cluster: NDArray[np.int64], rng: np.random.Generator) -> PairTest:
@@ -426,7 +373,7 @@ def _sign_flip(change: Floats, cluster: NDArray[np.int64], rng: np.random.Genera
     if len(sums) < 2:
         return PairTest(name="sign flip", p_value=None, note="one cluster can be swapped in two ways only")
     if not change.any():
-        return PairTest(name="sign flip", p_value=None, note="the runs gave the same result on every item")
+        return PairTest(name="sign flip", p_value=None, note=SAME)
     found = sign_flip_p(sums, n_draws=N_DRAWS, rng=rng)
     return PairTest(name="sign flip", p_value=float(found.p_value), detail=f"{found.how}, clusters swapped")
 
@@ -450,51 +397,34 @@ def _mcnemar(change: Floats, binary: bool, repeated: bool, sizes: NDArray[np.int
             f"McNemar takes items as independent, and a cluster holds up to {largest}: for reference only, "
             "it rejects too often where items of a cluster go together"
         )
-    detail = f"{gained} gained, {lost} lost"
+    made: dict[str, Any] = {"detail": f"{gained} gained, {lost} lost", "note": note}
     return [
-        PairTest(
-            name=f"McNemar {method}",
-            p_value=mcnemar(lost, gained, method=method).p_value,
-            detail=detail,
-            note=note,
-        )
-        for method in ("exact", "mid-p")
+        PairTest(name=f"McNemar {how}", p_value=mcnemar(lost, gained, method=how).p_value, **made)
+        for how in ("exact", "mid-p")
     ]
 
 
 def disagreements(difference: Estimate, tests: Sequence[PairTest], chosen: str) -> list[str]:
     """Name the tests that fall on the other side of 1 - level than the interval, for they are other methods."""
-    if difference.low is None:
-        return []
-    apart = [
-        test
-        for test in tests
-        # A test with a note of its own is for reference only, and that note says why.
-        if test.p_value is not None
-        and (test.name == chosen or not test.note)
-        and (test.p_value <= 1 - difference.level) != difference.excludes(0.0)
-    ]
-    if not apart:
+    out, percent = difference.excludes(0.0), f"{100 * difference.level:.6g} %"
+    # A test with a note of its own is for reference only, and that note says why.
+    asked = [t for t in tests if t.p_value is not None and (t.name == chosen or not t.note)]
+    apart = [t for t in asked if t.p_value is not None and (t.p_value <= 1 - difference.level) != out]
+    if difference.low is None or not apart:
         return []
     *most, last = (f"{test.name} {said_p(test.p_value)}" for test in apart)
     named = f"{', '.join(most)} and {last} say" if most else f"{last} says"
-    said = "leaves out 0" if difference.excludes(0.0) else "holds 0"
-    percent = f"{100 * difference.level:.6g} %"
+    said = "leaves out 0" if out else "holds 0"
     return [
         f"the {percent} {difference.kind} interval {said}, and {named} otherwise: these are different methods; "
         "the cluster t is the test that always agrees with its own interval"
     ]
 
 
-def _rests_on_few(data: PairData) -> bool:
-    """Say whether fewer than ten clusters changed, and fewer than half of them all."""
-    return data.n_clusters >= FEW_CLUSTERS and 0 < data.changed < min(FEW_CLUSTERS, data.n_clusters / 2)
-
-
 def notes_on(data: PairData, tests: Sequence[PairTest], *, repeated: bool, level: float) -> list[str]:
     """Return what the data cannot carry, in words; `level` is that of the bound where the runs agree everywhere."""
     notes = []
-    n_clusters = data.n_clusters
+    n_clusters, changed, df = data.n_clusters, data.changed, counted_df(data.df)
     if data.agree:
         notes.append(f"{SAME}: a difference of 0 without an interval, and no test{_bound(data, level)}")
     elif data.n_items == 1:
@@ -505,23 +435,20 @@ def notes_on(data: PairData, tests: Sequence[PairTest], *, repeated: bool, level
         notes.append(
             "all items belong to one cluster: no interval and no test; the claim needs items of more questions"
         )
-    elif 1 < n_clusters < FEW_CLUSTERS:
-        flips = max(data.changed, 1)
+    elif n_clusters < FEW_CLUSTERS:
+        flips = max(changed, 1)
         changed_too = "" if flips == n_clusters else f", of which {flips} changed"
-        df = f"{data.df:.1f}".removesuffix(".0")
         degrees = "degree" if df == "1" else "degrees"
         notes.append(
             f"only {n_clusters} clusters{changed_too}: the interval rests on {df} {degrees} of freedom, and no "
             f"sign-flip p can be below {2.0 ** (1 - flips):.2g}"
         )
-    changed = data.changed
-    if _rests_on_few(data):
-        df = f"{data.df:.1f}".removesuffix(".0")
+    if n_clusters >= FEW_CLUSTERS and 0 < changed < min(FEW_CLUSTERS, n_clusters / 2):
         notes.append(
             f"the sums of only {changed} of {n_clusters} clusters changed: interval and p-value rest on these, with "
             f"{df} degrees of freedom"
         )
-    sizes = data.totals[:, -1]
+    sizes = data.totals[:, _ITEMS]
     equal = float(sizes.sum() ** 2 / (sizes**2).sum())
     if n_clusters >= FEW_CLUSTERS and equal < n_clusters / 2:
         notes.append(
@@ -543,8 +470,8 @@ def _bound(data: PairData, level: float) -> str:
         return ""
     # No change in n draws has probability (1 - share)^n: the "rule of three", exactly.
     most = 1 - (1 - level) ** (1 / n)
-    unit = "items" if data.alone else "clusters with any item"
+    seen, unit = ("items", "items") if data.alone else ("clusters", "clusters with any item")
     return (
-        f"; after {n} {'items' if data.alone else 'clusters'} alike, {unit} on which they differ are at most "
+        f"; after {n} {seen} alike, {unit} on which they differ are at most "
         f"{100 * most:.3g} % (one-sided level {100 * level:.6g} %)"
     )

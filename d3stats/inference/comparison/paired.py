@@ -1,17 +1,15 @@
 """Difference of two runs on the same items, with a clustered paired error.
 
-The difference is the mean over items of B's value less A's, so that a question of many items counts by their number:
-with nine of twelve items in one question, all nine gained, and three questions of one item unchanged, it is .75, where
-the mean over questions is .25. Pairing takes out what makes items easy or hard: the
-error is that of the differences, not of two means. Items of one question (cluster) hang together, so the error is
-clustered: each cluster's sum of differences varies, not each item's. Assumptions: clusters are a sample of those that
-the claim is about, and independent of each other.
+The difference is the mean over items of B's value less A's, so that a question of many items counts by their number.
+Pairing takes out what makes items easy or hard: the error is that of the differences, and it is clustered, for items
+of one question go together. Assumptions: clusters are a sample of those that the claim is about, and independent of
+each other.
 
 Interval and p-value are one method: Student's t with the clustered error and as many degrees of freedom as the
 clusters that changed are worth, counted in clusters of equal size (Kish, 1965). The usual clusters - 1 counts clusters
 that say nothing of how large changes are: with 5 items gained of 100 and none lost its interval is .050 [.007, .093],
-where flipping signs gives p = .0625. With 5 degrees of freedom it is [-.006, .106] and p = .071. Where every cluster
-changed it is the usual t of clusters - 1. ``simulations/interval_coverage`` has its coverage and size.
+where flipping signs gives p = .0625. With 5 degrees of freedom it is [-.006, .106] and p = .071.
+``simulations/interval_coverage`` has its coverage and size.
 
 References
 ----------
@@ -30,7 +28,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import RngLike, as_rng, choice, integer, probability
+from d3stats._check import RngLike, as_rng, choice, integer, probability, refuse_first
 from d3stats._words import counted
 from d3stats.estimate import Estimate, estimates_frame, estimates_latex
 from d3stats.inference.comparison.margins import Better, MarginTest, equivalence, noninferiority
@@ -60,13 +58,13 @@ __all__ = ["PairTest", "PairedDifference", "difference_of", "paired_difference"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PairedDifference(Result):
-    """How much better the second run is than the first, on the same items.
+    """Mean difference of two runs on the same items, second less first, with its tests.
 
     Attributes
     ----------
     difference : Estimate
-        Mean of second - first over items (large clusters count by their items), in the units of the values, with its
-        interval. Its `p_value` is that of `test`.
+        Mean of second - first over items, in the units of the values, with its interval; its `p_value` is that of
+        `test`.
     first, second : Estimate
         The runs' own means, with cluster Wilson intervals where values are 0 or 1, else cluster t.
     gained, lost, unchanged : int
@@ -115,25 +113,14 @@ class PairedDifference(Result):
         return found[choice("test", test, tuple(found))]
 
     def interval(self, kind: str = "cluster t", *, level: float | None = None) -> Estimate:
-        """Return the difference with another kind of interval.
-
-        Parameters
-        ----------
-        kind : {"cluster t", "percentile", "basic", "bca", "studentised", "Tango"}
-            Student's t with the degrees of freedom of the clusters that changed, a bootstrap of clusters, or
-            Tango's score limits, which only right or wrong items that are their own clusters carry.
-        level : float, optional
-            By default that of `difference`.
-        """
+        """Return the difference with another kind of interval, as of :func:`paired_difference`."""
         at = self.difference.level if level is None else probability("level", level, open_interval=True)
         return self.data.interval(kind, at)
 
     def intervals(self, *, level: float | None = None) -> pd.DataFrame:
         """Return a table of all kinds of interval that fit, columns as of :class:`~d3stats.estimate.Estimate`."""
-        score = self.binary and self.data.alone
-        return estimates_frame(
-            [self.interval(kind, level=level) for kind in KINDS if score or kind != "Tango"]
-        )
+        kinds = KINDS if self.binary and self.data.alone else [kind for kind in KINDS if kind != "Tango"]
+        return estimates_frame([self.interval(kind, level=level) for kind in kinds])
 
     def noninferior(self, margin: float, *, alpha: float = 0.05, better: Better = "higher") -> MarginTest:
         """Ask whether the second run is worse by less than a margin; see :func:`~d3stats.inference.noninferiority`."""
@@ -144,25 +131,13 @@ class PairedDifference(Result):
         return equivalence(self, margin, alpha=alpha)
 
     def detectable(self, power: float = 0.8, *, alpha: float = 0.05) -> float | None:
-        """Return the smallest true difference that a t test with this error finds with a given power.
+        """Return the smallest true difference that a two-sided t test with this error finds with a given power.
 
-        It asks what the data could have found, not what they did: the noncentral t law with the error and the degrees
-        of freedom that were observed, those of :meth:`interval`. So it is optimistic where values are 0 or 1: a
-        difference larger than the one seen changes more items, and then the error is larger too. To plan a
-        comparison give :func:`~d3stats.inference.comparison.power.sample_size` the discordance that you expect.
-
-        Parameters
-        ----------
-        power : float
-            Above `alpha`.
-        alpha : float
-            Of the two-sided test.
-
-        Returns
-        -------
-        float or None
-            None where nothing says how clusters vary, and where values are 0 or 1 and not even a difference of 1
-            would be found so often.
+        By the noncentral t law with the observed error and degrees of freedom. It is optimistic where values are 0 or
+        1: a difference larger than the one seen changes more items, and then the error is larger too; to plan a
+        comparison give :func:`~d3stats.inference.comparison.power.sample_size` the discordance that you expect. None
+        where nothing says how clusters vary, and where values are 0 or 1 and not even a difference of 1 would be found
+        so often.
         """
         alpha = probability("alpha", alpha, open_interval=True)
         if probability("power", power, open_interval=True) <= alpha:
@@ -176,30 +151,13 @@ class PairedDifference(Result):
         return errors * spread
 
     def bayes(self, *, rng: RngLike = None, **settings: Any) -> PairedFit:
-        """Fit the Bayesian twin, :func:`d3stats.models.bayes.paired.fit_paired`; its `difference` is an Estimate.
-
-        Parameters
-        ----------
-        rng : Generator, int or None
-        **settings
-            Passed on: prior, draws, chains and so on.
-
-        Raises
-        ------
-        ImportError
-            When the extra is not installed.
-        """
+        """Fit :func:`d3stats.models.bayes.paired.fit_paired` with these settings; it needs the extra ``bayes``."""
+        data = self.data
+        settings |= {"cluster": data.cluster, "names": data.names, "rng": as_rng(rng)}
         try:
             from d3stats.models.bayes.paired import fit_paired
 
-            return fit_paired(
-                self.data.first,
-                self.data.second,
-                cluster=self.data.cluster,
-                names=self.data.names,
-                rng=as_rng(rng),
-                **settings,
-            )
+            return fit_paired(data.first, data.second, **settings)
         except ImportError as error:
             raise ImportError(
                 f"bayes() needs PyMC and ArviZ: pip install 'd3stats[bayes]' (in a checkout '.[bayes]'); got {error}"
@@ -207,15 +165,11 @@ class PairedDifference(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as a dictionary that JSON can hold, the effect first."""
+        estimates = {name: getattr(self, name).to_dict() for name in ("difference", "first", "second")}
+        names = ("gained", "lost", "unchanged", "correlation", "test")
         return {
-            "difference": self.difference.to_dict(),
-            "first": self.first.to_dict(),
-            "second": self.second.to_dict(),
-            "gained": self.gained,
-            "lost": self.lost,
-            "unchanged": self.unchanged,
-            "correlation": self.correlation,
-            "test": self.test,
+            **estimates,
+            **{name: getattr(self, name) for name in names},
             "tests": [test.to_dict() for test in self.tests],
             "binary": self.binary,
             "notes": list(self.notes),
@@ -275,7 +229,7 @@ def paired_difference(
     n_boot: int = 10_000,
     rng: RngLike = None,
 ) -> PairedDifference:
-    """Compare two columns of values of the same items; second - first.
+    """Estimate the mean difference of two columns of values of the same items, with a clustered paired t.
 
     Parameters
     ----------
@@ -290,13 +244,14 @@ def paired_difference(
     level : float
         Level of the intervals.
     kind : {"cluster t", "percentile", "basic", "bca", "studentised", "Tango"}
-        The interval of `difference`; the t has the degrees of freedom of the clusters that changed. Of right
-        and wrong its limits are cut at -1 and 1. Tango's score limits are for right or wrong items that are
-        their own clusters.
+        Student's t with the degrees of freedom of the clusters that changed, a bootstrap of clusters, or Tango's score
+        limits, which only right or wrong items that are their own clusters carry. Of right and wrong, limits are cut
+        at -1 and 1.
     test : {"cluster t", "sign flip", "McNemar exact", "McNemar mid-p"}, optional
         Which p-value speaks for the pair; by default the t where the interval is a t, which leaves out 0 exactly
         where p < 1 - level, else the sign flip. A note names the tests that fall on the other side than the interval.
     n_boot : int
+        Bootstrap replicates.
     rng : Generator, int or None
         Of bootstrap draws, and of sign flips where they cannot all be counted.
 
@@ -339,29 +294,14 @@ def difference_of(
 ) -> PairedDifference:
     """Return the paired difference of checked data; settings are checked too."""
     change = data.second - data.first
-    found = data.t(level)
-    why = data.why_no_spread()
-    t = None
-    if not why and found is not None:
-        t = (float(found.estimate[2] / found.se[2]), data.change_t(level)[2], data.df)
-    tests = paired_tests(
-        change,
-        data.cluster,
-        binary=data.binary,
-        repeated=repeated,
-        t=t,
-        why_no_t=why,
-        rng=data.generator(1),
-    )
+    tests = paired_tests(data, repeated=repeated, level=level)
     by_name = {made.name: made for made in tests}
-    usual = "cluster t" if kind == "cluster t" else "sign flip"
-    chosen = usual if test is None else test
+    chosen = test or ("cluster t" if kind == "cluster t" else "sign flip")
     notes = notes_on(data, tests, repeated=repeated, level=level)
     if by_name[chosen].p_value is None and change.any():
         if test is not None and test.startswith("McNemar"):
-            raise ValueError(
-                f"test must be one that these runs can carry; got {test!r}: {by_name[chosen].note}"
-            )
+            why = by_name[chosen].note
+            raise ValueError(f"test must be one that these runs can carry; got {test!r}: {why}")
         if by_name["sign flip"].p_value is not None:
             notes.append(
                 f"{chosen} cannot be made ({by_name[chosen].note}); the sign flip speaks for this pair"
@@ -395,7 +335,5 @@ def _values(name: str, values: ArrayLike) -> NDArray[np.float64]:
         raise TypeError(f"{name} must be numbers; got {values!r}") from None
     if array.ndim != 1 or len(array) == 0:
         raise ValueError(f"{name} must be one value per item, at least one; got shape {array.shape}")
-    if not np.isfinite(array).all():
-        row = int(np.argmin(np.isfinite(array)))
-        raise ValueError(f"{name} must be finite; got {name}={array[row]!r} at row {row}")
+    refuse_first(name, "must be finite", array, ~np.isfinite(array))
     return array

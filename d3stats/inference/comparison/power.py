@@ -1,26 +1,15 @@
 """Size and power of a comparison of two protocols on the same questions.
 
 The noise is that of the *difference*: with right-or-wrong items its variance is discordance - effect^2, so that two
-protocols that fail on the same items need few of them, however hard the items are. A :class:`Design` holds the noise
-and what is to be shown, and answers three questions:
-
-- :meth:`Design.sample_size`: questions for an effect;
-- :meth:`Design.power`: the chance to find an effect with so many questions;
-- :meth:`Design.detectable`: the smallest effect, or margin, that so many can show.
-
-:func:`sample_size`, :func:`power` and :func:`minimum_detectable_effect` ask one of them without naming the design.
-
-Right-or-wrong items, one to a question, use McNemar's unconditional power (Miettinen 1968; Connor 1987) and say what
-the exact and mid-p tests really have, added up over all tables (:func:`mcnemar_power`). Everything else uses the t
-test of questions' mean differences with questions - 1 degrees of freedom and the noncentral t law. Several items to a
-question multiply the variance by 1 + (cluster_size - 1) icc, repeats likewise.
-
-:func:`plan_comparison` takes the noise from a pilot and gives the number of questions with an interval, for a pilot's
-variance is an estimate too.
+protocols that fail on the same items need few of them, however hard the items are. Right-or-wrong items, one to a
+question, use McNemar's unconditional power, and say what the exact and mid-p tests really have, added up over all
+tables (:func:`mcnemar_power`). Everything else uses the t test of questions' mean differences with questions - 1
+degrees of freedom and the noncentral t law. Several items to a question multiply the variance by
+1 + (cluster_size - 1) icc, repeats likewise.
 
 References
 ----------
-Miettinen (1968), Biometrics 24, 339. Connor (1987), Biometrics 43, 207. Schuirmann (1987), Journal of
+Miettinen (1968), Biometrics 24, 339; Connor (1987), Biometrics 43, 207 (McNemar). Schuirmann (1987), Journal of
 Pharmacokinetics and Biopharmaceutics 15, 657 (equivalence). Kish (1965), Survey Sampling (design effect).
 """
 
@@ -34,7 +23,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import as_share, choice, integer, number, probability
+from d3stats._check import as_share, choice, integer, number, probability, refuse_first
 from d3stats.estimate import Estimate
 from d3stats.inference.comparison.power_laws import (
     connor_power,
@@ -104,7 +93,7 @@ class DesignSettings(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Design:
-    """A planned comparison: how noisy its differences are, how items hang together, and what is to be shown.
+    """A planned comparison: the noise of its differences, the correlations of items and repeats, and the goal.
 
     Parameters
     ----------
@@ -133,11 +122,6 @@ class Design:
     alternative : {"two-sided", "one-sided"}
         Of a difference; the other goals test one side at a time.
 
-    Raises
-    ------
-    ValueError
-        When the noise is not given in one way, or parts contradict each other.
-
     Examples
     --------
     >>> design = Design(discordance=0.15, cluster_size=5, icc=0.2)
@@ -162,18 +146,13 @@ class Design:
 
     def __post_init__(self) -> None:
         self._check_noise()
-        between, again = self._checked_correlations()
-        # What was left out, or plays no part, counts as 0.
-        object.__setattr__(self, "icc", between if self.cluster_size > 1 else 0.0)
-        object.__setattr__(self, "repeat_icc", again if self.repeats > 1 else 0.0)
+        self._set_correlations()
         choice("goal", self.goal, ("difference", "non-inferiority", "equivalence"))
         choice("alternative", self.alternative, ("two-sided", "one-sided"))
         probability("alpha", self.alpha, open_interval=True)
         if self.goal == "difference" and self.margin is not None:
-            raise ValueError(
-                "margin must come with goal='non-inferiority' or 'equivalence'; "
-                f"got margin={self.margin} for a difference"
-            )
+            wanted = "goal='non-inferiority' or 'equivalence'"
+            raise ValueError(f"margin must come with {wanted}; got margin={self.margin} for a difference")
 
     def _check_noise(self) -> None:
         sd, discordance, accuracy, correlation = self.sd, self.discordance, self.accuracy, self.correlation
@@ -196,8 +175,8 @@ class Design:
             if not -1 <= number("correlation", correlation) < 1:
                 raise ValueError(f"correlation must lie in [-1, 1); got correlation={correlation}")
 
-    def _checked_correlations(self) -> tuple[float, float]:
-        """Return the correlations of items of a question and of repeats of an item."""
+    def _set_correlations(self) -> None:
+        """Check the correlations of items and of repeats; one that was left out, or plays no part, counts as 0."""
         icc, repeat_icc = self.icc, self.repeat_icc
         m = integer("cluster_size", self.cluster_size, minimum=1)
         r = integer("repeats", self.repeats, minimum=1)
@@ -221,31 +200,25 @@ class Design:
             raise ValueError(
                 f"repeat_icc must be >= icc, for repeats of one item share its question; got {again} < {between}"
             )
-        return between, again
+        object.__setattr__(self, "icc", between if m > 1 else 0.0)
+        object.__setattr__(self, "repeat_icc", again if r > 1 else 0.0)
 
     def sample_size(self, effect: float, *, power: float = 0.8) -> PowerPlan:
         """Return how many questions show a true difference with a given power; see :func:`sample_size`."""
-        self._need_margin()
-        chance = self._chance(power)
-        effect = number("effect", effect)
-        self.check(effect)
+        chance, effect = self.chance(power), self._checked(effect)
         self.refuse_hopeless(effect)
         unrounded = self.questions(effect, chance)
         return self._plan("sample size", effect, max(math.ceil(unrounded - 1e-9), 1), chance, unrounded)
 
     def power(self, effect: float, n_questions: int) -> PowerPlan:
         """Return the chance that so many questions show a true difference; see :func:`power`."""
-        self._need_margin()
-        n = integer("n_questions", n_questions, minimum=2)
-        effect = number("effect", effect)
-        self.check(effect)
+        n, effect = integer("n_questions", n_questions, minimum=2), self._checked(effect)
         return self._plan("power", effect, n, self.power_at(effect, n))
 
     def detectable(self, n_questions: int, *, power: float = 0.8, effect: float = 0.0) -> PowerPlan:
         """Return the smallest effect or margin that so many questions show; see :func:`minimum_detectable_effect`."""
-        self._refuse_margin()
-        n = integer("n_questions", n_questions, minimum=2)
-        chance = self._chance(power)
+        self.refuse_margin()
+        n, chance = integer("n_questions", n_questions, minimum=2), self.chance(power)
         effect = number("effect", effect)
         self.check(effect)
         if self.goal == "difference" and effect != 0:
@@ -378,7 +351,7 @@ class Design:
         if psi is None:
             self._check_correlation(effect)
             return
-        if not self._reaches(effect):
+        if abs(effect) > psi + _ROUNDING:
             raise ValueError(
                 f"discordance must be >= |effect|, for a difference is made of items on which the runs differ; "
                 f"got discordance={psi}, effect={effect}"
@@ -391,35 +364,21 @@ class Design:
                     f"discordance must be <= {most:.6g} at accuracies {a:.6g} and {b:.6g}; got {psi}"
                 )
 
-    def _reaches(self, effect: float) -> bool:
-        assert self.discordance is not None
-        return abs(effect) <= self.discordance + _ROUNDING
-
     def _check_correlation(self, effect: float) -> None:
         rho = self.correlation
         if not rho:
             return
         assert self.accuracy is not None
-        a, b = self.accuracy, self.accuracy + effect
+        at = f"at accuracies {self.accuracy:.6g} and {self.accuracy + effect:.6g}"
         least, most = self.correlations_at(effect)
         if least - _ROUNDING <= rho <= most + _ROUNDING:
             return
         if least == most:
             raise ValueError(
-                f"correlation must be left out at accuracies {a:.6g} and {b:.6g}, for a run that is always right or "
-                f"always wrong has none; got correlation={rho:g}"
+                f"correlation must be left out {at}, for a run that is always right or always wrong has none; "
+                f"got correlation={rho:g}"
             )
-        raise ValueError(
-            f"correlation must lie in [{least:.4g}, {most:.4g}] at accuracies {a:.6g} and {b:.6g}; got "
-            f"correlation={rho:g}"
-        )
-
-    def _taken_for_granted(self, effect: float) -> tuple[str, ...]:
-        if self.discordance is not None or self.accuracy is None:
-            return ()
-        psi = self.discordance_at(effect)
-        how = "taken as independent" if self.correlation is None else f"correlated by {self.correlation:g}"
-        return (f"runs {how}, which makes their discordance {psi:.4g}; a pilot would tell",)
+        raise ValueError(f"correlation must lie in [{least:.4g}, {most:.4g}] {at}; got correlation={rho:g}")
 
     def refuse_hopeless(self, effect: float) -> None:
         """Refuse an effect that no number of items can show."""
@@ -431,27 +390,33 @@ class Design:
             if self.alternative == "one-sided" and effect < 0:
                 raise ValueError(f"effect must be > 0 for a one-sided test; got effect={effect}")
             return
-        margin = self._need_margin()
+        margin = self._needed_margin()
         if effect <= -margin or (self.goal == "equivalence" and effect >= margin):
-            raise ValueError(
-                "effect must lie inside the margin, or there is nothing to show; "
-                f"got effect={effect}, margin={margin}"
-            )
+            inside = "inside the margin, or there is nothing to show"
+            raise ValueError(f"effect must lie {inside}; got effect={effect}, margin={margin}")
 
-    def _need_margin(self) -> float:
-        if self.goal == "difference":
-            return 0.0
-        if self.margin is None or number("margin", self.margin) <= 0:
-            raise ValueError(f"margin must be > 0 for {self.goal}; got margin={self.margin}")
-        return self.margin
-
-    def _refuse_margin(self) -> None:
+    def refuse_margin(self) -> None:
+        """Refuse a margin where the smallest one is looked for."""
         if self.margin is not None:
             raise ValueError(
                 f"margin must be left out where the smallest one is asked for; got {self.margin}"
             )
 
-    def _chance(self, power: float) -> float:
+    def _needed_margin(self) -> float:
+        if self.margin is None or number("margin", self.margin) <= 0:
+            raise ValueError(f"margin must be > 0 for {self.goal}; got margin={self.margin}")
+        return self.margin
+
+    def _checked(self, effect: float) -> float:
+        """Return an effect that there can be, of a design that is complete."""
+        if self.goal != "difference":
+            self._needed_margin()
+        effect = number("effect", effect)
+        self.check(effect)
+        return effect
+
+    def chance(self, power: float) -> float:
+        """Return a power that is more than the size of the test."""
         chance = probability("power", power, open_interval=True)
         if chance <= self.alpha:
             raise ValueError(f"power must be > alpha; got power={power}, alpha={self.alpha}")
@@ -462,18 +427,17 @@ class Design:
     ) -> PowerPlan:
         """Put an answer together, with the exact power of McNemar's test where that is the test."""
         enumerated: dict[str, float] = {}
-        notes = self._taken_for_granted(effect)
+        notes: tuple[str, ...] = ()
+        psi = 0.0 if self.sd is not None else self.discordance_at(effect)
+        if self.sd is None and self.discordance is None:
+            how = (
+                "taken as independent" if self.correlation is None else f"correlated by {self.correlation:g}"
+            )
+            notes = (f"runs {how}, which makes their discordance {psi:.4g}; a pilot would tell",)
         if self.test == "McNemar" and n <= _ENUMERATED:
-            psi = self.discordance_at(effect)
+            test: dict[str, Any] = {"alpha": self.alpha, "alternative": self.alternative}
             for method in ("exact", "mid-p"):
-                enumerated[method] = mcnemar_power(
-                    effect,
-                    n,
-                    discordance=psi,
-                    method=method,
-                    alpha=self.alpha,
-                    alternative=self.alternative,
-                )
+                enumerated[method] = mcnemar_power(effect, n, discordance=psi, method=method, **test)
             if abs(power - enumerated["mid-p"]) > _APART:
                 notes += (
                     f"about {psi * n:.3g} discordant items: the normal formula is more than {_APART:g} off "
@@ -502,20 +466,17 @@ class Design:
 
 @dataclass(frozen=True, kw_only=True)
 class PowerPlan(Result):
-    """The answer to one question of planning; everything that it hangs on is in it.
+    """A planned size, power, effect or margin of a comparison, with the design that it follows from.
 
     Attributes
     ----------
     asked : {"sample size", "power", "minimum detectable effect", "smallest margin"}
     effect : float
         Second protocol less first, in the units of the noise (accuracy: 0.012 is 1.2 points).
-    margin : float or None
-        Of non-inferiority or equivalence.
-    goal : str
-    power, alpha : float
-        For McNemar's test `power` is that of the normal formula; `enumerated` holds the tests' own.
-        `alpha` is the size of each test; non-inferiority and equivalence test one side at a time.
-    alternative : str
+    margin, goal, alpha, alternative
+        As of the design.
+    power : float
+        For McNemar's test that of the normal formula; `enumerated` holds the tests' own.
     test : str
         "McNemar" for right-or-wrong items, one to a question; else "paired t" or "cluster t".
     n_questions, n_items, n_runs : int
@@ -574,39 +535,29 @@ class PowerPlan(Result):
 
     def rows(self) -> list[tuple[str, str]]:
         """Return what a table of the plan shows: names and values, the answer first."""
-        answers = {
-            "sample size": ("questions", f"{self.n_questions}"),
-            "power": (
-                ("power, mid-p test", f"{self.enumerated['mid-p']:.4f}")
-                if self.enumerated
-                else ("power", f"{self.power:.4f}")
-            ),
-            "minimum detectable effect": ("smallest effect", f"{self.effect:.4g}"),
-            "smallest margin": ("smallest margin", f"{self.margin or 0.0:.4g}"),
+        answer = {
+            "sample size": "questions",
+            "power": "power, mid-p test" if self.enumerated else "power",
+            "minimum detectable effect": "smallest effect",
+            "smallest margin": "smallest margin",
+        }[self.asked]
+        rows = {
+            "questions": f"{self.n_questions}",
+            "items": f"{self.n_items}",
+            "runs of each": f"{self.n_runs}",
+            "power, normal formula" if self._enumerates else "power": f"{self.power:.4g}",
+            answer if answer == "smallest margin" else "margin": f"{self.margin or 0.0:.4g}",
+            answer if answer == "smallest effect" else "effect": f"{self.effect:.4g}",
+            "goal": self.goal,
+            "test": f"{self.test}, {self._sides()}, alpha {self.alpha:g}",
+            "noise": self._noise(),
+            "design effect": f"{self.design_effect:.4g}",
+            **{f"power, {key} test": f"{value:.4f}" for key, value in self.enumerated.items()},
         }
-        given = [
-            ("questions", f"{self.n_questions}"),
-            ("items", f"{self.n_items}"),
-            ("runs of each", f"{self.n_runs}"),
-            ("power, normal formula" if self._enumerates else "power", f"{self.power:.4g}"),
-            ("smallest margin" if self.asked == "smallest margin" else "margin", f"{self.margin or 0.0:.4g}"),
-            (
-                "smallest effect" if self.asked == "minimum detectable effect" else "effect",
-                f"{self.effect:.4g}",
-            ),
-            ("goal", self.goal),
-            ("test", f"{self.test}, {self._sides()}, alpha {self.alpha:g}"),
-            ("noise", self._noise()),
-            ("design effect", f"{self.design_effect:.4g}"),
-        ]
-        first = answers[self.asked]
-        added = [(f"power, {key} test", f"{v:.4f}") for key, v in self.enumerated.items()]
-        rest = [
-            row
-            for row in (*given, *added)
-            if row[0] != first[0] and not (row[0] == "margin" and self.margin is None)
-        ]
-        return [first, *rest]
+        if self.margin is None:
+            del rows["margin"]
+        first = f"{self.power:.4f}" if answer == "power" else rows[answer]
+        return [(answer, first), *((name, text) for name, text in rows.items() if name != answer)]
 
     def summary(self) -> str:
         """Return the answer as a sentence, the tests' own power and the notes."""
@@ -637,9 +588,7 @@ class PowerPlan(Result):
         if self.asked == "minimum detectable effect":
             return f"The smallest difference that {size} find with {chance} is {self.effect:.4g}"
         if self.asked == "smallest margin":
-            return (
-                f"The smallest margin that {size} {shown.split(' ', 1)[0]} with {chance} is {self.margin:.4g}"
-            )
+            return f"The smallest margin that {size} show with {chance} is {self.margin:.4g}"
         return f"{size} {shown} with {chance}"
 
     def _size(self) -> str:
@@ -655,21 +604,17 @@ class PowerPlan(Result):
     def _noise(self) -> str:
         d = self.design
         noise = f"sd {d.sd:g}" if d.sd is not None else f"discordance {d.discordance_at(self.effect):.4g}"
-        parts = [noise]
-        if d.cluster_size > 1:
-            parts.append(f"icc {d.icc:g}")
-        if d.repeats > 1:
-            parts.append(f"repeat icc {d.repeat_icc:g}")
-        return ", ".join(parts)
+        noise += f", icc {d.icc:g}" if d.cluster_size > 1 else ""
+        return noise + (f", repeat icc {d.repeat_icc:g}" if d.repeats > 1 else "")
 
 
 def sample_size(effect: float, *, power: float = 0.8, **design: Unpack[DesignSettings]) -> PowerPlan:
-    """Return how many questions a comparison needs.
+    """Return how many questions a comparison needs, by McNemar's or the noncentral t law.
 
     Parameters
     ----------
     effect : float
-        True difference, second protocol less first, in the units of the noise (accuracy: 0.012 is 1.2 points). For
+        True difference, second protocol less first, in the units of the noise (accuracy: 0.012 is 1.2 points); for
         non-inferiority and equivalence often 0.
     power : float
         Chance to show it.
@@ -699,25 +644,20 @@ def sample_size(effect: float, *, power: float = 0.8, **design: Unpack[DesignSet
 
 
 def power(effect: float, n_questions: int, **design: Unpack[DesignSettings]) -> PowerPlan:
-    """Return the chance that a comparison of so many questions shows an effect.
+    """Return the chance that so many questions show an effect, by McNemar's or the noncentral t law.
 
     Parameters
     ----------
     effect : float
         True difference, as for :func:`sample_size`; with 0 the answer is the size of the test.
     n_questions : int
-        Questions, at least 2; the items are `cluster_size` times as many.
+        At least 2; the items are `cluster_size` times as many.
     **design
         As for :class:`Design`.
 
     Returns
     -------
     PowerPlan
-
-    Raises
-    ------
-    ValueError
-        When the noise is not given in one way, or parts contradict each other.
 
     Examples
     --------
@@ -732,12 +672,12 @@ def power(effect: float, n_questions: int, **design: Unpack[DesignSettings]) -> 
 def minimum_detectable_effect(
     n_questions: int, *, effect: float = 0.0, power: float = 0.8, **design: Unpack[DesignSettings]
 ) -> PowerPlan:
-    """Return the smallest effect that so many questions find, or the smallest margin that they can show.
+    """Return the smallest effect, or smallest margin, that so many questions show with a given power.
 
     Parameters
     ----------
     n_questions : int
-        Questions, at least 2; the items are `cluster_size` times as many.
+        At least 2; the items are `cluster_size` times as many.
     effect : float
         True difference at which the margin is to be shown; 0 with a difference, which is what is looked for.
     power : float
@@ -765,18 +705,15 @@ def minimum_detectable_effect(
 
 
 def sd_limits(variance: float, influence: Floats, level: float) -> tuple[float, float, float]:
-    """Return the lower limit, the estimate and the upper limit of the standard deviation."""
+    """Return the lower limit, estimate and upper limit of a standard deviation, by a kurtosis-adjusted chi-square."""
     from scipy.special import chdtri
 
     n = len(influence)
     kurtosis = float(np.mean(influence**4) / np.mean(influence**2) ** 2)
     df = min(2 * n / (kurtosis - (n - 3) / (n - 1)), n - 1.0)
     tail = (1 - level) / 2
-    return (
-        math.sqrt(variance * df / float(chdtri(df, tail))),
-        math.sqrt(variance),
-        math.sqrt(variance * df / float(chdtri(df, 1 - tail))),
-    )
+    low, high = (math.sqrt(variance * df / float(chdtri(df, at))) for at in (tail, 1 - tail))
+    return low, math.sqrt(variance), high
 
 
 KIND = "chi-square of the variance, kurtosis-adjusted"
@@ -784,7 +721,7 @@ KIND = "chi-square of the variance, kurtosis-adjusted"
 
 @dataclass(frozen=True, kw_only=True)
 class PilotPlan(EstimatesResult):
-    """What a pilot says about the size of a comparison.
+    """Questions and smallest effect of a comparison, with limits, from the variance of a pilot.
 
     Attributes
     ----------
@@ -792,10 +729,10 @@ class PilotPlan(EstimatesResult):
         Questions needed for `effect`, rounded up, with limits; None without an effect.
     detectable : Estimate
         Smallest effect (or margin, where the goal has one) that `n_questions` questions show, with limits.
-    found : Estimate
-        The pilot's own difference; it is not the effect to plan for.
     sd : Estimate
         Standard deviation of a question's mean difference, from which the others follow, with its limits.
+    found : Estimate
+        The pilot's own difference; it is not the effect to plan for.
     effect, margin : float or None
     n_questions : int
         Questions that `detectable` is for.
@@ -812,8 +749,8 @@ class PilotPlan(EstimatesResult):
 
     questions: Estimate | None
     detectable: Estimate
-    found: Estimate
     sd: Estimate
+    found: Estimate
     effect: float | None
     margin: float | None
     n_questions: int
@@ -835,12 +772,7 @@ class PilotPlan(EstimatesResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
-        names = ("effect", "margin", "n_questions", "items_per_question", "icc", "discordance", "goal")
-        rest = {name: getattr(self, name) for name in (*names, "alternative", "power", "alpha", "level")}
-        questions = None if self.questions is None else self.questions.to_dict()
-        parts = {"detectable": self.detectable, "sd": self.sd, "found": self.found}
-        estimates = {name: value.to_dict() for name, value in parts.items()}
-        return {"questions": questions, **estimates, **rest, "notes": list(self.notes)}
+        return {**asdict(self), "notes": list(self.notes)}
 
     def summary(self) -> str:
         """Return the answers in sentences, where the noise comes from, and the notes."""
@@ -877,28 +809,25 @@ def plan_comparison(
     alternative: Alternative = "two-sided",
     level: float = 0.95,
 ) -> PilotPlan:
-    """Return how many questions a comparison needs, with the noise of a pilot and how sure that is.
+    """Return how many questions a comparison needs, with limits, from the variance of questions in a pilot.
 
-    The noise is the variance of questions' mean differences, with everything that hangs together in a question in it:
-    no discordance, correlation or design effect has to be assumed. It is an estimate too; its limits are those of a
-    chi-square whose degrees of freedom are lowered where the differences have heavy tails (as few discordant items
-    among many have), and every number of questions follows from them.
+    No discordance, correlation or design effect has to be assumed. The variance is an estimate too; its limits are
+    those of a chi-square whose degrees of freedom are lowered where the differences have heavy tails (as few
+    discordant items among many have), and every number of questions follows from them.
 
     Parameters
     ----------
     pilot : PairedRuns or array of float, shape (items,)
         Two runs side by side (the second less the first is planned for), or their differences by item.
     effect : float, optional
-        Difference to plan for, in the units of the values. Not the one that the pilot found, which is noisy and, in
-        pilots that lead to something, too large; without one, only what can be detected is said.
+        Difference to plan for, not the one that the pilot found, which is noisy and, in pilots that lead to something,
+        too large; without one, only what can be detected is said.
     cluster : array, shape (items,), optional
         Question of each difference, with arrays only; by default each item is its own.
     n_questions : int, optional
         Questions for which to say what can be detected; by default the pilot's.
     goal, margin, power, alpha, alternative
-        What is to be shown, as for :class:`Design`.
-    level : float
-        Of the limits.
+        What is to be shown, as for :class:`Design`; `level` is that of the limits.
 
     Returns
     -------
@@ -927,9 +856,9 @@ def plan_comparison(
     """
     level = probability("level", level, open_interval=True)
     wanted = Design(sd=1.0, goal=goal, margin=margin, alpha=alpha, alternative=alternative)
-    chance = wanted._chance(power)
+    chance = wanted.chance(power)
     if effect is None:
-        wanted._refuse_margin()
+        wanted.refuse_margin()
     else:
         effect = number("effect", effect)
         wanted.refuse_hopeless(effect)
@@ -960,14 +889,12 @@ def plan_comparison(
     low, value, high = (plan.smallest(at, chance, effect or 0.0) or 0.0 for plan in planned)
     what = "smallest effect" if goal == "difference" else "smallest margin"
     totals = cluster_totals(np.column_stack([diff, np.ones(len(diff))]), codes)
-    found = cluster_t(totals, ratios((0, 1)), level=level).to_estimate(
-        "pilot's difference", len(diff), tested=False
-    )
+    found = cluster_t(totals, ratios((0, 1)), level=level)
     icc = intraclass(*mean_squares(anova_sums(diff, codes).sum(axis=0, keepdims=True)))[0]
     return PilotPlan(
         questions=needed,
         detectable=Estimate(name=what, value=value, low=low, high=high, **shared),
-        found=found,
+        found=found.to_estimate("pilot's difference", len(diff), tested=False),
         sd=Estimate(name="sd of a question", value=sds[1], low=sds[0], high=sds[2], **shared),
         effect=effect,
         margin=margin,
@@ -996,10 +923,7 @@ def _differences(pilot: Any, cluster: ArrayLike | None) -> tuple[Floats, NDArray
     diff = np.asarray(pilot, dtype=np.float64)
     if diff.ndim != 1 or diff.size == 0:
         raise ValueError(f"pilot must be differences, one per item; got an array of shape {diff.shape}")
-    if not np.isfinite(diff).all():
-        raise ValueError(
-            f"pilot must be finite; got {diff[row := int(np.argmin(np.isfinite(diff)))]!r} at row {row}"
-        )
+    refuse_first("pilot", "must be finite", diff, ~np.isfinite(diff))
     codes = cluster_codes(cluster, diff.size, unit="difference")
     return diff, codes, "", bool(np.isin(diff, (-1.0, 0.0, 1.0)).all())
 
