@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ __all__ = [
     "TableFile",
     "blank_clusters",
     "is_table",
+    "place_of",
     "question_clusters",
     "read_source",
     "read_table",
@@ -34,6 +35,34 @@ _TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".xlsx")
 _LINES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 _PARQUET = (".parquet", ".pq")
 _BOOLEANS = {"true": "1", "false": "0"}
+
+
+class Lines:
+    """Where the rows of a table stand in their file; a frame keeps it in its ``attrs``."""
+
+    def __init__(self, file: str, line: Sequence[int]) -> None:
+        self.file, self.line = file, line
+
+    def __deepcopy__(self, memo: object) -> Lines:
+        return self  # pandas copies attrs with every frame
+
+
+def place_of(frame: pd.DataFrame, row: int | str) -> str:
+    """Say where a row of a table stands, as the end of a refusal: file and line, or its number counted from 1.
+
+    `row` counts from 0; the rows of a log are named by their debates.
+
+    Examples
+    --------
+    >>> place_of(pd.DataFrame({"vote": ["A", "x"]}), 1)
+    'at row 2 (counted from 1)'
+    """
+    if isinstance(row, str):
+        return f"in debate {row!r}"
+    lines = frame.attrs.get("lines")
+    if lines is None:
+        return f"at row {row + 1} (counted from 1)"
+    return "in " + Problem(lines.file, int(lines.line[row]), None, "", "wrong field").place
 
 
 @dataclass(frozen=True)
@@ -129,7 +158,11 @@ def read_table(
     """
     if str(path).lower().endswith(_PARQUET):
         frame = _parquet(str(path))
-        return None if fields.is_log(frame.columns, columns) else TableFile(*fields.named(frame, columns))
+        if fields.is_log(frame.columns, columns):
+            return None
+        frame, taken = fields.named(frame, columns)
+        frame.attrs["lines"] = Lines(str(path), range(1, len(frame) + 1))
+        return TableFile(frame, taken)
     (file,) = find_files([path])
     sheet = _lines_sheet(file) if file.format == "jsonl" else open_sheet(file, encoding)
     if not isinstance(sheet, Problem) and fields.is_log(sheet.names, columns):
@@ -147,6 +180,7 @@ def read_table(
         for name, column in zip(sheet.names, sheet.columns, strict=True)
     }
     frame, taken = fields.named(pd.DataFrame(cells_of, columns=list(cells_of)), columns)
+    frame.attrs["lines"] = Lines(sheet.name, sheet.line)
     said = {}
     for column in frame.columns:
         cells = frame[column].astype(object)

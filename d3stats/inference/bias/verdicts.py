@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice, meant
-from d3stats.inference.tables import Fields, read_source, unread_note
+from d3stats.inference.tables import Fields, place_of, read_source, unread_note
 from d3stats.log.column_names import Columns
 from d3stats.plausibility import judged, warnings_of
 from d3stats.trajectories import MISSING, Trajectories
@@ -111,7 +111,7 @@ class Judgments:
         parts = {
             name: getattr(self, name)[keep] for name in ("item", "judge", "cluster", "vote", "order", "label")
         }
-        return replace(self, **parts, table=self.table[keep].reset_index(drop=True))
+        return replace(self, **parts, table=self.table[keep])
 
     def of(self, judge: str) -> Judgments:
         """Return the rows of one judge."""
@@ -135,10 +135,8 @@ class Judgments:
         values = pd.to_numeric(self.table[name], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
         bad = self.table[name].notna().to_numpy() & ~(np.isfinite(values) & (values > 0))
         if bad.any():
-            row = int(np.argmax(bad))
-            raise ValueError(
-                f"{name} must be above 0 or missing; got {self.table[name].iloc[row]!r} at row {row}"
-            )
+            got = self.table[name][bad].astype(object).iloc[0]
+            raise ValueError(f"{name} must be above 0 or missing; got {got!r} {_first(self.table, bad)}")
         return values
 
     def texts(self, name: str) -> NDArray[np.object_]:
@@ -236,7 +234,9 @@ def as_judgments(
         source = _from_log(source, decisions=decisions)
     elif isinstance(source, Trajectories):
         source = _from_trajectories(source)
-    elif path is not None and not {"item", "vote"} & set(source.columns):
+    elif isinstance(source, pd.DataFrame):
+        source = source.reset_index(drop=True)
+    if path is not None and isinstance(source, pd.DataFrame) and not {"item", "vote"} & set(source.columns):
         raise ValueError(
             f"{path} must have the columns item and vote, or those of a log; "
             f"got {', '.join(map(str, source.columns[:20]))}"
@@ -244,7 +244,7 @@ def as_judgments(
     if not isinstance(source, pd.DataFrame):
         kinds = "a DataFrame, Trajectories or a path"
         raise TypeError(f"source must be {kinds}; got {type(source).__name__}")
-    return _coded(source.reset_index(drop=True), votes, missing_values, taken)
+    return _coded(source, votes, missing_values, taken)
 
 
 def one_judge(data: Judgments, judge: str | None) -> tuple[str, Judgments]:
@@ -275,7 +275,7 @@ def _coded(
         unknown = (order == MISSING) & (vote != MISSING)
         if unknown.any():
             raise ValueError(
-                f'votes="slot" needs the order of every verdict; got none at row {int(np.argmax(unknown))}'
+                f'votes="slot" needs the order of every verdict; got none {_first(table, unknown)}'
             )
         named = (vote == 0) | (vote == 1)
         vote = np.where(named, vote ^ np.maximum(order, 0), vote)
@@ -312,7 +312,7 @@ def _canonical(
 def _names(table: pd.DataFrame, name: str) -> tuple[Ints, tuple[str, ...]]:
     missing = table[name].isna().to_numpy()
     if missing.any():
-        raise ValueError(f"{name} must be named; got a missing name at row {int(np.argmax(missing))}")
+        raise ValueError(f"{name} must be named; got a missing name {_first(table, missing)}")
     codes, names = pd.factorize(table[name].astype(str))
     return codes.astype(np.int64), tuple(map(str, names))
 
@@ -325,13 +325,18 @@ def _codes(table: pd.DataFrame, name: str, meaning: dict[str, int]) -> Ints:
     codes = column.astype(str).str.upper().map(meaning)
     bad = (codes.isna() & ~absent).to_numpy()
     if bad.any():
-        row = int(np.argmax(bad))
         wanted: Sequence[str] = ("A", "B", "tie") if meaning is _ANSWERS else ("AB", "BA")
         raise ValueError(
-            f"{name} must be one of {', '.join(wanted)} or missing; got {column.iloc[row]!r} at row {row}"
+            f"{name} must be one of {', '.join(wanted)} or missing; "
+            f"got {column[bad].iloc[0]!r} {_first(table, bad)}"
         )
     result: Ints = codes.where(~absent).fillna(MISSING).to_numpy().astype(np.int64)
     return result
+
+
+def _first(table: pd.DataFrame, bad: NDArray[np.bool_]) -> str:
+    """Say where the first of the bad rows stands in what was read; some rows may have been left out since."""
+    return place_of(table, table.index[int(np.argmax(bad))])
 
 
 def _constant(name: str, codes: Ints, item: Ints, items: Sequence[str]) -> None:
@@ -399,7 +404,8 @@ def _about(seats: pd.DataFrame, items: pd.DataFrame, known: bool) -> pd.DataFram
             "vote": seats["vote"].to_numpy(),
             "label": items["label"].to_numpy(),
             "cluster": debate if group is None else group.to_numpy(),
-        }
+        },
+        index=debate,
     )
 
 
@@ -423,7 +429,8 @@ def _from_trajectories(t: Trajectories) -> pd.DataFrame:
             "vote": names[last[debate, seat]],
             "label": names[t.label[debate]],
             "cluster": np.asarray(t.cluster_names, dtype=object)[t.cluster[debate]],
-        }
+        },
+        index=np.asarray(t.debates, dtype=object)[debate],
     )
 
 

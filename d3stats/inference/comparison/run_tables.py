@@ -13,7 +13,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import meant
-from d3stats.inference.tables import Fields, TableFile, is_table, question_clusters, read_table, unread_note
+from d3stats.inference.tables import (
+    Fields,
+    TableFile,
+    is_table,
+    place_of,
+    question_clusters,
+    read_table,
+    unread_note,
+)
 from d3stats.log.column_names import Columns
 from d3stats.log.files import as_path
 from d3stats.log.tables import truths, truths_note
@@ -249,6 +257,7 @@ def from_frame(
     named = next(usual, None) if value is None else value
     items = canonical(source["item"], missing_values=(), names=True)
     table = pd.DataFrame({"item": items.columns[0], "labelled": True})
+    table.attrs = source.attrs
     notes = items.notes("items")
     read = {"item", named}
     if named is None and {"vote", "label"} <= set(source.columns):
@@ -262,7 +271,7 @@ def from_frame(
         if named == "correct":
             table["value"], read_words = _words_as_truths(table["value"])
             notes += read_words
-            _only_right_or_wrong(table["value"], called)
+            _only_right_or_wrong(table, called)
     grouped = question_clusters(source)
     if grouped:
         clusters = canonical(source[grouped], missing_values=missing_values, names=True)
@@ -332,14 +341,15 @@ def _words_as_truths(values: pd.Series) -> tuple[pd.Series, list[str]]:
     return values.map(lambda v: meant.get(v, v) if isinstance(v, str) else v), truths_note(said)
 
 
-def _only_right_or_wrong(values: pd.Series, called: str) -> None:
+def _only_right_or_wrong(table: pd.DataFrame, called: str) -> None:
+    values = table["value"]
     wrong = (values.notna() & ~values.isin([0, 1])).to_numpy()
     if wrong.any():
         row = int(np.argmax(wrong))
         got = values.iloc[row]
         got = got.item() if isinstance(got, np.generic) else got
         raise ValueError(
-            f"correct must be 0, 1 or missing; got {got!r} at row {row} of {called!r}; for points give "
+            f"correct must be 0, 1 or missing; got {got!r} {place_of(table, row)} of {called!r}; for points give "
             "the column as score"
         )
 

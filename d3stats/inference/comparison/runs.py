@@ -28,7 +28,7 @@ from d3stats.inference.comparison.run_tables import (
     missing_as_wrong,
     recorded_of,
 )
-from d3stats.inference.tables import TableFile, blank_clusters
+from d3stats.inference.tables import TableFile, blank_clusters, place_of
 from d3stats.log.column_names import Columns, MissingColumn, choice_of
 from d3stats.log.files import as_frame, is_frame
 from d3stats.plausibility import MUCH_MISSING, warnings_of
@@ -540,7 +540,7 @@ def _reduced(table: pd.DataFrame, name: str, missing: Missing, notes: Sequence[s
         raise ValueError(f"a run must have items; got none in {name!r}")
     if table["item"].isna().any():
         row = int(np.argmax(table["item"].isna().to_numpy()))
-        raise ValueError(f"item must be named; got a missing name at row {row} of {name!r}")
+        raise ValueError(f"item must be named; got a missing name {place_of(table, row)} of {name!r}")
     labelled = table["labelled"].to_numpy(dtype=bool)
     given = _floats(table, name)
     values = _filled(given, labelled, missing, name)
@@ -578,12 +578,14 @@ def _floats(table: pd.DataFrame, name: str) -> Floats:
         read = pd.to_numeric(column, errors="coerce").isna().to_numpy()
         row = int(np.argmax(read & column.notna().to_numpy()))
         raise TypeError(
-            f"values of a run must be numbers; got {column.iloc[row]!r} at row {row} (item "
-            f"{str(table['item'].iloc[row])!r}) of {name!r}"
+            f"values of a run must be numbers; got {column.iloc[row]!r} {place_of(table, row)}, item "
+            f"{str(table['item'].iloc[row])!r} of {name!r}"
         ) from None
     if np.isinf(values).any():
         row = int(np.isinf(values).argmax())
-        raise ValueError(f"values must be finite or missing; got an infinite one at row {row} of {name!r}")
+        raise ValueError(
+            f"values must be finite or missing; got an infinite one {place_of(table, row)} of {name!r}"
+        )
     return values
 
 

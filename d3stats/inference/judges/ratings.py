@@ -18,6 +18,7 @@ from d3stats._words import counted
 from d3stats.inference.tables import (
     Fields,
     blank_clusters,
+    place_of,
     question_clusters,
     read_source,
     unread_note,
@@ -278,10 +279,10 @@ def _from_table(table: pd.DataFrame, notes: tuple[str, ...], categories: Sequenc
     said = table["vote"]
     names = _ordered(said, table["label"] if labelled else None, categories)
     codes = np.full((len(items), len(raters)), MISSING, dtype=np.int64)
-    codes[item, rater] = _coded("vote", said, names)
+    codes[item, rater] = _coded("vote", table, names)
     label = np.full(len(items), MISSING, dtype=np.int64)
     if labelled:
-        label[item] = _coded("label", table["label"], names)
+        label[item] = _coded("label", table, names)
     cluster = np.zeros(len(items), dtype=np.int64)
     cluster_codes, cluster_names = pd.factorize(table["cluster"])
     cluster[item] = cluster_codes
@@ -336,12 +337,17 @@ def _named(given: Sequence[Any], seen: set[str]) -> tuple[str, ...]:
     )
 
 
-def _coded(name: str, column: pd.Series, categories: tuple[str, ...]) -> Codes:
+def _coded(name: str, table: pd.DataFrame, categories: tuple[str, ...]) -> Codes:
+    column = table[name]
     at = {text: code for code, text in enumerate(categories)}
     strange = column.notna() & ~column.isin(list(at))
     if strange.any():
         row = int(np.argmax(strange.to_numpy()))
-        raise ValueError(f"{name} must be one of {list(categories)}; got {column.iloc[row]!r} at row {row}")
+        of = f", rater {table['rater'].iloc[row]!r}" if name == "vote" else ""
+        raise ValueError(
+            f"{name} must be one of {list(categories)}; "
+            f"got {column.iloc[row]!r} {place_of(table, table.index[row])}{of}"
+        )
     return np.asarray(column.map(at).fillna(MISSING), dtype=np.int64)
 
 
@@ -383,6 +389,7 @@ def _long_table(
         raise TypeError(f"ratings must be {kinds}; got {type(source).__name__}")
     if table.empty:
         raise ValueError("ratings must have at least one item and one rater; got none")
+    read_from, attrs = table.index, source.attrs if isinstance(source, pd.DataFrame) else {}
     table = table.reset_index(drop=True)
     names = {}
     for column in ("item", "rater"):
@@ -390,7 +397,9 @@ def _long_table(
         (names[column],) = read.columns
         absent = pd.isna(names[column])
         if absent.any():
-            raise ValueError(f"{column} must be named; got a missing name at row {int(np.argmax(absent))}")
+            table.attrs = attrs
+            where = place_of(table, read_from[int(np.argmax(absent))])
+            raise ValueError(f"{column} must be named; got a missing name {where}")
         notes += read.notes(f"{column}s")
     label = table["label"] if "label" in table.columns else pd.Series([None] * len(table), dtype=object)
     vote, right = canonical(table["vote"], label, missing_values=missing_values).columns
@@ -415,6 +424,7 @@ def _long_table(
     result["cluster"] = result["cluster"].where(result["cluster"].notna(), result["item"])
     known = result["label"] if "label" in result.columns else None
     doubts = warnings_of(judged(result["item"], result["rater"], result["vote"], known))
+    result.index, result.attrs = read_from, attrs
     return _without_repeats(result, repeats, notes), (*doubts, *notes)
 
 
@@ -444,7 +454,7 @@ def _of_log(log: DebateLog, round_number: int | None, by: str, notes: list[str])
         turns["label"] = 1
     if by == "question" and len(set(about["log"].dropna())) > 1:
         turns["rater"] = [f"{x}: {rater}" for x, rater in zip(run, turns["rater"], strict=True)]
-    return turns
+    return turns.set_axis(about.index, axis=0)
 
 
 def _of_trajectories(t: Trajectories, round_number: int | None, by: str, notes: list[str]) -> pd.DataFrame:
@@ -478,7 +488,8 @@ def _of_trajectories(t: Trajectories, round_number: int | None, by: str, notes: 
             "vote": answers[cube[debate, seat]],
             "cluster": cluster,
             "label": answers[np.where(t.label == MISSING, len(t.answers), t.label)[row]],
-        }
+        },
+        index=np.asarray(t.debates, dtype=object)[row],
     )
 
 
@@ -491,7 +502,7 @@ def _of_frame(frame: pd.DataFrame, round_number: int | None, notes: list[str], n
     if given >= set(_LONG):
         kept = [name for name in (*_LONG, "label", "cluster", "round") if name in given]
         notes += unread_note(frame, {*kept, "question"})
-        long = frame[kept].copy()
+        long = frame[kept].reset_index(drop=True)
         if "round" in kept:
             n_rounds = long["round"].nunique()
             long = _in_round(long.assign(round=pd.to_numeric(long["round"])), "item", round_number)
@@ -524,7 +535,8 @@ def _of_frame(frame: pd.DataFrame, round_number: int | None, notes: list[str], n
         listed = ", ".join(map(str, raters[:8])) + (f" and {len(raters) - 8} more" if len(raters) > 8 else "")
         (unread,) = unread_note(wide[others], raters)
         notes.append(f"raters are {listed}; {unread}")
-    return wide.astype(object).melt(id_vars=keys, value_vars=raters, var_name="rater", value_name="vote")
+    wide = wide.astype(object).reset_index(drop=True)
+    return wide.melt(keys, raters, var_name="rater", value_name="vote", ignore_index=False)
 
 
 def _is_name(wide: pd.DataFrame, name: str, raters: list[str]) -> bool:

@@ -158,7 +158,9 @@ def test_files_that_hold_no_run_are_named_with_what_is_wanted(tmp_path: Path) ->
         as_run(other)
     words = tmp_path / "words.csv"
     words.write_text("item,score\nq1,1\nq2,high\n")
-    with pytest.raises(TypeError, match=r"must be numbers; got 'high' at row 1 \(item 'q2'\) of 'words'"):
+    with pytest.raises(
+        TypeError, match=r"must be numbers; got 'high' in .*words\.csv, line 3, item 'q2' of 'words'"
+    ):
         as_run(words)
 
 
@@ -261,13 +263,13 @@ def test_repeats_of_an_item_count_with_their_mean() -> None:
         (pd.DataFrame({"q": [1]}), ValueError, "must have a column 'item'"),
         (pd.DataFrame({"item": ["q1"]}), ValueError, "'correct', 'score', or 'vote' and 'label'"),
         (pd.DataFrame({"item": ["q1"], "correct": [2]}), ValueError, "correct must be 0, 1 or missing; got"),
-        (pd.DataFrame({"item": ["q1"], "score": [np.inf]}), ValueError, "infinite one at row 0"),
+        (pd.DataFrame({"item": ["q1"], "score": [np.inf]}), ValueError, r"infinite one at row 1 \(counted"),
         (
             pd.DataFrame({"item": ["q1"], "score": ["high"]}),
             TypeError,
-            "must be numbers; got 'high' at row 0 .item 'q1'.",
+            r"must be numbers; got 'high' at row 1 \(counted from 1\), item 'q1'",
         ),
-        (pd.DataFrame({"item": [None], "score": [1.0]}), ValueError, "missing name at row 0"),
+        (pd.DataFrame({"item": [None], "score": [1.0]}), ValueError, r"missing name at row 1 \(counted"),
         (pd.DataFrame({"item": [], "score": []}), ValueError, "must have items; got none"),
         (
             pd.DataFrame({"item": ["q", "q"], "score": [1, 2], "cluster": ["a", "b"]}),

@@ -173,7 +173,10 @@ def test_categories_may_be_given_and_numbers_are_sorted_by_size(long: pd.DataFra
             lambda t: t.drop(columns="item"),
             r"a long table must have the columns .* got none named \['item'\]",
         ),
-        (lambda t: t.assign(item=[None, *t["item"][1:]]), "item must be named; got a missing name at row 0"),
+        (
+            lambda t: t.assign(item=[None, *t["item"][1:]]),
+            r"item must be named; got a missing name at row 1 \(counted from 1\)",
+        ),
         (lambda t: t.iloc[:0], "ratings must have at least one item and one rater; got none"),
         (lambda t: t.assign(label=list("ABAAA")), "label must be one per item; got 'A' and 'B' on item 'q1'"),
         (
@@ -188,7 +191,9 @@ def test_what_cannot_be_read_is_refused_in_one_line(long: pd.DataFrame, change: 
 
 
 def test_other_bad_questions_are_refused(long: pd.DataFrame) -> None:
-    with pytest.raises(ValueError, match=r"vote must be one of \['A', 'B'\]; got 'tie' at row 2"):
+    with pytest.raises(
+        ValueError, match=r"vote must be one of \['A', 'B'\]; got 'tie' at row 3 \(counted from 1\)"
+    ):
         as_ratings(long, categories=["A", "B"])
     with pytest.raises(ValueError, match="categories must list every one that occurs; got none named 'tie'"):
         as_ratings(as_ratings(long), categories=["A", "B"])
