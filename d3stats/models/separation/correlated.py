@@ -18,7 +18,7 @@ from d3stats.models.separation.laws import (
     ScoreLaw,
     as_count,
     as_law,
-    mean_of_power,
+    mean_of_max,
     require_mean,
 )
 from d3stats.models.separation.quadrature import bracketed_roots
@@ -157,6 +157,10 @@ class CorrelatedMaxLaw(ScoreLaw):
         self.k = integer("k", k, minimum=2)
         self.rho = probability("rho", rho, open_interval=True)
         self.normal = NormalMax(self.k, self.rho)
+        self.support: tuple[float, float] = self.law.support
+        self.is_discrete: bool = self.law.is_discrete
+        self.middle: float = self.law.middle
+        self.corners: Floats = self.law.corners
 
     def __repr__(self) -> str:
         return f"CorrelatedMaxLaw({self.law!r}, k={self.k}, rho={self.rho:g})"
@@ -199,33 +203,17 @@ class CorrelatedMaxLaw(ScoreLaw):
             return points, np.diff(self._heap, prepend=0.0)
         return points, self.cdf(points) - self.below(points)
 
-    @property
-    def support(self) -> tuple[float, float]:
-        return self.law.support
-
     @cached_property
     def mean(self) -> float:
         # A maximum of k has a mean when one score has: it lies below the sum of their sizes.
         require_mean("law", self.law)
-        return float(mean_of_power(self, 1)[0])
-
-    @property
-    def middle(self) -> float:
-        return self.law.middle
-
-    @property
-    def corners(self) -> Floats:
-        return self.law.corners
+        return float(mean_of_max(self, 1, has_mean=True)[0])
 
     def breakpoints(self) -> Floats:
         return self.law.breakpoints()
 
     def sample(self, size: int | tuple[int, ...], rng: RngLike = None) -> Floats:
         return self.law.quantile(special.ndtr(self.normal.sample(size, as_rng(rng))))
-
-    @property
-    def is_discrete(self) -> bool:
-        return self.law.is_discrete
 
 
 def correlated_max(law: Any, k: int, rho: float) -> ScoreLaw:

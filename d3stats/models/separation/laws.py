@@ -8,11 +8,11 @@ function that checks its parameters; any continuous distribution of ``scipy.stat
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import cached_property
 from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,6 +39,10 @@ Floats = NDArray[np.float64]
 
 _NONE = np.empty(0)
 _NONE.setflags(write=False)
+
+
+def _array(x: ArrayLike) -> Floats:
+    return np.asarray(x, dtype=np.float64)
 
 
 class ScoreLaw(ABC):
@@ -69,22 +73,7 @@ class ScoreLaw(ABC):
 
     def upper_quantile(self, u: ArrayLike) -> Floats:
         """Return the score that is exceeded with probability u; where the law can, accurate for tiny u."""
-        return self.quantile(1.0 - np.asarray(u, dtype=np.float64))
-
-    @property
-    def atoms(self) -> tuple[Floats, Floats]:
-        """Points that have mass, ascending, and their masses; by default none."""
-        return _NONE, _NONE
-
-    @property
-    @abstractmethod
-    def support(self) -> tuple[float, float]:
-        """Essential infimum and supremum."""
-
-    @property
-    @abstractmethod
-    def mean(self) -> float:
-        """Expected score; may be infinite, and is NaN where there is none."""
+        return self.quantile(1.0 - _array(u))
 
     @abstractmethod
     def breakpoints(self) -> Floats:
@@ -94,17 +83,32 @@ class ScoreLaw(ABC):
     def sample(self, size: int | tuple[int, ...], rng: RngLike = None) -> Floats:
         """Draw independent scores."""
 
-    @property
+    @cached_property
+    @abstractmethod
+    def support(self) -> tuple[float, float]:
+        """Essential infimum and supremum."""
+
+    @cached_property
+    @abstractmethod
+    def mean(self) -> float:
+        """Expected score; may be infinite, and is NaN where there is none."""
+
+    @cached_property
+    def atoms(self) -> tuple[Floats, Floats]:
+        """Points that have mass, ascending, and their masses; by default none."""
+        return _NONE, _NONE
+
+    @cached_property
     def is_discrete(self) -> bool:
         """Whether all mass sits on finitely many points."""
         return False
 
-    @property
+    @cached_property
     def middle(self) -> float:
         """A score well inside the law, at which integrals over the score are split: the median, unless that is dear."""
         return float(self.quantile(0.5))
 
-    @property
+    @cached_property
     def corners(self) -> Floats:
         """Finite points where the distribution function may jump or bend: atoms and ends of the support."""
         ends = np.asarray(self.support)
@@ -115,21 +119,33 @@ class ScoreLaw(ABC):
         return None
 
 
+def _total(name: str, masses: Floats) -> float:
+    """Return the sum of probabilities; refused unless it is one within 1e-9."""
+    total = float(masses.sum())
+    if abs(total - 1) > 1e-9:
+        raise ValueError(f"{name} must sum to 1; got a sum of {total!r}")
+    return total
+
+
+def require_increasing(name: str, values: NDArray[Any]) -> None:
+    """Refuse values that are not strictly increasing."""
+    falls = np.flatnonzero(np.diff(values) <= 0)
+    if falls.size:
+        i = int(falls[0])
+        raise ValueError(
+            f"{name} must be strictly increasing; got {values[i]:g} before {values[i + 1]:g} at position {i}"
+        )
+
+
 class DiscreteLaw(ScoreLaw):
     """A score on finitely many points, such as a rubric from 1 to 20.
 
     Parameters
     ----------
     support : array, shape (points,)
-        Strictly increasing scores.
+        Finite scores, strictly increasing.
     probabilities : array, shape (points,)
-        Their probabilities, which sum to one within 1e-9.
-
-    Raises
-    ------
-    ValueError
-        When the support is not strictly increasing and finite, or the probabilities are negative or do not sum
-        to one.
+        Their probabilities, which sum to one within 1e-9; others are refused.
 
     Examples
     --------
@@ -138,9 +154,10 @@ class DiscreteLaw(ScoreLaw):
     ([0.5, 0.5, 1.0], 0.5, 0.5)
     """
 
+    is_discrete = True
+
     def __init__(self, support: ArrayLike, probabilities: ArrayLike) -> None:
-        points = np.asarray(support, dtype=np.float64)
-        masses = nonnegative("probabilities", probabilities)
+        points, masses = _array(support), nonnegative("probabilities", probabilities)
         if points.ndim != 1 or points.size == 0:
             raise ValueError(f"support must be a list of at least one score; got shape {points.shape}")
         if points.shape != masses.shape:
@@ -149,16 +166,8 @@ class DiscreteLaw(ScoreLaw):
             )
         if not np.isfinite(points).all():
             raise ValueError(f"support must be finite; got {points[~np.isfinite(points)][0]}")
-        falls = np.flatnonzero(np.diff(points) <= 0)
-        if falls.size:
-            i = int(falls[0])
-            raise ValueError(
-                f"support must be strictly increasing; got {points[i]:g} before {points[i + 1]:g} at position {i}"
-            )
-        total = float(masses.sum())
-        if abs(total - 1) > 1e-9:
-            raise ValueError(f"probabilities must sum to 1; got a sum of {total!r}")
-        kept = masses > 0
+        require_increasing("support", points)
+        total, kept = _total("probabilities", masses), masses > 0
         self.points: Floats = points[kept]
         self.masses: Floats = masses[kept] / total
         self._heap: Floats = np.concatenate([[0.0], np.cumsum(self.masses)])
@@ -168,22 +177,13 @@ class DiscreteLaw(ScoreLaw):
         self._over[0] = 1.0
         for array in (self.points, self.masses, self._heap, self._over):
             array.setflags(write=False)
+        self.atoms: tuple[Floats, Floats] = (self.points, self.masses)
+        self.support: tuple[float, float] = float(self.points[0]), float(self.points[-1])
+        self.mean: float = float(self.points @ self.masses)
 
     @classmethod
     def empirical(cls, scores: ArrayLike) -> DiscreteLaw:
-        """Return the law of one score drawn from those that were logged; missing ones (NaN) are left out.
-
-        Parameters
-        ----------
-        scores : array
-            Of any shape: all scores are pooled.
-
-        Raises
-        ------
-        TypeError
-            When they are not numbers.
-        ValueError
-            When there are none.
+        """Return the law of one score drawn from an array of logged ones, of any shape; NaN is left out.
 
         Examples
         --------
@@ -194,15 +194,13 @@ class DiscreteLaw(ScoreLaw):
             given = np.asarray(scores)
             if given.dtype.kind in "US":
                 raise TypeError
-            values = given.astype(np.float64)
+            values = given.astype(np.float64).ravel()
         except (TypeError, ValueError):
             raise TypeError(f"scores must be numbers, in one list; got {scores!r:.80}") from None
-        values = values.ravel()
-        values = values[~np.isnan(values)]
-        if values.size == 0:
+        points, times = np.unique(values[~np.isnan(values)], return_counts=True)
+        if points.size == 0:
             raise ValueError("scores must hold at least one score; got none")
-        points, times = np.unique(values, return_counts=True)
-        return cls(points, times / values.size)
+        return cls(points, times / times.sum())
 
     def __repr__(self) -> str:
         if self.points.size > 8:
@@ -210,57 +208,54 @@ class DiscreteLaw(ScoreLaw):
         pairs = ", ".join(f"{x:g}: {p:.4g}" for x, p in zip(self.points, self.masses, strict=True))
         return f"DiscreteLaw({{{pairs}}})"
 
-    def cdf(self, x: ArrayLike) -> Floats:
-        at: Floats = self._heap[np.searchsorted(self.points, np.asarray(x, dtype=np.float64), side="right")]
-        return at
-
-    def below(self, x: ArrayLike) -> Floats:
-        at: Floats = self._heap[np.searchsorted(self.points, np.asarray(x, dtype=np.float64), side="left")]
-        return at
-
-    def sf(self, x: ArrayLike) -> Floats:
-        at: Floats = self._over[np.searchsorted(self.points, np.asarray(x, dtype=np.float64), side="right")]
-        return at
-
-    def density(self, x: ArrayLike) -> Floats:
-        return np.zeros_like(np.asarray(x, dtype=np.float64))
-
-    def quantile(self, u: ArrayLike) -> Floats:
-        at = np.searchsorted(self._heap[1:], np.asarray(u, dtype=np.float64), side="left")
-        found: Floats = self.points[np.minimum(at, self.points.size - 1)]
+    def _up_to(self, x: ArrayLike, sums: Floats, side: Literal["left", "right"]) -> Floats:
+        found: Floats = sums[np.searchsorted(self.points, _array(x), side=side)]
         return found
 
-    @property
-    def atoms(self) -> tuple[Floats, Floats]:
-        return self.points, self.masses
+    def cdf(self, x: ArrayLike) -> Floats:
+        return self._up_to(x, self._heap, "right")
 
-    @property
-    def support(self) -> tuple[float, float]:
-        return float(self.points[0]), float(self.points[-1])
+    def below(self, x: ArrayLike) -> Floats:
+        return self._up_to(x, self._heap, "left")
 
-    @property
-    def mean(self) -> float:
-        return float(self.points @ self.masses)
+    def sf(self, x: ArrayLike) -> Floats:
+        return self._up_to(x, self._over, "right")
+
+    def density(self, x: ArrayLike) -> Floats:
+        return np.zeros_like(_array(x))
+
+    def quantile(self, u: ArrayLike) -> Floats:
+        at = np.searchsorted(self._heap[1:], _array(u), side="left")
+        found: Floats = self.points[np.minimum(at, self.points.size - 1)]
+        return found
 
     def breakpoints(self) -> Floats:
         return self.points
 
     def sample(self, size: int | tuple[int, ...], rng: RngLike = None) -> Floats:
-        drawn: Floats = as_rng(rng).choice(self.points, size=size, p=self.masses)
-        return drawn
+        return np.asarray(as_rng(rng).choice(self.points, size=size, p=self.masses))
 
-    @property
-    def is_discrete(self) -> bool:
-        return True
+
+def _ends(frozen: Any, advice: str = "") -> tuple[float, float]:
+    """Return the ends of the support of one frozen distribution; refuse an array of them and invalid parameters."""
+    name = getattr(getattr(frozen, "dist", None), "name", "distribution")
+    for value in (*frozen.args, *frozen.kwds.values()):
+        if np.ndim(value) > 0:
+            raise ValueError(
+                f"score law must be one distribution, not an array of them; got {name} with a parameter of shape "
+                f"{np.shape(value)}"
+            )
+    low, high = frozen.support()
+    if np.isnan(low) or np.isnan(high) or np.isnan(frozen.cdf(0.0)):
+        raise ValueError(
+            f"score law must have valid parameters; got {name}{frozen.args}{frozen.kwds or ''}, which scipy takes for "
+            f"no distribution{advice}"
+        )
+    return float(low), float(high)
 
 
 class ContinuousLaw(ScoreLaw):
-    """A score with a density: a frozen continuous distribution of scipy.stats.
-
-    Parameters
-    ----------
-    frozen : scipy.stats rv_continuous, frozen
-        Any continuous distribution with its parameters.
+    """A score with a density: any frozen continuous distribution of scipy.stats.
 
     Raises
     ------
@@ -276,39 +271,28 @@ class ContinuousLaw(ScoreLaw):
 
     def __init__(self, frozen: Any) -> None:
         self.frozen = frozen
-        low, high = frozen.support()
-        if np.isnan(low) or np.isnan(high) or np.isnan(frozen.cdf(0.0)):
-            name = getattr(getattr(frozen, "dist", None), "name", "distribution")
-            raise ValueError(
-                f"score law must have valid parameters; got {name}{frozen.args}{frozen.kwds or ''}, which scipy "
-                "takes for no distribution (a point mass is DiscreteLaw([x], [1]))"
-            )
-        self._support = (float(low), float(high))
+        self.support: tuple[float, float] = _ends(frozen, " (a point mass is DiscreteLaw([x], [1]))")
 
     def __repr__(self) -> str:
         parts = [f"{a:g}" for a in self.frozen.args] + [f"{k}={v:g}" for k, v in self.frozen.kwds.items()]
         return f"ContinuousLaw({self.frozen.dist.name}({', '.join(parts)}))"
 
     def cdf(self, x: ArrayLike) -> Floats:
-        return np.asarray(self.frozen.cdf(x), dtype=np.float64)
+        return _array(self.frozen.cdf(x))
 
     def sf(self, x: ArrayLike) -> Floats:
         # Some of scipy's survival functions divide by a probability that has reached 0.
         with np.errstate(all="ignore"):
-            return np.asarray(self.frozen.sf(x), dtype=np.float64)
+            return _array(self.frozen.sf(x))
 
     def density(self, x: ArrayLike) -> Floats:
-        return np.asarray(self.frozen.pdf(x), dtype=np.float64)
+        return _array(self.frozen.pdf(x))
 
     def quantile(self, u: ArrayLike) -> Floats:
-        return np.asarray(self.frozen.ppf(u), dtype=np.float64)
+        return _array(self.frozen.ppf(u))
 
     def upper_quantile(self, u: ArrayLike) -> Floats:
-        return np.asarray(self.frozen.isf(u), dtype=np.float64)
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return self._support
+        return _array(self.frozen.isf(u))
 
     @cached_property
     def mean(self) -> float:
@@ -316,70 +300,47 @@ class ContinuousLaw(ScoreLaw):
             return float(self.frozen.mean())
 
     def breakpoints(self) -> Floats:
-        return self._breakpoints
+        return self._cuts
 
     @cached_property
-    def _breakpoints(self) -> Floats:
+    def _cuts(self) -> Floats:
         with np.errstate(all="ignore"):
             middle = float(self.frozen.ppf(0.5))
-            up = tail_cuts(self.frozen.isf, self.frozen.sf, middle, self._support[1])
-            down = tail_cuts(self.frozen.ppf, self.frozen.cdf, middle, self._support[0])
-        cuts = np.unique(np.concatenate([up, down]))
+            up = tail_cuts(self.frozen.isf, self.frozen.sf, middle, self.support[1])
+            down = tail_cuts(self.frozen.ppf, self.frozen.cdf, middle, self.support[0])
+        cuts = np.union1d(up, down)
         cuts.setflags(write=False)
         return cuts
 
     def sample(self, size: int | tuple[int, ...], rng: RngLike = None) -> Floats:
-        return np.asarray(self.frozen.rvs(size=size, random_state=as_rng(rng)), dtype=np.float64)
+        return _array(self.frozen.rvs(size=size, random_state=as_rng(rng)))
 
 
-_LEVELS = np.array([1e-2, 1e-4, 1e-8, 1e-16])
-_FAR = np.array([1e-2, 1e-4, 1e-8, 1e-16, 1e-32])
-_HEAVY = np.array([1e-2, 1e-4, 1e-8, 1e-16, 1e-32, 1e-64])
+_TAILS = np.array([1e-2, 1e-4, 1e-8, 1e-16, 1e-32, 1e-64])
 """Tail probabilities at whose quantiles integrals are cut; beyond the last there is nothing to integrate."""
 _SQRT_TWO_PI = float(np.sqrt(2 * np.pi))
-
-
-def _positive(name: str, value: float) -> float:
-    result = number(name, value)
-    if result <= 0:
-        raise ValueError(f"{name} must be > 0; got {name}={value!r}")
-    return result
-
-
-def _array(x: ArrayLike) -> Floats:
-    return np.asarray(x, dtype=np.float64)
 
 
 class _Smooth(ScoreLaw):
     """A law with a density and no atoms, by closed forms."""
 
-    _lower: Floats = _LEVELS
-    _upper: Floats = _LEVELS
-
-    @abstractmethod
-    def _draw(self, size: int | tuple[int, ...], rng: np.random.Generator) -> Floats:
-        """Draw scores."""
+    @cached_property
+    def _n_tails(self) -> tuple[int, int]:
+        """How many of the tail probabilities are cut at, below and above."""
+        return 4, 4
 
     def breakpoints(self) -> Floats:
         return self._cuts
 
     @cached_property
     def _cuts(self) -> Floats:
+        down, up = (_TAILS[:n] for n in self._n_tails)
         with np.errstate(all="ignore"):
-            cuts = np.concatenate(
-                [
-                    self.support,
-                    self.quantile(self._lower),
-                    [self.quantile(0.5)],
-                    self.upper_quantile(self._upper),
-                ]
-            )
+            inner = [self.quantile(down), [self.quantile(0.5)], self.upper_quantile(up)]
+        cuts = np.concatenate([self.support, *inner])
         cuts = np.unique(cuts[np.isfinite(cuts)])
         cuts.setflags(write=False)
         return cuts
-
-    def sample(self, size: int | tuple[int, ...], rng: RngLike = None) -> Floats:
-        return self._draw(size, as_rng(rng))
 
     def __repr__(self) -> str:
         values = ", ".join(f"{value:.10g}" for value in astuple(self))  # type: ignore[call-overload]
@@ -407,25 +368,26 @@ class _Uniform(_Smooth):
     def upper_quantile(self, u: ArrayLike) -> Floats:
         return np.asarray(self.high - _array(u) * (self.high - self.low))
 
-    @property
+    @cached_property
     def support(self) -> tuple[float, float]:
         return self.low, self.high
 
-    @property
+    @cached_property
     def mean(self) -> float:
         return 0.5 * (self.low + self.high)
 
     def from_top(self) -> ScoreLaw:
         return _Uniform(0.0, self.high - self.low)
 
-    def _draw(self, size: int | tuple[int, ...], rng: np.random.Generator) -> Floats:
-        return np.asarray(rng.uniform(self.low, self.high, size))
+    def sample(self, size: int | tuple[int, ...], rng: RngLike = None) -> Floats:
+        return np.asarray(as_rng(rng).uniform(self.low, self.high, size))
 
 
 @dataclass(frozen=True, repr=False)
 class _Beta(_Smooth):
     a: float
     b: float
+    support = (0.0, 1.0)
 
     def cdf(self, x: ArrayLike) -> Floats:
         return np.asarray(special.betainc(self.a, self.b, np.clip(_array(x), 0.0, 1.0)))
@@ -435,10 +397,9 @@ class _Beta(_Smooth):
 
     def density(self, x: ArrayLike) -> Floats:
         at = _array(x)
-        inside = (at >= 0) & (at <= 1)
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = special.xlogy(self.a - 1, at) + special.xlog1py(self.b - 1, -at) - self._log_beta
-            return np.where(inside, np.exp(logs), 0.0)
+            return np.where((at >= 0) & (at <= 1), np.exp(logs), 0.0)
 
     @cached_property
     def _log_beta(self) -> float:
@@ -450,27 +411,23 @@ class _Beta(_Smooth):
     def upper_quantile(self, u: ArrayLike) -> Floats:
         return np.asarray(special.betainccinv(self.a, self.b, _array(u)))
 
-    @property
-    def support(self) -> tuple[float, float]:
-        return 0.0, 1.0
-
-    @property
+    @cached_property
     def mean(self) -> float:
         return self.a / (self.a + self.b)
 
     def from_top(self) -> ScoreLaw:
         return _Beta(self.b, self.a)
 
-    def _draw(self, size: int | tuple[int, ...], rng: np.random.Generator) -> Floats:
-        return np.asarray(rng.beta(self.a, self.b, size))
+    def sample(self, size: int | tuple[int, ...], rng: RngLike = None) -> Floats:
+        return np.asarray(as_rng(rng).beta(self.a, self.b, size))
 
 
 @dataclass(frozen=True, repr=False)
 class _Normal(_Smooth):
     centre: float
     sd: float
-    _lower = _FAR
-    _upper = _FAR
+    support = (-np.inf, np.inf)
+    _n_tails = (5, 5)
 
     def _standard(self, x: ArrayLike) -> Floats:
         return np.asarray((_array(x) - self.centre) / self.sd)
@@ -491,36 +448,31 @@ class _Normal(_Smooth):
     def upper_quantile(self, u: ArrayLike) -> Floats:
         return np.asarray(self.centre - self.sd * special.ndtri(_array(u)))
 
-    @property
-    def support(self) -> tuple[float, float]:
-        return -np.inf, np.inf
-
-    @property
+    @cached_property
     def mean(self) -> float:
         return self.centre
 
-    def _draw(self, size: int | tuple[int, ...], rng: np.random.Generator) -> Floats:
-        return np.asarray(rng.normal(self.centre, self.sd, size))
+    def sample(self, size: int | tuple[int, ...], rng: RngLike = None) -> Floats:
+        return np.asarray(as_rng(rng).normal(self.centre, self.sd, size))
 
 
 @dataclass(frozen=True, repr=False)
 class _Weibull(_Smooth):
     shape: float
     scale: float
+    support = (0.0, np.inf)
 
-    @property
-    def _upper(self) -> Floats:  # type: ignore[override]
-        return _HEAVY if self.shape < 0.5 else _FAR
+    @cached_property
+    def _n_tails(self) -> tuple[int, int]:
+        return 4, 6 if self.shape < 0.5 else 5
 
     @cached_property
     def _cuts(self) -> Floats:
         cuts = super()._cuts
-        if self.shape >= 0.5:
-            return cuts
-        middle = float(self.quantile(0.5))
-        more = np.union1d(cuts, decade_cuts(cuts[cuts >= middle], middle))
-        more.setflags(write=False)
-        return more
+        if self.shape < 0.5:
+            cuts = np.union1d(cuts, decade_cuts(cuts[cuts >= self.middle], self.middle))
+            cuts.setflags(write=False)
+        return cuts
 
     def _hazard(self, x: ArrayLike) -> Floats:
         with np.errstate(over="ignore"):
@@ -546,34 +498,28 @@ class _Weibull(_Smooth):
         with np.errstate(divide="ignore"):
             return np.asarray(self.scale * (-np.log(_array(u))) ** (1 / self.shape))
 
-    @property
-    def support(self) -> tuple[float, float]:
-        return 0.0, np.inf
-
     @cached_property
     def mean(self) -> float:
         return float(self.scale * special.gamma(1 + 1 / self.shape))
 
-    def _draw(self, size: int | tuple[int, ...], rng: np.random.Generator) -> Floats:
-        return np.asarray(self.scale * rng.weibull(self.shape, size))
+    def sample(self, size: int | tuple[int, ...], rng: RngLike = None) -> Floats:
+        return np.asarray(self.scale * as_rng(rng).weibull(self.shape, size))
 
 
-@dataclass(frozen=True, repr=False)
 class _Exponential(_Weibull):
-    shape: float = 1.0
-    scale: float = 1.0
-
     def __repr__(self) -> str:
         return f"exponential({self.scale:.10g})"
 
 
-def uniform(low: float = 0.0, high: float = 1.0) -> ScoreLaw:
-    """Return the law of a score that is equally likely anywhere from `low` to `high`.
+def _positive(name: str, value: float) -> float:
+    result = number(name, value)
+    if result <= 0:
+        raise ValueError(f"{name} must be > 0; got {name}={value!r}")
+    return result
 
-    Raises
-    ------
-    ValueError
-        When `high` is not above `low`.
+
+def uniform(low: float = 0.0, high: float = 1.0) -> ScoreLaw:
+    """Return the law of a score that is equally likely anywhere from `low` to `high`, which is above `low`.
 
     Examples
     --------
@@ -588,12 +534,7 @@ def uniform(low: float = 0.0, high: float = 1.0) -> ScoreLaw:
 
 
 def beta(a: float, b: float) -> ScoreLaw:
-    """Return the Beta law on [0, 1] with density proportional to x^(a-1) (1-x)^(b-1).
-
-    Raises
-    ------
-    ValueError
-        When `a` or `b` is not positive.
+    """Return the Beta law on [0, 1] with density proportional to x^(a-1) (1-x)^(b-1); a and b are above 0.
 
     Examples
     --------
@@ -604,12 +545,7 @@ def beta(a: float, b: float) -> ScoreLaw:
 
 
 def normal(mean: float = 0.0, sd: float = 1.0) -> ScoreLaw:
-    """Return the normal law.
-
-    Raises
-    ------
-    ValueError
-        When `sd` is not positive.
+    """Return the normal law with this mean and standard deviation, which is above 0.
 
     Examples
     --------
@@ -620,12 +556,7 @@ def normal(mean: float = 0.0, sd: float = 1.0) -> ScoreLaw:
 
 
 def exponential(scale: float = 1.0) -> ScoreLaw:
-    """Return the exponential law with mean `scale`.
-
-    Raises
-    ------
-    ValueError
-        When `scale` is not positive.
+    """Return the exponential law with mean `scale`, which is above 0.
 
     Examples
     --------
@@ -638,10 +569,7 @@ def exponential(scale: float = 1.0) -> ScoreLaw:
 def weibull(shape: float, scale: float = 1.0) -> ScoreLaw:
     """Return the Weibull law, P(X > x) = exp(-(x / scale)^shape); its failure rate falls where shape < 1.
 
-    Raises
-    ------
-    ValueError
-        When `shape` or `scale` is not positive, or `shape` is so small that the mean overflows.
+    Both are above 0, and a `shape` so small that the mean overflows is refused.
 
     Examples
     --------
@@ -661,7 +589,7 @@ _POINTS = 1 << 20
 
 
 def as_law(scores: Any) -> ScoreLaw:
-    """Read a law off what a user has: a law, a frozen scipy distribution, a table, or logged scores.
+    """Return the law that a frozen scipy distribution, a table, logged scores or a law itself stands for.
 
     Parameters
     ----------
@@ -670,10 +598,6 @@ def as_law(scores: Any) -> ScoreLaw:
         one; missing scores (NaN) are left out. A discrete distribution of scipy.stats with infinite support ends
         where the probability of a point times its squared distance from the mean is 1e-26 standard deviations,
         and is scaled to a sum of one.
-
-    Returns
-    -------
-    ScoreLaw
 
     Raises
     ------
@@ -693,23 +617,26 @@ def as_law(scores: Any) -> ScoreLaw:
     if isinstance(scores, ScoreLaw):
         return scores
     if isinstance(scores, Mapping):
-        return _table(scores)
+        for score in scores:
+            if not isinstance(score, Real):
+                raise TypeError(
+                    f"scores must be a table from numbers to probabilities; got the score {score!r}"
+                )
+        points = sorted(scores)
+        return DiscreteLaw(points, [scores[x] for x in points])
     dist: Any = getattr(scores, "dist", None)
-    if dist is not None:
-        _refuse_arrays(scores)
-    table = dist if dist is not None and hasattr(dist, "xk") else scores
-    if hasattr(table, "xk") and hasattr(table, "pk"):
+    table = dist if hasattr(dist, "xk") else scores
+    if hasattr(table, "xk"):
         # rv_discrete(values=...), whose scores need not be whole
-        shift = float(scores.support()[0]) - float(np.min(table.xk)) if table is dist else 0.0
-        return DiscreteLaw(np.asarray(table.xk, dtype=np.float64) + shift, table.pk)
+        shift = _ends(scores)[0] - float(np.min(table.xk)) if table is dist else 0.0
+        return DiscreteLaw(_array(table.xk) + shift, table.pk)
     if dist is not None and hasattr(scores, "pmf"):
         return _lattice(scores)
     if dist is not None and hasattr(scores, "pdf"):
         law = ContinuousLaw(scores)
-        if dist.name == "beta" and len(scores.args) == 2 and not scores.kwds:
-            # Mass next to 1 needs digits of the distance from 1, which scipy's functions do not take.
-            return beta(*scores.args)
-        return law
+        # Mass next to 1 needs digits of the distance from 1, which scipy's functions do not take.
+        named = dist.name == "beta" and len(scores.args) == 2 and not scores.kwds
+        return beta(*scores.args) if named else law
     if isinstance(scores, (str, bytes)) or callable(scores):
         raise TypeError(f"scores must be a law, a frozen distribution, a table or a sample; got {scores!r}")
     sample = DiscreteLaw.empirical(scores)
@@ -721,15 +648,39 @@ def as_law(scores: Any) -> ScoreLaw:
     return sample
 
 
-def as_counts(k: Any) -> NDArray[np.int64]:
-    """Read numbers of advocates a side: one, or a sequence, of whole numbers from 1 to 10,000.
+def _lattice(frozen: Any) -> DiscreteLaw:
+    """Tabulate a discrete distribution of scipy.stats."""
+    name, (low, high) = frozen.dist.name, _ends(frozen)
+    first = low if np.isfinite(low) else _last(frozen, high, -1.0)
+    last = high if np.isfinite(high) else _last(frozen, low, 1.0)
+    if not last - first < _POINTS:
+        raise ValueError(
+            f"score law must have at most 2^20 points when it is discrete; got {name} from {low:g} to {high:g}, "
+            "whose tail is too long"
+        )
+    points = first + np.arange(np.floor(last - first) + 1.0)
+    masses = _array(frozen.pmf(points))
+    total = float(masses.sum())
+    if not abs(total - 1) <= 1e-9:
+        raise ValueError(f"score law must have its mass one point apart when it is discrete; got {name}")
+    return DiscreteLaw(points, masses / total)
 
-    Raises
-    ------
-    TypeError
-        For anything that is not a number; True is none.
-    ValueError
-        For a number that is not whole, too small or too large, and for none at all.
+
+def _last(frozen: Any, other: float, side: float) -> float:
+    """Return the point on one side beyond which nothing is worth a sum, for any k up to 10^4."""
+    start = other if np.isfinite(other) else 0.0
+    with np.errstate(all="ignore"):
+        mean, sd = float(frozen.mean()), float(frozen.std())
+    if np.isfinite(mean) and np.isfinite(sd):
+        for away in 2.0 ** np.arange(21):
+            end = start + float(np.round(mean - start) + side * away)
+            if away > 2 * sd and float(frozen.pmf(end)) * away**2 <= 1e-26 * sd:
+                return end
+    return side * np.inf
+
+
+def as_counts(k: Any) -> NDArray[np.int64]:
+    """Return one or several numbers of advocates a side as an array, checked to be whole and from 1 to 10,000.
 
     Examples
     --------
@@ -751,12 +702,7 @@ def as_counts(k: Any) -> NDArray[np.int64]:
 
 
 def as_count(k: Any) -> int:
-    """Read one number of advocates a side, a whole number from 1 to 10,000.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As for :func:`as_counts`, and for more than one.
+    """Return one number of advocates a side, checked as by :func:`as_counts`.
 
     Examples
     --------
@@ -767,68 +713,8 @@ def as_count(k: Any) -> int:
     return integer("k", k, minimum=1)
 
 
-def _table(scores: Mapping[Any, Any]) -> DiscreteLaw:
-    for score in scores:
-        if not isinstance(score, Real):
-            raise TypeError(f"scores must be a table from numbers to probabilities; got the score {score!r}")
-    points = sorted(scores)
-    return DiscreteLaw(points, [scores[x] for x in points])
-
-
-def _refuse_arrays(frozen: Any) -> None:
-    for value in (*frozen.args, *frozen.kwds.values()):
-        if np.ndim(value) > 0:
-            raise ValueError(
-                f"score law must be one distribution, not an array of them; got {frozen.dist.name} with a parameter "
-                f"of shape {np.shape(value)}"
-            )
-
-
-def _lattice(frozen: Any) -> DiscreteLaw:
-    """Tabulate a discrete distribution of scipy.stats."""
-    name = frozen.dist.name
-    low, high = (float(end) for end in frozen.support())
-    if np.isnan(low) or np.isnan(high):
-        raise ValueError(
-            f"score law must have valid parameters; got {name}{frozen.args}{frozen.kwds or ''}, which scipy takes for "
-            "no distribution"
-        )
-    first = low if np.isfinite(low) else _last(frozen, high, -1.0)
-    last = high if np.isfinite(high) else _last(frozen, low, 1.0)
-    if not last - first < _POINTS:
-        raise ValueError(
-            f"score law must have at most 2^20 points when it is discrete; got {name} from {low:g} to {high:g}, "
-            "whose tail is too long"
-        )
-    points = first + np.arange(np.floor(last - first) + 1.0)
-    masses = np.asarray(frozen.pmf(points), dtype=np.float64)
-    total = float(masses.sum())
-    if not abs(total - 1) <= 1e-9:
-        raise ValueError(f"score law must have its mass one point apart when it is discrete; got {name}")
-    return DiscreteLaw(points, masses / total)
-
-
-def _last(frozen: Any, other: float, side: float) -> float:
-    """Return the point on one side beyond which nothing is worth a sum, for any k up to 10^4."""
-    start = other if np.isfinite(other) else 0.0
-    with np.errstate(all="ignore"):
-        mean, sd = float(frozen.mean()), float(frozen.std())
-    if np.isfinite(mean) and np.isfinite(sd):
-        for away in 2.0 ** np.arange(21):
-            end = start + float(np.round(mean - start) + side * away)
-            if away > 2 * sd and float(frozen.pmf(end)) * away**2 <= 1e-26 * sd:
-                return end
-    return side * np.inf
-
-
 class MixtureLaw(ScoreLaw):
-    """A score drawn from one of several laws.
-
-    Parameters
-    ----------
-    laws : sequence of ScoreLaw
-    weights : array, shape (laws,)
-        They sum to one within 1e-9.
+    """A score drawn from one of several laws, with weights that sum to one within 1e-9.
 
     Examples
     --------
@@ -844,43 +730,44 @@ class MixtureLaw(ScoreLaw):
         masses = nonnegative("weights", weights, size=len(laws))
         if len(laws) == 0:
             raise ValueError("laws must hold at least one law; got none")
-        if abs(float(masses.sum()) - 1) > 1e-9:
-            raise ValueError(f"weights must sum to 1; got a sum of {float(masses.sum())!r}")
-        kept = [i for i in range(len(laws)) if masses[i] > 0]
+        total, kept = _total("weights", masses), np.flatnonzero(masses).tolist()
         self.laws = tuple(as_law(laws[i]) for i in kept)
-        self.weights: Floats = masses[kept] / masses.sum()
+        self.weights: Floats = masses[kept] / total
+        lows, highs = zip(*(law.support for law in self.laws), strict=True)
+        self.support: tuple[float, float] = min(lows), max(highs)
+        self.is_discrete: bool = all(law.is_discrete for law in self.laws)
 
     def __repr__(self) -> str:
         parts = " + ".join(f"{w:.3g} {law!r}" for w, law in zip(self.weights, self.laws, strict=True))
         return f"MixtureLaw({parts})"
 
-    def _mixed(self, values: list[Floats]) -> Floats:
-        total = np.zeros_like(values[0])
-        for weight, value in zip(self.weights, values, strict=True):
-            total = total + weight * value
-        return np.minimum(total, 1.0)
+    def _mixed(self, values: Iterable[Any]) -> Any:
+        """Return the sum of one value per law by the weights."""
+        return sum(weight * value for weight, value in zip(self.weights, values, strict=True))
+
+    def _chance(self, values: Iterable[Floats]) -> Floats:
+        total: Floats = np.minimum(self._mixed(values), 1.0)
+        return total
 
     def cdf(self, x: ArrayLike) -> Floats:
-        return self._mixed([law.cdf(x) for law in self.laws])
+        return self._chance(law.cdf(x) for law in self.laws)
 
     def below(self, x: ArrayLike) -> Floats:
-        return self._mixed([law.below(x) for law in self.laws])
+        return self._chance(law.below(x) for law in self.laws)
 
     def sf(self, x: ArrayLike) -> Floats:
-        return self._mixed([law.sf(x) for law in self.laws])
+        return self._chance(law.sf(x) for law in self.laws)
 
     def density(self, x: ArrayLike) -> Floats:
-        total: Floats = np.zeros_like(np.asarray(x, dtype=np.float64))
-        for weight, law in zip(self.weights, self.laws, strict=True):
-            total = total + weight * law.density(x)
+        total: Floats = self._mixed(law.density(x) for law in self.laws)
         return total
 
     def quantile(self, u: ArrayLike) -> Floats:
-        levels = np.asarray(u, dtype=np.float64)
+        levels = _array(u)
         return self._least([law.quantile(levels) for law in self.laws], self.cdf, levels)
 
     def upper_quantile(self, u: ArrayLike) -> Floats:
-        levels = np.asarray(u, dtype=np.float64)
+        levels = _array(u)
         return self._least([law.upper_quantile(levels) for law in self.laws], lambda x: -self.sf(x), -levels)
 
     def _least(self, each: list[Floats], reach: Callable[[Floats], Floats], target: Floats) -> Floats:
@@ -889,55 +776,36 @@ class MixtureLaw(ScoreLaw):
         The quantiles of the parts bracket that of the mixture, and the law jumps or rests at its corners only.
         """
         low, high, goal = np.min(each, axis=0).ravel(), np.max(each, axis=0).ravel(), target.ravel()
-        corners = self.corners
-        if corners.size:
-            at = np.searchsorted(reach(corners), goal)
-            low = np.where(at > 0, np.maximum(low, corners[np.maximum(at - 1, 0)]), low)
-            high = np.where(
-                at < corners.size, np.minimum(high, corners[np.minimum(at, corners.size - 1)]), high
-            )
+        at = np.searchsorted(reach(self.corners), goal)
+        fences = np.concatenate([[-np.inf], self.corners, [np.inf]])
+        low, high = np.maximum(low, fences[at]), np.minimum(high, fences[at + 1])
         found = np.where(reach(low) >= goal, low, high)
         # Where the law jumps at `high`, no lower score is enough.
-        between = (
-            (found > low)
-            & (reach(np.nextafter(high, -np.inf)) >= goal)
-            & np.isfinite(low)
-            & np.isfinite(high)
-        )
+        enough = (found > low) & (reach(np.nextafter(high, -np.inf)) >= goal)
+        between = enough & np.isfinite(low) & np.isfinite(high)
         if between.any():
             found[between] = bracketed_roots(reach, low[between], high[between], goal[between])
         return np.asarray(found.reshape(target.shape))
 
-    @property
+    @cached_property
     def middle(self) -> float:
         # Quantiles of a mixture are searched for.
-        return float(sum(w * law.middle for w, law in zip(self.weights, self.laws, strict=True)))
+        return float(self._mixed(law.middle for law in self.laws))
 
-    @property
+    @cached_property
     def corners(self) -> Floats:
         return np.unique(np.concatenate([law.corners for law in self.laws]))
 
-    @property
+    @cached_property
     def atoms(self) -> tuple[Floats, Floats]:
-        return self._atoms
+        points, masses = zip(*(law.atoms for law in self.laws), strict=True)
+        weighed = [weight * each for weight, each in zip(self.weights, masses, strict=True)]
+        unique, at = np.unique(np.concatenate(points), return_inverse=True)
+        return unique, np.bincount(at, np.concatenate(weighed), minlength=unique.size).astype(np.float64)
 
     @cached_property
-    def _atoms(self) -> tuple[Floats, Floats]:
-        points = np.concatenate([law.atoms[0] for law in self.laws])
-        masses = np.concatenate(
-            [weight * law.atoms[1] for weight, law in zip(self.weights, self.laws, strict=True)]
-        )
-        unique, at = np.unique(points, return_inverse=True)
-        joined: Floats = np.bincount(at, weights=masses, minlength=unique.size).astype(np.float64)
-        return unique, joined
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return min(law.support[0] for law in self.laws), max(law.support[1] for law in self.laws)
-
-    @property
     def mean(self) -> float:
-        return float(sum(w * law.mean for w, law in zip(self.weights, self.laws, strict=True)))
+        return float(self._mixed(law.mean for law in self.laws))
 
     def breakpoints(self) -> Floats:
         return np.unique(np.concatenate([law.breakpoints() for law in self.laws]))
@@ -949,10 +817,6 @@ class MixtureLaw(ScoreLaw):
         for i, law in enumerate(self.laws):
             drawn[which == i] = law.sample(int((which == i).sum()), source)
         return drawn
-
-    @property
-    def is_discrete(self) -> bool:
-        return all(law.is_discrete for law in self.laws)
 
 
 def log_cdf(law: ScoreLaw, x: Floats) -> Floats:
@@ -986,14 +850,18 @@ def require_mean(name: str, law: ScoreLaw) -> None:
         raise ValueError(f"{name} must have a finite mean; got {law!r} with mean {law.mean}")
 
 
-def tail_remainder(law: ScoreLaw, cuts: Floats, k: NDArray[Any]) -> tuple[Floats, Floats]:
-    """Estimate what lies outside the cuts for the best of k.
+def laws_with_means(first: Any, second: Any) -> tuple[ScoreLaw, ScoreLaw]:
+    """Return two laws as :func:`as_law` does; refuse one without a finite mean."""
+    one, two = as_law(first), as_law(second)
+    require_mean("first", one)
+    require_mean("second", two)
+    return one, two
 
-    Returns
-    -------
-    points, mass : array, shape (ks,)
-        The integral of the tails of the distribution function, in points, by the power law that the last two
-        decades show, and their probability.
+
+def tail_remainder(law: ScoreLaw, cuts: Floats, k: NDArray[Any]) -> tuple[Floats, Floats]:
+    """Estimate what lies outside the cuts for the best of k, by the power law that the last two decades show.
+
+    The integral of the tails of the distribution function, in points, and their probability, each of shape (ks,).
     """
     # The cut nearest the median: cuts are many more in a heavy tail than in the other.
     middle = float(cuts[np.argmin(np.abs(law.cdf(cuts) - 0.5))])
@@ -1028,23 +896,15 @@ def require_digits(error: Floats, size: Floats, k: NDArray[Any], *laws: ScoreLaw
         )
 
 
-def mean_of_max(law: ScoreLaw, k: ArrayLike) -> Floats:
+def mean_of_max(law: ScoreLaw, k: ArrayLike, *, has_mean: bool = False) -> Floats:
     """Return the expected best of k independent scores for every k: by sums, or by parts from the middle.
 
-    A k need not be whole: it is the mean of the law with distribution function F^k.
-
-    Raises
-    ------
-    ValueError
-        When the law has no finite mean, or its tails are too heavy for the integral.
+    A k need not be whole: it is the mean of the law with distribution function F^k. A law without a finite mean is
+    refused, unless `has_mean` says that it has one, and so are tails too heavy for the integral.
     """
-    require_mean("law", law)
-    return mean_of_power(law, k)
-
-
-def mean_of_power(law: ScoreLaw, k: ArrayLike) -> Floats:
-    """Return what :func:`mean_of_max` does for a law that is known to have a mean."""
-    power = np.atleast_1d(np.asarray(k, dtype=np.float64))
+    if not has_mean:
+        require_mean("law", law)
+    power = np.atleast_1d(_array(k))
     if law.is_discrete:
         points, _ = law.atoms
         over = -np.expm1(power * log_cdf(law, points[:-1])[:, None])
@@ -1057,8 +917,7 @@ def mean_of_power(law: ScoreLaw, k: ArrayLike) -> Floats:
         return np.where((x < middle)[:, None], -np.exp(logs), -np.expm1(logs))
 
     value, error = integrate((integrand, cuts))
-    error = error + tail_remainder(law, cuts, power)[0]
-    require_digits(error, np.abs(value), power, law)
+    require_digits(error + tail_remainder(law, cuts, power)[0], np.abs(value), power, law)
     return middle + value
 
 
@@ -1075,6 +934,8 @@ class MaxLaw(ScoreLaw):
     def __init__(self, law: ScoreLaw, k: int) -> None:
         self.law = as_law(law)
         self.k = as_count(k)
+        self.support: tuple[float, float] = self.law.support
+        self.is_discrete: bool = self.law.is_discrete
 
     def __repr__(self) -> str:
         return f"MaxLaw({self.law!r}, k={self.k})"
@@ -1093,25 +954,20 @@ class MaxLaw(ScoreLaw):
         return np.asarray(self.k * self.law.cdf(x) ** (self.k - 1) * self.law.density(x))
 
     def quantile(self, u: ArrayLike) -> Floats:
-        return self.law.quantile(np.asarray(u, dtype=np.float64) ** (1.0 / self.k))
+        return self.law.quantile(_array(u) ** (1.0 / self.k))
 
     def upper_quantile(self, u: ArrayLike) -> Floats:
         with np.errstate(divide="ignore"):  # exceeded surely
-            one = -np.expm1(np.log1p(-np.asarray(u, dtype=np.float64)) / self.k)
-        return self.law.upper_quantile(one)
+            return self.law.upper_quantile(-np.expm1(np.log1p(-_array(u)) / self.k))
 
-    @property
+    @cached_property
     def atoms(self) -> tuple[Floats, Floats]:
         points, _ = self.law.atoms
         return points, self.cdf(points) - self.below(points)
 
-    @property
-    def support(self) -> tuple[float, float]:
-        return self.law.support
-
     @cached_property
     def mean(self) -> float:
-        return float(mean_of_max(self.law, np.array([self.k]))[0])
+        return float(mean_of_max(self.law, self.k)[0])
 
     def breakpoints(self) -> Floats:
         return self.law.breakpoints()
@@ -1119,7 +975,3 @@ class MaxLaw(ScoreLaw):
     def sample(self, size: int | tuple[int, ...], rng: RngLike = None) -> Floats:
         # One draw by the quantile of the maximum, not k draws.
         return self.quantile(as_rng(rng).random(size))
-
-    @property
-    def is_discrete(self) -> bool:
-        return self.law.is_discrete

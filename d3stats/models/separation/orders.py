@@ -1,12 +1,10 @@
 """Stochastic orders of two laws of a score, checked with margins: dominance, dispersion, excess wealth, dilation.
 
-A check returns the least slack of the inequality that defines the order, and where. Pairs of discrete laws are
-checked at every corner, so the answer is exact. Otherwise the inequality is evaluated at 113 levels whose log
-odds run from -28 to 28 (u from 7e-13 to 1 - 7e-13), on both sides of every jump, and 16 times closer around the
-least slack, twice. Such a grid can refute an order but not prove it: ``exact`` is then false, and what happens
-beyond the last level is not seen.
-
-What the orders say about the gap between two panels of advocates is checked by :func:`gap_growth_conditions`.
+A check takes two laws in any form that :func:`~d3stats.models.separation.laws.as_law` reads, and returns the least
+slack of the inequality that defines the order, and where. Pairs of discrete laws are checked at every corner, so
+the answer is exact. Otherwise the inequality is evaluated at 113 levels whose log odds run from -28 to 28 (u from
+7e-13 to 1 - 7e-13), on both sides of every jump, and 16 times closer around the least slack, twice. Such a grid can
+refute an order but not prove it: ``exact`` is then false, and what happens beyond the last level is not seen.
 
 References
 ----------
@@ -25,13 +23,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from d3stats.models.separation.best_of_k import separation
-from d3stats.models.separation.excess import (
-    StopLoss,
-    gain_of_max,
-    gini_mean_difference,
-    logit_quantile,
-)
-from d3stats.models.separation.laws import MaxLaw, MixtureLaw, ScoreLaw, as_count, as_law, require_mean
+from d3stats.models.separation.excess import StopLoss, gain_of_max, gini_mean_difference, logit_quantile
+from d3stats.models.separation.laws import MaxLaw, MixtureLaw, ScoreLaw, as_count, as_law, laws_with_means
 
 __all__ = [
     "GapGrowth",
@@ -55,6 +48,7 @@ GRID.setflags(write=False)
 _ZOOM = np.linspace(0.0, 1.0, 17)
 _SAME = 1e-12
 """Levels of two step functions closer than this are one level: sums of probabilities are rounded."""
+_EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -73,8 +67,8 @@ class OrderCheck:
     tolerance : float
         What rounding and quadrature may take from the margin.
     exact : bool
-        True when every place was looked at (step functions at their corners, or one number from sums); False
-        when a grid or quadrature stands for a continuum, which can refute an inequality but not prove it.
+        Whether every place was looked at: step functions at their corners, or one number from sums. A grid or
+        quadrature can refute an inequality but not prove it.
 
     Examples
     --------
@@ -99,17 +93,14 @@ def judged(margin: float, at: float | None, tolerance: float, exact: bool) -> Or
 
 def least_slack(slack: Callable[[Floats], Floats], points: Floats, zooms: int = 2) -> tuple[float, float]:
     """Return the least value over ascending points and where, looked at 16 times closer around it `zooms` times."""
-    values = slack(points)
-    i = int(np.argmin(values))
-    margin, at = float(values[i]), float(points[i])
-    low, high = points[max(i - 1, 0)], points[min(i + 1, points.size - 1)]
-    for _ in range(zooms):
-        closer = low + (high - low) * _ZOOM
-        values = slack(closer)
+    margin, at = np.inf, np.nan
+    for zoom in range(zooms + 1):
+        values = slack(points)
         i = int(np.argmin(values))
-        if values[i] < margin:
-            margin, at = float(values[i]), float(closer[i])
-        low, high = closer[max(i - 1, 0)], closer[min(i + 1, closer.size - 1)]
+        if zoom == 0 or values[i] < margin:
+            margin, at = float(values[i]), float(points[i])
+        low, high = points[max(i - 1, 0)], points[min(i + 1, points.size - 1)]
+        points = low + (high - low) * _ZOOM
     return margin, at
 
 
@@ -137,85 +128,42 @@ def level_grid(*laws: ScoreLaw) -> Floats:
 
 def score_grid(*laws: ScoreLaw) -> Floats:
     """Return scores spread over laws as the grid spreads over levels, finite and ascending."""
-    found: list[Floats] = []
-    for law in laws:
-        if isinstance(law, MaxLaw):
-            found.append(score_grid(law.law))
-        elif isinstance(law, MixtureLaw):
-            # Quantiles of the parts are as dense, and need no search.
-            found.append(score_grid(*law.laws))
-        else:
-            found.append(logit_quantile(law, GRID))
-    x = np.unique(np.concatenate(found))
+    # Quantiles of the parts are as dense, and need no search.
+    x = np.unique(np.concatenate([logit_quantile(part, GRID) for law in laws for part in _parts(law)]))
     return np.asarray(x[np.isfinite(x)])
 
 
-def usual_excess(*wealth: StopLoss) -> float:
-    """Return a size of the spread of laws, in points: the greatest of their mean excesses over their middle."""
-    return float(max(each(each.middle) for each in wealth))
-
-
 def rounding_error(one: ScoreLaw, two: ScoreLaw) -> float:
-    """Return what rounding may take from a difference of two scores, in points."""
-    return 256 * float(np.finfo(float).eps) * max(_reach(one), _reach(two))
+    """Return what rounding may take from a difference of two scores, in points: some ulps of a usual score."""
+    parts = (*_parts(one), *_parts(two))
+    return 256 * _EPS * max(float(np.abs(law.quantile([0.001, 0.5, 0.999])).max()) for law in parts)
 
 
-def _reach(law: ScoreLaw) -> float:
-    """Return the size of a usual score."""
-    if isinstance(law, MixtureLaw):
-        return max(_reach(part) for part in law.laws)
+def _parts(law: ScoreLaw) -> list[ScoreLaw]:
+    """Return the laws that mixtures and maxima are made of."""
     if isinstance(law, MaxLaw):
-        return _reach(law.law)
-    return float(np.abs(law.quantile([0.001, 0.5, 0.999])).max())
+        return _parts(law.law)
+    return [part for each in law.laws for part in _parts(each)] if isinstance(law, MixtureLaw) else [law]
 
 
-def laws_with_means(first: Any, second: Any) -> tuple[ScoreLaw, ScoreLaw]:
-    """Read two laws and refuse one without a finite mean."""
-    one, two = as_law(first), as_law(second)
-    require_mean("first", one)
-    require_mean("second", two)
-    return one, two
-
-
-class QuantileSteps:
-    """Two discrete laws as step functions of one level u.
-
-    Attributes
-    ----------
-    u : array, shape (pieces,)
-        Where each piece begins.
-    first, second : array, shape (pieces,)
-        The quantile functions on each piece.
-    """
-
-    def __init__(self, first: ScoreLaw, second: ScoreLaw) -> None:
-        points = [law.atoms[0] for law in (first, second)]
-        levels = [law.cdf(x)[:-1] for law, x in zip((first, second), points, strict=True)]
-        ends = np.unique(np.concatenate([[0.0, 1.0], *levels]))
-        width = np.diff(ends)
-        kept = width > _SAME
-        self.u: Floats = ends[:-1][kept]
-        middle = self.u + 0.5 * width[kept]
-        self.first, self.second = (
-            x[np.searchsorted(level, middle, side="left")] for x, level in zip(points, levels, strict=True)
-        )
-
-
-_EPS = float(np.finfo(float).eps)
+def _quantile_steps(one: ScoreLaw, two: ScoreLaw) -> tuple[Floats, Floats, Floats]:
+    """Return the levels at which a quantile function of two discrete laws steps, and either function from there on."""
+    points = one.atoms[0], two.atoms[0]
+    levels = one.cdf(points[0])[:-1], two.cdf(points[1])[:-1]
+    ends = np.unique(np.concatenate([[0.0, 1.0], *levels]))
+    width = np.diff(ends)
+    kept = width > _SAME
+    u = ends[:-1][kept]
+    middle = u + 0.5 * width[kept]
+    first, second = (x[np.searchsorted(v, middle, side="left")] for x, v in zip(points, levels, strict=True))
+    return u, first, second
 
 
 def dominates(first: Any, second: Any) -> OrderCheck:
     """Check first-order stochastic dominance: P(G1 > x) >= P(G2 > x) for every x.
 
-    Parameters
-    ----------
-    first, second : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
-
-    Returns
-    -------
-    OrderCheck
-        The margin is a probability; `at` is a score. Unless both laws are discrete it is at most 0: survival
-        functions may cross beyond any grid, where both are all but 0 or 1.
+    The margin is a probability; `at` is a score. Unless both laws are discrete the margin is at most 0: survival
+    functions may cross beyond any grid, where both are all but 0 or 1.
 
     Examples
     --------
@@ -228,10 +176,9 @@ def dominates(first: Any, second: Any) -> OrderCheck:
     one, two = as_law(first), as_law(second)
     exact = one.is_discrete and two.is_discrete
     jumps = np.union1d(one.corners, two.corners)
+
     # Between jumps and just before one: P(X >= x), since a grid never hits the left side of an atom.
-    over = one.sf(jumps) - two.sf(jumps)
-    before = two.below(jumps) - one.below(jumps)
-    both = np.minimum(over, before)
+    both = np.minimum(one.sf(jumps) - two.sf(jumps), two.below(jumps) - one.below(jumps))
     found = [(float(both[i]), float(jumps[i])) for i in ([int(np.argmin(both))] if jumps.size else [])]
     if not exact:
         found.append(least_slack(lambda x: np.asarray(one.sf(x) - two.sf(x)), score_grid(one, two)))
@@ -245,20 +192,8 @@ def excess_wealth_order(first: Any, second: Any) -> OrderCheck:
     If it holds, the mean of the best of k gains at least as much for the first law as for the second, for every
     k: E M1 - E M2 >= E G1 - E G2 (see :func:`~d3stats.models.separation.excess.gain_of_max`). Dominance is not needed.
 
-    Parameters
-    ----------
-    first, second : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
-
-    Returns
-    -------
-    OrderCheck
-        The margin is in points; `at` is a level u. For discrete laws the left end of a piece, which is the limit
-        from the right.
-
-    Raises
-    ------
-    ValueError
-        When a law has no finite mean.
+    The margin is in points; `at` is a level u, for discrete laws the left end of a piece, which is the limit from the
+    right. A law without a finite mean is refused.
 
     Examples
     --------
@@ -272,16 +207,16 @@ def excess_wealth_order(first: Any, second: Any) -> OrderCheck:
     one, two = laws_with_means(first, second)
     wealth = StopLoss(one), StopLoss(two)
     if one.is_discrete and two.is_discrete:
-        steps = QuantileSteps(one, two)
-        slack = wealth[0](steps.first) - wealth[1](steps.second)
+        u, ones, twos = _quantile_steps(one, two)
+        slack = wealth[0](ones) - wealth[1](twos)
         i = int(np.argmin(slack))
-        return judged(float(slack[i]), float(steps.u[i]), rounding_error(one, two), True)
+        return judged(float(slack[i]), float(u[i]), rounding_error(one, two), True)
 
     def at_level(z: Floats) -> Floats:
         return np.asarray(wealth[0](logit_quantile(one, z)) - wealth[1](logit_quantile(two, z)))
 
     margin, at = least_slack(at_level, level_grid(one, two))
-    return judged(margin, _level(at), _allowed(wealth), False)
+    return judged(margin, float(special.expit(at)), _allowed(wealth), False)
 
 
 def dispersive_order(first: Any, second: Any) -> OrderCheck:
@@ -290,14 +225,7 @@ def dispersive_order(first: Any, second: Any) -> OrderCheck:
     Equivalently the difference of the quantile functions never falls. It implies the excess-wealth order, and
     that E M1 - E M2 grows with k at every step.
 
-    Parameters
-    ----------
-    first, second : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
-
-    Returns
-    -------
-    OrderCheck
-        The margin is the deepest fall of Q1 - Q2, in points; `at` is the level v at its bottom.
+    The margin is the deepest fall of Q1 - Q2, in points; `at` is the level v at its bottom.
 
     Examples
     --------
@@ -310,9 +238,9 @@ def dispersive_order(first: Any, second: Any) -> OrderCheck:
     """
     one, two = as_law(first), as_law(second)
     if one.is_discrete and two.is_discrete:
-        steps = QuantileSteps(one, two)
-        margin, j = deepest_fall(steps.first - steps.second)
-        return judged(margin, float(steps.u[j]), rounding_error(one, two), True)
+        u, ones, twos = _quantile_steps(one, two)
+        margin, j = deepest_fall(ones - twos)
+        return judged(margin, float(u[j]), rounding_error(one, two), True)
     z = level_grid(one, two)
     ones, twos = logit_quantile(one, z), logit_quantile(two, z)
     margin, j = deepest_fall(ones - twos)
@@ -320,7 +248,7 @@ def dispersive_order(first: Any, second: Any) -> OrderCheck:
     spread = max(np.ptp(ones[middle]), np.ptp(twos[middle]))
     # Quantiles in the tails are as wide as they are far, and rounded likewise.
     allowed = 1e-11 * spread + 64 * _EPS * max(np.abs(ones).max(), np.abs(twos).max())
-    return judged(margin, _level(z[j]), allowed, False)
+    return judged(margin, float(special.expit(z[j])), allowed, False)
 
 
 def dilation_order(first: Any, second: Any) -> OrderCheck:
@@ -328,19 +256,7 @@ def dilation_order(first: Any, second: Any) -> OrderCheck:
 
     E (G1 - E G1 - t)^+ >= E (G2 - E G2 - t)^+ for every t. The excess-wealth order implies it.
 
-    Parameters
-    ----------
-    first, second : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
-
-    Returns
-    -------
-    OrderCheck
-        The margin is in points; `at` is t, a score less its mean.
-
-    Raises
-    ------
-    ValueError
-        When a law has no finite mean.
+    The margin is in points; `at` is t, a score less its mean. A law without a finite mean is refused.
 
     Examples
     --------
@@ -374,19 +290,12 @@ def is_dfr(law: Any) -> OrderCheck:
     """Check that the failure rate f/S decreases: the log of the survival function is convex on the support.
 
     Then M, the best of k, is larger than one score in the dispersive order, and, where the law has a finite mean,
-    in excess wealth and dilation.
+    in excess wealth and dilation. The margin is the least of log rate(x) - log rate(y) over x < y, without unit; `at`
+    is that y.
 
-    Parameters
-    ----------
-    law : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
-        One atom at the lower end of the support is allowed (Barlow and Proschan 1975). Any other atom, and any
-        upper end of the support, makes the rate infinite there: the margin is -inf. So no discrete law and no
-        score with a ceiling is DFR.
-
-    Returns
-    -------
-    OrderCheck
-        The margin is the least of log rate(x) - log rate(y) over x < y, without unit; `at` is that y.
+    One atom at the lower end of the support is allowed (Barlow and Proschan 1975). Any other atom, and any upper end
+    of the support, makes the rate infinite there: the margin is -inf. So no discrete law and no score with a ceiling
+    is DFR.
 
     Examples
     --------
@@ -416,11 +325,8 @@ def is_dfr(law: Any) -> OrderCheck:
 def _allowed(wealth: tuple[StopLoss, StopLoss]) -> float:
     """Return what quadrature and rounding may take from a difference of two excesses, in points."""
     one, two = wealth
-    return 1e-10 * usual_excess(one, two) + rounding_error(one.law, two.law) + one.error + two.error
-
-
-def _level(z: float) -> float:
-    return float(special.expit(z))
+    usual = float(max(each(each.middle) for each in wealth))
+    return 1e-10 * usual + rounding_error(one.law, two.law) + one.error + two.error
 
 
 @dataclass(frozen=True)
@@ -434,7 +340,7 @@ class GapGrowth:
     mean_gap : OrderCheck
         (ii) E M1 - E M2 >= E G1 - E G2; the margin in points.
     ahead : OrderCheck
-        (iii) P(G1 >= G2) >= 1/2; the margin is a probability.
+        (iii) P(G1 >= G2) >= 1/2, ties in full; the margin is a probability.
     conclusion : OrderCheck
         E abs(M1 - M2) - E abs(G1 - G2), in points.
     prob_first, prob_tie : float
@@ -457,17 +363,8 @@ class GapGrowth:
 def gain_condition(first: Any, second: Any, k: int) -> OrderCheck:
     """Check for one k that the best of k gains at least as much for the first law as for the second.
 
-    It is the same as E M1 - E M2 >= E G1 - E G2, and as: the integral of (Q1 - Q2)(k u^(k-1) - 1) is >= 0.
-
-    Returns
-    -------
-    OrderCheck
-        The margin is (E M1 - E M2) - (E G1 - E G2), in points.
-
-    Raises
-    ------
-    ValueError
-        When a law has no finite mean, or k is below 1.
+    It is the same as E M1 - E M2 >= E G1 - E G2, and as: the integral of (Q1 - Q2)(k u^(k-1) - 1) is >= 0. The margin
+    is (E M1 - E M2) - (E G1 - E G2), in points. A law without a finite mean is refused.
 
     Examples
     --------
@@ -484,12 +381,8 @@ def gain_condition(first: Any, second: Any, k: int) -> OrderCheck:
 def gini_condition(first: Any, second: Any) -> OrderCheck:
     """Check that the Gini mean difference of the first law is at least that of the second.
 
-    It decides the mean gap at k = 2, and says nothing about other k.
-
-    Returns
-    -------
-    OrderCheck
-        The margin is the difference of the two, in points.
+    It decides the mean gap at k = 2, and says nothing about other k. The margin is the difference of the two, in
+    points.
 
     Examples
     --------
@@ -503,20 +396,7 @@ def gini_condition(first: Any, second: Any) -> OrderCheck:
 def gap_growth_conditions(first: Any, second: Any, k: int) -> GapGrowth:
     """Check the three conditions under which k advocates a side widen the expected absolute gap.
 
-    Parameters
-    ----------
-    first, second : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
-    k : int
-        Advocates a side, at least 1.
-
-    Returns
-    -------
-    GapGrowth
-
-    Raises
-    ------
-    ValueError
-        When a law has no finite mean, or k is below 1.
+    A law without a finite mean is refused.
 
     Notes
     -----
@@ -525,12 +405,9 @@ def gap_growth_conditions(first: Any, second: Any, k: int) -> GapGrowth:
     derivative at d = E G1 - E G2 is P(G1 >= G2) - P(G1 < G2). If (iii) that is not negative, f does not fall
     beyond, and (ii) places E M1 - E M2 there.
 
-    (iii) counts ties in full: P(G1 > G2) >= 1/2 and P(G1 > G2) + P(G1 = G2)/2 >= 1/2 suffice but are not needed.
-    It cannot be weakened within the proof: with P(G1 >= G2) < 1/2 f falls at first.
-
-    (i) fails for k >= 2 and every score with a ceiling, a point mass excepted: the ceiling is the same for the
-    best of k, whose mean is greater, so the best of k reaches less far above its mean. The theorem is about
-    scores without a ceiling; with one, see :func:`ceiling_limit`.
+    (iii) cannot be weakened within the proof: with P(G1 >= G2) < 1/2 f falls at first. (i) fails for k >= 2 and every
+    score with a ceiling, a point mass excepted: the ceiling is the same for the best of k, whose mean is greater, so
+    the best of k reaches less far above its mean. With a ceiling, see :func:`ceiling_limit`.
 
     Examples
     --------
@@ -545,16 +422,14 @@ def gap_growth_conditions(first: Any, second: Any, k: int) -> GapGrowth:
     one, two = laws_with_means(first, second)
     count = as_count(k)
     each = [dilation_order(MaxLaw(law, count), law) for law in (one, two)]
-    single = separation(one, two, [1, count])
-    exact = single.method == "sum"
-    ahead, tie = float(single.prob_first[0]), float(single.prob_tie[0])
+    found = separation(one, two, [1, count])
+    exact, grown = found.method == "sum", float(found.expected_gap[1] - found.expected_gap[0])
+    ahead, tie = float(found.prob_first[0]), float(found.prob_tie[0])
     return GapGrowth(
         spread=min(each, key=lambda check: (check.holds, check.margin)),
         mean_gap=gain_condition(one, two, count),
-        ahead=judged(ahead + tie - 0.5, None, max(1e-12, float(single.error[0])), exact),
-        conclusion=judged(
-            float(single.expected_gap[1] - single.expected_gap[0]), None, float(single.error.sum()), exact
-        ),
+        ahead=judged(ahead + tie - 0.5, None, max(1e-12, float(found.error[0])), exact),
+        conclusion=judged(grown, None, float(found.error.sum()), exact),
         prob_first=ahead,
         prob_tie=tie,
     )
@@ -563,15 +438,7 @@ def gap_growth_conditions(first: Any, second: Any, k: int) -> GapGrowth:
 def ceiling_limit(first: Any, second: Any) -> float:
     """Return what E abs(M1 - M2) tends to as k grows: the distance of the two ceilings, in points.
 
-    Parameters
-    ----------
-    first, second : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
-        Scores with a ceiling and a finite mean; a floor is not needed.
-
-    Raises
-    ------
-    ValueError
-        When a score has no ceiling or no finite mean.
+    A score without a ceiling or a finite mean is refused; a floor is not needed.
 
     Notes
     -----
@@ -586,13 +453,10 @@ def ceiling_limit(first: Any, second: Any) -> float:
     0.0
     """
     one, two = laws_with_means(first, second)
-    tops = []
     for name, law in (("first", one), ("second", two)):
-        top = law.support[1]
-        if not np.isfinite(top):
+        if not np.isfinite(law.support[1]):
             raise ValueError(f"{name} must have a ceiling; got {law!r}, whose scores are unbounded above")
-        tops.append(top)
-    return abs(tops[0] - tops[1])
+    return abs(one.support[1] - two.support[1])
 
 
 def _number(margin: float, one: ScoreLaw, two: ScoreLaw) -> OrderCheck:
