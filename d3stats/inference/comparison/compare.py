@@ -1,7 +1,6 @@
 """Comparison of two or more runs over the same items, pair by pair, with p-values adjusted together.
 
-The answer leads with the difference and its interval. The unit is the item, the unit of resampling the cluster (the
-question), and p-values of several pairs are adjusted together.
+The unit is the item, the unit of resampling the cluster (the question).
 """
 
 from __future__ import annotations
@@ -21,13 +20,7 @@ from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats._latex import booktabs
 from d3stats._words import counted
 from d3stats.estimate import Estimate, estimates_frame, interval_kind, named_notes
-from d3stats.inference.comparison.margins import (
-    Better,
-    MarginTests,
-    checked_margin,
-    equivalence,
-    noninferiority,
-)
+from d3stats.inference.comparison.margins import Better, MarginTests, checked_margin
 from d3stats.inference.comparison.multiplicity import FAMILIES, Family, adjust
 from d3stats.inference.comparison.pair_data import TESTS, Kind, PairData, Test, checked_kind, said_p
 from d3stats.inference.comparison.paired import PairedDifference, difference_of
@@ -44,7 +37,7 @@ __all__ = ["Comparison", "Weights", "compare"]
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Result):
-    """Runs compared in pairs; what :func:`d3stats.compare` found.
+    """Differences of runs over the same items, pair by pair, with p-values adjusted together.
 
     Attributes
     ----------
@@ -126,13 +119,11 @@ class Comparison(Result):
 
     def noninferior(self, margin: float, *, alpha: float = 0.05, better: Better = "higher") -> MarginTests:
         """Ask of every pair whether the second run is worse by less than a margin."""
-        return MarginTests(
-            tuple(noninferiority(d, margin, alpha=alpha, better=better) for d in self.differences)
-        )
+        return MarginTests(tuple(d.noninferior(margin, alpha=alpha, better=better) for d in self.differences))
 
     def equivalent(self, margin: float, *, alpha: float = 0.05) -> MarginTests:
         """Ask of every pair whether the runs differ by less than a margin."""
-        return MarginTests(tuple(equivalence(d, margin, alpha=alpha) for d in self.differences))
+        return MarginTests(tuple(d.equivalent(margin, alpha=alpha) for d in self.differences))
 
     def _tables(self) -> dict[str, pd.DataFrame]:
         """Return the differences, one row per pair, and the runs.
@@ -151,10 +142,7 @@ class Comparison(Result):
                     "second": d.second.name,
                     "first_value": d.first.value,
                     "second_value": d.second.value,
-                    "gained": d.gained,
-                    "lost": d.lost,
-                    "unchanged": d.unchanged,
-                    "correlation": d.correlation,
+                    **{name: getattr(d, name) for name in ("gained", "lost", "unchanged", "correlation")},
                     **{f"p_{t.name.replace(' ', '_').replace('-', '_').lower()}": t.p_value for t in d.tests},
                 }
                 for d, adjusted in zip(self.differences, self.adjusted, strict=True)
@@ -172,11 +160,13 @@ class Comparison(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as a dictionary that JSON can hold, the effects first."""
-        margins = {} if self.margin is None else self._margins_dict(self.margin)
+        margins = {}
+        if self.margin is not None:
+            margins["noninferior"] = self.noninferior(self.margin).to_dict()
+            margins["equivalent"] = self.equivalent(self.margin).to_dict()
+        pairs = zip(self.differences, self.adjusted, strict=True)
         return {
-            "differences": [
-                d.to_dict() | {"p_adjusted": p} for d, p in zip(self.differences, self.adjusted, strict=True)
-            ],
+            "differences": [d.to_dict() | {"p_adjusted": p} for d, p in pairs],
             "runs": [run.to_dict() for run in self.runs],
             "family": self.family,
             "baseline": self.baseline,
@@ -187,12 +177,6 @@ class Comparison(Result):
             "left_out": {name: list(items) for name, items in self.left_out.items()},
             "unscored": {name: list(items) for name, items in self.unscored.items()},
             "notes": list(self.notes),
-        }
-
-    def _margins_dict(self, margin: float) -> dict[str, Any]:
-        return {
-            "noninferior": self.noninferior(margin).to_dict(),
-            "equivalent": self.equivalent(margin).to_dict(),
         }
 
     def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
@@ -234,7 +218,7 @@ class Comparison(Result):
         for d, adjusted in zip(self.differences, self.adjusted, strict=True):
             # Of several pairs the notes stand at the end, each once with its pairs.
             lines += [str(d.difference), *d.details(omit=d.notes if several else ())]
-            if len(self) > 1 and adjusted is not None:
+            if several and adjusted is not None:
                 lines.append(f"  {self.family}: {said_p(adjusted)} by {d.test}")
         if self.margin is not None:
             results = (*self.noninferior(self.margin), *self.equivalent(self.margin))
@@ -274,7 +258,7 @@ def compare(
     n_boot: int = 10_000,
     rng: RngLike = None,
 ) -> Comparison:
-    """Compare two or more runs over the same items: b - a, with a clustered paired error.
+    """Estimate the differences of two or more runs over the same items, with clustered paired t intervals.
 
     Interval and p-value are one method by default; see :mod:`d3stats.inference.comparison.paired`.
 
@@ -286,21 +270,11 @@ def compare(
         One per run; by default the runs' own, or letters.
     items : {"same", "intersection"}
         Refuse runs over different items, or compare on the items that all have.
-    value : str, optional
-        A table's column of values, or what of a log is compared ("verdict", "plurality", "votes", "tokens",
-        "score:SIDE"). Of a log's file the verdict is the recorded decision, where there are any.
-    by : {"question", "debate"}
-        What an item is in a log. Debates of one question are one cluster.
+    value, by, missing, missing_values, columns, encoding
+        How runs are read, as for :func:`~d3stats.inference.comparison.runs.as_run`: `value` names a table's column of
+        values, or what of a log is compared ("verdict", "plurality", "votes", "tokens", "score:SIDE").
     round_number : int or sequence of int or None, optional
         The round of a log that is taken, one for all or one per run; None is each debate's last.
-    missing : {"exclude", "wrong"}
-        Whether an unreadable answer is missing or wrong.
-    missing_values : iterable of str, optional
-        The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
-    columns : mapping of str to str, optional
-        Own names of the tables' columns by their standard names: ``{"item": "qid"}``.
-    encoding : str, optional
-        Of text files; UTF-8 by default.
     weights : {"item", "question"}
         By items a question counts by how many it has: with nine of twelve items in one question, all nine gained, and
         three questions of one unchanged item, the difference is .75. By questions each counts once, with the mean over
@@ -346,7 +320,8 @@ def compare(
     (2, 0, 0.5)
     """
     level = probability("level", level, open_interval=True)
-    kind_, test_ = checked_kind(kind), test if test is None else choice("test", test, TESTS)
+    asked: dict[str, Any] = {"level": level, "kind": checked_kind(kind)}
+    asked["test"] = test if test is None else choice("test", test, TESTS)
     choice("family", family, FAMILIES)
     n_boot = integer("n_boot", n_boot, minimum=2)
     margin = None if margin is None else checked_margin(margin)
@@ -365,13 +340,7 @@ def compare(
         paired = _by_question(paired)
     seed = int(as_rng(rng).integers(2**62))
     differences = tuple(
-        difference_of(
-            _data(paired, i, j, n_boot, (seed, i, j)),
-            repeated=paired.repeated,
-            level=level,
-            kind=kind_,
-            test=test_,
-        )
+        difference_of(_data(paired, i, j, n_boot, (seed, i, j)), repeated=paired.repeated, **asked)
         for i, j in _pairs(paired.names, baseline)
     )
     if margin is not None:
@@ -383,15 +352,13 @@ def compare(
         replace(whole, names=(name, ""), first=row).own(0, level)
         for name, row in zip(paired.names, paired.values, strict=True)
     ]
-    of_pairs = [(d.name, d.notes) for d in differences]
-    notes = [
-        *paired.notes,
-        *(named_notes(of_pairs, "pairs") if len(differences) > 1 else differences[0].notes),
-    ]
-    if len(differences) > 1 and None in p_values:
-        notes.append(
-            f"{p_values.count(None)} of {len(p_values)} pairs have no p-value; they count in the family as 1"
-        )
+    notes = [*paired.notes]
+    if len(differences) == 1:
+        notes += differences[0].notes
+    else:
+        notes += named_notes([(d.name, d.notes) for d in differences], "pairs")
+        if none := p_values.count(None):
+            notes.append(f"{none} of {len(p_values)} pairs have no p-value; they count in the family as 1")
     return Comparison(
         differences=differences,
         runs=tuple(own),
@@ -427,14 +394,8 @@ def _by_question(paired: PairedRuns) -> PairedRuns:
 
 
 def _data(paired: PairedRuns, i: int, j: int, n_boot: int, seed: tuple[int, ...]) -> PairData:
-    return PairData(
-        names=(paired.names[i], paired.names[j]),
-        first=paired.values[i],
-        second=paired.values[j],
-        cluster=paired.cluster,
-        n_boot=n_boot,
-        seed=seed,
-    )
+    names, values = (paired.names[i], paired.names[j]), paired.values
+    return PairData(names, values[i], values[j], paired.cluster, n_boot, seed)
 
 
 def _pairs(names: tuple[str, ...], baseline: str | None) -> list[tuple[int, int]]:

@@ -1,20 +1,18 @@
 """Non-inferiority and equivalence of two runs, by one-sided tests against a margin.
 
-"No significant difference" is not "no difference". Both questions here need a margin, named before the data are seen:
-the largest difference that nobody would mind, in the units of the difference (0.02 is two points of accuracy).
+"No significant difference" is not "no difference". Both questions need a margin, named before the data are seen: the
+largest difference that nobody would mind, in the units of the difference (0.02 is two points of accuracy).
 
 - Non-inferior: the difference is above -margin. One-sided test at `alpha`; the lower end of the 1 - 2 alpha interval is
   its limit.
 - Equivalent: the difference lies between -margin and margin. Two one-sided tests at `alpha` each (Schuirmann, 1987),
   which is to say that the 1 - 2 alpha interval lies inside. No correction for the two is needed.
 
-The t of a comparison takes its error from the changes that were seen and its degrees of freedom from the clusters that
-changed. Two-sided it covers; but with few changes, all of them losses, its one limit is too near and its other too far,
-and a claim here rests on one limit: with losses alone in 2 to 9 clusters on average a one-sided test at 5 % rejects up
-to 9 %. Right or wrong items that are their own clusters are therefore decided by Tango's score test and the t together:
-each limit is the farther of the two, the p-value the larger. So no claim goes beyond the interval that a comparison
-prints. Runs that agree on all of n such items are decided by the exact chance (1 - margin)^n of that; and with fewer
-than ten changed clusters a t alone or a bootstrap decides nothing.
+With few changes, all of them losses, one limit of the comparison's t is too near and the other too far, and a claim
+here rests on one limit: with losses alone in 2 to 9 clusters on average a one-sided test at 5 % rejects up to 9 %.
+Right or wrong items that are their own clusters are therefore decided by Tango's score test and the t together: each
+limit is the farther of the two, the p-value the larger. Runs that agree on all of n such items are decided by the
+exact chance (1 - margin)^n of that; and with fewer than ten changed clusters a t alone or a bootstrap decides nothing.
 
 References
 ----------
@@ -56,7 +54,7 @@ class Compared(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class MarginTest(Result):
-    """What a test against a margin found; of :mod:`d3stats.inference.comparison.margins`.
+    """One-sided test, or two, of a difference against a margin, with its interval and conclusion.
 
     Attributes
     ----------
@@ -149,10 +147,10 @@ class MarginTests(Result):
         rows = []
         for result in self.results:
             effect = result.difference
-            row = {"name": effect.name, "value": effect.value, "low": effect.low, "high": effect.high}
-            row |= {"level": effect.level, "kind": effect.kind, "question": result.question}
-            row |= {"margin": result.margin, "alpha": result.alpha, "p_value": result.p_value}
-            rows.append(row | {"holds": result.holds, "conclusion": result.conclusion})
+            names = ("name", "value", "low", "high", "level", "kind")
+            decided = ("question", "margin", "alpha", "p_value", "holds", "conclusion")
+            row = {name: getattr(effect, name) for name in names}
+            rows.append(row | {name: getattr(result, name) for name in decided})
         numbers = dict.fromkeys(("value", "low", "high", "p_value"), "float64")
         # `holds` is missing where the data carry no interval.
         return {"margin tests": pd.DataFrame(rows).astype(numbers).astype({"holds": "boolean"})}
@@ -177,7 +175,7 @@ _BOTH = "Tango and cluster t"
 def noninferiority(
     pair: Compared, margin: float, *, alpha: float = 0.05, better: Better = "higher"
 ) -> MarginTest:
-    """Ask whether the second run is worse than the first by less than a margin.
+    """Test, one-sided, whether the second run is worse than the first by less than a margin.
 
     Parameters
     ----------
@@ -195,11 +193,6 @@ def noninferiority(
     -------
     MarginTest
 
-    Raises
-    ------
-    ValueError
-        When the margin is not above 0 or alpha not between 0 and 0.5.
-
     Examples
     --------
     >>> from d3stats.inference import paired_difference
@@ -208,8 +201,8 @@ def noninferiority(
     non-inferior: B is not worse than A by 0.02 or more (at most 0.012 worse, at one-sided level 95 %)
     """
     choice("better", better, ("higher", "lower"))
-    effect, margin, alpha = _asked(pair, margin, alpha)
-    test = _Test("non-inferior", pair, effect, margin, alpha, better)
+    test = _Test.asked("non-inferior", pair, margin, alpha, better)
+    effect, margin = test.effect, test.margin
     if effect.low is None or effect.high is None or test.rests_on_too_few:
         return test.without_limits()
     first, second = pair.data.names
@@ -230,25 +223,9 @@ def noninferiority(
 
 
 def equivalence(pair: Compared, margin: float, *, alpha: float = 0.05) -> MarginTest:
-    """Ask whether two runs differ by less than a margin, by two one-sided tests.
+    """Test whether two runs differ by less than a margin, by two one-sided tests.
 
-    Parameters
-    ----------
-    pair : PairedDifference
-        Its kind of interval decides, as for :func:`noninferiority`.
-    margin : float
-        Above 0, in the units of the difference.
-    alpha : float
-        Of each of the two tests, below 0.5.
-
-    Returns
-    -------
-    MarginTest
-
-    Raises
-    ------
-    ValueError
-        When the margin is not above 0 or alpha not between 0 and 0.5.
+    The parameters are those of :func:`noninferiority`; `alpha` is the size of each of the two tests.
 
     Examples
     --------
@@ -257,8 +234,8 @@ def equivalence(pair: Compared, margin: float, *, alpha: float = 0.05) -> Margin
     >>> equivalence(paired_difference(old, new), 0.02).holds
     True
     """
-    effect, margin, alpha = _asked(pair, margin, alpha)
-    test = _Test("equivalent", pair, effect, margin, alpha, "higher")
+    test = _Test.asked("equivalent", pair, margin, alpha, "higher")
+    effect, margin = test.effect, test.margin
     if effect.low is None or effect.high is None or test.rests_on_too_few:
         return test.without_limits()
     holds = -margin < effect.low and effect.high < margin
@@ -291,25 +268,6 @@ def checked_margin(margin: float, binary: bool = False) -> float:
     return margin
 
 
-def _asked(pair: Compared, margin: float, alpha: float) -> tuple[Estimate, float, float]:
-    margin = checked_margin(margin, pair.data.binary)
-    alpha = probability("alpha", alpha, open_interval=True)
-    if alpha >= 0.5:
-        raise ValueError(f"alpha must be < 0.5; got alpha={alpha!r}")
-    data = pair.data
-    found = data.interval(pair.kind, 1 - 2 * alpha)
-    if pair.kind == "cluster t" and data.binary and data.alone:
-        found = _both(data.interval("Tango", 1 - 2 * alpha), found)
-    return found, margin, alpha
-
-
-def _both(score: Estimate, t: Estimate) -> Estimate:
-    """Return on either side the farther limit of the two; Tango's where the data carry no t."""
-    if score.low is None or score.high is None or t.low is None or t.high is None:
-        return score
-    return replace(t, kind=_BOTH, low=min(score.low, t.low), high=max(score.high, t.high))
-
-
 @dataclass(frozen=True)
 class _Test:
     """What is asked, and the interval of level 1 - 2 alpha that decides it."""
@@ -320,6 +278,20 @@ class _Test:
     margin: float
     alpha: float
     better: str
+
+    @classmethod
+    def asked(cls, question: str, pair: Compared, margin: float, alpha: float, better: str) -> _Test:
+        """Check margin and alpha, and make the interval: of two kinds the farther limits."""
+        data = pair.data
+        margin, alpha = checked_margin(margin, data.binary), probability("alpha", alpha, open_interval=True)
+        if alpha >= 0.5:
+            raise ValueError(f"alpha must be < 0.5; got alpha={alpha!r}")
+        found = data.interval(pair.kind, 1 - 2 * alpha)
+        if pair.kind == "cluster t" and data.binary and data.alone:
+            t, found = found, data.interval("Tango", 1 - 2 * alpha)
+            if found.low is not None and found.high is not None and t.low is not None and t.high is not None:
+                found = replace(t, kind=_BOTH, low=min(found.low, t.low), high=max(found.high, t.high))
+        return cls(question, pair, found, margin, alpha, better)
 
     @property
     def rests_on_too_few(self) -> bool:

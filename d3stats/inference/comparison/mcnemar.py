@@ -47,7 +47,7 @@ _BLOCK = 1 << 16
 
 @dataclass(frozen=True)
 class McNemar(Result):
-    """What :func:`mcnemar` found.
+    """McNemar's test of the items on which two runs differ, with the share that the second got right.
 
     Attributes
     ----------
@@ -80,25 +80,20 @@ class McNemar(Result):
         for continuity of "corrected".
         """
         n, name = self.n_discordant, "second right where they differ"
-        if self.method in ("exact", "asymptotic"):
-            kind: Literal["Clopper-Pearson", "Wilson"]
-            kind = "Clopper-Pearson" if self.method == "exact" else "Wilson"
-            return share(self.c, n, kind=kind, name=name)
+        if self.method == "asymptotic":
+            return share(self.c, n, kind="Wilson", name=name)
         made = share(self.c, n, kind="Clopper-Pearson", name=name)
-        low, high = (_mid_p_limits if self.method == "mid-p" else _corrected_limits)(self.c, n, made.level)
-        kind_said = "Clopper-Pearson mid-p" if self.method == "mid-p" else "Wilson, continuity-corrected"
-        return replace(made, low=low, high=high, kind=kind_said)
+        if self.method == "exact":
+            return made
+        limits, kind = _corrected_limits, "Wilson, continuity-corrected"
+        if self.method == "mid-p":
+            limits, kind = _mid_p_limits, "Clopper-Pearson mid-p"
+        low, high = limits(self.c, n, made.level)
+        return replace(made, low=low, high=high, kind=kind)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the share with its interval, then the test, as JSON can hold them."""
-        return {
-            "share": self.share.to_dict(),
-            "b": self.b,
-            "c": self.c,
-            "method": self.method,
-            "statistic": self.statistic,
-            "p_value": self.p_value,
-        }
+        return {"share": self.share.to_dict(), **vars(self)}
 
     def summary(self) -> str:
         """Return the share with its interval, and the test."""
@@ -116,7 +111,7 @@ class McNemar(Result):
 
 
 def mcnemar(b: int, c: int, *, method: Method = "exact") -> McNemar:
-    """Test whether two runs are right equally often, from the items on which they differ.
+    """Test whether two runs are right equally often, by McNemar's test of the items on which they differ.
 
     Parameters
     ----------
@@ -165,16 +160,12 @@ def mcnemar(b: int, c: int, *, method: Method = "exact") -> McNemar:
 
 
 def discordant_pairs(first: ArrayLike, second: ArrayLike) -> tuple[int, int]:
-    """Count the items that only the first run, and only the second run, got right.
+    """Return how many items only the first run got right, and how many only the second.
 
     Parameters
     ----------
     first, second : array of 0 and 1 (or bool), shape (items,)
         Right or wrong, the same items in the same order.
-
-    Returns
-    -------
-    b, c : int
 
     Raises
     ------

@@ -19,7 +19,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import choice
+from d3stats._check import choice, refuse_first
 
 __all__ = ["Family", "adjust"]
 
@@ -28,7 +28,7 @@ FAMILIES: tuple[str, ...] = get_args(Family)
 
 
 def adjust(p_values: ArrayLike, method: Family = "holm") -> NDArray[np.float64]:
-    """Adjust p-values for the number of tests.
+    """Adjust p-values for the number of tests, by Holm, Benjamini-Hochberg or Bonferroni.
 
     Parameters
     ----------
@@ -78,8 +78,5 @@ def _checked(p_values: ArrayLike) -> NDArray[np.float64]:
         raise TypeError(f"p_values must be numbers; got {p_values!r}") from None
     if p.ndim != 1 or p.size == 0:
         raise ValueError(f"p_values must be a list of at least one; got an array of shape {p.shape}")
-    bad = ~((p >= 0) & (p <= 1))
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(f"p_values must lie between 0 and 1; got {p[row]!r} at row {row}")
+    refuse_first("p_values", "must lie between 0 and 1", p, ~((p >= 0) & (p <= 1)))
     return p
