@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from d3stats._check import choice, integer, probability
 from d3stats._words import counted
-from d3stats.resampling import cluster_totals, ratios, resampled_totals
+from d3stats.resampling import FEW_CLUSTERS, cluster_totals, ratios, resampled_totals
 from d3stats.resampling.bootstrap import bca_ends, percentile_ends
 from d3stats.resampling.proportions import share_limits
 from d3stats.stopping import FixedRounds
@@ -20,7 +20,6 @@ from d3stats.stopping.rule import Rule, StoppingRule, StopReason, Stops
 from d3stats.trajectories import MISSING, Missing, Trajectories
 
 __all__ = [
-    "FEW_CLUSTERS",
     "BootstrapSettings",
     "Interval",
     "Limits",
@@ -445,10 +444,6 @@ def _zeroed(tokens: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.isnan(tokens), 0.0, tokens)
 
 
-FEW_CLUSTERS = 30
-"""Below this many questions, bootstrap intervals are known to be too short."""
-
-
 def absent_note(without: int, trajectories: Trajectories) -> list[str]:
     """Say how many debates without turns were left out of the debates that are analysed."""
     if not without:
@@ -547,9 +542,8 @@ def notes_on(
     notes = [*trajectories.notes]
     n_clusters = len(np.unique(trajectories.cluster))
     if n_clusters < FEW_CLUSTERS:
-        notes.append(
-            f"Only {n_clusters} questions: the intervals are too short with fewer than {FEW_CLUSTERS}."
-        )
+        few = f"bootstrap intervals are too short with fewer than {FEW_CLUSTERS}"
+        notes.append(f"Only {n_clusters} questions: {few}.")
     if trajectories.coding == "correctness":
         notes.append(
             'Votes are coded right or wrong (coding="correctness"): two wrong votes look equal, so wrong '

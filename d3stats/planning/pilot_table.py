@@ -1,4 +1,4 @@
-"""What each rule did on the pilot, as a table with Student intervals over questions."""
+"""What each rule did on the pilot, as a table: Student intervals over questions, of shares the cluster Wilson."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from d3stats.planning.costs import Outcomes, outcomes, spent_by_round, tokens_by
 from d3stats.planning.exact import evaluate
 from d3stats.planning.ladders import Target
 from d3stats.resampling.clusters import cluster_totals
+from d3stats.resampling.proportions import share_limits
 from d3stats.stopping import StoppingRule, Unanimity
 from d3stats.trajectories import MISSING, Trajectories
 
@@ -81,23 +82,12 @@ def ratio(above: ArrayLike, below: ArrayLike, cluster: NDArray[np.int64], level:
 
 
 def share(hits: ArrayLike, counted: ArrayLike, cluster: NDArray[np.int64], level: float) -> Estimate:
-    """Return a share with a Wilson interval of as many debates as the clustered error is worth.
-
-    The effective number of debates is p(1 - p) / se^2, at most those there are; at a share of 0 or 1, where no
-    error can be measured, it is the number of questions.
-    """
-    counts = np.asarray(counted, np.float64)
-    value, se, n = _linearised(np.asarray(hits, np.float64), counts, cluster)
-    if n < 2:
-        return _NOTHING._replace(value=value)
-    spread = value * (1 - value)
-    size = min(float(counts.sum()), spread / se**2) if se > 0 and spread > 0 else float(n)
-    q = _quantile(level, n)
-    centre = (value + q**2 / (2 * size)) / (1 + q**2 / size)
-    half = q / (1 + q**2 / size) * np.sqrt(spread / size + q**2 / (4 * size**2))
-    low = 0.0 if value == 0.0 else float(max(centre - half, 0.0))
-    high = 1.0 if value == 1.0 else float(min(centre + half, 1.0))
-    return Estimate(value, low, high, se)
+    """Return a share with its cluster Wilson interval over questions, see :func:`share_limits`."""
+    columns = np.column_stack([np.asarray(hits, np.float64), np.asarray(counted, np.float64)])
+    above, below = cluster_totals(columns, cluster).T
+    value = float(above.sum() / below.sum()) if below.any() else np.nan
+    found = share_limits(above, below, level)
+    return Estimate(value, *(np.nan if x is None else x for x in (found.low, found.high, found.se)))
 
 
 def log_ratio(above: ArrayLike, below: ArrayLike, cluster: NDArray[np.int64], level: float) -> Estimate:

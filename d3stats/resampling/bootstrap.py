@@ -1,7 +1,6 @@
 """Bootstrap intervals of functions of sums over clusters, all replicates at once.
 
-How sure is a number that was counted on debates of which several share a question? Draw the questions again, with
-replacement, and see how much the number moves. Every statistic here is a function of sums, so a replicate is a
+Questions (clusters) are drawn again, with replacement. Every statistic here is a function of sums, so a replicate is a
 row of weights times a table of cluster totals; no row of data is copied and nothing loops over replicates.
 
 Assumptions: clusters are drawn alike and independently; the statistic is a smooth function of sums. The limits
@@ -14,7 +13,7 @@ References: Efron (1979, 1987); Davison and Hinkley (1997), chapters 2, 3.8 and 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -60,10 +59,6 @@ class Ends(NamedTuple):
     reason: str = ""
 
 
-def no_ends(reason: str) -> Ends:
-    return Ends(np.nan, np.nan, reason)
-
-
 def expanded_level(level: float, n_clusters: int) -> float:
     """Return the level whose normal quantile is Student's at `level`, times sqrt(G / (G - 1)) (Hesterberg, 2015).
 
@@ -77,13 +72,13 @@ def expanded_level(level: float, n_clusters: int) -> float:
 
 
 def percentile_ends(replicates: Floats, level: float) -> Ends:
-    """Quantiles of the replicates themselves (Efron, 1979)."""
+    """Return percentile limits: quantiles of the replicates themselves (Efron, 1979)."""
     low, high = np.quantile(replicates, _tails(level))
     return Ends(float(low), float(high))
 
 
 def basic_ends(estimate: float, replicates: Floats, level: float) -> Ends:
-    """Quantiles mirrored at the estimate (Davison and Hinkley, 1997, equation 5.6)."""
+    """Return basic limits: quantiles mirrored at the estimate (Davison and Hinkley, 1997, equation 5.6)."""
     low, high = np.quantile(replicates, _tails(level))
     return Ends(float(2 * estimate - high), float(2 * estimate - low))
 
@@ -91,7 +86,7 @@ def basic_ends(estimate: float, replicates: Floats, level: float) -> Ends:
 def bca_ends(
     estimate: float, replicates: Floats, left_out: Floats, times: NDArray[np.int64], level: float
 ) -> Ends:
-    """Bias-corrected and accelerated quantiles (Efron, 1987), acceleration by the cluster jackknife.
+    """Return BCa limits: bias-corrected and accelerated quantiles (Efron, 1987), acceleration by the cluster jackknife.
 
     `left_out` are the estimates without each cluster, each as often as `times` says.
     """
@@ -106,13 +101,15 @@ def bca_ends(
     shifted = bias + ndtri(_tails(level))
     shrink = 1.0 - acceleration * shifted
     if (shrink <= 0).any():
-        return no_ends("one cluster pulls so hard that the BCa acceleration turns the quantiles round")
+        return Ends(
+            np.nan, np.nan, "one cluster pulls so hard that the BCa acceleration turns the quantiles round"
+        )
     low, high = np.quantile(replicates, ndtr(bias + shifted / shrink))
     return Ends(float(low), float(high))
 
 
 def studentised_ends(estimate: float, se: float, replicates: Floats, errors: Floats, level: float) -> Ends:
-    """Bootstrap-t limits: quantiles of (replicate - estimate) / its own error, times the data's error."""
+    """Return bootstrap-t limits: quantiles of (replicate - estimate) / its own error, times the data's error."""
     away = replicates - estimate
     # A replicate without spread is infinitely many errors away, unless it hits the estimate.
     flat = errors <= 0
@@ -120,7 +117,7 @@ def studentised_ends(estimate: float, se: float, replicates: Floats, errors: Flo
     np.divide(away, errors, out=pivot, where=~flat)
     low, high = np.quantile(pivot, _tails(level))
     if max(abs(low), abs(high)) > _INFINITE / 1e50:
-        return no_ends("too many resamples have no spread of their own to studentise by")
+        return Ends(np.nan, np.nan, "too many resamples have no spread of their own to studentise by")
     return Ends(float(estimate - high * se), float(estimate - low * se))
 
 
@@ -187,7 +184,6 @@ def _drawn(table: Floats, times: NDArray[np.int64], size: int, generator: np.ran
 
 
 LimitsKind = Literal["percentile", "basic", "bca", "studentised"]
-_KINDS = ("percentile", "basic", "bca", "studentised")
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,9 +199,6 @@ class BootstrapLimits:
         NaN where a replicate leaves the statistic undefined.
     n_undefined : ndarray of int, shape (p,)
         How many replicates those are; they are left out of the quantiles.
-    kind : str
-    level : float
-    n_clusters : int
     reasons : tuple of str
         "" or why there is no interval, one per value.
     note : str
@@ -234,16 +227,14 @@ class BootstrapLimits:
 
 @dataclass(frozen=True, eq=False)
 class Bootstrap:
-    """Replicates of a statistic, from which every kind of limits is read.
+    """Bootstrap replicates of a statistic, from which every kind of limits is read.
 
     Attributes
     ----------
-    estimate : ndarray of float, shape (p,)
-    replicates : ndarray of float, shape (n_boot, p)
-    errors : ndarray of float, shape (n_boot, p), or None
-        Each replicate's own cluster-robust error, where asked for.
-    error : ndarray of float, shape (p,)
-        The same at the data.
+    estimate, error : ndarray of float, shape (p,)
+        The statistic of the data and its cluster-robust error.
+    replicates, errors : ndarray of float, shape (n_boot, p)
+        The same of each replicate; `errors` is None unless asked for.
     left_out : ndarray of float, shape (rows, p)
         The statistic without one cluster of each row.
     times : ndarray of int, shape (rows,)
@@ -286,28 +277,25 @@ class Bootstrap:
 
     def _ends(self, j: int, kind: LimitsKind, level: float) -> Ends:
         estimate, column = float(self.estimate[j]), self.replicates[:, j]
-        defined = ~np.isnan(column)
-        if kind == "studentised":
-            assert self.errors is not None
-            defined &= ~np.isnan(self.errors[:, j])
+        own = None if kind != "studentised" or self.errors is None else self.errors[:, j]
+        defined = ~np.isnan(column) if own is None else ~(np.isnan(column) | np.isnan(own))
         if defined.sum() < max(2, len(column) / 2):
-            return no_ends("most resamples leave the statistic undefined")
+            return Ends(np.nan, np.nan, "most resamples leave the statistic undefined")
         column = column[defined]
         if np.ptp(column) == 0 or (self.alike[j] == ALIKE and np.ptp(column) <= 1e-9 * np.abs(column).max()):
-            return no_ends(f"every resample gives the same value, {estimate:.6g}")
-        if kind == "studentised" and self.alike[j]:
-            return no_ends(self.alike[j])
+            return Ends(np.nan, np.nan, f"every resample gives the same value, {estimate:.6g}")
+        if own is not None and self.alike[j]:
+            return Ends(np.nan, np.nan, self.alike[j])
         if kind == "percentile":
             ends = percentile_ends(column, level)
         elif kind == "basic":
             ends = basic_ends(estimate, column, level)
-        elif kind == "bca":
+        elif own is None:
             ends = bca_ends(estimate, column, self.left_out[:, j], self.times, level)
         else:
-            assert self.errors is not None
-            ends = studentised_ends(estimate, float(self.error[j]), column, self.errors[defined, j], level)
+            ends = studentised_ends(estimate, float(self.error[j]), column, own[defined], level)
         if not ends.reason and ends.low >= ends.high:
-            return no_ends("the resamples take too few values: both limits fall on the same one")
+            return Ends(np.nan, np.nan, "the resamples take too few values: both limits fall on the same one")
         return ends
 
 
@@ -320,7 +308,7 @@ def bootstrap(
     errors: bool = False,
     multiplicity: ArrayLike | None = None,
 ) -> Bootstrap:
-    """Draw clusters with replacement, `n_boot` times, and keep the statistic of each draw.
+    """Draw clusters with replacement, `n_boot` times, and return the statistic of each draw (Efron, 1979).
 
     Parameters
     ----------
@@ -339,11 +327,6 @@ def bootstrap(
     Returns
     -------
     Bootstrap
-
-    Raises
-    ------
-    ValueError
-        Fewer than two clusters, or a statistic that is undefined on the data.
 
     Examples
     --------
@@ -380,21 +363,14 @@ def bootstrap_limits(
 
     Parameters
     ----------
-    totals : array_like of float, shape (clusters, q)
-        Each cluster's sums, as of :func:`cluster_totals`.
-    statistic : callable
-        Sums of shape (m, q) to values of shape (m, p), all rows at once; NaN where undefined.
+    totals, statistic, n_boot, rng, multiplicity
+        As for :func:`bootstrap`.
     kind : {"percentile", "basic", "bca", "studentised"}
         Quantiles of the replicates (Efron, 1979); mirrored at the estimate; bias-corrected and accelerated with
         the cluster jackknife (Efron, 1987), ties at the estimate counting half; or of (replicate - estimate) over
         the replicate's own cluster-robust error, times the data's (Davison and Hinkley, 1997, section 5.2.1).
     level : float
         Coverage aimed at, in (0, 1); equal tails.
-    n_boot : int
-        Number of replicates.
-    rng : Generator, int or None
-    multiplicity : array_like of int, shape (clusters,), optional
-        How often each row occurs; by default once. Counts in cells are ``totals=numpy.eye(q)`` with the cells here.
     expand : bool
         Take quantiles further out, so that z sqrt((G - 1) / G) becomes Student's t of G - 1 (Hesterberg, 2015). Not for
         studentised limits, whose quantiles are drawn.
@@ -405,11 +381,6 @@ def bootstrap_limits(
         Where the replicates carry no interval (all alike, limits that coincide, mostly undefined) its `reasons` say
         so and its `interval` is (None, None): two equal limits are not an interval.
 
-    Raises
-    ------
-    ValueError
-        Fewer than two clusters, a statistic that is undefined on the data, or `expand` with studentised limits.
-
     Examples
     --------
     >>> import numpy as np
@@ -419,23 +390,16 @@ def bootstrap_limits(
     ([0.65], [0.56, 0.73])
     """
     _checked(kind, level, expand)
-    draws = bootstrap(
-        totals,
-        statistic,
-        n_boot=n_boot,
-        rng=rng,
-        errors=kind == "studentised",
-        multiplicity=multiplicity,
-    )
+    drawn: dict[str, Any] = {"n_boot": n_boot, "rng": rng, "multiplicity": multiplicity}
+    draws = bootstrap(totals, statistic, errors=kind == "studentised", **drawn)
     return draws.limits(kind, level=level, expand=expand)
 
 
 def _checked(kind: str, level: float, expand: bool) -> float:
-    choice("kind", kind, _KINDS)
+    choice("kind", kind, get_args(LimitsKind))
     if expand and kind == "studentised":
-        raise ValueError(
-            "expand must be False with kind='studentised', whose quantiles are drawn; got expand=True"
-        )
+        why = "kind='studentised', whose quantiles are drawn"
+        raise ValueError(f"expand must be False with {why}; got expand=True")
     return probability("level", level, open_interval=True)
 
 

@@ -7,7 +7,7 @@ clusters - 1 degrees of freedom.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,7 +41,7 @@ Error = Literal["linearised", "jackknife", "CR3"]
 
 @dataclass(frozen=True, eq=False)
 class ClusterT:
-    """Estimates with cluster-robust t limits, one per value of the statistic.
+    """Estimates with cluster-robust Student's t limits, one per value of the statistic.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class ClusterT:
 
     @property
     def n_clusters(self) -> int:
-        """How many clusters there are."""
+        """Number of clusters."""
         return self.df + 1
 
     def interval(self, value: int = 0) -> tuple[float, float] | tuple[None, None]:
@@ -115,7 +115,7 @@ def cluster_t(
     error: Error = "linearised",
     multiplicity: ArrayLike | None = None,
 ) -> ClusterT:
-    """Return a smooth function of sums with its cluster-robust error and t limits of clusters - 1.
+    """Estimate a smooth function of sums, with its cluster-robust error and t limits of clusters - 1.
 
     The error is that of the linearised statistic: ``se^2 = G / (G - 1) * sum_g (d' (x_g - mean x))^2`` with d the
     derivative at the data's sums (Liang and Zeger, 1986; Binder, 1983). For a ratio of sums it is the ratio
@@ -142,11 +142,6 @@ def cluster_t(
     -------
     ClusterT
 
-    Raises
-    ------
-    ValueError
-        Fewer than two clusters, or a statistic that is undefined on the data.
-
     Examples
     --------
     >>> result = cluster_t([[1, 2], [2, 2], [0, 4], [3, 3]], lambda sums: sums[:, 0] / sums[:, 1])
@@ -162,14 +157,12 @@ def cluster_t(
     try:
         nulls = np.broadcast_to(np.asarray(null, dtype=np.float64), estimate.shape)
     except ValueError:
-        raise ValueError(
-            f"null must be one value or one per value of the statistic ({len(estimate)}); got {null!r}"
-        ) from None
+        wanted = f"one value or one per value of the statistic ({len(estimate)})"
+        raise ValueError(f"null must be {wanted}; got {null!r}") from None
     se, reasons = linearised_error(array, times, statistic)
     if error != "linearised":
-        se, reasons = _left_out_error(
-            array, times, statistic, estimate if error == "CR3" else None, se, reasons
-        )
+        centre = estimate if error == "CR3" else None
+        se, reasons = _left_out_error(array, times, statistic, centre, se, reasons)
     df = int(times.sum()) - 1
     known = np.array([not reason for reason in reasons])
     half = float(stdtrit(df, (1 + level) / 2)) * se
@@ -193,35 +186,16 @@ def cluster_estimate(
 ) -> Estimate:
     """Return the first value of a statistic of cluster sums with its t interval; of one cluster without, and why.
 
-    Parameters
-    ----------
-    name : str
-        What is estimated.
-    totals, statistic, level, error
-        As in :func:`cluster_t`.
-    n : int
-        Observations behind the totals.
-    bounds : tuple of float
-        Where limits are cut.
-    note : str
-        What a reader must know besides.
-    tested : bool
-        Whether the p-value of 0 is kept.
+    Parameters are those of :func:`cluster_t` and :meth:`ClusterT.to_estimate`; `n` are the observations behind the
+    totals, limits are cut at `bounds`, and `tested` keeps the p-value of 0.
     """
     if len(totals) > 1:
         found = cluster_t(totals, statistic, level=level, error=error)
         return found.to_estimate(name, n, bounds=bounds, note=note, tested=tested)
-    return Estimate(
-        name=name,
-        value=float(np.ravel(statistic(totals.sum(axis=0)[None]))[0]),
-        low=None,
-        high=None,
-        kind="cluster t",
-        n=n,
-        level=level,
-        n_clusters=len(totals),
-        note="; ".join(part for part in (note, ONE_CLUSTER) if part),
-    )
+    value = float(np.ravel(statistic(totals.sum(axis=0)[None]))[0])
+    note = "; ".join(part for part in (note, ONE_CLUSTER) if part)
+    size: dict[str, Any] = {"n": n, "n_clusters": len(totals), "level": level, "note": note}
+    return Estimate(name=name, value=value, low=None, high=None, kind="cluster t", **size)
 
 
 def student_limits(value: float, se: float, df: float, level: float) -> tuple[float, float, float]:

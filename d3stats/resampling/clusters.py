@@ -56,19 +56,7 @@ _BLOCK_ELEMENTS = 1 << 16
 def cluster_codes(labels: Any, size: int, *, name: str = "cluster", unit: str = "row") -> Ints:
     """Return whole numbers 0, 1, ... for cluster labels, numbered by first appearance; each row its own where None.
 
-    Parameters
-    ----------
-    labels : array_like, shape (size,), or None
-        Any labels that can be hashed: texts, numbers, pairs.
-    size : int
-        Number of rows.
-    name, unit : str
-        What errors call the argument and its rows.
-
-    Raises
-    ------
-    ValueError
-        Not one label per row, or a missing one.
+    Labels, shape (size,), are whatever can be hashed; errors call the argument `name` and its rows `unit`.
 
     Examples
     --------
@@ -108,7 +96,7 @@ def cluster_totals(values: Floats, cluster: Ints) -> Floats:
 
 
 def resampled_counts(cells: ArrayLike, n_boot: int, rng: RngLike) -> Ints:
-    """Draw as many observations as there are, with replacement, and count them by cell, `n_boot` times.
+    """Return `n_boot` bootstrap draws of counts in cells: as many observations as there are, with replacement.
 
     The exact bootstrap of anything that is a function of counts: 0/1 values, paired 0/1 values, confusion tables.
     Drawing n rows of which `cells` are alike is one multinomial (Efron, 1979), whatever n.
@@ -125,11 +113,6 @@ def resampled_counts(cells: ArrayLike, n_boot: int, rng: RngLike) -> Ints:
     -------
     ndarray of int, shape (n_boot, q)
 
-    Raises
-    ------
-    ValueError
-        Cells that are not whole numbers >= 0, or all 0.
-
     Examples
     --------
     >>> resampled_counts([30, 10], n_boot=3, rng=0).sum(axis=1).tolist()
@@ -144,22 +127,11 @@ def resampled_counts(cells: ArrayLike, n_boot: int, rng: RngLike) -> Ints:
 
 
 def resampled_totals(totals: Floats, n_boot: int, rng: RngLike) -> Floats:
-    """Draw as many clusters as there are, with replacement, `n_boot` times, and add up their totals.
+    """Return sums, shape (n_boot, columns), of as many clusters as there are, drawn with replacement.
 
     Exact, except that from ``2 * MOST_UNITS`` clusters with few alike on they are first put together at random into
     groups of equal size, at least ``MOST_UNITS``, which are then drawn: the same law to first order, with a relative
     error of the standard error of at most 1 / sqrt(2 * MOST_UNITS), 0.7 %, below the Monte Carlo error of 2000 draws.
-
-    Parameters
-    ----------
-    totals : ndarray of float, shape (clusters, columns)
-    n_boot : int
-        Number of replicates.
-    rng : Generator, int or None
-
-    Returns
-    -------
-    ndarray of float, shape (n_boot, columns)
     """
     n_boot = integer("n_boot", n_boot, minimum=1)
     generator = as_rng(rng)
@@ -183,7 +155,7 @@ def resampled_totals(totals: Floats, n_boot: int, rng: RngLike) -> Floats:
 
 
 def swapped_totals(totals: Floats, n_draws: int, rng: RngLike) -> Floats:
-    """Give each cluster's totals a fair random sign, `n_draws` times, and add them up.
+    """Return sums, shape (n_draws, columns), of cluster totals with fair random signs.
 
     The permutation null of a paired difference: swapping a cluster's two conditions negates its totals.
     """
@@ -239,19 +211,13 @@ def _worth_pooling(n_clusters: int) -> int:
 def ratios(*pairs: tuple[int, int]) -> Statistic:
     """Return the statistic of ratios of sums: column `above` over column `below`, NaN where below is not above 0.
 
-    Parameters
-    ----------
-    *pairs : tuple of int
-        (above, below), one per ratio.
-
     Examples
     --------
     >>> import numpy as np
     >>> ratios((0, 1))(np.array([[3.0, 4.0], [1.0, 0.0]]))[:, 0]
     array([0.75,  nan])
     """
-    above = [pair[0] for pair in pairs]
-    below = [pair[1] for pair in pairs]
+    above, below = ([pair[k] for pair in pairs] for k in (0, 1))
 
     def statistic(sums: Floats) -> Floats:
         bottom = sums[:, below]
@@ -264,18 +230,6 @@ def ratios(*pairs: tuple[int, int]) -> Statistic:
 
 def jackknife(totals: ArrayLike, statistic: Statistic) -> Floats:
     """Return the statistic without each cluster in turn, shape (clusters, p); NaN where it is undefined then.
-
-    Parameters
-    ----------
-    totals : array_like of float, shape (clusters, q)
-        Each cluster's sums.
-    statistic : callable
-        Sums of shape (m, q) to values of shape (m, p).
-
-    Raises
-    ------
-    ValueError
-        Fewer than two clusters.
 
     Examples
     --------
@@ -302,12 +256,9 @@ def checked_totals(totals: ArrayLike, multiplicity: ArrayLike | None) -> tuple[F
         if len(times) != len(array):
             raise ValueError(f"multiplicity must have one value per row ({len(array)}); got {len(times)}")
         array, times = array[times > 0], times[times > 0]
-    n_clusters = int(times.sum())
-    if n_clusters < 2:
-        raise ValueError(
-            "totals must have at least two clusters, for nothing says how clusters vary in fewer; "
-            f"got {n_clusters}"
-        )
+    if times.sum() < 2:
+        why = "for nothing says how clusters vary in fewer"
+        raise ValueError(f"totals must have at least two clusters, {why}; got {int(times.sum())}")
     return array, times
 
 
@@ -318,10 +269,8 @@ def evaluate(statistic: Statistic, sums: Floats) -> Floats:
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2 or len(values) != len(sums):
-        raise ValueError(
-            f"statistic must map sums of shape {sums.shape} to values of shape ({len(sums)}, p); "
-            f"got shape {values.shape}"
-        )
+        wanted = f"sums of shape {sums.shape} to values of shape ({len(sums)}, p)"
+        raise ValueError(f"statistic must map {wanted}; got shape {values.shape}")
     finite = np.isfinite(values)
     return values if finite.all() else np.where(finite, values, np.nan)
 
@@ -341,13 +290,8 @@ def at_the_data(statistic: Statistic, sums: Floats) -> Floats:
 def gradient(statistic: Statistic, sums: Floats, scale: Floats, *, fine: bool = False) -> Floats:
     """Return the derivatives (m, q, p) of a statistic at sums (m, q), by central differences.
 
-    Parameters
-    ----------
-    sums : ndarray of float, shape (m, q)
-    scale : ndarray of float, shape (q,)
-        The size of each column; a step is a small share of it. Columns of scale 0 get derivative 0.
-    fine : bool
-        Four points (relative error about 1e-12) where two (1e-10) are enough for replicates.
+    A step is a small share of a column's `scale` (q,); columns of scale 0 get derivative 0. `fine` takes four points
+    (relative error about 1e-12) where two (1e-10) are enough for replicates.
     """
     epsilon = np.finfo(np.float64).eps
     step = epsilon ** (1 / 5 if fine else 1 / 3) * scale
@@ -371,13 +315,8 @@ def gradient(statistic: Statistic, sums: Floats, scale: Floats, *, fine: bool = 
 
 def column_scale(totals: Floats, times: Ints) -> Floats:
     """Return how large each column of totals is, all clusters together."""
-    return total(np.abs(totals), times)
-
-
-def total(totals: Floats, times: Ints) -> Floats:
-    """Add up the rows of totals, each as often as it occurs."""
-    result: Floats = times.astype(np.float64) @ totals
-    return result
+    size: Floats = times.astype(np.float64) @ np.abs(totals)
+    return size
 
 
 def anova_sums(values: Floats, codes: Ints) -> Floats:

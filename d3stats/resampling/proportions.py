@@ -1,4 +1,4 @@
-"""A share with its interval: which method, how often it covers, and what to do with clusters.
+"""Intervals of shares: six of independent trials with their exact coverage, and those of clustered trials.
 
 For x successes in n independent trials, six intervals. None covers at its level for every p, since x is a whole
 number; :func:`exact_coverage` says how often each does, by adding up the Binomial, not by simulation:
@@ -97,10 +97,8 @@ def _clopper_pearson(x: Floats, n: Floats, tail: float) -> Limits:
 
 def _posterior(prior: float) -> Callable[[Floats, Floats, float], Limits]:
     def formula(x: Floats, n: Floats, tail: float) -> Limits:
-        a, b = x + prior, n - x + prior
-        return np.asarray(betaincinv(a, b, tail), np.float64), np.asarray(
-            betaincinv(a, b, 1 - tail), np.float64
-        )
+        low, high = (betaincinv(x + prior, n - x + prior, at) for at in (tail, 1 - tail))
+        return np.asarray(low, np.float64), np.asarray(high, np.float64)
 
     return formula
 
@@ -132,31 +130,19 @@ def clustered_share(
     rng: RngLike = None,
     name: str = "share",
 ) -> Estimate:
-    """Return the share of successes with an interval over clusters, or without one and why.
+    """Return the share of successes with an interval over clusters, or without one and why; as :func:`share`.
 
-    Parameters
-    ----------
-    x, n : ndarray, shape (rows,)
-        Successes and trials: whole numbers, or means of several votes.
-    cluster : ndarray of int, shape (rows,)
-        Codes, as of :func:`~d3stats.resampling.cluster_codes`.
-    kind, level, n_boot, rng, name
-        As in :func:`share`.
+    Successes `x` and trials `n`, shape (rows,), are whole numbers or means of several votes; `cluster` holds codes.
     """
     rows = n > 0
     totals = cluster_totals(np.column_stack([x, n])[rows].astype(np.float64), cluster[rows])
     size = float(n.sum())
     value = min(float(x.sum()) / size, 1.0)
-    made: dict[str, Any] = {
-        "name": name,
-        "value": value,
-        "n": round(size),
-        "level": level,
-        "n_clusters": len(totals),
-    }
+    made: dict[str, Any] = {"name": name, "value": value, "n": round(size), "level": level}
+    made["n_clusters"] = len(totals)
     found = share_limits(totals[:, 0], totals[:, 1], level)
     if kind == WILSON or found.low is None or value in (0.0, 1.0):
-        return Estimate(low=found.low, high=found.high, se=found.se, kind=found.kind, note=found.note, **made)
+        return Estimate(**found._asdict(), **made)
     robust = cluster_t(totals, ratios((0, 1)), level=level)
     if robust.reasons[0]:
         return Estimate(low=None, high=None, kind=kind, note=robust.reasons[0], **made)
@@ -171,7 +157,7 @@ def clustered_share(
 
 
 class ShareLimits(NamedTuple):
-    """A share's limits over clusters, or None and the note why there are none."""
+    """Limits of a share over clusters with their kind and error, or None and the note why there are none."""
 
     low: float | None
     high: float | None
@@ -181,7 +167,7 @@ class ShareLimits(NamedTuple):
 
 
 def share_limits(above: Floats, below: Floats, level: float) -> ShareLimits:
-    """Return the interval of a share from clusters: the one rule for every share in the package.
+    """Return the cluster Wilson interval of a share, the one rule for every share in the package.
 
     Wilson's formula at as many trials as the cluster-robust error is worth, at most as many as there are (Dean and
     Pagano, 2015), with Student's quantile. Its degrees of freedom are Satterthwaite's (1946) 2 / CV^2 of the squared
@@ -255,11 +241,6 @@ def proportion_interval(
     -------
     low, high : ndarray of float, the shape of the arguments together
         Within [0, 1].
-
-    Raises
-    ------
-    ValueError
-        When a count is negative, no whole number, or successes exceed trials.
 
     Examples
     --------
@@ -355,20 +336,9 @@ def share(
 
 
 def exact_coverage(n: int, p: ArrayLike, kind: Kind = "Wilson", level: float = 0.95) -> Floats:
-    """Return the probability that the interval holds p, added up over all n + 1 counts.
+    """Return the exact coverage of an interval at true shares `p`: the Binomial added up over all n + 1 counts.
 
-    Parameters
-    ----------
-    n : int
-        Trials, at least 1.
-    p : float or array of float
-        True shares, in [0, 1].
-    kind : {"Wilson", "Clopper-Pearson", "Jeffreys", "Agresti-Coull", "Bayes uniform", "Wald"}
-    level : float
-
-    Returns
-    -------
-    ndarray of float, the shape of `p`
+    `n` are the trials, `p` one share or several in [0, 1]; `kind` and `level` are as for :func:`proportion_interval`.
 
     Examples
     --------
@@ -391,15 +361,9 @@ def exact_coverage(n: int, p: ArrayLike, kind: Kind = "Wilson", level: float = 0
 
 
 def coverage_table(n: int, *, level: float = 0.95, low: float = 0.01, high: float = 0.99) -> pd.DataFrame:
-    """Return how often each interval holds p, at its worst and on average over a range of p.
+    """Return the exact coverage of each interval of n trials, worst and mean over p between `low` and `high`.
 
-    Parameters
-    ----------
-    n : int
-        Trials.
-    level : float
-    low, high : float
-        Range of p; p = 0 and p = 1 are left out by default, where coverage is all or nothing for some.
+    p = 0 and p = 1 are left out by default, where coverage is all or nothing for some.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Is a paired difference zero? Give every cluster's sum a fair sign and see how often the total is as large.
+"""The sign-flip test that a paired difference is zero: how often fair signs of cluster sums give so large a total.
 
 Under the null that the two conditions are exchangeable within a cluster, each cluster's difference is as likely to
 be d as -d (Fisher, 1935). Exact for whole-number or rational sums, and for up to 40 real ones; drawn otherwise.
@@ -11,6 +11,7 @@ total of the rest is normal. What is lost is its fourth cumulant, which beside `
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,7 +39,7 @@ _BLOCK = 4_096
 
 @dataclass(frozen=True)
 class SignFlip:
-    """The p-value of a sign-flip test.
+    """P-value of a sign-flip test, and how it was computed.
 
     Attributes
     ----------
@@ -70,7 +71,7 @@ class SignFlip:
 
 
 def sign_flip_p(values: ArrayLike, *, n_draws: int = 100_000, rng: RngLike = None) -> SignFlip:
-    """Test that cluster sums of paired differences are symmetric about zero, by flipping their signs.
+    """Test by sign flips that cluster sums of paired differences are symmetric about zero.
 
     Parameters
     ----------
@@ -85,11 +86,6 @@ def sign_flip_p(values: ArrayLike, *, n_draws: int = 100_000, rng: RngLike = Non
     Returns
     -------
     SignFlip
-
-    Raises
-    ------
-    ValueError
-        Values that are not finite or not one-dimensional, or none at all.
 
     Examples
     --------
@@ -196,8 +192,7 @@ def _all_totals(sizes: Floats) -> Floats:
     return totals
 
 
-@dataclass(frozen=True, eq=False)
-class _Parts:
+class _Parts(NamedTuple):
     """How very many sums are drawn: single ones, sizes that many share, and the spread of the rest's total."""
 
     single: Floats

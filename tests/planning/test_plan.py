@@ -12,6 +12,7 @@ from d3stats.planning.exact import evaluate
 from d3stats.planning.ladders import evaluate_ladders, evaluate_thresholds, rule_of, thresholds_of
 from d3stats.planning.pilot_table import log_ratio, ratio, share
 from d3stats.planning.plan import Plan, draw_counts, plan
+from d3stats.resampling import clustered_share
 from d3stats.stopping import FixedRounds, FullDepth, Ladder, Supermajority, Unanimity
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.worlds import Conformity, Voter, simulate
@@ -279,6 +280,17 @@ def test_student_intervals_cover_a_mean_of_clustered_debates() -> None:
         found = ratio(level + rng.normal(0, 0.5, 50), np.ones(50), np.repeat(np.arange(25), 2), 0.9)
         hits += found.low <= 3 <= found.high
     assert abs(hits / 400 - 0.9) < 4 * np.sqrt(0.09 / 400)
+
+
+def test_a_share_in_a_plan_has_the_interval_of_every_share() -> None:
+    rng = np.random.default_rng(1)
+    for easiness in (0.5, 0.9, 0.98, 1.0):
+        cluster = rng.integers(0, 20, 60)
+        hits = (rng.random(60) < easiness) * 1.0
+        counted = (rng.random(60) < 0.9) * 1.0
+        found = share(hits * counted, counted, cluster, 0.9)
+        theirs = clustered_share(hits * counted, counted, cluster, level=0.9)
+        assert (found.value, found.low, found.high) == pytest.approx((theirs.value, theirs.low, theirs.high))
 
 
 def test_a_share_of_one_still_has_an_interval() -> None:

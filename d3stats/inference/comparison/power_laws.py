@@ -1,7 +1,4 @@
-"""Power of a test, given how far the truth lies from the null in standard errors.
-
-Three laws: McNemar's unconditional normal one, the noncentral t, and the t for two one-sided tests. Every function
-returns a probability; solving for a size or an effect is one root search over them.
+"""Power of a test by three laws: McNemar's unconditional normal one, the noncentral t, and two one-sided t tests.
 
 References
 ----------
@@ -50,7 +47,7 @@ def connor_power(effect: float, discordance: float, n: float, alpha: float, side
 
 
 def t_power(shift: float, df: float, alpha: float, sides: int) -> float:
-    """Return the power of Student's test when the truth lies `shift` standard errors above the null."""
+    """Return the power of Student's test when the truth lies `shift` standard errors above the null: noncentral t."""
     critical = float(stdtrit(df, 1 - alpha / sides))
     upper = 1.0 - _noncentral_cdf(critical, df, shift)
     return upper if sides == 1 else upper + _noncentral_cdf(-critical, df, shift)
@@ -126,7 +123,7 @@ def mcnemar_power(
     alternative: str = "two-sided",
     given_discordant: int | None = None,
 ) -> float:
-    """Return the chance that McNemar's test of a given method rejects, added up over all tables.
+    """Return the exact power of McNemar's test: the chance that it rejects, added up over all tables.
 
     Unconditionally, the number of discordant pairs is Binomial(n, discordance), and of them c is
     Binomial((discordance + effect) / (2 discordance)); with `given_discordant` only the second is random. At effect 0
@@ -151,11 +148,6 @@ def mcnemar_power(
     Returns
     -------
     float
-
-    Raises
-    ------
-    ValueError
-        When the effect is larger than the discordance, or a number is out of its range.
 
     Examples
     --------

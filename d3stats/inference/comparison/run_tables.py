@@ -48,11 +48,10 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RecordedLog:
-    """A log as arrays, and its decisions.
+    """A log as arrays, with the decision that each debate recorded.
 
     Attributes
     ----------
-    trajectories : Trajectories
     decision : ndarray of object, shape (debates,)
         What each debate's verdict record says; None where it has none, or says nothing.
     roles : tuple of str
@@ -128,17 +127,10 @@ def read_recorded(
 def recorded_of(log: DebateLog, roles: Iterable[str] | None = None) -> RecordedLog:
     """Return a log that was read as arrays, with its decisions."""
     t = as_trajectories(log, roles=roles)
-    return RecordedLog(t, _decisions(log.verdicts, t.debates), _voting(log.turns), log.problems)
-
-
-def _decisions(verdicts: pd.DataFrame, debates: tuple[str, ...]) -> NDArray[np.object_]:
-    said: dict[Any, Any] = dict(zip(verdicts["debate"], verdicts["decision"], strict=True))
-    return np.array([said.get(name) for name in debates], dtype=object)
-
-
-def _voting(turns: pd.DataFrame) -> tuple[str, ...]:
-    cast = turns["vote" if "vote" in turns.columns else "correct"].notna()
-    return tuple(sorted(set(turns.loc[cast, "role"].dropna())))
+    said: dict[Any, Any] = dict(zip(log.verdicts["debate"], log.verdicts["decision"], strict=True))
+    decision = np.array([said.get(name) for name in t.debates], dtype=object)
+    cast = log.turns["vote" if "vote" in log.turns.columns else "correct"].notna()
+    return RecordedLog(t, decision, tuple(sorted(set(log.turns.loc[cast, "role"].dropna()))), log.problems)
 
 
 _TEXTS = ("item", "cluster", "question", "vote", "label")
@@ -224,12 +216,9 @@ def from_trajectories(
         values = np.where(labelled & np.isnan(values), 0.0, values)
         notes = _counted_wrong(t, at, labelled)
     if judged and t.coding == "answers":
-        notes = [
-            *notes,
-            *_answers_met(t, set(recorded.decision[recorded.known]) if decided and recorded else None),
-        ]
+        notes += _answers_met(t, set(recorded.decision[recorded.known]) if decided and recorded else None)
     if what in ("verdict", "plurality") and recorded is not None and recorded.usable:
-        notes = [*notes, *_what_was_read(recorded, decided, round_number)]
+        notes.append(_what_was_read(recorded, decided, round_number))
     if not labelled.any():
         raise ValueError(f"a run needs labels to say which verdicts are right; got none in {t!r}")
     cluster = np.asarray(t.cluster_names, dtype=object)[t.cluster]
@@ -242,15 +231,9 @@ def from_trajectories(
 
 
 def from_frame(
-    source: pd.DataFrame,
-    value: str | None,
-    called: str,
-    missing_values: Iterable[str] | None = None,
+    source: pd.DataFrame, value: str | None, called: str, missing_values: Iterable[str] | None = None
 ) -> RunTable:
-    """Return a row per row, and what the column of values is called where that says something.
-
-    Messages name the run as `called`.
-    """
+    """Return a row per row of a table with `value` or the usual columns; messages name the run as `called`."""
     if "item" not in source.columns:
         raise ValueError(f"a run must have {_COLUMNS}; got {list(source.columns)}")
     usual = (c for c in ("correct", "score") if c in source.columns)
@@ -291,9 +274,8 @@ def _votes_right(
     vote, label = read.columns
     known, cast = (~pd.isna(column) for column in (label, vote))
     if not known.any():
-        raise ValueError(
-            f"a run needs labels to say which votes are right; got none in {len(known)} rows of {called!r}"
-        )
+        got = f"none in {len(known)} rows of {called!r}"
+        raise ValueError(f"a run needs labels to say which votes are right; got {got}")
     table["value"] = np.where(known & cast, (vote == label).astype(float), np.nan)
     table["labelled"], table["label"] = known, pd.Series(label, dtype=object)
     labels, cast_votes = set(label[known]), list(vote[known & cast])
@@ -311,15 +293,12 @@ def _spelling(labels: set[str], votes: list[str], called: str) -> list[str]:
             f"that is any item's label in {called!r}"
         )
     if misspelt:
-        return [
-            f"WARNING: {len(misspelt)} of {len(votes)} votes are no label but in another spelling "
-            f"({misspelt[0]!r}, {folded[_folded(misspelt[0])]!r}): they count as wrong"
-        ]
+        said = f"{misspelt[0]!r}, {folded[_folded(misspelt[0])]!r}"
+        few = f"{len(misspelt)} of {len(votes)} votes"
+        return [f"WARNING: {few} are no label but in another spelling ({said}): they count as wrong"]
     if len(strange) == len(votes):
-        return [
-            f"WARNING: no vote is any item's label (votes {_some(set(votes))}; labels {_some(labels)}): all "
-            "count as wrong"
-        ]
+        said = f"votes {_some(set(votes))}; labels {_some(labels)}"
+        return [f"WARNING: no vote is any item's label ({said}): all count as wrong"]
     return []
 
 
@@ -346,12 +325,8 @@ def _only_right_or_wrong(table: pd.DataFrame, called: str) -> None:
     wrong = (values.notna() & ~values.isin([0, 1])).to_numpy()
     if wrong.any():
         row = int(np.argmax(wrong))
-        got = values.iloc[row]
-        got = got.item() if isinstance(got, np.generic) else got
-        raise ValueError(
-            f"correct must be 0, 1 or missing; got {got!r} {place_of(table, row)} of {called!r}; for points give "
-            "the column as score"
-        )
+        got = f"{values.astype(object).iloc[row]!r} {place_of(table, row)} of {called!r}"
+        raise ValueError(f"correct must be 0, 1 or missing; got {got}; for points give the column as score")
 
 
 def _verdicts(t: Trajectories, at: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -360,22 +335,20 @@ def _verdicts(t: Trajectories, at: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.where(unknown, np.nan, (verdict == t.label).astype(float))
 
 
-def _what_was_read(log: RecordedLog, decided: bool, round_number: int | None) -> list[str]:
+def _what_was_read(log: RecordedLog, decided: bool, round_number: int | None) -> str:
     """Say whether verdicts are recorded decisions or pluralities, and how often that is not the same."""
-    n, other, none = len(log.decision), int(log.differs.sum()), int((~log.known).sum())
+    differs, none = (
+        f"differs in {int(log.differs.sum())} of {len(log.decision)} debates",
+        int((~log.known).sum()),
+    )
     if round_number is not None:
-        return [
-            f"verdicts are the pluralities of the votes up to round {round_number}, not recorded decisions"
-        ]
+        return f"verdicts are the pluralities of the votes up to round {round_number}, not recorded decisions"
     if not decided:
-        return [
-            f"verdicts are pluralities of the votes; the recorded decision differs in {other} of {n} debates"
-        ]
+        return f"verdicts are pluralities of the votes; the recorded decision {differs}"
     gone = f"; {none} without a decision are missing" if none else ""
-    return [
-        "verdicts are the recorded decisions; the plurality of the votes "
-        f'(value="plurality") differs in {other} of {n} debates{gone}'
-    ]
+    return (
+        f'verdicts are the recorded decisions; the plurality of the votes (value="plurality") {differs}{gone}'
+    )
 
 
 def _votes(t: Trajectories, at: NDArray[np.int64], missing: Missing) -> NDArray[np.float64]:
@@ -418,13 +391,7 @@ def _points(t: Trajectories, at: NDArray[np.int64], side: str) -> NDArray[np.flo
     if t.scores is None:
         raise ValueError(f"scores must be logged to be compared; got none in {t!r}")
     if side not in t.sides:
-        raise ValueError(
-            f"the side of a score must be one of {list(t.sides)}; got {side!r}{meant(side, t.sides)}"
-        )
+        got = f"{side!r}{meant(side, t.sides)}"
+        raise ValueError(f"the side of a score must be one of {list(t.sides)}; got {got}")
     points: NDArray[np.float64] = t.scores[np.arange(len(t)), at, t.sides.index(side)]
     return points
-
-
-def is_missing(value: Any) -> bool:
-    """Say whether a cell of a table is empty, in any of pandas' ways."""
-    return value is None or bool(pd.isna(value))

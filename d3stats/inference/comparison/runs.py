@@ -1,7 +1,7 @@
-"""An evaluation run as inference reads it: one value per item, and which items hang together.
+"""An evaluation run as inference reads it, one value per item and the items' clusters; runs paired by item.
 
-Runs come from logs, from ``Trajectories`` or from tidy tables. Two runs are compared on the same items or not at
-all: items that only one run has are named, and leaving them out has to be asked for.
+Runs come from logs, from ``Trajectories`` or from tidy tables. Items that only one run has are named, and leaving them
+out has to be asked for.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from d3stats.inference.comparison.run_tables import (
     from_frame,
     from_path,
     from_trajectories,
-    is_missing,
     missing_as_wrong,
     recorded_of,
 )
@@ -50,7 +49,7 @@ class ItemMismatch(ValueError):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run:
-    """One value per item of an evaluation.
+    """One value per item of an evaluation, with the items' clusters.
 
     Attributes
     ----------
@@ -100,13 +99,11 @@ class Run:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairedRuns:
-    """Several runs side by side on the same items, all of them scored.
+    """Values of several runs on the same items, all of them scored.
 
     Attributes
     ----------
-    names : tuple of str
-        The runs.
-    items : tuple of str
+    names, items : tuple of str
     values : ndarray of float, shape (runs, items)
         No NaN: items that some run could not score are in `unscored`, or count as `missing` says.
     cluster : ndarray of int64, shape (items,)
@@ -118,7 +115,6 @@ class PairedRuns:
         Items of each run that the others lack; empty with ``items="same"``.
     unscored : dict of str to tuple of str
         Items that each run could not score, for want of a label or of a value.
-    notes : tuple of str
     repeated : bool
         Whether some value is a mean over several tries at its item.
     """
@@ -154,7 +150,7 @@ _SHOWN = 5
 
 
 def pair(runs: Sequence[Run], *, items: Items = "same") -> PairedRuns:
-    """Put runs side by side, item by item.
+    """Return the values of several runs, matched by item.
 
     A run that states no clusters takes those of the runs that do, and a note says so.
 
@@ -163,16 +159,13 @@ def pair(runs: Sequence[Run], *, items: Items = "same") -> PairedRuns:
     runs : sequence of Run
         At least two, with different names.
     items : {"same", "intersection"}
-        "same" refuses runs over different items; "intersection" keeps the items that all have, and the result
-        says which were left out.
+        "same" refuses runs over different items with :class:`ItemMismatch`; "intersection" keeps the items that all
+        have, and the result says which were left out.
 
     Raises
     ------
-    ItemMismatch
-        When runs have different items and `items` is "same".
     ValueError
-        When fewer than two runs are given, two have one name, no item is common or scored by all, or an item is
-        in different clusters, or has different labels, in different runs.
+        When no item is common or scored by all, or an item has different clusters or labels in different runs.
 
     Examples
     --------
@@ -229,23 +222,17 @@ def pair(runs: Sequence[Run], *, items: Items = "same") -> PairedRuns:
 
 def _one_label(runs: Sequence[Run], places: Sequence[NDArray[np.intp]], common: Sequence[str]) -> None:
     """Refuse runs whose right answers to an item differ: they are marked by different keys."""
-    marked = [
-        (run, np.array(run.label, dtype=object)[at])
-        for run, at in zip(runs, places, strict=True)
-        if run.label
-    ]
+    pairs = zip(runs, places, strict=True)
+    marked = [(run, np.array(run.label, dtype=object)[at]) for run, at in pairs if run.label]
     for k, (run, label) in enumerate(marked):
         for other, second in marked[:k]:
             different = [i for i, (x, y) in enumerate(zip(second, label, strict=True)) if x and y and x != y]
             if different:
-                at = different[0]
-                named = ", ".join(repr(common[i]) for i in different[:_SHOWN])
-                more = f" and {len(different) - _SHOWN} more" if len(different) > _SHOWN else ""
+                at, named = different[0], _listed([common[i] for i in different])
                 raise ValueError(
                     f"runs must have the same label on an item; got {second[at]!r} ({other.name}) and {label[at]!r} "
                     f"({run.name}) on {common[at]!r}; labels differ on {len(different)} of {len(common)} items "
-                    f"({named}{more}). Where they may (answers in another order), give 'correct' for 'vote' and "
-                    "'label'."
+                    f"({named}). Where they may (answers in another order), give 'correct' for 'vote' and 'label'."
                 )
 
 
@@ -303,17 +290,16 @@ def _common_clusters(
 
 
 def _mismatch(only: dict[str, tuple[str, ...]], n_shared: int) -> str:
-    parts = []
-    for name, items in only.items():
-        if items:
-            more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
-            parts.append(f"{len(items)} only in {name} ({', '.join(map(repr, items[:_SHOWN]))}{more})")
-    mended = (
-        f'To compare on the {counted(n_shared, "common item")}, ask for it: items="intersection".'
-        if n_shared
-        else "They have no item in common."
-    )
+    parts = [f"{len(items)} only in {name} ({_listed(items)})" for name, items in only.items() if items]
+    mended = "They have no item in common."
+    if n_shared:
+        mended = f'To compare on the {counted(n_shared, "common item")}, ask for it: items="intersection".'
     return f"runs must have the same items; got {'; '.join(parts)}. {mended}"
+
+
+def _listed(items: Sequence[str]) -> str:
+    more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
+    return ", ".join(map(repr, items[:_SHOWN])) + more
 
 
 UNNAMED = "run"
@@ -332,18 +318,17 @@ def as_run(
     columns: Columns = None,
     encoding: str | None = None,
 ) -> Run:
-    """Read a run from whatever holds one.
+    """Return a run, one value per item, from a log, a table, a Series or an array.
 
     Parameters
     ----------
     source : Run, Trajectories, DebateLog, DataFrame, Series, array, str or Path
-        A path is read as a DataFrame is, or as a debate log. A log
-        or ``Trajectories`` gives 1 where the verdict is the label. A DataFrame has a column ``item``
-        and one of ``correct`` (0/1), ``score``, or the column that `value` names, or ``vote`` and ``label``
-        (in one written form, see :mod:`d3stats.values`); optionally ``cluster``, or else a ``question`` that
-        several items share. In a CSV empty cells and words such as NA are missing. A DataFrame with a column
-        ``debate`` and no ``item`` is a log; columns may have the field's other names. A Series has items as its
-        index, an array of shape (items,) numbers them; an array of shape (debates, rounds, seats) holds votes.
+        A path is read as a DataFrame is, or as a debate log. A log or ``Trajectories`` gives 1 where the verdict is the
+        label. A DataFrame has a column ``item`` and one of ``correct`` (0/1), ``score``, or the column that `value`
+        names, or ``vote`` and ``label`` (in one written form, see :mod:`d3stats.values`); optionally ``cluster``, or
+        else a ``question`` that several items share. In a CSV empty cells and words such as NA are missing. A DataFrame
+        with a column ``debate`` and no ``item`` is a log; columns may have the field's other names. A Series has items
+        as its index, an array of shape (items,) numbers them; an array of shape (debates, rounds, seats) holds votes.
     name : str, optional
         What to call the run; by default the file's, the Series' or the column's name.
     value : str, optional
@@ -373,10 +358,7 @@ def as_run(
     ------
     ValueError
         When a column is absent, no item has a label, a value is infinite, an item changes its cluster or its label,
-        votes are spelt as no label is, `missing` is "wrong" and the values are not right or wrong, or a table is
-        asked for a round.
-    TypeError
-        When the source is of another kind.
+        votes are spelt as no label is, or `missing` is "wrong" and the values are not right or wrong.
 
     Examples
     --------
@@ -409,9 +391,8 @@ def as_run(
         return _again(source, name, missing)
     if isinstance(source, Trajectories):
         table = from_trajectories(source, value, by, round_number, missing, recorded)
-        told = warnings_of(
-            f for f in source.findings() if f.kind != "no vote is a label"
-        )  # said in its own words
+        # That no vote is a label is said in words of its own.
+        told = warnings_of(f for f in source.findings() if f.kind != "no vote is a label")
         table.notes[:] = [*told, *table.notes, *source.notes]
     elif isinstance(source, pd.Series):
         (items,) = canonical(source.index.to_series(), missing_values=(), names=True).columns
@@ -436,23 +417,9 @@ def as_runs(
     columns: Columns = None,
     **reading: Any,
 ) -> list[Run]:
-    """Read several runs with one choice of columns, of which a table may lack some that another one has.
+    """Return several runs, as :func:`as_run` does each, with one choice of columns and a round for each.
 
-    Parameters
-    ----------
-    sources : sequence
-        Whatever :func:`as_run` reads.
-    round_numbers : sequence of int or None, optional
-        One per source.
-    columns : mapping, optional
-        A chosen column that a table lacks is looked for there under its usual names.
-    **reading
-        Passed on to :func:`as_run`.
-
-    Raises
-    ------
-    ValueError
-        When no source has a chosen column, or a source cannot be read.
+    A chosen column that a table lacks is looked for there under its usual names; it is refused when all lack it.
     """
     runs: list[Run] = []
     lacking: list[dict[str, MissingColumn]] = []
@@ -500,19 +467,14 @@ def _in_memory(
 
 def _doubts(rows: pd.DataFrame, missing: Missing) -> list[str]:
     """Warn of values that can hardly be meant: all wrong, or many missing."""
-    value = pd.to_numeric(rows["value"], errors="coerce").to_numpy(dtype=np.float64)[
-        rows["labelled"].to_numpy()
-    ]
-    known = value[~np.isnan(value)]
-    doubts = []
+    values = pd.to_numeric(rows["value"], errors="coerce").to_numpy(dtype=np.float64)
+    values = values[rows["labelled"].to_numpy()]
+    n, known = len(values), values[~np.isnan(values)]
+    absent, doubts = n - len(known), []
     if len(known) >= 8 and not known.any():
-        doubts.append(
-            f"WARNING: every one of {len(known)} values is 0: check that the column says what is right"
-        )
-    if missing == "exclude" and len(value) >= 8 and len(value) - len(known) > MUCH_MISSING * len(value):
-        doubts.append(
-            f"WARNING: {len(value) - len(known)} of {len(value)} values are missing: the others may not stand for all"
-        )
+        doubts = [f"WARNING: every one of {len(known)} values is 0: check that the column says what is right"]
+    if missing == "exclude" and n >= 8 and absent > MUCH_MISSING * n:
+        doubts.append(f"WARNING: {absent} of {n} values are missing: the others may not stand for all")
     return doubts
 
 
@@ -606,10 +568,8 @@ def _filled(values: Floats, labelled: NDArray[Any], missing: Missing, name: str)
 def _said(labelled: NDArray[Any], unlabelled: tuple[str, ...], repeats: NDArray[Any]) -> tuple[str, ...]:
     notes = []
     if not labelled.all():
-        rows, n = int((~labelled).sum()), len(repeats)
-        notes.append(
-            f"{rows} of {len(labelled)} tries have no label; {len(unlabelled)} of {n} items have none at all"
-        )
+        tries = f"{int((~labelled).sum())} of {len(labelled)} tries have no label"
+        notes.append(f"{tries}; {len(unlabelled)} of {len(repeats)} items have none at all")
     if repeats.max(initial=0) > 1:
         notes.append(f"items run several times ({int(repeats.max())} at most) count with their mean")
     return tuple(notes)
@@ -620,16 +580,22 @@ def _labels(table: pd.DataFrame, codes: NDArray[Any], names: Any, name: str) -> 
     if "label" not in table:
         return ()
     stated = table["label"].to_numpy(dtype=object)
-    found: list[str | None] = [None] * len(names)
-    for k, label in zip(codes.tolist(), stated, strict=True):
-        if label is None:
-            continue
-        if found[k] not in (None, label):
-            raise ValueError(
-                f"an item must have one label; got {found[k]!r} and {label!r} on {str(names[k])!r} in {name!r}"
-            )
-        found[k] = label
+    found, row = _first_stated(stated, codes, len(names))
+    if row is not None:
+        one, other, item = found[codes[row]], stated[row], str(names[codes[row]])
+        raise ValueError(f"an item must have one label; got {one!r} and {other!r} on {item!r} in {name!r}")
     return tuple(found)
+
+
+def _first_stated(
+    stated: NDArray[np.object_], codes: NDArray[Any], n_items: int
+) -> tuple[NDArray[np.object_], int | None]:
+    """Return what is first stated of each item, None where nothing is, and the first row that states another thing."""
+    rows = np.flatnonzero(stated != None)  # noqa: E711
+    first = np.full(n_items, None, dtype=object)
+    first[codes[rows[::-1]]] = stated[rows[::-1]]
+    different = rows[stated[rows] != first[codes[rows]]]
+    return first, int(different[0]) if len(different) else None
 
 
 def _clusters(
@@ -639,19 +605,11 @@ def _clusters(
     items = np.asarray(names, dtype=object)
     if "cluster" not in table:
         return tuple(map(str, items)), []
-    stated = table["cluster"].astype(object).to_numpy()
-    blank = np.array([is_missing(c) for c in stated], dtype=bool)
-    owner = np.array(
-        [items[k] if gone else str(c) for c, k, gone in zip(stated, codes, blank, strict=True)], dtype=object
-    )
-    _, first = np.unique(codes, return_index=True)
-    of_item = owner[first]
-    different = np.flatnonzero(owner != of_item[codes])
-    if len(different):
-        row = int(different[0])
-        raise ValueError(
-            f"an item must be in one cluster; got {items[codes[row]]!r} in {of_item[codes[row]]!r} and "
-            f"{owner[row]!r} in {name!r}"
-        )
-    alone = int(blank[first].sum())
-    return tuple(map(str, of_item)), [blank_clusters(alone)] if 0 < alone < len(items) else []
+    blank = table["cluster"].isna().to_numpy()
+    owner = np.where(blank, items[codes], table["cluster"].astype(str).to_numpy(dtype=object))
+    found, row = _first_stated(owner, codes, len(items))
+    if row is not None:
+        item, one, other = items[codes[row]], found[codes[row]], owner[row]
+        raise ValueError(f"an item must be in one cluster; got {item!r} in {one!r} and {other!r} in {name!r}")
+    alone = len(np.unique(codes[blank]))
+    return tuple(map(str, found)), [blank_clusters(alone)] if 0 < alone < len(items) else []
