@@ -1,11 +1,9 @@
-"""Checks of claims by search: counterexamples to false ones, many examples of true ones, and all claims at once.
+"""Checks of claims by search with Hypothesis: counterexamples to false ones, many examples of true ones, all at once.
 
-Instances come from the claim's own strategy, which satisfies the assumptions by construction. They are held to the
-assumptions all the same, so that a strategy that breaks them is an error and no evidence.
-
-Hypothesis's engine makes the first examples: it tries small and extreme ones, varies them, and sees when there are no
-more. Each costs it some milliseconds. A large number is made from seeded random bytes, which Hypothesis turns into
-instances of the same strategy (``fuzz_one_input``): cheaper, and with few repeats.
+Instances come from the claim's own strategy, which satisfies the assumptions by construction, and are held to the
+assumptions all the same. Hypothesis's engine makes the first examples: it tries small and extreme ones, varies them,
+and sees when there are no more. A large number is made from seeded random bytes, which Hypothesis turns into instances
+of the same strategy (``fuzz_one_input``): cheaper, and with few repeats.
 """
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,14 +73,7 @@ class NotRefuted(ValueError):
 
 
 class Broken(ValueError):
-    """A claim that should hold is false on an instance.
-
-    Attributes
-    ----------
-    instance : object
-        The shrunk instance.
-    margin : float
-    """
+    """A claim that should hold is false on `instance`, which is shrunk, with this `margin`."""
 
     def __init__(self, message: str, instance: Any, margin: float) -> None:
         super().__init__(message)
@@ -98,7 +90,7 @@ class Unsound(ValueError):
 
 @dataclass(frozen=True)
 class Refutation(Result):
-    """A counterexample that a search found and made smaller.
+    """A counterexample that a search found and shrank.
 
     Attributes
     ----------
@@ -109,10 +101,8 @@ class Refutation(Result):
         Below minus the claim's slack, in the claim's units.
     quantities : mapping of str to float
         The claim's numbers of this instance.
-    n_examined : int
-        Instances looked at up to the first that failed.
-    n_shrunk : int
-        Instances looked at afterwards, to make it smaller.
+    n_examined, n_shrunk : int
+        Instances looked at up to the first that failed, and afterwards, to make it smaller.
     """
 
     claim: str
@@ -135,7 +125,7 @@ class Refutation(Result):
 
 @dataclass(frozen=True)
 class Survival(Result):
-    """How many generated examples a claim was true on, and how close it came to failing.
+    """Number of generated examples that a claim was true on, and its least margin.
 
     Attributes
     ----------
@@ -163,41 +153,30 @@ class Survival(Result):
     corrected: bool
 
     def __str__(self) -> str:
-        return (
-            f"{self.claim} survived {self.n:,} examples: least margin {self.least_margin:.6g} at {self.where}"
-        )
+        least = f"least margin {self.least_margin:.6g} at {self.where}"
+        return f"{self.claim} survived {self.n:,} examples: {least}"
 
     def _title(self) -> str:
         return str(self)
 
     def _tables(self) -> dict[str, pd.DataFrame]:
-        row = {f.name: getattr(self, f.name) for f in fields(self)} | {"where": str(self.where)}
-        return {"survival": pd.DataFrame([row])}
+        return {"survival": pd.DataFrame([vars(self) | {"where": str(self.where)}])}
 
 
 def find_counterexample(claim: Claim | str, *, max_examples: int = 2000, rng: RngLike = 0) -> Refutation:
     r"""Search for a counterexample to a claim with Hypothesis, and shrink the first one found.
 
-    A counterexample satisfies what the claim assumes and contradicts what it concludes.
-
-    Parameters
-    ----------
-    claim : Claim or str
-        A claim or its name; its own counterexample is not looked at.
-    max_examples : int
-        Instances to look at before giving up.
-    rng : Generator, int or None
-        An int gives the same instance each time.
+    A counterexample satisfies what the claim assumes and contradicts what it concludes; the claim's own one is not
+    looked at. An int as `rng` gives the same instance each time.
 
     Returns
     -------
     Refutation
-        The counterexample, its margin and numbers, and how many instances were examined.
 
     Raises
     ------
     NotRefuted
-        When none was found.
+        When none was found among `max_examples`.
     Unsound
         When an instance violates the assumptions or its margin is not a number.
 
@@ -227,13 +206,11 @@ def find_counterexample(claim: Claim | str, *, max_examples: int = 2000, rng: Rn
             first = examined
         return failed
 
-    found = first_failure(
-        claim.instances(), fails, n=max_examples, seed=_seed_of(_root_seed(rng), claim.name)
-    )
+    seed = _seed_of(_root_seed(rng), claim.name)
+    found = first_failure(claim.instances(), fails, n=max_examples, seed=seed)
     if found is None:
-        raise NotRefuted(
-            f"{claim.name} must fail somewhere to be refuted; got no failure in {examined:,} examples"
-        )
+        got = f"no failure in {examined:,} examples"
+        raise NotRefuted(f"{claim.name} must fail somewhere to be refuted; got {got}")
     margin = _checked_margin(claim, found, corrected=False)
     return Refutation(claim.name, found, margin, dict(claim.quantities(found)), first, examined - first)
 
@@ -255,7 +232,6 @@ def survive(
     Parameters
     ----------
     claim : Claim or str
-        A claim or its name.
     n_examples : int
         Instances to look at; fewer are when the strategy has no more.
     rng : Generator, int or None
@@ -277,8 +253,6 @@ def survive(
         When an instance fails; it is shrunk.
     Unsound
         When an instance violates the assumptions or its margin is not a number.
-    ValueError
-        When `corrected` is asked of a claim that misses nothing.
 
     Examples
     --------
@@ -297,12 +271,13 @@ def survive(
     sizes = [varied, *(min(BATCH, n_examples - start) for start in range(varied, n_examples, BATCH))]
     tasks = [(claim, corrected, size, _seed_of(root, claim.name, i), i == 0) for i, size in enumerate(sizes)]
     # Whether the space is small is known after the first batch, and a second would only repeat it.
-    batches = [_batch(*tasks[0])]
-    _report(progress, batches[0].n, n_examples)
-    if not batches[0].exhausted:
-        for batch in run_tasks(_batch, tasks[1:], workers=workers, ordered=True):
-            batches.append(batch)
-            _report(progress, sum(b.n for b in batches), n_examples)
+    first = _batch(*tasks[0])
+    more = [] if first.exhausted else run_tasks(_batch, tasks[1:], workers=workers, ordered=True)
+    batches: list[_Batch] = []
+    for batch in chain([first], more):
+        batches.append(batch)
+        if progress is not None:
+            progress(sum(b.n for b in batches), n_examples)
     closest = min(batches, key=lambda b: b.margin)
     return Survival(
         claim=claim.name,
@@ -310,7 +285,7 @@ def survive(
         n_distinct=len(set().union(*(b.seen for b in batches))),
         least_margin=closest.margin,
         where=closest.where,
-        exhausted=batches[0].exhausted,
+        exhausted=first.exhausted,
         corrected=corrected,
     )
 
@@ -364,11 +339,6 @@ def _checked_margin(claim: Claim, instance: Any, *, corrected: bool, checked: bo
     if math.isnan(margin):
         raise Unsound(f"margin of {claim.name} must be a number; got nan on {instance}")
     return margin
-
-
-def _report(progress: Callable[[int, int], None] | None, done: int, asked: int) -> None:
-    if progress is not None:
-        progress(done, asked)
 
 
 def _root_seed(rng: RngLike) -> int:
@@ -427,13 +397,7 @@ def first_failure(
 
 
 def seeded_draws(strategy: SearchStrategy[Any], *, n: int, seed: int) -> Iterator[Any]:
-    """Make `n` instances from seeded random bytes, one after another, none varied and none shrunk.
-
-    Raises
-    ------
-    RuntimeError
-        When a draw is discarded: instances satisfy their assumptions by construction, so none may be.
-    """
+    """Yield `n` instances made from seeded random bytes; an error where a draw is discarded, which none may be."""
     made: list[Any] = []
 
     def keep(instance: Any) -> bool:
@@ -451,7 +415,7 @@ def seeded_draws(strategy: SearchStrategy[Any], *, n: int, seed: int) -> Iterato
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What the searches found out about one claim, beside what the catalogue states.
+    """Result of the searches on one claim, beside its stated status.
 
     Attributes
     ----------
@@ -494,7 +458,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Audit(Result):
-    """What the searches found out about each claim, in the order of the catalogue.
+    """Verdicts of the searches on each claim, in the order of the catalogue.
 
     Attributes
     ----------
@@ -518,9 +482,8 @@ class Audit(Result):
         return self.summary().splitlines()[0]
 
     def _tables(self) -> dict[str, pd.DataFrame]:
-        names = [f.name for f in fields(Verdict)]
-        rows = [[getattr(v, name) for name in names] for v in self.verdicts]
-        return {"claims": pd.DataFrame(rows, columns=names)}
+        columns = [f.name for f in fields(Verdict)]
+        return {"claims": pd.DataFrame(list(map(asdict, self.verdicts)), columns=columns)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON-ready values; an infinite margin is text."""
@@ -540,10 +503,8 @@ class Audit(Result):
 
     def summary(self) -> str:
         """Return the audit in a few lines: how many claims agree, and each that does not."""
-        by_status = {
-            s: sum(v.status == s for v in self.verdicts) for s in ("holds", "holds under", "refuted")
-        }
-        counted = ", ".join(f"{n} {status}" for status, n in by_status.items() if n)
+        stated = [v.status for v in self.verdicts]
+        counted = ", ".join(f"{stated.count(s)} {s}" for s in _STEPS if s in stated)
         agree = sum(v.agrees for v in self.verdicts)
         seconds = sum(v.seconds for v in self.verdicts)
         lines = [
@@ -581,12 +542,6 @@ def verify(
     Returns
     -------
     Audit
-        One verdict per claim.
-
-    Raises
-    ------
-    KeyError
-        For a name that no claim has.
 
     Examples
     --------
@@ -600,11 +555,8 @@ def verify(
     seed = int(rng) if isinstance(rng, (int, np.integer)) else int(source.integers(2**31))
     # A claim of the catalogue travels by its name: another process finds it there.
     asked = [claims] if isinstance(claims, (str, Claim)) else claims
-    wanted = (
-        list(all_claims())
-        if asked is None
-        else [c if isinstance(c, Claim) else claim_named(c).name for c in asked]
-    )
+    asked = all_claims() if asked is None else asked
+    wanted = [c if isinstance(c, Claim) else claim_named(c).name for c in asked]
     tasks = [(c, n_examples, seed) for c in wanted]
     verdicts: list[Verdict] = []
     for verdict in run_tasks(_verdict_on, tasks, workers=workers, ordered=True):
@@ -663,8 +615,8 @@ def _survive(claim: Claim, n_examples: int, seed: int, found: dict[str, Any]) ->
 
 _STEPS: dict[str, tuple[Callable[[Claim, int, int, dict[str, Any]], str], ...]] = {
     "holds": (_survive,),
-    "refuted": (_check_named_counterexample, _refute),
     "holds under": (_check_named_counterexample, _refute, _survive),
+    "refuted": (_check_named_counterexample, _refute),
 }
 
 
@@ -681,20 +633,9 @@ def json_ready(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Recorded:
-    """How many examples a claim survived in the recorded long run.
+    """Number of examples that a claim survived in the recorded long run, and how many of them differ.
 
-    Attributes
-    ----------
-    claim : str
-    examples : int
-        Survived; fewer than were asked for where the strategy has no more.
-    distinct : int
-        How many of them differ.
-    exhausted : bool
-        Whether there are no more instances.
-    least_margin : float
-        In the claim's units.
-    seed : int
+    `exhausted` says that there are no more instances; `least_margin` is in the claim's units.
     """
 
     claim: str
@@ -706,14 +647,9 @@ class Recorded:
 
 
 def recorded(claim: str) -> Recorded | None:
-    """Return how many examples a claim survived in the recorded long run, or None if it is not on record.
+    """Return how many examples the claim of a name survived in the recorded long run, or None without a record.
 
     The record is of the claim as it stood when the run was made; a claim that changes must be run again.
-
-    Parameters
-    ----------
-    claim : str
-        The name of a claim.
 
     Examples
     --------
@@ -730,11 +666,6 @@ def _record() -> dict[str, Recorded]:
 
 
 def _recorded_row(row: dict[str, str]) -> Recorded:
-    return Recorded(
-        claim=row["claim"],
-        examples=int(row["examples"]),
-        distinct=int(row["distinct"]),
-        exhausted=row["exhausted"] == "True",
-        least_margin=float(row["least_margin"]),
-        seed=int(row["seed"]),
-    )
+    examples, distinct, seed = (int(row[name]) for name in ("examples", "distinct", "seed"))
+    exhausted, margin = row["exhausted"] == "True", float(row["least_margin"])
+    return Recorded(row["claim"], examples, distinct, exhausted, margin, seed)

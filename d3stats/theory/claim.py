@@ -178,16 +178,12 @@ class Claim:
     proof: str = ""
 
     def __post_init__(self) -> None:
+        got = f"got status={self.status!r}"
         if (self.counterexample is None) != (self.status == "holds"):
-            raise ValueError(
-                f"counterexample must be given unless the claim holds; got status={self.status!r}, "
-                f"counterexample={self.counterexample!r} for {self.name}"
-            )
+            got += f", counterexample={self.counterexample!r} for {self.name}"
+            raise ValueError(f"counterexample must be given unless the claim holds; {got}")
         if (self.rescued is not None) != (self.status == "holds under"):
-            raise ValueError(
-                f"rescued must be given for 'holds under' and only then; got status={self.status!r} "
-                f"for {self.name}"
-            )
+            raise ValueError(f"rescued must be given for 'holds under' and only then; {got} for {self.name}")
 
     def fails_on(self, instance: Any) -> bool:
         """Whether the instance satisfies what the source assumes and contradicts what it concludes."""
@@ -200,20 +196,10 @@ class Claim:
 
 
 def claims() -> dict[str, Claim]:
-    """Return every claim by its name, read from the modules of ``d3stats.theory.claims``.
+    """Return a new dictionary of every claim by its name, read from the modules of ``d3stats.theory.claims``.
 
     The order is that of the works (D3, the advocates paper, stability, Debate or Vote, what is proved here), then
     that of the modules and of the claims in each.
-
-    Returns
-    -------
-    dict of str to Claim
-        A new dictionary at each call.
-
-    Raises
-    ------
-    ValueError
-        When two claims have one name.
 
     Examples
     --------
@@ -226,17 +212,10 @@ def claims() -> dict[str, Claim]:
 def claim(name: str) -> Claim:
     """Return the claim with a name; capitals, spaces and underscores do not matter.
 
-    Parameters
-    ----------
-    name : str
-        A name of :func:`claims`, such as "sign-agreement".
-
     Raises
     ------
     KeyError
         When no claim has the name; the message lists names that are close.
-    TypeError
-        When the name is no text.
 
     Examples
     --------

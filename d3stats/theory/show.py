@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,11 +23,12 @@ _VERDICTS = {
     "holds under": "false as claimed; holds with what is missing",
     "refuted": "refuted",
 }
+_RECORD = ("examples", "distinct", "least_margin", "seed")
 
 
 @dataclass(frozen=True)
 class Page(Result):
-    """A claim with the numbers of its counterexample.
+    """A claim with its verdict, assumptions, correction, and the numbers of its counterexample.
 
     Attributes
     ----------
@@ -68,49 +69,35 @@ class Page(Result):
             "correction": list(claim.correction),
             "replaces": list(self.replaces),
             "proof": claim.proof,
-            "record": None
-            if record is None
-            else {
-                "examples": record.examples,
-                "distinct": record.distinct,
-                "least_margin": json_ready(record.least_margin),
-                "seed": record.seed,
-            },
+            "record": record and {name: json_ready(getattr(record, name)) for name in _RECORD},
         }
 
     def to_markdown(self) -> str:
         """Return the page as Markdown."""
-        lines = [f"# {self.claim.name}: {_markdown(self.claim.title)}", ""]
-        for head, kind, content in self._sections():
-            lines += [f"## {head}", ""]
-            if kind == "text":
-                lines += [_markdown(str(content)), ""]
-            elif kind == "formula":
-                lines += ["```latex", str(content), "```", ""]
-            elif kind == "list":
-                lines += [*(f"- {_markdown(entry)}" for entry in content), ""]
-            else:
-                lines += ["| quantity | value |", "|---|---:|"]
-                lines += [f"| {_markdown(name)} | {_number(value)} |" for name, value in content.items()]
-                lines += [""]
-        return "\n".join(lines)
+        lines = self._written(
+            head=lambda title: [f"## {title}", ""],
+            text=lambda text: [_markdown(text), ""],
+            formula=lambda latex: ["```latex", latex, "```", ""],
+            entries=lambda entries: [*(f"- {_markdown(entry)}" for entry in entries), ""],
+            numbers=lambda rows: [
+                "| quantity | value |",
+                "|---|---:|",
+                *(f"| {_markdown(name)} | {value} |" for name, value in rows),
+                "",
+            ],
+        )
+        return "\n".join([f"# {self.claim.name}: {_markdown(self.claim.title)}", "", *lines])
 
     def to_text(self, width: int = 100) -> str:
         """Return the page as plain text of at most `width` columns, formulas excepted."""
-        lines = textwrap.wrap(self._title(), width)
-        for head, kind, content in self._sections():
-            lines += ["", head]
-            if kind == "text":
-                lines += _wrap(str(content), width, "  ", "  ")
-            elif kind == "formula":
-                lines.append(f"  {content}")
-            elif kind == "list":
-                for entry in content:
-                    lines += _wrap(entry, width, "  - ", "    ")
-            else:
-                wide = max(map(len, content))
-                lines += [f"  {name:<{wide}}  {_number(value)}" for name, value in content.items()]
-        return "\n".join(lines)
+        lines = self._written(
+            head=lambda title: ["", title],
+            text=lambda text: _wrap(text, width, "  ", "  "),
+            formula=lambda latex: [f"  {latex}"],
+            entries=lambda entries: [line for e in entries for line in _wrap(e, width, "  - ", "    ")],
+            numbers=_aligned,
+        )
+        return "\n".join([*textwrap.wrap(self._title(), width), *lines])
 
     def summary(self) -> str:
         """Return the page as plain text, 100 columns wide."""
@@ -130,37 +117,50 @@ class Page(Result):
         if table is not None:
             return super().to_latex(table, digits=digits)
         name, title = escaped(self.claim.name), escaped(self.claim.title)
-        lines = [f"\\subsection*{{{title} (\\texttt{{{name}}})}}"]
-        for head, kind, content in self._sections():
-            lines += ["", f"\\paragraph{{{head}}}"]
-            if kind == "text":
-                lines.append(escaped(str(content)))
-            elif kind == "formula":
-                lines += ["\\[", f"  {content}", "\\]"]
-            elif kind == "list":
-                lines += ["\\begin{itemize}", *(f"  \\item {escaped(e)}" for e in content), "\\end{itemize}"]
-            else:
-                rows = [(name, _number(value)) for name, value in content.items()]
-                lines += ["", booktabs("lr", ("quantity", "value"), rows)]
-        return "\n".join(lines)
+        lines = self._written(
+            head=lambda title: ["", f"\\paragraph{{{title}}}"],
+            text=lambda text: [escaped(text)],
+            formula=lambda latex: ["\\[", f"  {latex}", "\\]"],
+            entries=lambda entries: [
+                "\\begin{itemize}",
+                *(f"  \\item {escaped(entry)}" for entry in entries),
+                "\\end{itemize}",
+            ],
+            numbers=lambda rows: ["", booktabs("lr", ("quantity", "value"), rows)],
+        )
+        return "\n".join([f"\\subsection*{{{title} (\\texttt{{{name}}})}}", *lines])
 
     def _repr_html_(self) -> str:
         """Return the page as HTML, as a notebook shows it."""
-        lines = [f"<h3>{html.escape(self._title())}</h3>"]
-        for head, kind, content in self._sections():
-            lines.append(f"<h4>{head}</h4>")
-            if kind == "text":
-                lines.append(f"<p>{html.escape(str(content))}</p>")
-            elif kind == "formula":
-                lines.append(f"<p>\\[{html.escape(str(content))}\\]</p>")
-            elif kind == "list":
-                lines += ["<ul>", *(f"<li>{html.escape(entry)}</li>" for entry in content), "</ul>"]
-            else:
-                rows = [
-                    f"<tr><td>{html.escape(q)}</td><td>{_number(x)}</td></tr>" for q, x in content.items()
-                ]
-                lines += ["<table>", *rows, "</table>"]
-        return "\n".join(lines)
+        tell = html.escape
+        lines = self._written(
+            head=lambda title: [f"<h4>{title}</h4>"],
+            text=lambda text: [f"<p>{tell(text)}</p>"],
+            formula=lambda latex: [f"<p>\\[{tell(latex)}\\]</p>"],
+            entries=lambda entries: ["<ul>", *(f"<li>{tell(entry)}</li>" for entry in entries), "</ul>"],
+            numbers=lambda rows: [
+                "<table>",
+                *(f"<tr><td>{tell(name)}</td><td>{value}</td></tr>" for name, value in rows),
+                "</table>",
+            ],
+        )
+        return "\n".join([f"<h3>{tell(self._title())}</h3>", *lines])
+
+    def _written(
+        self,
+        *,
+        head: Callable[[str], list[str]],
+        text: Callable[[str], list[str]],
+        formula: Callable[[str], list[str]],
+        entries: Callable[[list[str]], list[str]],
+        numbers: Callable[[list[tuple[str, str]]], list[str]],
+    ) -> Iterator[str]:
+        """Yield the lines of every section, as one format writes them."""
+        write: dict[str, Callable[[Any], list[str]]]
+        write = {"text": text, "formula": formula, "list": entries, "numbers": numbers}
+        for title, kind, content in self._sections():
+            yield from head(title)
+            yield from write[kind](content)
 
     def _sections(self) -> Iterator[tuple[str, str, Any]]:
         claim = self.claim
@@ -175,7 +175,11 @@ class Page(Result):
             yield "Missing", "list", [a.words for a in claim.missing]
         if self.counterexample:
             yield "Counterexample", "text", self.counterexample
-            yield "Its numbers", "numbers", self._numbers()
+            yield (
+                "Its numbers",
+                "numbers",
+                [(name, f"{value:.7g}") for name, value in self._numbers().items()],
+            )
         if claim.corrected:
             yield "Instead", "text", claim.corrected
         if claim.correction:
@@ -187,22 +191,9 @@ class Page(Result):
 
 
 def page(claim: str | Claim) -> Page:
-    """Return all that is known of a claim, with the numbers of its counterexample computed anew.
+    """Return a claim's page, with the numbers of its counterexample computed anew.
 
-    Parameters
-    ----------
-    claim : str or Claim
-        A claim or its name.
-
-    Returns
-    -------
-    Page
-        Prints as text; also Markdown, LaTeX, HTML and a dictionary.
-
-    Raises
-    ------
-    KeyError
-        For a name that no claim has.
+    It prints as text, and has Markdown, LaTeX, HTML and a dictionary.
 
     Examples
     --------
@@ -218,7 +209,7 @@ def page(claim: str | Claim) -> Page:
 
 
 def evidence(claim: Claim) -> str:
-    """Return in a few words what a claim's status rests on: its counterexample, or the examples on record.
+    """Return a claim's counterexample, or how many examples on record it survived, in a few words.
 
     Examples
     --------
@@ -298,5 +289,6 @@ def _markdown(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>#|~$&])", r"\\\1", text)
 
 
-def _number(value: float) -> str:
-    return f"{value:.7g}"
+def _aligned(rows: list[tuple[str, str]]) -> list[str]:
+    wide = max(len(name) for name, _ in rows)
+    return [f"  {name:<{wide}}  {value}" for name, value in rows]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from d3stats.models.beliefs.latent import belief_after, expected_belief
 from d3stats.theory.claim import Assumption
-from d3stats.theory.instances.draws import Dice, drawn
+from d3stats.theory.instances.draws import Dice, drawn, listed
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -81,9 +81,7 @@ class Evidence:
     def expected(self) -> float:
         """Expected belief in the truth after the responses, exactly."""
         maker = "fresh" if self.fresh else "self"
-        return expected_belief(
-            _floats(self.prior), [_floats(row) for row in self.table], 0, maker, n_responses=self.n
-        )
+        return expected_belief(*_floats(self), 0, maker, n_responses=self.n)
 
     @property
     def distance(self) -> Fraction:
@@ -137,9 +135,7 @@ class Discussion:
     @property
     def after(self) -> float:
         """Belief in the truth after the responses, by Bayes' rule."""
-        return float(
-            belief_after(_floats(self.prior), [_floats(row) for row in self.table], list(self.heard))[0]
-        )
+        return float(belief_after(*_floats(self), list(self.heard))[0])
 
     @property
     def rise(self) -> float:
@@ -356,14 +352,11 @@ def _row(dice: Dice, size: int) -> Row:
     return tuple(Fraction(part, sum(parts)) for part in parts)
 
 
-def _floats(row: Row) -> list[float]:
-    return [float(x) for x in row]
+def _floats(instance: Evidence | Discussion) -> tuple[list[float], list[list[float]]]:
+    """Return the prior and the table as floats."""
+    return list(map(float, instance.prior)), [list(map(float, row)) for row in instance.table]
 
 
 def _belief(prior: Row, table: tuple[Row, ...]) -> str:
-    rivals = ", ".join(_listed(row) for row in table[1:])
-    return f"belief {_listed(prior)}, true concept says {_listed(table[0])}, rivals {rivals}"
-
-
-def _listed(row: Row) -> str:
-    return f"({', '.join(map(str, row))})"
+    rivals = ", ".join(listed(row) for row in table[1:])
+    return f"belief {listed(prior)}, true concept says {listed(table[0])}, rivals {rivals}"

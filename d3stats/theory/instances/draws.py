@@ -6,7 +6,7 @@ reaches 100, so that a seed gives the same instances in every process.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-__all__ = ["Dice", "between", "drawn", "sign"]
+__all__ = ["Dice", "between", "drawn", "listed", "sign"]
 
 T = TypeVar("T")
 
@@ -125,6 +125,11 @@ def _fractions(*denominators: int) -> tuple[Fraction, ...]:
 def between(low: Fraction, high: Fraction, share: Fraction) -> Fraction:
     """Return the number that lies `share` of the way from `low` to `high`."""
     return low + share * (high - low)
+
+
+def listed(numbers: Iterable[Fraction]) -> str:
+    """Write fractions in round brackets."""
+    return f"({', '.join(map(str, numbers))})"
 
 
 def sign(number: Fraction | float) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from d3stats.models.separation.softmax import softmax_selected
 from d3stats.theory.claim import Assumption
-from d3stats.theory.instances.draws import Dice, drawn
+from d3stats.theory.instances.draws import Dice, drawn, listed
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -30,10 +30,6 @@ __all__ = [
 ]
 
 
-def _listed(scores: tuple[Fraction, ...]) -> str:
-    return "(" + ", ".join(str(x) for x in scores) + ")"
-
-
 @dataclass(frozen=True)
 class Scores:
     """What the k advocates of each answer scored, in [0, 1]; the first of each would have spoken alone."""
@@ -42,7 +38,7 @@ class Scores:
     second: tuple[Fraction, ...]
 
     def __str__(self) -> str:
-        return f"scores {_listed(self.first)} against {_listed(self.second)}"
+        return f"scores {listed(self.first)} against {listed(self.second)}"
 
     @property
     def single_gap(self) -> Fraction:
@@ -90,9 +86,8 @@ class Curves:
     k: int
 
     def __str__(self) -> str:
-        return (
-            f"D_id = {_listed(self.single)}, D_ma = {_listed(self.several)}, level {self.level}, k = {self.k}"
-        )
+        single, several = listed(self.single), listed(self.several)
+        return f"D_id = {single}, D_ma = {several}, level {self.level}, k = {self.k}"
 
     def rounds(self, curve: tuple[Fraction, ...]) -> int:
         """Return the first round at which a curve reaches the level; one more than there are when none does."""
@@ -123,7 +118,7 @@ class Team:
     temperature: Fraction
 
     def __str__(self) -> str:
-        return f"judge {_listed(self.judge)}, inner {_listed(self.inner)}, temperature {self.temperature}"
+        return f"judge {listed(self.judge)}, inner {listed(self.inner)}, temperature {self.temperature}"
 
     @property
     def largest_difference(self) -> Fraction:
