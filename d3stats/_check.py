@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable
-from typing import Any
+from functools import partial
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -87,6 +88,30 @@ def choice(name: str, value: Any, options: Collection[str]) -> str:
         listed = ", ".join(repr(option) for option in options)
         raise ValueError(f"{name} must be one of {listed}; got {name}={value!r}{meant(value, options)}")
     return str(value)
+
+
+def flag(name: str, value: Any) -> bool:
+    """Return `value` when it is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False; got {name}={value!r}")
+    return bool(value)
+
+
+def positive(name: str, value: float) -> float:
+    """Return `value` as a finite float above 0."""
+    result = number(name, value)
+    if result <= 0:
+        raise ValueError(f"{name} must be > 0; got {name}={value!r}")
+    return result
+
+
+PositiveInt = Annotated[int, partial(integer, minimum=1)]
+NonNegativeInt = Annotated[int, partial(integer, minimum=0)]
+Finite = Annotated[float, number]
+PositiveFloat = Annotated[float, positive]
+NonNegativeFloat = Annotated[float, partial(number, minimum=0.0)]
+Probability = Annotated[float, probability]
+OpenProbability = Annotated[float, partial(probability, open_interval=True)]
 
 
 def nearest(name: Any, known: Iterable[str]) -> str | None:

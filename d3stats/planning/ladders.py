@@ -312,7 +312,7 @@ def thresholds_of(rule: object, panel: int) -> Thresholds | None:
     if isinstance(rule, Unanimity):
         return (panel,)
     if isinstance(rule, Supermajority) and rule.patience == 1:
-        return (rule.votes_needed(panel),)
+        return (rule.needed(panel),)
     if isinstance(rule, FixedRounds):
         return (*[panel + 1] * (rule.n - 1), 1)
     if isinstance(rule, FullDepth):

@@ -23,15 +23,14 @@ from d3stats.stopping import (
     After,
     Both,
     Either,
-    Ladder,
     Rule,
     StoppingRule,
     Stops,
-    Supermajority,
     Unanimity,
     from_text,
 )
 from d3stats.stopping.rule import first_firing
+from d3stats.stopping.votes import CampRule
 from d3stats.trajectories import MISSING, LogSource, Missing, Trajectories, as_trajectories
 
 __all__ = ["StopFinder", "as_rules", "scan"]
@@ -141,15 +140,12 @@ class StopFinder:
         return masks
 
     def _worked_out(self, rule: Rule) -> Masks:
-        # Not isinstance: a rule made from these may look at more than the largest camp.
-        if type(rule) is Supermajority:
-            large = self._large(lambda panel, _: rule.votes_needed(panel))
-            held = large
+        # A rule made from one of these may look at more than the largest camp.
+        if isinstance(rule, CampRule) and type(rule).fires is CampRule.fires:
+            held = large = self._large(rule.needed)
             for _ in range(1, min(rule.patience, len(self._bits) + 1)):
                 held = large & (held << self._one)
             return held
-        if type(rule) is Ladder:
-            return self._large(lambda _, number: rule.needed(number))
         from d3stats.planning._scan_kernel import packed
 
         plain = type(rule).firings is Rule.firings

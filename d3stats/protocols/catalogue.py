@@ -1,53 +1,15 @@
 """Which protocols are there, and how is one written as text?
 
-::
-
-    protocol := name [":" argument ("," argument)*]
-    argument := key "=" value
-    value    := text ("+" text)*
-
-``protocol_from_text(str(protocol)) == protocol`` for every protocol. A value with several parts, as
-``referees=critic+scientist``, joins them with a plus.
+``protocol_from_text(str(protocol)) == protocol`` for every protocol; the text is a name and ``key=value`` after a
+colon, as in ``chateval:referees=critic+scientist``.
 """
 
 from __future__ import annotations
 
-import functools
-import importlib
-import inspect
-import pkgutil
-import types
-import typing
-from dataclasses import fields
-from typing import Any
-
-from d3stats._check import meant
+from d3stats._named import Reader, named
 from d3stats.protocols.play import DebateProtocol
 
 __all__ = ["protocol_from_text", "protocols"]
-
-
-@functools.cache
-def _found() -> dict[str, type[DebateProtocol]]:
-    import d3stats.protocols as folder
-
-    found: dict[str, type[DebateProtocol]] = {}
-    for info in pkgutil.iter_modules(folder.__path__, folder.__name__ + "."):
-        if info.name.rpartition(".")[2].startswith("_"):
-            continue
-        module = importlib.import_module(info.name)
-        for value in vars(module).values():
-            if not inspect.isclass(value) or not issubclass(value, DebateProtocol):
-                continue
-            if value.__module__ != info.name or inspect.isabstract(value) or not value.name:
-                continue
-            if value.name in found:
-                raise ValueError(
-                    f"name of a protocol must be unique; got {value.name!r} in "
-                    f"{found[value.name].__module__} and in {info.name}"
-                )
-            found[value.name] = value
-    return dict(sorted(found.items()))
 
 
 def protocols() -> dict[str, type[DebateProtocol]]:
@@ -58,7 +20,7 @@ def protocols() -> dict[str, type[DebateProtocol]]:
     >>> "samre" in protocols(), protocols()["single_judge"].__name__
     (True, 'SingleJudge')
     """
-    return dict(_found())
+    return dict(named("d3stats.protocols", DebateProtocol))  # type: ignore[type-abstract]
 
 
 def protocol_from_text(text: str) -> DebateProtocol:
@@ -83,56 +45,6 @@ def protocol_from_text(text: str) -> DebateProtocol:
     """
     if not isinstance(text, str):
         raise TypeError(f"protocol must be a string; got {text!r}")
-    name, colon, rest = (part.strip() for part in text.partition(":"))
-    known = _found()
-    if name not in known:
-        near = meant(name, known)
-        listed = "those that `d3stats protocols` lists" if near else ", ".join(known)
-        raise ValueError(f"protocol must be one of {listed}; got {name!r} in {text!r}{near}")
-    kind = known[name]
-    hints = typing.get_type_hints(kind)
-    parameters = [parameter.name for parameter in fields(kind)]
-    arguments: dict[str, Any] = {}
-    for part in rest.split(",") if colon else ():
-        key, equals, value = (piece.strip() for piece in part.partition("="))
-        if not equals or not key:
-            raise ValueError(f"{name} must be given key=value after the colon; got {part!r} in {text!r}")
-        if key not in parameters:
-            raise ValueError(
-                f"parameter of {name} must be one of {', '.join(parameters)}; got {key!r} in {text!r}"
-                f"{meant(key, parameters)}"
-            )
-        if key in arguments:
-            raise ValueError(f"{key} of {name} must be given once; got it twice in {text!r}")
-        arguments[key] = _value(key, hints[key], value)
-    try:
-        return kind(**arguments)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{error} (in the protocol {text!r})") from None
-
-
-def _value(key: str, hint: Any, text: str) -> Any:
-    """Return a value of the parameter's type; what reads as none of them is left to the protocol to refuse."""
-    origin, inner = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (typing.Union, types.UnionType):
-        if text == "None" and types.NoneType in inner:
-            return None
-        for one in (one for one in inner if one is not types.NoneType):
-            value = _value(key, one, text)
-            if not isinstance(value, str) or one is str:
-                return value
-        return text
-    if origin is tuple:
-        return tuple(_value(key, inner[0], part) for part in text.split("+")) if text else ()
-    if hint is bool:
-        if text.lower() not in ("true", "false"):
-            raise ValueError(f"{key} must be True or False; got {key}={text!r}")
-        return text.lower() == "true"
-    for kind in (int, float):
-        # An int where a float is meant stays one, so that both write the same text.
-        if hint in (int, float):
-            try:
-                return kind(text)
-            except ValueError:
-                continue
-    return text
+    reader = Reader(text, "protocol", protocols(), positional=False)
+    found: DebateProtocol = reader.whole(reader.call, "',' or the end")
+    return found

@@ -15,10 +15,11 @@ import re
 import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from d3stats._check import integer
+from d3stats._named import written
 from d3stats._words import HIDDEN as UNSEEN
 from d3stats.agent import Agent, Case, Message, More, Reply, Request, Slot, always, cut
 from d3stats.stopping import Decision, FullDepth, Round, Rule, StoppingRule, StopReason
@@ -402,13 +403,7 @@ class DebateProtocol(ABC):
             )
 
     def __str__(self) -> str:
-        shown = []
-        for parameter in fields(self):
-            value = getattr(self, parameter.name)
-            if value != parameter.default:
-                parts = value if isinstance(value, tuple) else (value,)
-                shown.append(f"{parameter.name}={'+'.join(map(str, parts))}")
-        return f"{self.name}:{','.join(shown)}" if shown else self.name
+        return written(self)
 
     @abstractmethod
     def play(self, case: Case) -> Play:

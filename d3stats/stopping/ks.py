@@ -9,11 +9,10 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats._check import choice, integer, number, probability
+from d3stats._check import NonNegativeFloat, NonNegativeInt, OpenProbability, PositiveInt, integer, number
 from d3stats.counts import Counts, RoundCounts
 from d3stats.models.mixtures.ks import empirical_ks, paired_bootstrap_ks
 from d3stats.stopping.rule import (
-    CAMPS,
     CONTINUE,
     BatchRound,
     BatchRule,
@@ -79,7 +78,7 @@ class CountWindow:
                 before_s, before_t = self._past[-1]
                 successes = np.where(self._finished, before_s, successes)
                 trials = np.where(self._finished, before_t, trials)
-            self._finished = self._finished | (self._carry.step(latest) > 0)
+            self._finished = self._finished | (self._carry.update(latest) > 0)
         self._past = [*self._past[1 - self._size :], (successes, trials)]
         if len(self._past) < self._size:
             return None
@@ -156,14 +155,14 @@ class KSStability(BatchRule):
     [3, 3, 3]
     """
 
-    threshold: float = 0.05
-    patience: int = 2
+    threshold: NonNegativeFloat = 0.05
+    patience: PositiveInt = 2
     scale: Literal["pmf", "latent"] = "pmf"
     source: Literal["empirical", "fitted"] = "empirical"
     carry: Rule | None = None
-    window: int = 1
+    window: PositiveInt = 1
     missing: Missing = "exclude"
-    seed: int = 0
+    seed: NonNegativeInt = 0
     camp: Camp = "right"
 
     name: ClassVar[str] = "ks"
@@ -171,16 +170,10 @@ class KSStability(BatchRule):
     statistic: ClassVar[str] = "Kolmogorov-Smirnov distance between rounds of the counts of a camp's votes"
     guarantee: ClassVar[str] = "none: a false stop grows likelier with the number of debates"
     reason: ClassVar[str] = StopReason.KS_STABLE
+    presets: ClassVar[tuple[str, ...]] = ("hu2025",)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "threshold", number("threshold", self.threshold, minimum=0.0))
-        for name in ("patience", "window"):
-            object.__setattr__(self, name, integer(name, getattr(self, name), minimum=1))
-        object.__setattr__(self, "seed", integer("seed", self.seed, minimum=0))
-        choice("scale", self.scale, ("pmf", "latent"))
-        choice("source", self.source, ("empirical", "fitted"))
-        choice("missing", self.missing, ("exclude", "wrong"))
-        choice("camp", self.camp, CAMPS)
+        super().__post_init__()
         if self.scale == "latent" and self.source == "empirical":
             raise ValueError("scale must be 'pmf' with source='empirical'; got scale='latent'")
         if self.carry is not None and not isinstance(self.carry, Rule):
@@ -338,11 +331,11 @@ class NoiseAwareKS(BatchRule):
     {'exhausted'}
     """
 
-    epsilon: float = 0.05
-    level: float = 0.95
-    window: int = 2
-    n_boot: int = 1000
-    seed: int = 0
+    epsilon: OpenProbability = 0.05
+    level: OpenProbability = 0.95
+    window: PositiveInt = 2
+    n_boot: PositiveInt = 1000
+    seed: NonNegativeInt = 0
     carry: Rule | None = None
     missing: Missing = "exclude"
     camp: Camp = "right"
@@ -359,12 +352,7 @@ class NoiseAwareKS(BatchRule):
     reason: ClassVar[str] = StopReason.KS_EQUIVALENT
 
     def __post_init__(self) -> None:
-        for name in ("epsilon", "level"):
-            object.__setattr__(self, name, probability(name, getattr(self, name), open_interval=True))
-        for name, minimum in (("window", 1), ("n_boot", 1), ("seed", 0)):
-            object.__setattr__(self, name, integer(name, getattr(self, name), minimum=minimum))
-        choice("missing", self.missing, ("exclude", "wrong"))
-        choice("camp", self.camp, CAMPS)
+        super().__post_init__()
         if self.carry is not None and not isinstance(self.carry, Rule):
             raise TypeError(f"carry must be a per-debate Rule or None; got carry={self.carry!r}")
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats._check import integer
+from d3stats._check import NonNegativeInt
 from d3stats.models.chains.optimum import OptimalPolicy
 from d3stats.models.chains.process import Layer
 from d3stats.stopping.rule import CONTINUE, Decision, Round, Rule
@@ -53,7 +53,7 @@ class Optimal(Rule):
     """
 
     policy: OptimalPolicy
-    answer: int = 0
+    answer: NonNegativeInt = 0
 
     name: ClassVar[str] = ""
     citation: ClassVar[str] = "Smallwood and Sondik (1973), Operations Research 21: hidden Markov classes"
@@ -64,7 +64,7 @@ class Optimal(Rule):
     def __post_init__(self) -> None:
         if not isinstance(self.policy, OptimalPolicy):
             raise TypeError(f"policy must be an OptimalPolicy, from solve(); got {self.policy!r}")
-        object.__setattr__(self, "answer", integer("answer", self.answer, minimum=0))
+        super().__post_init__()
 
     def __str__(self) -> str:
         later = {f"{float(c):g}" for c in self.policy.cost[1:]} or {f"{float(self.policy.cost[0]):g}"}
@@ -138,9 +138,7 @@ class OptimalState:
             raise ValueError(
                 f"answers must be at most two for the rule {self.rule}; got votes={latest.votes}"
             )
-        if self.see(cast.count(self.rule.answer), len(cast)):
-            return Decision(stop=True, reason=self.rule.reason)
-        return CONTINUE
+        return self.rule.stop() if self.see(cast.count(self.rule.answer), len(cast)) else CONTINUE
 
     def see(self, count: int, cast: int) -> bool:
         """Take a round's votes for A among the votes cast; say whether to stop."""

@@ -1,20 +1,17 @@
-"""What a stopping rule is: an immutable value with two faces and one meaning.
+"""What a stopping rule is: an immutable value that decides live, round by round, or over a whole log, with one answer.
 
-Online, ``state = rule.start()`` and then ``state.update(round)`` after every round that is played.
-Vectorised, ``rule.stop_rounds(trajectories)`` for a whole log. A property test holds the two equal.
+Live, ``state = rule.start()`` and then ``state.update(round)`` after every round that is played; over a log,
+``rule.stop_rounds(trajectories)``. A property test holds the two equal.
 
 Rules count rounds *played*: a rule that stops after the first votes stops at 1. A rule that never fires stops
 at the debate's depth with the reason ``"exhausted"``. A state may be updated after it has fired (``&`` and
 ``after`` need that), so firing is a statement about a round, not the end of the state.
-
-Who may live in this folder: rules only, one family per file. What a rule costs is asked in ``planning``.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING as NO_DEFAULT
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from types import MappingProxyType
@@ -24,7 +21,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._check import choice, integer
+from d3stats._check import PositiveInt, choice, integer
+from d3stats._named import Value, written
 from d3stats.trajectories import MISSING, LogSource, Missing, Trajectories, as_trajectories, tally_rounds
 
 __all__ = [
@@ -32,7 +30,6 @@ __all__ = [
     "After",
     "BatchRound",
     "BatchRule",
-    "BatchState",
     "Both",
     "Decision",
     "Decisions",
@@ -50,6 +47,8 @@ __all__ = [
 ]
 
 Codes = NDArray[np.int16]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
 
 
 class StopReason(StrEnum):
@@ -142,7 +141,7 @@ class Stops:
         ``StopReason`` values, or the string of another family.
     """
 
-    rounds: NDArray[np.int64]
+    rounds: IntArray
     reasons: NDArray[np.str_]
 
     def __post_init__(self) -> None:
@@ -177,37 +176,33 @@ class Firings:
     codes: Codes
     reasons: tuple[str, ...]
 
-    def recoded(self, reasons: tuple[str, ...]) -> Codes:
-        """Return the codes in another vocabulary that holds these reasons."""
-        table = np.array([0, *(reasons.index(reason) + 1 for reason in self.reasons)], dtype=np.int16)
-        result: Codes = table[self.codes]
-        return result
 
-
-class StoppingRule(ABC):
-    """Any rule: :class:`Rule` (one debate at a time) or one that needs the whole batch (see ``batch``).
+class StoppingRule(Value, ABC):
+    """Any rule: :class:`Rule` (one debate at a time) or one that needs the whole batch.
 
     Attributes
     ----------
     name : str
-        How the rule is written on the command line and in tables.
+        How the rule is written on the command line and in tables; a rule without a name has no text form.
     citation, statistic, guarantee : str
         Where the rule is from, what it looks at, and what it promises ("none" is an answer).
     """
 
     name: ClassVar[str] = ""
-    citation: ClassVar[str] = ""
-    statistic: ClassVar[str] = ""
-    guarantee: ClassVar[str] = ""
+    citation: ClassVar[str] = "that of its parts"
+    statistic: ClassVar[str] = "that of its parts"
+    guarantee: ClassVar[str] = "none beyond its parts'"
     inputs: ClassVar[frozenset[str]] = frozenset({"votes"})
     """What the rule itself looks at, of "votes", "texts", "scores" and "tokens"; see `reads`."""
+    presets: ClassVar[tuple[str, ...]] = ()
+    """Class methods that make the rule with the settings of a source; each is also a name."""
     binding: ClassVar[int] = 3
     """How tightly the text of the rule binds: 1 as ``|``, 2 as ``&``, 3 as a name or ``.after(n)``."""
 
     @property
     def needs_labels(self) -> bool:
-        """Whether the rule looks at the right answers, which a running debate does not have."""
-        return False
+        """Whether the rule, or a part of it, looks at the right answers, which a running debate does not have."""
+        return any(part.needs_labels for part in self.parts() if part is not self)
 
     @property
     def reads(self) -> frozenset[str]:
@@ -220,27 +215,21 @@ class StoppingRule(ABC):
         ['tokens', 'votes']
         """
         found = frozenset[str]().union(*(part.inputs for part in self.parts()))
-        return found | {"labels"} if any(part.needs_labels for part in self.parts()) else found
+        return found | {"labels"} if self.needs_labels else found
 
     @abstractmethod
     def stop_rounds(self, trajectories: LogSource) -> Stops:
-        """Say after how many rounds each logged debate would have stopped, and why."""
+        """Say after how many rounds each logged debate would have stopped, and why.
+
+        Takes whatever :func:`d3stats.as_trajectories` takes.
+        """
 
     def remarks(self, trajectories: Trajectories) -> tuple[str, ...]:
         """Return one sentence for each thing that a reader of this rule's stops on a log has to know."""
         return ()
 
     def __str__(self) -> str:
-        shown = []
-        for at, parameter in enumerate(fields(self)):  # type: ignore[arg-type]  # every rule is a dataclass
-            value = getattr(self, parameter.name)
-            default = parameter.default
-            first_number = at == 0 and isinstance(value, (int, float))
-            if not first_number and default is not NO_DEFAULT and value == default:
-                continue
-            text = f"({value})" if isinstance(value, StoppingRule) else str(value)
-            shown.append(text if first_number else f"{parameter.name}={text}")
-        return f"{self.name}:{','.join(shown)}" if shown else self.name
+        return written(self, positional=True)
 
     def parts(self) -> Iterator[StoppingRule]:
         """Yield the rule and every rule that it is made of."""
@@ -250,16 +239,10 @@ class StoppingRule(ABC):
             if isinstance(value, StoppingRule):
                 yield from value.parts()
 
-    def written(self, binding: int) -> str:
-        """Return the rule as text, in brackets where it binds less tightly than asked."""
-        return str(self) if self.binding >= binding else f"({self})"
-
     def __or__(self, other: StoppingRule) -> StoppingRule:
-
         return BatchEither(self, other) if isinstance(other, StoppingRule) else NotImplemented
 
     def __and__(self, other: StoppingRule) -> StoppingRule:
-
         return BatchBoth(self, other) if isinstance(other, StoppingRule) else NotImplemented
 
     def after(self, rounds: int) -> StoppingRule:
@@ -271,7 +254,8 @@ class Rule(StoppingRule):
     """A rule that decides each debate by that debate's own rounds.
 
     A new rule is a frozen dataclass with ``name, citation, statistic, guarantee, reason`` and two methods:
-    :meth:`start` (online) and :meth:`fires` (vectorised). Combine rules with
+    :meth:`start` (live; a rule without memory is a :class:`MemorylessRule` and has ``update``) and :meth:`fires`
+    (over a log). A rule that stops for several reasons is a :class:`ReasonedRule`. Combine rules with
 
     ``a | b``
         fires in a round where either fires; the reason is the one that fired, `a`'s when both do.
@@ -282,20 +266,24 @@ class Rule(StoppingRule):
         ignores the firings of `a` before that many rounds are played.
     """
 
-    reason: ClassVar[str]
+    reason: ClassVar[str] = ""
 
     @abstractmethod
     def start(self) -> RuleState:
         """Open a debate."""
 
     @abstractmethod
-    def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
+    def fires(self, trajectories: Trajectories) -> BoolArray:
         """Say after which rounds the rule fires, shape (debates, rounds), had the debate gone on."""
 
     def firings(self, trajectories: Trajectories) -> Firings:
         """Return :meth:`fires` with the reasons; rounds that were not played never fire."""
         fired = self.fires(trajectories) & trajectories.reached()
         return Firings(fired.astype(np.int16), (str(self.reason),))
+
+    def stop(self, **detail: float) -> Decision:
+        """Return the decision to stop for this rule's reason."""
+        return Decision(stop=True, reason=str(self.reason), detail=detail)
 
     def stop_rounds(self, trajectories: LogSource) -> Stops:
         """Say after how many rounds each logged debate would have stopped, and why.
@@ -338,7 +326,6 @@ class Rule(StoppingRule):
     @overload
     def __or__(self, other: StoppingRule) -> StoppingRule: ...
     def __or__(self, other: StoppingRule) -> StoppingRule:
-
         return Either(self, other) if isinstance(other, Rule) else super().__or__(other)
 
     @overload
@@ -346,7 +333,6 @@ class Rule(StoppingRule):
     @overload
     def __and__(self, other: StoppingRule) -> StoppingRule: ...
     def __and__(self, other: StoppingRule) -> StoppingRule:
-
         return Both(self, other) if isinstance(other, Rule) else super().__and__(other)
 
     def after(self, rounds: int) -> Rule:
@@ -354,200 +340,53 @@ class Rule(StoppingRule):
         return After(self, rounds)
 
 
-def first_firing(codes: Codes) -> tuple[Codes, NDArray[np.int64]]:
+class MemorylessRule(Rule):
+    """A rule that decides by the latest round alone: it is its own state."""
+
+    def start(self) -> MemorylessRule:
+        """Open a debate; the rule needs no memory."""
+        return self
+
+    @abstractmethod
+    def update(self, latest: Round, /) -> Decision:
+        """Say whether to stop after this round."""
+
+
+class ReasonedRule(Rule):
+    """A rule with several conditions; `reasons` names them, the one that is said first in front."""
+
+    reasons: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def conditions(self, trajectories: Trajectories) -> Sequence[BoolArray]:
+        """Say in which rounds each condition holds, one array (debates, rounds) per reason."""
+
+    def fires(self, trajectories: Trajectories) -> BoolArray:
+        """Fire in every round in which a condition holds."""
+        result: BoolArray = np.logical_or.reduce(self.conditions(trajectories))
+        return result
+
+    def firings(self, trajectories: Trajectories) -> Firings:
+        """Return the firings with the first reason that holds."""
+        codes = np.zeros((trajectories.n_debates, trajectories.n_rounds), dtype=np.int16)
+        for code, holds in reversed(list(enumerate(self.conditions(trajectories), start=1))):
+            codes[holds & trajectories.reached()] = code
+        return Firings(codes, self.reasons)
+
+    def decision(self, holds: Sequence[bool], detail: Mapping[str, float]) -> Decision:
+        """Stop for the first reason that holds, one flag per reason."""
+        for reason, held in zip(self.reasons, holds, strict=True):
+            if held:
+                return Decision(stop=True, reason=reason, detail=detail)
+        return CONTINUE
+
+
+def first_firing(codes: Codes) -> tuple[Codes, IntArray]:
     """Return each row's first nonzero code (0 if none) and where it stands."""
     if codes.shape[1] == 0:
         return np.zeros(len(codes), np.int16), np.zeros(len(codes), np.int64)
     at = (codes > 0).argmax(axis=1)
     return np.take_along_axis(codes, at[:, None], axis=1)[:, 0], at
-
-
-def rounds_of(trajectories: LogSource, debate: int) -> Iterator[Round]:
-    """Yield the rounds of one logged debate as an online rule would have seen them.
-
-    Parameters
-    ----------
-    trajectories : Trajectories, or what :func:`d3stats.as_trajectories` takes
-    debate : int
-        Row of the debate in `trajectories`.
-    """
-    trajectories = as_trajectories(trajectories)
-    row = integer("debate", debate, minimum=0)
-    if row >= trajectories.n_debates:
-        raise ValueError(f"debate must be below {trajectories.n_debates}; got debate={row}")
-    panel = int(trajectories.panel[row])
-    for r in range(int(trajectories.depth[row])):
-        yield round_from_arrays(
-            r + 1,
-            trajectories.votes[row, r, :panel],
-            None if trajectories.tokens is None else trajectories.tokens[row, r],
-            None if trajectories.scores is None else trajectories.scores[row, r],
-            trajectories.answers,
-        )
-
-
-def round_from_arrays(
-    number: int,
-    votes: NDArray[np.int32],
-    tokens: Any | None,
-    scores: NDArray[np.float64] | None,
-    answers: tuple[str, ...] | None = None,
-) -> Round:
-    """Turn one round's arrays, NaN for missing, into the value that online rules take."""
-    return Round(
-        number=number,
-        votes=tuple(votes.tolist()),
-        panel=len(votes),
-        tokens=None if tokens is None or np.isnan(tokens) else float(tokens),
-        scores=None if scores is None else tuple(None if np.isnan(s) else float(s) for s in scores),
-        texts=None
-        if answers is None
-        else tuple(answers[v] if v != MISSING else None for v in votes.tolist()),
-    )
-
-
-class _Combination(Rule):
-    """The vectorised face follows from the parts' firings."""
-
-    inputs: ClassVar[frozenset[str]] = frozenset()
-    citation: ClassVar[str] = "that of its parts"
-    statistic: ClassVar[str] = "that of its parts"
-    guarantee: ClassVar[str] = "none beyond its parts'"
-    reason: ClassVar[str] = ""
-
-    def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
-        result: NDArray[np.bool_] = self.firings(trajectories).codes > 0
-        return result
-
-
-@dataclass(frozen=True)
-class Either(_Combination):
-    """Fires in a round where either rule fires; `left` gives the reason when both do."""
-
-    left: Rule
-    right: Rule
-
-    binding: ClassVar[int] = 1
-
-    def start(self) -> RuleState:
-        """Open a debate."""
-        return _EitherState(self.left.start(), self.right.start())
-
-    def firings(self, trajectories: Trajectories) -> Firings:
-        """Return the rounds in which either fires."""
-        left, right, reasons = _aligned(self.left, self.right, trajectories)
-        return Firings(np.where(left > 0, left, right), reasons)
-
-    def __str__(self) -> str:
-        return f"{self.left.written(1)} | {self.right.written(2)}"
-
-
-@dataclass
-class _EitherState:
-    left: RuleState
-    right: RuleState
-
-    def update(self, latest: Round, /) -> Decision:
-        # Both see every round: a part that misses one would count wrongly later.
-        first, second = self.left.update(latest), self.right.update(latest)
-        return first if first.stop else second
-
-
-@dataclass(frozen=True)
-class Both(_Combination):
-    """Fires from the round on by which each rule has fired at least once; the later one gives the reason."""
-
-    left: Rule
-    right: Rule
-
-    binding: ClassVar[int] = 2
-
-    def start(self) -> RuleState:
-        """Open a debate."""
-        return _BothState(self.left.start(), self.right.start())
-
-    def firings(self, trajectories: Trajectories) -> Firings:
-        """Return the rounds by which both have fired."""
-        left, right, reasons = _aligned(self.left, self.right, trajectories)
-        reached = trajectories.reached()
-        left_code, left_at = first_firing(left)
-        right_code, right_at = first_firing(right)
-        at = np.maximum(left_at, right_at)
-        code = np.where(left_at >= right_at, left_code, right_code)
-        code = np.where((left_code > 0) & (right_code > 0), code, 0).astype(np.int16)
-        since = np.arange(trajectories.n_rounds) >= at[:, None]
-        return Firings(np.where(since & reached, code[:, None], 0).astype(np.int16), reasons)
-
-    def __str__(self) -> str:
-        return f"{self.left.written(2)} & {self.right.written(3)}"
-
-
-@dataclass
-class _BothState:
-    left: RuleState
-    right: RuleState
-    left_fired: Decision | None = None
-    right_fired: Decision | None = None
-    complete: Decision | None = None
-
-    def update(self, latest: Round, /) -> Decision:
-        first, second = self.left.update(latest), self.right.update(latest)
-        if self.complete is None:
-            right_was_last = self.left_fired is not None
-            if self.left_fired is None and first.stop:
-                self.left_fired = first
-            if self.right_fired is None and second.stop:
-                self.right_fired = second
-            if self.left_fired is not None and self.right_fired is not None:
-                self.complete = self.right_fired if right_was_last else self.left_fired
-        return CONTINUE if self.complete is None else self.complete
-
-
-@dataclass(frozen=True)
-class After(_Combination):
-    """The rule with its firings before `rounds` rounds are played ignored."""
-
-    inner: Rule
-    rounds: int
-
-    def __post_init__(self) -> None:
-        integer("rounds", self.rounds, minimum=1)
-
-    def start(self) -> RuleState:
-        """Open a debate."""
-        return _AfterState(self.inner.start(), self.rounds)
-
-    def firings(self, trajectories: Trajectories) -> Firings:
-        """Return the firings of the rule from round `rounds` on."""
-        firings = self.inner.firings(trajectories)
-        late = np.arange(1, trajectories.n_rounds + 1) >= self.rounds
-        return Firings(np.where(late, firings.codes, 0).astype(np.int16), firings.reasons)
-
-    def __str__(self) -> str:
-        return f"{self.inner.written(3)}.after({self.rounds})"
-
-
-@dataclass
-class _AfterState:
-    inner: RuleState
-    rounds: int
-
-    def update(self, latest: Round, /) -> Decision:
-        decision = self.inner.update(latest)
-        return decision if latest.number >= self.rounds else CONTINUE
-
-
-def _aligned(left: Rule, right: Rule, trajectories: Trajectories) -> tuple[Codes, Codes, tuple[str, ...]]:
-    first, second = left.firings(trajectories), right.firings(trajectories)
-    reasons = tuple(dict.fromkeys([*first.reasons, *second.reasons]))
-    return first.recoded(reasons), second.recoded(reasons), reasons
-
-
-IntArray = NDArray[np.int64]
-
-Camp = Literal["right", "first", "largest"]
-CAMPS = ("right", "first", "largest")
-"""Whose votes a batch rule counts: the right answer's, the first answer's, or the largest camp's of the round."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -575,7 +414,7 @@ class BatchRound:
     number: int
     votes: NDArray[np.int32]
     label: NDArray[np.int32]
-    played: NDArray[np.bool_]
+    played: BoolArray
     panel: IntArray
     cluster: IntArray
     tokens: NDArray[np.float64] | None = None
@@ -598,12 +437,18 @@ class BatchRound:
 
     def round_of(self, debate: int) -> Round:
         """Return what a per-debate rule sees of one debate."""
-        return round_from_arrays(
-            self.number,
-            self.votes[debate, : int(self.panel[debate])],
-            None if self.tokens is None else self.tokens[debate],
-            None if self.scores is None else self.scores[debate],
-            self.answers,
+        votes = self.votes[debate, : int(self.panel[debate])].tolist()
+        tokens = None if self.tokens is None else self.tokens[debate]
+        answers = self.answers
+        return Round(
+            number=self.number,
+            votes=tuple(votes),
+            panel=len(votes),
+            tokens=None if tokens is None or np.isnan(tokens) else float(tokens),
+            scores=None
+            if self.scores is None
+            else tuple(None if np.isnan(s) else float(s) for s in self.scores[debate]),
+            texts=None if answers is None else tuple(answers[v] if v != MISSING else None for v in votes),
         )
 
     def first_answer(self) -> int:
@@ -647,10 +492,51 @@ class BatchRound:
         return ones * counted, (trials if missing == "exclude" else self.panel) * counted
 
 
+Camp = Literal["right", "first", "largest"]
+CAMPS = ("right", "first", "largest")
+"""Whose votes a batch rule counts: the right answer's, the first answer's, or the largest camp's of the round."""
+
+
+def batch_rounds(trajectories: LogSource) -> Iterator[BatchRound]:
+    """Yield the rounds of a whole log as a live batch rule would have seen them."""
+    trajectories = as_trajectories(trajectories)
+    reached = trajectories.reached()
+    for r in range(trajectories.n_rounds):
+        yield BatchRound(
+            number=r + 1,
+            votes=trajectories.votes[:, r],
+            label=trajectories.label,
+            played=reached[:, r],
+            panel=trajectories.panel,
+            cluster=trajectories.cluster,
+            tokens=None if trajectories.tokens is None else trajectories.tokens[:, r],
+            scores=None if trajectories.scores is None else trajectories.scores[:, r],
+            answers=trajectories.answers,
+        )
+
+
+def rounds_of(trajectories: LogSource, debate: int) -> Iterator[Round]:
+    """Yield the rounds of one logged debate as a live rule would have seen them.
+
+    Parameters
+    ----------
+    trajectories : Trajectories, or what :func:`d3stats.as_trajectories` takes
+    debate : int
+        Row of the debate in `trajectories`.
+    """
+    trajectories = as_trajectories(trajectories)
+    row = integer("debate", debate, minimum=0)
+    if row >= trajectories.n_debates:
+        raise ValueError(f"debate must be below {trajectories.n_debates}; got debate={row}")
+    for latest in batch_rounds(trajectories.select([row])):
+        if latest.played[0]:
+            yield latest.round_of(0)
+
+
 class Watcher(Protocol):
     """The running side of a rule in a whole batch: a code per debate and round, 0 where it does not fire."""
 
-    def step(self, latest: BatchRound, /) -> Codes:
+    def update(self, latest: BatchRound, /) -> Codes:
         """Take the next round."""
         ...
 
@@ -671,17 +557,17 @@ class ReasonBook:
 
 
 Watch = Callable[[Rule, ReasonBook], Watcher]
-"""How a per-debate rule inside a batch is followed: online, or read off a log at once."""
+"""How a per-debate rule inside a batch is followed: live, or read off a log at once."""
 
 
 class LiveWatcher:
-    """Follow a per-debate rule online: one state per debate."""
+    """Follow a per-debate rule live: one state per debate."""
 
     def __init__(self, rule: Rule, book: ReasonBook) -> None:
         self._rule, self._book = rule, book
         self._states: list[RuleState] = []
 
-    def step(self, latest: BatchRound, /) -> Codes:
+    def update(self, latest: BatchRound, /) -> Codes:
         """Update the state of every debate that played."""
         if not self._states:
             self._states = [self._rule.start() for _ in range(len(latest))]
@@ -694,16 +580,16 @@ class LiveWatcher:
 
 
 class LoggedWatcher:
-    """Follow a per-debate rule by its vectorised face."""
+    """Follow a per-debate rule by its firings in a log."""
 
     def __init__(self, rule: Rule, book: ReasonBook, trajectories: Trajectories) -> None:
         firings = rule.firings(trajectories)
         table = np.array([0, *(book.code(reason) for reason in firings.reasons)], dtype=np.int16)
         self._codes: Codes = table[firings.codes]
 
-    def step(self, latest: BatchRound, /) -> Codes:
+    def update(self, latest: BatchRound, /) -> Codes:
         """Read the round's column."""
-        result: Codes = np.where(latest.played, self._codes[:, latest.number - 1], 0).astype(np.int16)
+        result: Codes = self._codes[:, latest.number - 1] * latest.played
         return result
 
 
@@ -715,7 +601,25 @@ class BatchState(Protocol):
         ...
 
 
-class BatchRule(StoppingRule):
+class _WholeBatch(StoppingRule):
+    """A rule that has to see the whole batch."""
+
+    def stop_rounds(self, trajectories: LogSource) -> Stops:
+        """Say after how many rounds each logged debate would have stopped, and why."""
+        trajectories = as_trajectories(trajectories)
+        state = MixedState(self, lambda part, book: LoggedWatcher(part, book, trajectories))
+        rounds = trajectories.depth.copy()
+        reasons = np.full(trajectories.n_debates, str(StopReason.EXHAUSTED), dtype=object)
+        for latest in batch_rounds(trajectories):
+            decisions = state.update(latest)
+            rounds[decisions.stop] = latest.number
+            reasons[decisions.stop] = decisions.reasons[decisions.stop]
+            if state.stopped is not None and state.stopped.all():
+                break
+        return Stops(rounds, reasons.astype(np.str_))
+
+
+class BatchRule(_WholeBatch):
     """A rule that takes one decision for a whole batch of debates; it may need labels.
 
     A new one is a frozen dataclass with the same texts as :class:`~d3stats.stopping.Rule` and one method,
@@ -728,43 +632,13 @@ class BatchRule(StoppingRule):
     def start(self, watch: Watch = LiveWatcher) -> BatchState:
         """Open a batch; leave `watch` as it is, it says how a per-debate rule inside is followed."""
 
-    def stop_rounds(self, trajectories: LogSource) -> Stops:
-        """Say after how many rounds each logged debate would have stopped, and why."""
-        return _replayed(self, trajectories)
-
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
     """Which debates of a batch stop after this round, and why ("" where they do not)."""
 
-    stop: NDArray[np.bool_]
+    stop: BoolArray
     reasons: NDArray[np.str_]
-
-
-class MixedRule(StoppingRule):
-    """A combination with a batch rule in it: decides debate by debate, with the whole batch in view."""
-
-    inputs: ClassVar[frozenset[str]] = frozenset()
-    citation: ClassVar[str] = "that of its parts"
-    statistic: ClassVar[str] = "that of its parts"
-    guarantee: ClassVar[str] = "none beyond its parts'"
-
-    @property
-    def needs_labels(self) -> bool:
-        """Whether a part looks at the right answers."""
-        return any(part.needs_labels for part in self.parts() if part is not self)
-
-    @abstractmethod
-    def watcher(self, watch: Watch, book: ReasonBook) -> Watcher:
-        """Follow the parts and combine what they say."""
-
-    def start(self) -> MixedState:
-        """Open a batch."""
-        return MixedState(self, LiveWatcher)
-
-    def stop_rounds(self, trajectories: LogSource) -> Stops:
-        """Say after how many rounds each logged debate would have stopped, and why."""
-        return _replayed(self, trajectories)
 
 
 class MixedState:
@@ -773,110 +647,17 @@ class MixedState:
     def __init__(self, rule: StoppingRule, watch: Watch) -> None:
         self._book = ReasonBook()
         self._watcher = _watcher(rule, watch, self._book)
-        self.stopped: NDArray[np.bool_] | None = None
+        self.stopped: BoolArray | None = None
 
     def update(self, latest: BatchRound, /) -> Decisions:
         """Take the next round of all debates and say which of them stop after it."""
         if self.stopped is None:
             self.stopped = np.zeros(len(latest), dtype=bool)
         shown = replace(latest, played=latest.played & ~self.stopped)
-        codes = np.where(shown.played, self._watcher.step(shown), 0)
+        codes = np.where(shown.played, self._watcher.update(shown), 0)
         stop = codes > 0
         self.stopped = self.stopped | stop
         return Decisions(stop, self._book.names("")[codes])
-
-
-@dataclass(frozen=True)
-class BatchEither(MixedRule):
-    """Fires where either rule fires; `left` gives the reason when both do."""
-
-    left: StoppingRule
-    right: StoppingRule
-
-    binding: ClassVar[int] = 1
-
-    def watcher(self, watch: Watch, book: ReasonBook) -> Watcher:
-        """Follow both."""
-        return _EitherWatcher(_watcher(self.left, watch, book), _watcher(self.right, watch, book))
-
-    def __str__(self) -> str:
-        return f"{self.left.written(1)} | {self.right.written(2)}"
-
-
-@dataclass
-class _EitherWatcher:
-    left: Watcher
-    right: Watcher
-
-    def step(self, latest: BatchRound, /) -> Codes:
-        first, second = self.left.step(latest), self.right.step(latest)
-        return np.where(first > 0, first, second)
-
-
-@dataclass(frozen=True)
-class BatchBoth(MixedRule):
-    """Fires from the round on by which each rule has fired at least once; the later one gives the reason."""
-
-    left: StoppingRule
-    right: StoppingRule
-
-    binding: ClassVar[int] = 2
-
-    def watcher(self, watch: Watch, book: ReasonBook) -> Watcher:
-        """Follow both."""
-        return _BothWatcher(_watcher(self.left, watch, book), _watcher(self.right, watch, book))
-
-    def __str__(self) -> str:
-        return f"{self.left.written(2)} & {self.right.written(3)}"
-
-
-@dataclass
-class _BothWatcher:
-    left: Watcher
-    right: Watcher
-    left_fired: Codes | None = None
-    right_fired: Codes | None = None
-    complete: Codes | None = None
-
-    def step(self, latest: BatchRound, /) -> Codes:
-        first, second = self.left.step(latest), self.right.step(latest)
-        if self.left_fired is None or self.right_fired is None or self.complete is None:
-            self.left_fired, self.right_fired, self.complete = np.zeros((3, len(latest)), dtype=np.int16)
-        right_was_last = self.left_fired > 0
-        self.left_fired = np.where(self.left_fired > 0, self.left_fired, first)
-        self.right_fired = np.where(self.right_fired > 0, self.right_fired, second)
-        both = (self.left_fired > 0) & (self.right_fired > 0)
-        now = np.where(right_was_last, self.right_fired, self.left_fired) * both
-        self.complete = np.where(self.complete > 0, self.complete, now)
-        return self.complete
-
-
-@dataclass(frozen=True)
-class BatchAfter(MixedRule):
-    """The rule with its firings before `rounds` rounds are played ignored."""
-
-    inner: StoppingRule
-    rounds: int
-
-    def __post_init__(self) -> None:
-        integer("rounds", self.rounds, minimum=1)
-
-    def watcher(self, watch: Watch, book: ReasonBook) -> Watcher:
-        """Follow the rule."""
-        return _AfterWatcher(_watcher(self.inner, watch, book), self.rounds)
-
-    def __str__(self) -> str:
-        return f"{self.inner.written(3)}.after({self.rounds})"
-
-
-@dataclass
-class _AfterWatcher:
-    inner: Watcher
-    rounds: int
-
-    def step(self, latest: BatchRound, /) -> Codes:
-        codes = self.inner.step(latest)
-        return codes if latest.number >= self.rounds else np.zeros_like(codes)
 
 
 @dataclass
@@ -886,7 +667,7 @@ class _BroadcastWatcher:
     state: BatchState
     book: ReasonBook
 
-    def step(self, latest: BatchRound, /) -> Codes:
+    def update(self, latest: BatchRound, /) -> Codes:
         decision = self.state.update(latest)
         code = self.book.code(decision.reason) if decision.stop else 0
         return np.full(len(latest), code, dtype=np.int16)
@@ -898,66 +679,192 @@ def _watcher(rule: StoppingRule, watch: Watch, book: ReasonBook) -> Watcher:
     if isinstance(rule, BatchRule):
         return _BroadcastWatcher(rule.start(watch), book)
     if isinstance(rule, MixedRule):
-        return rule.watcher(watch, book)
+        return rule.joined([_watcher(part, watch, book) for part in rule.joins()])
     raise TypeError(f"rule must be a Rule, a BatchRule or a combination of them; got {rule!r}")
 
 
-def batch_rounds(trajectories: LogSource) -> Iterator[BatchRound]:
-    """Yield the rounds of a whole log as an online batch rule would have seen them."""
-    trajectories = as_trajectories(trajectories)
-    reached = trajectories.reached()
-    for r in range(trajectories.n_rounds):
-        yield BatchRound(
-            number=r + 1,
-            votes=trajectories.votes[:, r],
-            label=trajectories.label,
-            played=reached[:, r],
-            panel=trajectories.panel,
-            cluster=trajectories.cluster,
-            tokens=None if trajectories.tokens is None else trajectories.tokens[:, r],
-            scores=None if trajectories.scores is None else trajectories.scores[:, r],
-            answers=trajectories.answers,
-        )
+class _Combination(StoppingRule):
+    """A rule made of rules. Its state is made of theirs, in one debate and in a batch alike."""
 
-
-def _replayed(rule: StoppingRule, trajectories: LogSource) -> Stops:
-    trajectories = as_trajectories(trajectories)
-    state = MixedState(rule, lambda part, book: LoggedWatcher(part, book, trajectories))
-    rounds = trajectories.depth.copy()
-    reasons = np.full(trajectories.n_debates, str(StopReason.EXHAUSTED), dtype=object)
-    for latest in batch_rounds(trajectories):
-        decisions = state.update(latest)
-        rounds[decisions.stop] = latest.number
-        reasons[decisions.stop] = decisions.reasons[decisions.stop]
-        if state.stopped is not None and state.stopped.all():
-            break
-    return Stops(rounds, reasons.astype(np.str_))
-
-
-class ReasonedRule(Rule):
-    """A rule with several conditions; `reasons` names them, the one that is said first in front."""
-
-    reasons: ClassVar[tuple[str, ...]]
+    inputs: ClassVar[frozenset[str]] = frozenset()
 
     @abstractmethod
-    def conditions(self, trajectories: Trajectories) -> Sequence[NDArray[np.bool_]]:
-        """Say in which rounds each condition holds, one array (debates, rounds) per reason."""
+    def joined(self, states: Sequence[Any]) -> Any:
+        """Return the state made of those of the parts."""
 
-    def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
-        """Fire in every round in which a condition holds."""
-        result: NDArray[np.bool_] = np.logical_or.reduce(self.conditions(trajectories))
-        return result
+    def joins(self) -> list[StoppingRule]:
+        """Return the parts, in order."""
+        values = (getattr(self, parameter.name) for parameter in fields(self))  # type: ignore[arg-type]
+        return [value for value in values if isinstance(value, StoppingRule)]
+
+    def part_text(self, part: StoppingRule, binding: int) -> str:
+        """Return a part as text, in brackets where it binds less tightly than asked."""
+        return str(part) if part.binding >= binding else f"({part})"
+
+
+class _DebateCombination(_Combination, Rule):
+    """A combination of per-debate rules."""
+
+    def start(self) -> RuleState:
+        """Open a debate."""
+        state: RuleState = self.joined([part.start() for part in self.joins() if isinstance(part, Rule)])
+        return state
 
     def firings(self, trajectories: Trajectories) -> Firings:
-        """Return the firings with the first reason that holds."""
+        """Return the rounds in which the combination fires, and why."""
+        book = ReasonBook()
+        state = self.joined(
+            [LoggedWatcher(p, book, trajectories) for p in self.joins() if isinstance(p, Rule)]
+        )
         codes = np.zeros((trajectories.n_debates, trajectories.n_rounds), dtype=np.int16)
-        for code, holds in reversed(list(enumerate(self.conditions(trajectories), start=1))):
-            codes[holds & trajectories.reached()] = code
-        return Firings(codes, self.reasons)
+        for latest in batch_rounds(trajectories):
+            codes[:, latest.number - 1] = state.update(latest) * latest.played
+        return Firings(codes, tuple(book.codes))
 
-    def decision(self, holds: Sequence[bool], detail: Mapping[str, float]) -> Decision:
-        """Stop for the first reason that holds, one flag per reason."""
-        for reason, held in zip(self.reasons, holds, strict=True):
-            if held:
-                return Decision(stop=True, reason=reason, detail=detail)
-        return CONTINUE
+    def fires(self, trajectories: Trajectories) -> BoolArray:
+        """Say in which rounds the combination fires."""
+        result: BoolArray = self.firings(trajectories).codes > 0
+        return result
+
+
+class MixedRule(_Combination, _WholeBatch):
+    """A combination with a batch rule in it: decides debate by debate, with the whole batch in view."""
+
+    def start(self) -> MixedState:
+        """Open a batch."""
+        return MixedState(self, LiveWatcher)
+
+
+# A signal is what a state says of a round: the Decision of one debate, or a code for each debate of a batch.
+
+
+def _or(first: Any, second: Any) -> Any:
+    """Return the first signal where it fires, else the second."""
+    if isinstance(first, Decision):
+        return first if first.stop else second
+    return np.where(first > 0, first, second)
+
+
+def _then(first: Any, second: Any) -> Any:
+    """Return the second signal where the first fires, else none."""
+    if isinstance(first, Decision):
+        return second if first.stop else CONTINUE
+    return np.where(first > 0, second, np.int16(0))
+
+
+def _none(signal: Any) -> Any:
+    return CONTINUE if isinstance(signal, Decision) else np.zeros_like(signal)
+
+
+@dataclass
+class _EitherState:
+    left: Any
+    right: Any
+
+    def update(self, latest: Any, /) -> Any:
+        # Both see every round: a part that misses one would count wrongly later.
+        return _or(self.left.update(latest), self.right.update(latest))
+
+
+@dataclass
+class _BothState:
+    left: Any
+    right: Any
+    left_fired: Any = None
+    right_fired: Any = None
+    complete: Any = None
+
+    def update(self, latest: Any, /) -> Any:
+        first, second = self.left.update(latest), self.right.update(latest)
+        if self.complete is None:
+            self.left_fired = self.right_fired = self.complete = _none(first)
+        before = self.left_fired
+        self.left_fired, self.right_fired = _or(before, first), _or(self.right_fired, second)
+        later = _or(_then(before, self.right_fired), _then(self.right_fired, self.left_fired))
+        self.complete = _or(self.complete, later)
+        return self.complete
+
+
+@dataclass
+class _AfterState:
+    inner: Any
+    rounds: int
+
+    def update(self, latest: Any, /) -> Any:
+        signal = self.inner.update(latest)
+        return signal if latest.number >= self.rounds else _none(signal)
+
+
+@dataclass(frozen=True)
+class _Either(_Combination):
+    left: StoppingRule
+    right: StoppingRule
+
+    binding: ClassVar[int] = 1
+
+    def joined(self, states: Sequence[Any]) -> _EitherState:
+        """Return the state made of those of the parts."""
+        return _EitherState(*states)
+
+    def __str__(self) -> str:
+        return f"{self.part_text(self.left, 1)} | {self.part_text(self.right, 2)}"
+
+
+@dataclass(frozen=True)
+class _Both(_Combination):
+    left: StoppingRule
+    right: StoppingRule
+
+    binding: ClassVar[int] = 2
+
+    def joined(self, states: Sequence[Any]) -> _BothState:
+        """Return the state made of those of the parts."""
+        return _BothState(*states)
+
+    def __str__(self) -> str:
+        return f"{self.part_text(self.left, 2)} & {self.part_text(self.right, 3)}"
+
+
+@dataclass(frozen=True)
+class _After(_Combination):
+    inner: StoppingRule
+    rounds: PositiveInt
+
+    def joined(self, states: Sequence[Any]) -> _AfterState:
+        """Return the state made of that of the part."""
+        return _AfterState(*states, self.rounds)
+
+    def __str__(self) -> str:
+        return f"{self.part_text(self.inner, 3)}.after({self.rounds})"
+
+
+class Either(_Either, _DebateCombination):
+    """Fires in a round where either rule fires; `left` gives the reason when both do."""
+
+    left: Rule
+    right: Rule
+
+
+class Both(_Both, _DebateCombination):
+    """Fires from the round on by which each rule has fired at least once; the later one gives the reason."""
+
+    left: Rule
+    right: Rule
+
+
+class After(_After, _DebateCombination):
+    """The rule with its firings before `rounds` rounds are played ignored."""
+
+    inner: Rule
+
+
+class BatchEither(_Either, MixedRule):
+    """:class:`Either` with a batch rule in it."""
+
+
+class BatchBoth(_Both, MixedRule):
+    """:class:`Both` with a batch rule in it."""
+
+
+class BatchAfter(_After, MixedRule):
+    """:class:`After` of a rule with a batch rule in it."""

@@ -6,16 +6,24 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import ClassVar
+from functools import lru_cache, partial
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import integer, number, probability
+from d3stats._check import (
+    Finite,
+    NonNegativeFloat,
+    NonNegativeInt,
+    OpenProbability,
+    PositiveFloat,
+    PositiveInt,
+    integer,
+)
 from d3stats.models.gaps.beta import BetaGap
 from d3stats.models.gaps.posterior import ascents
-from d3stats.stopping.rule import CONTINUE, Decision, ReasonedRule, Round, Rule
+from d3stats.stopping.rule import CONTINUE, Decision, MemorylessRule, ReasonedRule, Round, Rule
 from d3stats.stopping.tokens import TOKENS_UNKNOWN
 from d3stats.trajectories import MISSING, Trajectories
 
@@ -91,10 +99,10 @@ class GapPosterior(Rule):
     (4, 'gap_posterior')
     """
 
-    level: float = 0.95
-    width: float = 0.25
-    a: float = 1.0
-    b: float = 1.0
+    level: OpenProbability = 0.95
+    width: OpenProbability = 0.25
+    a: PositiveFloat = 1.0
+    b: PositiveFloat = 1.0
 
     name: ClassVar[str] = "gap_posterior"
     inputs: ClassVar[frozenset[str]] = frozenset({"scores"})
@@ -104,15 +112,6 @@ class GapPosterior(Rule):
     statistic: ClassVar[str] = "posterior probability within `width` of the mean of Beta(a + w, b + r - w)"
     guarantee: ClassVar[str] = "none on the verdict: it says how often the gap grows, not who is ahead"
     reason: ClassVar[str] = "gap_posterior"
-
-    def __post_init__(self) -> None:
-        for name in ("level", "width"):
-            object.__setattr__(self, name, probability(name, getattr(self, name), open_interval=True))
-        for name in ("a", "b"):
-            value = number(name, getattr(self, name))
-            if value <= 0:
-                raise ValueError(f"{name} must be > 0; got {name}={value!r}")
-            object.__setattr__(self, name, value)
 
     def start(self) -> _State:
         """Open a debate without a gap."""
@@ -156,9 +155,7 @@ class _State:
                 self.grown += abs(gap) > self.last
             self.last = abs(gap)
         mass = self.rule.mass(self.grown, self.compared)
-        if mass < self.rule.level:
-            return CONTINUE
-        return Decision(stop=True, reason=self.rule.reason, detail={"mass": mass})
+        return CONTINUE if mass < self.rule.level else self.rule.stop(mass=mass)
 
 
 @dataclass(frozen=True)
@@ -193,7 +190,7 @@ class SignAgreement(Rule):
     (4, 'sign_agreement')
     """
 
-    patience: int = 2
+    patience: PositiveInt = 2
 
     name: ClassVar[str] = "sign_agreement"
     inputs: ClassVar[frozenset[str]] = frozenset({"scores"})
@@ -207,9 +204,6 @@ class SignAgreement(Rule):
         "p^2 (1 + q) / (1 - pq) after (2 + pq) / (1 - pq) rounds on average (patience 2, no ties)"
     )
     reason: ClassVar[str] = "sign_agreement"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "patience", integer("patience", self.patience, minimum=1))
 
     def start(self) -> _SignAgreementState:
         """Open a debate."""
@@ -242,9 +236,7 @@ class _SignAgreementState:
         # A longer run says nothing more, and a bounded count keeps the states of a debate few.
         self.running = min(self.running + 1, self.rule.patience) if side == self.side else 1
         self.side = side
-        if self.running == self.rule.patience:
-            return Decision(stop=True, reason=self.rule.reason, detail={"gap": gap, "side": side})
-        return CONTINUE
+        return self.rule.stop(gap=gap, side=side) if self.running == self.rule.patience else CONTINUE
 
 
 @dataclass(frozen=True)
@@ -299,13 +291,13 @@ class BudgetedStopping(ReasonedRule):
     (3, 'gap_stable')
     """
 
-    epsilon: float = 3.0
-    window: int = 2
-    min_rounds: int = 1
+    epsilon: Finite = 3.0
+    window: Annotated[int, partial(integer, minimum=2)] = 2
+    min_rounds: PositiveInt = 1
     absolute: bool = False
     refuse_trend: bool = False
-    budget: float | None = None
-    max_rounds: int | None = None
+    budget: NonNegativeFloat | None = None
+    max_rounds: PositiveInt | None = None
 
     name: ClassVar[str] = "budgeted"
     inputs: ClassVar[frozenset[str]] = frozenset({"scores", "tokens"})
@@ -315,20 +307,13 @@ class BudgetedStopping(ReasonedRule):
     statistic: ClassVar[str] = "range of the score gap over the last rounds; tokens and rounds so far"
     guarantee: ClassVar[str] = "at most max_rounds rounds and one round over the budget; none on the verdict"
     reason: ClassVar[str] = "gap_stable"
+    presets: ClassVar[tuple[str, ...]] = ("d3_paper", "d3_code")
     reasons: ClassVar[tuple[str, ...]] = ("gap_stable", "token_budget", TOKENS_UNKNOWN, "round_cap")
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", number("epsilon", self.epsilon))
+        super().__post_init__()
         if self.epsilon <= 0:
             raise ValueError(f"epsilon must be above 0, the range lies below it; got epsilon={self.epsilon}")
-        object.__setattr__(self, "window", integer("window", self.window, minimum=2))
-        object.__setattr__(self, "min_rounds", integer("min_rounds", self.min_rounds, minimum=1))
-        for flag in ("absolute", "refuse_trend"):
-            object.__setattr__(self, flag, _flag(flag, getattr(self, flag)))
-        if self.budget is not None:
-            object.__setattr__(self, "budget", number("budget", self.budget, minimum=0))
-        if self.max_rounds is not None:
-            object.__setattr__(self, "max_rounds", integer("max_rounds", self.max_rounds, minimum=1))
 
     @classmethod
     def d3_paper(
@@ -425,16 +410,8 @@ def _tokens_so_far(t: Trajectories) -> NDArray[np.float64]:
     return result
 
 
-def _flag(name: str, value: object) -> bool:
-    if value in ("True", "False"):  # as a rule's text gives it
-        return value == "True"
-    if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name} must be True or False; got {name}={value!r}")
-    return bool(value)
-
-
 @dataclass(frozen=True)
-class Declaration(Rule):
+class Declaration(MemorylessRule):
     """Stop when the judge's seat has cast a vote: a judge that wants to hear more casts none, or says so.
 
     Parameters
@@ -467,7 +444,7 @@ class Declaration(Rule):
     (2, 'declaration')
     """
 
-    seat: int = -1
+    seat: Annotated[int, integer] = -1
     undecided: str = ""
 
     name: ClassVar[str] = "declaration"
@@ -480,12 +457,8 @@ class Declaration(Rule):
     reason: ClassVar[str] = "declaration"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "seat", integer("seat", self.seat))
+        super().__post_init__()
         object.__setattr__(self, "undecided", _word("undecided", self.undecided))
-
-    def start(self) -> Declaration:
-        """Open a debate; the rule needs no memory."""
-        return self
 
     def update(self, latest: Round, /) -> Decision:
         """Stop when the judge has declared."""
@@ -498,7 +471,7 @@ class Declaration(Rule):
             return CONTINUE
         if latest.texts is not None and self._goes_on(latest.texts[seat]):
             return CONTINUE
-        return Decision(stop=True, reason=self.reason, detail={"vote": latest.votes[seat]})
+        return self.stop(vote=latest.votes[seat])
 
     def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
         """Fire in every round in which the judge declares."""
@@ -554,7 +527,7 @@ class Declaration(Rule):
 
 
 @dataclass(frozen=True)
-class ScoreDeclaration(Rule):
+class ScoreDeclaration(MemorylessRule):
     """Stop when an evaluator gives a high enough mark.
 
     Parameters
@@ -576,8 +549,8 @@ class ScoreDeclaration(Rule):
     (2, 'score_declaration')
     """
 
-    side: int = 0
-    at_least: float = 1.0
+    side: NonNegativeInt = 0
+    at_least: Finite = 1.0
 
     name: ClassVar[str] = "score_declaration"
     inputs: ClassVar[frozenset[str]] = frozenset({"scores"})
@@ -586,22 +559,12 @@ class ScoreDeclaration(Rule):
     guarantee: ClassVar[str] = "none; the verdict is as good as the evaluator"
     reason: ClassVar[str] = "score_declaration"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "side", integer("side", self.side, minimum=0))
-        object.__setattr__(self, "at_least", number("at_least", self.at_least))
-
-    def start(self) -> ScoreDeclaration:
-        """Open a debate; the rule needs no memory."""
-        return self
-
     def update(self, latest: Round, /) -> Decision:
         """Stop when the mark is high enough."""
         if latest.scores is None or len(latest.scores) <= self.side:
             raise self._refusal(None if latest.scores is None else len(latest.scores))
         mark = latest.scores[self.side]
-        if mark is not None and mark >= self.at_least:
-            return Decision(stop=True, reason=self.reason, detail={"mark": mark})
-        return CONTINUE
+        return self.stop(mark=mark) if mark is not None and mark >= self.at_least else CONTINUE
 
     def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
         """Fire in every round with a mark that is high enough."""
@@ -622,7 +585,7 @@ def _word(name: str, value: object) -> str:
     """Return text that a rule's own text can hold: it would read a number back as a number."""
     word = value.replace(" ", "_") if isinstance(value, str) else "0"
     if re.search(r"[\s|&(),=]", word) or _is_number(word):
-        raise ValueError(f"{name} must be words without any of | & ( ) , =; got {name}={value!r}")
+        raise ValueError(f"{name} must be words without any of | & ( ) , =; got {name}={value}")
     return word
 
 

@@ -13,14 +13,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats._check import choice, integer, number, probability
+from d3stats._check import NonNegativeFloat, OpenProbability, PositiveFloat, PositiveInt, integer
 from d3stats.stopping.rule import CONTINUE, Decision, Round, Rule
 from d3stats.trajectories import MISSING, Trajectories
 
 __all__ = ["SPRT", "AdaptiveConsistency", "BettingConfidence", "EProcess", "LookAhead"]
 
 Evidence = Literal["all", "latest"]
-EVIDENCE = ("all", "latest")
 
 IntArray = NDArray[np.int64]
 Camps = tuple[NDArray[np.int32], NDArray[np.int32]]
@@ -70,10 +69,8 @@ class TallyState:
                 self.tally[vote] = self.tally.get(vote, 0) + 1
         lead, second = [*sorted(self.tally.values(), reverse=True), 0, 0][:2]
         camps = (np.array([lead]), np.array([second]), np.array([latest.panel]))
-        if lead > 0 and bool(self.rule.enough(*camps)[0]):
-            detail = {"lead": float(lead), "second": float(second)}
-            return Decision(stop=True, reason=str(self.rule.reason), detail=detail)
-        return CONTINUE
+        enough = lead > 0 and bool(self.rule.enough(*camps)[0])
+        return self.rule.stop(lead=float(lead), second=float(second)) if enough else CONTINUE
 
 
 class ThresholdRule(TallyRule):
@@ -246,9 +243,9 @@ class SPRT(TallyRule):
     (2, 'sprt')
     """
 
-    p: float = 0.7
-    alpha: float = 0.05
-    beta: float = 0.05
+    p: OpenProbability = 0.7
+    alpha: OpenProbability = 0.05
+    beta: OpenProbability = 0.05
     evidence: Evidence = "all"
 
     name: ClassVar[str] = "sprt"
@@ -263,13 +260,11 @@ class SPRT(TallyRule):
     reason: ClassVar[str] = "sprt"
 
     def __post_init__(self) -> None:
-        for name in ("p", "alpha", "beta"):
-            object.__setattr__(self, name, probability(name, getattr(self, name), open_interval=True))
+        super().__post_init__()
         if self.p <= 0.5:
             raise ValueError(f"p must be above 1/2; got p={self.p!r}")
         if self.alpha + self.beta >= 1:
             raise ValueError(f"alpha + beta must be below 1; got {self.alpha!r} + {self.beta!r}")
-        choice("evidence", self.evidence, EVIDENCE)
 
     @property
     def lead_needed(self) -> int:
@@ -311,7 +306,7 @@ class AdaptiveConsistency(ThresholdRule):
     (4, 6)
     """
 
-    threshold: float = 0.95
+    threshold: OpenProbability = 0.95
     evidence: Evidence = "all"
 
     name: ClassVar[str] = "adaptive_consistency"
@@ -323,11 +318,9 @@ class AdaptiveConsistency(ThresholdRule):
     reason: ClassVar[str] = "adaptive_consistency"
 
     def __post_init__(self) -> None:
-        threshold = probability("threshold", self.threshold, open_interval=True)
-        if threshold <= 0.5:
-            raise ValueError(f"threshold must be above 1/2; got threshold={threshold!r}")
-        object.__setattr__(self, "threshold", threshold)
-        choice("evidence", self.evidence, EVIDENCE)
+        super().__post_init__()
+        if self.threshold <= 0.5:
+            raise ValueError(f"threshold must be above 1/2; got threshold={self.threshold!r}")
 
     def strength(self, lead: Any, second: Any) -> NDArray[np.float64]:
         """Return the posterior probability that the leader beats the runner-up, element by element."""
@@ -385,8 +378,8 @@ class BettingConfidence(ThresholdRule):
     (0.521, 1.0)
     """
 
-    alpha: float = 0.05
-    bets: int = 20
+    alpha: OpenProbability = 0.05
+    bets: PositiveInt = 20
     evidence: Evidence = "all"
 
     name: ClassVar[str] = "betting"
@@ -399,11 +392,6 @@ class BettingConfidence(ThresholdRule):
         "with K answers P(ever stop at one that is not the likeliest) <= (K - 1) alpha"
     )
     reason: ClassVar[str] = "betting"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", probability("alpha", self.alpha, open_interval=True))
-        object.__setattr__(self, "bets", integer("bets", self.bets, minimum=1))
-        choice("evidence", self.evidence, EVIDENCE)
 
     def strength(self, lead: Any, second: Any) -> NDArray[np.float64]:
         """Return the logarithm of the capital against a share of 1/2, element by element."""
@@ -482,9 +470,9 @@ class EProcess(ThresholdRule):
     28.444
     """
 
-    alpha: float = 0.05
-    a: float = 1.0
-    b: float = 1.0
+    alpha: OpenProbability = 0.05
+    a: PositiveFloat = 1.0
+    b: PositiveFloat = 1.0
     evidence: Evidence = "all"
 
     name: ClassVar[str] = "e_process"
@@ -495,15 +483,6 @@ class EProcess(ThresholdRule):
         "with K answers P(ever stop at one that is not the likeliest) <= (K - 1) alpha"
     )
     reason: ClassVar[str] = "e_process"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", probability("alpha", self.alpha, open_interval=True))
-        for name in ("a", "b"):
-            value = number(name, getattr(self, name))
-            if value <= 0:
-                raise ValueError(f"{name} must be > 0; got {name}={value!r}")
-            object.__setattr__(self, name, value)
-        choice("evidence", self.evidence, EVIDENCE)
 
     def e_value(self, lead: Any, second: Any) -> NDArray[np.float64]:
         """Return the e-value of these counts, element by element."""
@@ -566,9 +545,9 @@ class LookAhead(TallyRule):
     [1, 2, 3, 3, 4]
     """
 
-    m: int = 3
-    p: float = 0.7
-    cost: float = 0.01
+    m: PositiveInt = 3
+    p: OpenProbability = 0.7
+    cost: NonNegativeFloat = 0.01
     evidence: Evidence = "all"
 
     name: ClassVar[str] = "look_ahead"
@@ -581,12 +560,9 @@ class LookAhead(TallyRule):
     reason: ClassVar[str] = "look_ahead"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "m", integer("m", self.m, minimum=1))
-        object.__setattr__(self, "p", probability("p", self.p, open_interval=True))
+        super().__post_init__()
         if self.p <= 0.5:
             raise ValueError(f"p must be above 1/2; got p={self.p!r}")
-        object.__setattr__(self, "cost", number("cost", self.cost, minimum=0.0))
-        choice("evidence", self.evidence, EVIDENCE)
 
     def value(self, lead: int, panel: int = 1) -> float:
         """Return the expected cost of the best plan of at most `m` more rounds, at a lead of `lead` votes."""

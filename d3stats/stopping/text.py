@@ -15,28 +15,33 @@ from __future__ import annotations
 
 import inspect
 import re
+import typing
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
-from d3stats._check import meant
+from d3stats._named import Reader, named
 from d3stats.stopping.rule import StoppingRule
 
 __all__ = ["from_text", "rule_names"]
 
-_WORD = re.compile(r"(?:(?!\.after\()[^\s|&(),=])+")
 _AFTER = re.compile(r"\.after\(\s*(\d+)\s*\)")
 
 
-def rule_names() -> dict[str, Callable[..., StoppingRule]]:
-    """Return every rule that can be written as text: what to call, by name."""
-    import d3stats.stopping as folder
-
+@cache
+def _known() -> dict[str, Callable[..., StoppingRule]]:
     found: dict[str, Callable[..., StoppingRule]] = {}
-    for value in vars(folder).values():
-        if inspect.isclass(value) and issubclass(value, StoppingRule) and value.name:
-            found[value.name] = value
-    d3 = folder.BudgetedStopping
-    return {**found, "hu2025": folder.KSStability.hu2025, "d3_paper": d3.d3_paper, "d3_code": d3.d3_code}
+    for name, kind in named("d3stats.stopping", StoppingRule).items():  # type: ignore[type-abstract]
+        found |= {name: kind, **{preset: getattr(kind, preset) for preset in kind.presets}}
+    return found
+
+
+def rule_names() -> dict[str, Callable[..., StoppingRule]]:
+    """Return every rule that can be written as text: what to call, by name.
+
+    A rule is found by its name in whichever module of this folder defines it.
+    """
+    return dict(_known())
 
 
 def from_text(text: str) -> StoppingRule:
@@ -60,133 +65,42 @@ def from_text(text: str) -> StoppingRule:
     """
     if not isinstance(text, str):
         raise TypeError(f"text must be a string; got {text!r}")
-    reader = _Reader(text)
-    rule = reader.rule()
-    if not reader.done():
-        raise reader.error("'|', '&', '.after(n)' or the end")
-    return rule
+    reader = _RuleReader(text, "rule", _known(), positional=True)
+    return reader.whole(reader.rule, "'|', '&', '.after(n)' or the end")
 
 
-class _Reader:
-    """A recursive descent over one text; `at` is where it stands."""
-
-    def __init__(self, text: str) -> None:
-        self.text, self.at = text, 0
-
-    def error(self, expected: str) -> ValueError:
-        rest = self.text[self.at :]
-        got = repr(rest) if rest else "the end"
-        return ValueError(f"rule must have {expected} at position {self.at} of {self.text!r}; got {got}")
-
-    def done(self) -> bool:
-        self._skip()
-        return self.at == len(self.text)
+class _RuleReader(Reader):
+    part = "argument"
 
     def rule(self) -> StoppingRule:
         result = self._both()
-        while self._take("|"):
+        while self.take("|"):
             result = result | self._both()
         return result
 
     def _both(self) -> StoppingRule:
         result = self._part()
-        while self._take("&"):
+        while self.take("&"):
             result = result & self._part()
         return result
 
     def _part(self) -> StoppingRule:
-        if self._take("("):
-            result = self.rule()
-            self._need(")")
-        else:
-            result = self._atom()
+        result: StoppingRule = self._inner() if self.peek("(") else self.call()
         while match := _AFTER.match(self.text, self.at):
             self.at = match.end()
             result = result.after(int(match.group(1)))
         return result
 
-    def _atom(self) -> StoppingRule:
-        word = self._word("the name of a rule")
-        # The colon is part of no name, so a value that holds one is still one word.
-        name, colon, first = word.partition(":")
-        known = rule_names()
-        if name not in known:
-            near = meant(name, known)
-            listed = "those that `d3stats rules` lists" if near else ", ".join(sorted(known))
-            raise ValueError(f"rule must be one of {listed}; got {name!r} in {self.text!r}{near}")
-        make = known[name]
-        parameters = list(inspect.signature(make).parameters)
-        arguments: dict[str, Any] = {}
-        if colon:
-            self.at -= len(first)
-            self._arguments(name, parameters, arguments)
-        for parameter in inspect.signature(make).parameters.values():
-            if parameter.default is inspect.Parameter.empty and parameter.name not in arguments:
-                raise ValueError(f"{name} must be given {parameter.name}; got {self.text!r}")
-        try:
-            return make(**arguments)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{error} (in the rule {self.text!r})") from None
+    def _inner(self) -> StoppingRule:
+        self.need("(")
+        result = self.rule()
+        self.need(")")
+        return result
 
-    def _arguments(self, name: str, parameters: list[str], arguments: dict[str, Any]) -> None:
-        position: int | None = 0
-        while True:
-            start = self.at
-            key = "" if self._peek("(") else self._word(f"an argument of {name}")
-            if key and self._take("="):
-                position = None
-                if key not in parameters:
-                    raise ValueError(
-                        f"argument of {name} must be one of {', '.join(parameters)}; "
-                        f"got {key!r} in {self.text!r}{meant(key, parameters)}"
-                    )
-            elif position is not None and position < len(parameters):
-                self.at, key, position = start, parameters[position], position + 1
-            else:
-                self.at = start
-                raise self.error(f"key=value, or at most {len(parameters)} values, after {name}")
-            if key in arguments:
-                raise ValueError(f"{key} of {name} must be given once; got it twice in {self.text!r}")
-            arguments[key] = self._value(key)
-            if not self._take(","):
-                return
-
-    def _value(self, key: str) -> Any:
-        if self._take("("):
-            inner = self.rule()
-            self._need(")")
-            return inner
-        word = self._word(f"a value of {key}")
-        if key == "carry":
-            return None if word == "None" else from_text(word)
-        for kind in (int, float):
-            try:
-                return kind(word)
-            except ValueError:
-                continue
-        return word
-
-    def _skip(self) -> None:
-        while self.at < len(self.text) and self.text[self.at].isspace():
-            self.at += 1
-
-    def _peek(self, token: str) -> bool:
-        self._skip()
-        return self.text.startswith(token, self.at)
-
-    def _take(self, token: str) -> bool:
-        found = self._peek(token)
-        self.at += len(token) * found
-        return found
-
-    def _need(self, token: str) -> None:
-        if not self._take(token):
-            raise self.error(repr(token))
-
-    def _word(self, expected: str) -> str:
-        self._skip()
-        match = _WORD.match(self.text, self.at)
-        if match is None:
-            raise self.error(expected)
-        self.at = match.end()
-        return match.group()
+    def value(self, key: str, hint: Any) -> Any:
+        if self.peek("("):
+            return self._inner()
+        if not any(inspect.isclass(one) and issubclass(one, StoppingRule) for one in typing.get_args(hint)):
+            return super().value(key, hint)
+        word = self.word(f"a value of {key}")
+        return None if word == "None" else from_text(word)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from functools import partial
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats._check import number
-from d3stats.stopping.rule import CONTINUE, Decision, Firings, Round, Rule
+from d3stats._check import NonNegativeFloat, PositiveFloat, number
+from d3stats.stopping.rule import Decision, ReasonedRule, Round
 from d3stats.trajectories import Trajectories
 
 __all__ = ["TOKENS_UNKNOWN", "TokenBudget"]
@@ -19,7 +20,7 @@ TOKENS_UNKNOWN = "tokens_unknown"
 
 
 @dataclass(frozen=True)
-class TokenBudget(Rule):
+class TokenBudget(ReasonedRule):
     """Stop when the tokens spent and an upper bound on the next round exceed the budget.
 
     With c_r the tokens of round r, prompts and completions of all agents, the bound on c_{r+1} is one of
@@ -61,10 +62,10 @@ class TokenBudget(Rule):
     ((4, 'token_budget'), (3, 'token_budget'))
     """
 
-    budget: float
+    budget: PositiveFloat
     growth: Literal["linear"] | float = "linear"
-    factor: float = 2.0
-    next_round_max: float | None = None
+    factor: Annotated[float, partial(number, minimum=1.0)] = 2.0
+    next_round_max: NonNegativeFloat | None = None
 
     name: ClassVar[str] = "token_budget"
     inputs: ClassVar[frozenset[str]] = frozenset({"tokens"})
@@ -77,22 +78,16 @@ class TokenBudget(Rule):
         "holds; none on accuracy"
     )
     reason: ClassVar[str] = "token_budget"
+    reasons: ClassVar[tuple[str, ...]] = ("token_budget", TOKENS_UNKNOWN)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "budget", number("budget", self.budget))
-        if self.budget <= 0:
-            raise ValueError(f"budget must be > 0; got budget={self.budget!r}")
-        if isinstance(self.growth, str):
-            if self.growth != "linear":
-                raise ValueError(f"growth must be 'linear' or a number of tokens; got growth={self.growth!r}")
-        else:
+        super().__post_init__()
+        if not isinstance(self.growth, str):
             object.__setattr__(self, "growth", number("growth", self.growth, minimum=0.0))
-        object.__setattr__(self, "factor", number("factor", self.factor, minimum=1.0))
-        if self.next_round_max is not None:
-            if self.growth != "linear":
-                raise ValueError(f"next_round_max must be given without growth; got growth={self.growth!r}")
-            most = number("next_round_max", self.next_round_max, minimum=0.0)
-            object.__setattr__(self, "next_round_max", most)
+        elif self.growth != "linear":
+            raise ValueError(f"growth must be 'linear' or a number of tokens; got growth={self.growth!r}")
+        if self.next_round_max is not None and self.growth != "linear":
+            raise ValueError(f"next_round_max must be given without growth; got growth={self.growth!r}")
 
     def next_round_bound(self, last: float, previous: float | None = None) -> float:
         """Return the most that the next round may cost after rounds of these costs, in tokens.
@@ -112,16 +107,8 @@ class TokenBudget(Rule):
         """Open a debate with nothing spent."""
         return _State(self)
 
-    def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
-        """Fire where the next round might not fit, or where the tokens spent are unknown."""
-        return self._codes(trajectories) > 0
-
-    def firings(self, trajectories: Trajectories) -> Firings:
-        """Return where the rule fires, and whether for the budget or for want of a count."""
-        codes = np.where(trajectories.reached(), self._codes(trajectories), 0).astype(np.int16)
-        return Firings(codes, (self.reason, TOKENS_UNKNOWN))
-
-    def _codes(self, trajectories: Trajectories) -> NDArray[np.int16]:
+    def conditions(self, trajectories: Trajectories) -> tuple[NDArray[np.bool_], ...]:
+        """Say where the next round might not fit, and where the tokens spent are unknown."""
         cost = trajectories.tokens
         if cost is None:
             raise ValueError("tokens must be logged: token_budget adds up the tokens of each round; got none")
@@ -133,8 +120,7 @@ class TokenBudget(Rule):
         else:
             bound = cost * self.factor
             bound[:, 1:] = cost[:, 1:] + np.maximum(0.0, np.diff(cost, axis=1))
-        over = spent + bound > self.budget
-        return np.where(np.isnan(spent), 2, over).astype(np.int16)
+        return spent + bound > self.budget, np.isnan(spent)
 
 
 @dataclass
@@ -146,11 +132,9 @@ class _State:
     def update(self, latest: Round, /) -> Decision:
         if latest.tokens is None or self.spent is None:
             self.spent = None
-            return Decision(stop=True, reason=TOKENS_UNKNOWN)
+            return self.rule.decision((False, True), {})
         self.spent += latest.tokens
         bound = self.rule.next_round_bound(latest.tokens, self.last)
         self.last = latest.tokens
-        if self.spent + bound <= self.rule.budget:
-            return CONTINUE
-        detail = {"spent": self.spent, "next_round_bound": bound}
-        return Decision(stop=True, reason=self.rule.reason, detail=detail)
+        over = self.spent + bound > self.rule.budget
+        return self.rule.decision((over, False), {"spent": self.spent, "next_round_bound": bound})

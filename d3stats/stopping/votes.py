@@ -1,8 +1,9 @@
-"""Stop when everybody agrees: the incumbent that every other rule has to beat."""
+"""Stop by the votes of one round, or after a number of rounds: unanimity is the incumbent that others have to beat."""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Literal
@@ -10,11 +11,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats._check import choice, integer, probability
-from d3stats.stopping.rule import CONTINUE, Decision, Round, Rule, StopReason
+from d3stats._check import PositiveInt, Probability, integer
+from d3stats.stopping.rule import CONTINUE, Decision, MemorylessRule, Round, Rule, RuleState, StopReason
 from d3stats.trajectories import MISSING, Trajectories
 
 __all__ = ["ChatEvalTurns", "ESCWindow", "FixedRounds", "FullDepth", "Ladder", "Supermajority", "Unanimity"]
+
+BoolArray = NDArray[np.bool_]
 
 
 def out_of_reach(rule: Rule, trajectories: Trajectories, needed: NDArray[Any]) -> tuple[str, ...]:
@@ -34,7 +37,7 @@ def out_of_reach(rule: Rule, trajectories: Trajectories, needed: NDArray[Any]) -
 
 
 @dataclass(frozen=True)
-class Unanimity(Rule):
+class Unanimity(MemorylessRule):
     """Stop when every vote cast is equal.
 
     Parameters
@@ -61,7 +64,7 @@ class Unanimity(Rule):
     """
 
     missing: Literal["exclude", "block"] = "exclude"
-    min_votes: int = 2
+    min_votes: PositiveInt = 2
 
     name: ClassVar[str] = "unanimity"
     citation: ClassVar[str] = "Hu et al. (2025), arXiv 2510.12697: unanimous consensus ends a debate early"
@@ -71,21 +74,11 @@ class Unanimity(Rule):
     )
     reason: ClassVar[str] = StopReason.UNANIMITY
 
-    def __post_init__(self) -> None:
-        choice("missing", self.missing, ("exclude", "block"))
-        object.__setattr__(self, "min_votes", integer("min_votes", self.min_votes, minimum=1))
-
-    def start(self) -> Unanimity:
-        """Open a debate; the rule needs no memory."""
-        return self
-
     def update(self, latest: Round, /) -> Decision:
         """Stop when the round's votes agree."""
         cast = [vote for vote in latest.votes if vote != MISSING]
         needed = latest.panel if self.missing == "block" else min(self.min_votes, latest.panel)
-        if len(set(cast)) == 1 and len(cast) >= needed:
-            return Decision(stop=True, reason=str(self.reason), detail={"votes": len(cast)})
-        return CONTINUE
+        return self.stop(votes=len(cast)) if len(set(cast)) == 1 and len(cast) >= needed else CONTINUE
 
     def remarks(self, trajectories: Trajectories) -> tuple[str, ...]:
         """Say where no round of a log has enough votes for the rule to fire."""
@@ -94,17 +87,69 @@ class Unanimity(Rule):
     def _needed(self, panel: NDArray[np.int64]) -> NDArray[np.int64]:
         return panel if self.missing == "block" else np.minimum(self.min_votes, panel)
 
-    def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
+    def fires(self, trajectories: Trajectories) -> BoolArray:
         """Fire in every unanimous round."""
         lead, _, cast = trajectories.camps()
         needed = self._needed(trajectories.panel)
         # At least one vote: a round in which nobody spoke is not agreement.
-        result: NDArray[np.bool_] = (lead == cast) & (cast >= np.maximum(needed, 1)[:, None])
+        result: BoolArray = (lead == cast) & (cast >= np.maximum(needed, 1)[:, None])
         return result
 
 
+class CampRule(Rule):
+    """A rule that stops once the largest camp has had the votes it needs for `patience` rounds running."""
+
+    patience: PositiveInt = 1
+
+    @abstractmethod
+    def needed(self, panel: int, number: int) -> int:
+        """Return how many votes the leading answer needs on a panel of a size after a round."""
+
+    def start(self) -> RuleState:
+        """Open a debate."""
+        return _CampState(self)
+
+    def remarks(self, trajectories: Trajectories) -> tuple[str, ...]:
+        """Say where no round of a log has enough votes for the rule to fire."""
+        t = trajectories
+        sizes = zip(t.panel.tolist(), np.maximum(t.depth, 1).tolist(), strict=True)
+        return out_of_reach(self, t, np.array([self.needed(panel, depth) for panel, depth in sizes]))
+
+    def fires(self, trajectories: Trajectories) -> BoolArray:
+        """Fire where the camp has been large enough for `patience` rounds running."""
+        t = trajectories
+        sizes, size = np.unique(t.panel, return_inverse=True)
+        # A step beyond any panel is out of reach, however large.
+        most = len(t.seats) + 1
+        table = [[min(self.needed(panel, r), most) for r in t.rounds] for panel in sizes.tolist()]
+        needed = np.array(table, dtype=np.int32).reshape(len(sizes), t.n_rounds)
+        large: BoolArray = t.camps()[0] >= needed[size]
+        if self.patience == 1:
+            return large
+        held = np.zeros_like(large)
+        running = np.zeros(len(large), dtype=np.int32)
+        for r in range(large.shape[1]):
+            running = (running + 1) * large[:, r]
+            held[:, r] = running >= self.patience
+        return held
+
+
+@dataclass
+class _CampState:
+    rule: CampRule
+    running: int = 0
+
+    def update(self, latest: Round, /) -> Decision:
+        cast = [vote for vote in latest.votes if vote != MISSING]
+        lead = max((cast.count(vote) for vote in cast), default=0)
+        enough = lead >= self.rule.needed(latest.panel, latest.number)
+        # A longer run says nothing more, and a bounded count keeps the states of a debate few.
+        self.running = min(self.running + 1, self.rule.patience) if enough else 0
+        return self.rule.stop(lead=lead) if self.running == self.rule.patience else CONTINUE
+
+
 @dataclass(frozen=True)
-class Supermajority(Rule):
+class Supermajority(CampRule):
     """Stop when the largest camp holds a share of the panel, for a number of rounds running.
 
     Parameters
@@ -122,8 +167,8 @@ class Supermajority(Rule):
     (2, 'supermajority')
     """
 
-    share: float
-    patience: int = 1
+    share: Probability
+    patience: PositiveInt = 1
 
     name: ClassVar[str] = "supermajority"
     citation: ClassVar[str] = (
@@ -134,57 +179,18 @@ class Supermajority(Rule):
     reason: ClassVar[str] = "supermajority"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "share", probability("share", self.share))
+        super().__post_init__()
         if self.share == 0.0:
             raise ValueError("share must be above 0; got share=0.0")
-        object.__setattr__(self, "patience", integer("patience", self.patience, minimum=1))
 
-    def votes_needed(self, panel: int) -> int:
-        """Return how many votes the leading answer needs on a panel of this size."""
+    def needed(self, panel: int, number: int = 1) -> int:
+        """Return how many votes the leading answer needs on a panel of this size, in any round."""
         # The tolerance keeps 6/7 of 7 at 6 votes, whatever the last bit of the share.
         return max(1, math.ceil(self.share * panel - 1e-9))
 
-    def start(self) -> _State:
-        """Open a debate."""
-        return _State(self)
-
-    def remarks(self, trajectories: Trajectories) -> tuple[str, ...]:
-        """Say where no round of a log has enough votes for the rule to fire."""
-        return out_of_reach(self, trajectories, self._needed(trajectories.panel))
-
-    def _needed(self, panel: NDArray[np.int64]) -> NDArray[np.int32]:
-        needed: NDArray[np.int32] = np.maximum(1, np.ceil(self.share * panel - 1e-9)).astype(np.int32)
-        return needed
-
-    def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
-        """Fire where the camp has been large enough for `patience` rounds running."""
-        large: NDArray[np.bool_] = trajectories.camps()[0] >= self._needed(trajectories.panel)[:, None]
-        if self.patience == 1:
-            return large
-        held = np.zeros_like(large)
-        running = np.zeros(len(large), dtype=np.int32)
-        for r in range(large.shape[1]):
-            running = (running + 1) * large[:, r]
-            held[:, r] = running >= self.patience
-        return held
-
-
-@dataclass
-class _State:
-    rule: Supermajority
-    running: int = 0
-
-    def update(self, latest: Round, /) -> Decision:
-        cast = [vote for vote in latest.votes if vote != MISSING]
-        lead = max((cast.count(vote) for vote in cast), default=0)
-        self.running = self.running + 1 if lead >= self.rule.votes_needed(latest.panel) else 0
-        if self.running >= self.rule.patience:
-            return Decision(stop=True, reason=self.rule.reason, detail={"lead": lead})
-        return CONTINUE
-
 
 @dataclass(frozen=True)
-class Ladder(Rule):
+class Ladder(CampRule):
     """Stop when the largest camp has as many votes as the round's step asks for.
 
     Parameters
@@ -220,8 +226,7 @@ class Ladder(Rule):
         parts = self.steps.split("-")
         if not all(part.isascii() and part.isdecimal() and int(part) >= 1 for part in parts):
             raise ValueError(f"steps must be whole numbers >= 1 joined by '-'; got steps={self.steps!r}")
-        votes = self.votes
-        if any(later > earlier for earlier, later in pairwise(votes)):
+        if any(later > earlier for earlier, later in pairwise(self.votes)):
             raise ValueError(f"steps must never rise; got steps={self.steps!r}")
 
     @property
@@ -229,42 +234,14 @@ class Ladder(Rule):
         """Votes needed, by round."""
         return tuple(int(part) for part in self.steps.split("-"))
 
-    def __str__(self) -> str:
-        return f"{self.name}:{self.steps}"
-
-    def needed(self, number: int) -> int:
-        """Return how many votes the leading answer needs after this round."""
+    def needed(self, panel: int, number: int) -> int:
+        """Return how many votes the leading answer needs after this round, on any panel."""
         votes = self.votes
         return votes[min(number, len(votes)) - 1]
 
-    def start(self) -> Ladder:
-        """Open a debate; the rule needs no memory."""
-        return self
-
-    def update(self, latest: Round, /) -> Decision:
-        """Stop when the leading answer has the votes that this round asks for."""
-        cast = [vote for vote in latest.votes if vote != MISSING]
-        lead = max((cast.count(vote) for vote in cast), default=0)
-        if lead >= self.needed(latest.number):
-            return Decision(stop=True, reason=self.reason, detail={"lead": lead})
-        return CONTINUE
-
-    def remarks(self, trajectories: Trajectories) -> tuple[str, ...]:
-        """Say where no round of a log has enough votes for the rule to fire."""
-        depth = np.maximum(trajectories.depth, 1).tolist()
-        return out_of_reach(self, trajectories, np.array([self.needed(rounds) for rounds in depth]))
-
-    def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
-        """Fire where the leading answer has the votes that the round asks for."""
-        # A step beyond any panel is out of reach, however large.
-        out_of_reach = len(trajectories.seats) + 1
-        needed = np.array([min(self.needed(r), out_of_reach) for r in trajectories.rounds], dtype=np.int32)
-        result: NDArray[np.bool_] = trajectories.camps()[0] >= needed
-        return result
-
 
 @dataclass(frozen=True)
-class FixedRounds(Rule):
+class FixedRounds(MemorylessRule):
     """Stop after `n` rounds, whatever was said.
 
     Parameters
@@ -278,7 +255,7 @@ class FixedRounds(Rule):
     'fixed:2'
     """
 
-    n: int
+    n: PositiveInt
 
     name: ClassVar[str] = "fixed"
     inputs: ClassVar[frozenset[str]] = frozenset()
@@ -287,16 +264,9 @@ class FixedRounds(Rule):
     guarantee: ClassVar[str] = "the cost is known in advance; nothing is promised about the verdict"
     reason: ClassVar[str] = StopReason.FIXED_ROUNDS
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "n", integer("n", self.n, minimum=1))
-
-    def start(self) -> FixedRounds:
-        """Open a debate; the rule needs no memory."""
-        return self
-
     def update(self, latest: Round, /) -> Decision:
         """Stop once `n` rounds are played."""
-        return Decision(stop=True, reason=str(self.reason)) if latest.number >= self.n else CONTINUE
+        return self.stop() if latest.number >= self.n else CONTINUE
 
     def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
         """Fire from round `n` on."""
@@ -305,7 +275,7 @@ class FixedRounds(Rule):
 
 
 @dataclass(frozen=True)
-class FullDepth(Rule):
+class FullDepth(MemorylessRule):
     """Never stop: play as many rounds as the log has.
 
     Examples
@@ -320,10 +290,6 @@ class FullDepth(Rule):
     statistic: ClassVar[str] = "none"
     guarantee: ClassVar[str] = "none; every other rule plays at most as many rounds"
     reason: ClassVar[str] = StopReason.EXHAUSTED
-
-    def start(self) -> FullDepth:
-        """Open a debate; the rule needs no memory."""
-        return self
 
     def update(self, latest: Round, /) -> Decision:
         """Go on."""
@@ -395,7 +361,7 @@ class ESCWindow(Rule):
     (3, 'esc_window')
     """
 
-    window: int = 5
+    window: PositiveInt = 5
 
     name: ClassVar[str] = "esc"
     citation: ClassVar[str] = "Li et al. (2024), arXiv 2401.10480: early-stopping self-consistency"
@@ -405,12 +371,9 @@ class ESCWindow(Rule):
     )
     reason: ClassVar[str] = "esc_window"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "window", integer("window", self.window, minimum=1))
-
     def start(self) -> _EscState:
         """Open a debate with an empty window."""
-        return _EscState(self.window)
+        return _EscState(self)
 
     def fires(self, trajectories: Trajectories) -> NDArray[np.bool_]:
         """Fire where an agreeing window is completed."""
@@ -461,7 +424,7 @@ def _fires_vote_by_vote(votes: NDArray[np.int32], window: int) -> NDArray[np.boo
 
 @dataclass
 class _EscState:
-    window: int
+    rule: ESCWindow
     held: int = 0
     first: int = MISSING
     agree: bool = True
@@ -475,9 +438,7 @@ class _EscState:
                 self.first, self.agree = vote, True
             self.agree = self.agree and vote == self.first
             self.held += 1
-            if self.held == self.window:
+            if self.held == self.rule.window:
                 answer = self.first if self.agree else answer
                 self.held = 0
-        if answer == MISSING:
-            return CONTINUE
-        return Decision(stop=True, reason=ESCWindow.reason, detail={"answer": float(answer)})
+        return CONTINUE if answer == MISSING else self.rule.stop(answer=float(answer))

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats._check import integer, probability
+from d3stats._check import NonNegativeInt, PositiveInt, Probability
 from d3stats.stopping.rule import Decision, ReasonedRule, Round
 from d3stats.trajectories import MISSING, Trajectories
 
@@ -92,11 +92,11 @@ class ExchangeOfThought(ReasonedRule):
     ((2, 'consensus'), (2, 'exhausted'))
     """
 
-    similarity: float = 0.85
-    self_similarity: float = 0.9
-    max_rounds: int = 3
-    first: int = 0
-    second: int = 1
+    similarity: Probability = 0.85
+    self_similarity: Probability = 0.9
+    max_rounds: PositiveInt = 3
+    first: NonNegativeInt = 0
+    second: NonNegativeInt = 1
 
     name: ClassVar[str] = "eot"
     inputs: ClassVar[frozenset[str]] = frozenset({"votes", "texts"})
@@ -112,11 +112,7 @@ class ExchangeOfThought(ReasonedRule):
     reasons: ClassVar[tuple[str, ...]] = ("consensus", "agents_left", "round_cap")
 
     def __post_init__(self) -> None:
-        for name in ("similarity", "self_similarity"):
-            object.__setattr__(self, name, probability(name, getattr(self, name)))
-        object.__setattr__(self, "max_rounds", integer("max_rounds", self.max_rounds, minimum=1))
-        for name in ("first", "second"):
-            object.__setattr__(self, name, integer(name, getattr(self, name), minimum=0))
+        super().__post_init__()
         if self.first == self.second:
             raise ValueError(f"second must be another seat than first; got seat {self.first} for both")
 
