@@ -17,7 +17,7 @@ import pkgutil
 import re
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import MISSING, fields
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -50,12 +50,13 @@ class Value:
     """
 
     def __post_init__(self) -> None:
-        for name, check in _checks(type(self)).items():
+        kind: Hashable = type(self)
+        for name, check in _checks(kind).items():
             object.__setattr__(self, name, check(name, getattr(self, name)))
 
 
 @functools.cache
-def _checks(kind: type) -> dict[str, Check]:
+def _checks(kind: Any) -> dict[str, Check]:
     hints = typing.get_type_hints(kind, include_extras=True)
     found = {f.name: _check_of(hints[f.name]) for f in fields(kind)}
     return {name: check for name, check in found.items() if check is not None}

@@ -20,7 +20,7 @@ def protocols() -> dict[str, type[DebateProtocol]]:
     >>> "samre" in protocols(), protocols()["single_judge"].__name__
     (True, 'SingleJudge')
     """
-    return dict(named("d3stats.protocols", DebateProtocol))  # type: ignore[type-abstract]
+    return dict(named("d3stats.protocols", DebateProtocol))
 
 
 def protocol_from_text(text: str) -> DebateProtocol:

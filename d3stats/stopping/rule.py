@@ -679,7 +679,8 @@ def _watcher(rule: StoppingRule, watch: Watch, book: ReasonBook) -> Watcher:
     if isinstance(rule, BatchRule):
         return _BroadcastWatcher(rule.start(watch), book)
     if isinstance(rule, MixedRule):
-        return rule.joined([_watcher(part, watch, book) for part in rule.joins()])
+        joined: Watcher = rule.joined([_watcher(part, watch, book) for part in rule.joins()])
+        return joined
     raise TypeError(f"rule must be a Rule, a BatchRule or a combination of them; got {rule!r}")
 
 
@@ -832,7 +833,8 @@ class _After(_Combination):
 
     def joined(self, states: Sequence[Any]) -> _AfterState:
         """Return the state made of that of the part."""
-        return _AfterState(*states, self.rounds)
+        (inner,) = states
+        return _AfterState(inner, self.rounds)
 
     def __str__(self) -> str:
         return f"{self.part_text(self.inner, 3)}.after({self.rounds})"

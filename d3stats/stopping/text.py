@@ -31,7 +31,7 @@ _AFTER = re.compile(r"\.after\(\s*(\d+)\s*\)")
 @cache
 def _known() -> dict[str, Callable[..., StoppingRule]]:
     found: dict[str, Callable[..., StoppingRule]] = {}
-    for name, kind in named("d3stats.stopping", StoppingRule).items():  # type: ignore[type-abstract]
+    for name, kind in named("d3stats.stopping", StoppingRule).items():
         found |= {name: kind, **{preset: getattr(kind, preset) for preset in kind.presets}}
     return found
 
