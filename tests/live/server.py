@@ -333,7 +333,7 @@ class _Connection(asyncio.Protocol):
                 text = f"Unsupported parameter: '{name}' is not supported with this model."
                 return self._fail(400, text, "unsupported_parameter", call, name)
         if "response_format" in asked.body and not server.json_schema:
-            text = "response_format: type json_schema is not supported"
+            text = "response_format is not supported with this model"
             return self._fail(400, text, None, call, "response_format")
         if server.object_only and asked.body.get("response_format", {}).get("type") == "json_schema":
             return self._fail(500, OBJECT_ONLY, None, call)

@@ -19,7 +19,8 @@ from server import Fault, Server
 from d3stats.agent import Refused, Reply
 from d3stats.protocols.recorded import as_reply
 from d3stats.run.live import LiveAgent
-from d3stats.run.live.limits import Pace, backoff, seconds_asked
+from d3stats.run.live.limits import Pace, backoff
+from d3stats.run.live.responses import seconds_asked
 from d3stats.run.record import as_turn
 
 
@@ -88,8 +89,8 @@ def test_calls_can_be_told_apart_by_the_server(server: Server) -> None:
 
 
 def test_no_more_calls_at_once_than_allowed(server: Server) -> None:
-    server.latency_s = 0.02
-    requests = [replace(VOTE, agent=f"juror {i}") for i in range(30)]
+    server.latency_s = 0.2
+    requests = [replace(VOTE, agent=f"juror {i}") for i in range(15)]
     at_once(server, requests, concurrency=3)
     assert server.most_at_once == 3
     server.reset()
@@ -363,7 +364,7 @@ def test_openai_is_not_imported_before_the_first_call(tmp_path: Path) -> None:
 
     code = (
         "import sys; from d3stats.run.live import LiveAgent; LiveAgent('m', 'http://h/v1'); "
-        "print(sorted({'openai', 'httpx2', 'httpx', 'numba', 'duckdb'} & set(sys.modules)))"
+        "print(sorted({'openai', 'httpx2', 'httpx', 'tenacity', 'aiolimiter', 'numba', 'duckdb'} & set(sys.modules)))"
     )
     said = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path

@@ -1,7 +1,8 @@
 """A live LLM as an agent: any server that speaks the OpenAI chat protocol.
 
-Who may live here: how a request becomes messages, how a reply is read, the call with its retries, the rate limit.
-Nothing is imported from ``openai`` before the first call. The key comes from the environment and goes nowhere else.
+``agent`` asks, ``prompt`` writes and bounds a request, ``reply`` reads a slot, ``responses`` says what came back,
+``dialect`` what the server takes, ``limits`` how fast, ``access`` where and with which key. Nothing is imported from
+``openai``, ``tenacity`` and ``aiolimiter`` before the first call.
 """
 
 from d3stats.run.live.agent import LiveAgent

@@ -1,147 +1,40 @@
-"""A live LLM: ask, wait, ask again if need be, read, and count what it cost."""
+"""A live LLM as an agent: ask, wait, ask again if need be, read, and count what it cost."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import random
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from types import TracebackType
-from typing import Any, Literal, Self, cast, get_args
+from typing import TYPE_CHECKING, Any, Self, cast, get_args
 from urllib.parse import quote
 
 from d3stats._check import choice, integer, number
 from d3stats._words import storable
 from d3stats.agent import More, Refused, Reply, Request, Size, always
+from d3stats.run.live.access import Key, checked_url
+from d3stats.run.live.dialect import Dialect, Structured
 from d3stats.run.live.limits import Pace, backoff
-from d3stats.run.live.prompt import Bounds, Draft, Prompt, Wire, call_key
-from d3stats.run.live.reply import Unreadable, read_reply
-from d3stats.run.live.transport import HOSTED, Failed, Got, Transport, checked_url
+from d3stats.run.live.prompt import Bounds, Draft, Prompt, call_key
+from d3stats.run.live.reply import Read, Unreadable, read_reply
+from d3stats.run.live.responses import Failed, Got, failure, models_of, reply_of
 
-__all__ = ["Dialect", "LiveAgent", "Structured"]
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+    from tenacity import AsyncRetrying, RetryCallState
 
-Structured = Literal["auto", "schema", "text"]
-"""How a slot is asked for: as a JSON schema, as a last line of text, or as the server turns out to support."""
+__all__ = ["LiveAgent"]
 
-OBJECT = "json_object"
-"""What some servers call structured output; they take a schema beside it."""
-
-REFUSALS = (400, 422, 500)
-"""Statuses under which servers refuse a parameter; llama-cpp-python says 500."""
-
-MISSES = 3
-"""So many replies in a row that are no object, and none that was, and a server is taken to ignore schemas."""
-
-SCHEMA_WORDS = ("response_format", "json_schema", "structured output", "guided")
-OTHER_LIMIT = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
-NOT_TAKEN = ("support", "unknown", "unrecognized", "extra", "unexpected", "not permitted")
-
-
-@dataclass
-class Dialect:
-    """One server's dialect, learned once per run.
-
-    Attributes
-    ----------
-    structured : {"auto", "schema", "text"}
-    limit : str
-        Name of the limit on a reply's tokens.
-    as_text : bool
-        Whether slots are asked for as a last line.
-    as_object : bool
-        Whether a schema is sent beside the type ``json_object``, for servers that do not know ``json_schema``.
-    seeds : bool
-        Whether seeds are sent.
-    """
-
-    structured: Structured
-    limit: str
-    as_text: bool = False
-    as_object: bool = False
-    seeds: bool = True
-    worked: bool = False
-    misses: int = 0
-    renamed: bool = False
-
-    def __post_init__(self) -> None:
-        self.as_text = self.structured == "text"
-
-    @property
-    def mode(self) -> bool | None:
-        """Whether slots are asked for as a last line; None when that may still change."""
-        return None if self.structured == "auto" and not self.as_text else self.as_text
-
-    def learn(self, status: int | None, message: str, body: dict[str, Any]) -> bool:
-        """Leave out what a refusal names; return whether the call is worth making again.
-
-        Calls that were under way while something was learned come back with the same refusal and are made again.
-        """
-        words = message.lower()
-        if status not in REFUSALS or not words:
-            return False
-        form = body.get("response_format", {}).get("type")
-        if form and self.structured == "auto" and any(word in words for word in SCHEMA_WORDS):
-            if form == OBJECT or OBJECT not in words:
-                self.as_text = True
-            else:
-                # The refusal names what the server takes.
-                self.as_object = True
-            return True
-        if not any(word in words for word in NOT_TAKEN):
-            return False
-        for name in OTHER_LIMIT:
-            if name in body and name in words:
-                return self._rename(name)
-        if "seed" in body and "seed" in words:
-            self.seeds = False
-            return True
-        return False
-
-    def _rename(self, name: str) -> bool:
-        if name != self.limit:
-            return True
-        if self.renamed:
-            return False
-        self.limit, self.renamed = OTHER_LIMIT[name], True
-        return True
-
-    def response_format(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """Return how structured output is asked for."""
-        if self.as_object:
-            return {"type": OBJECT, "schema": schema}
-        return {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": schema}}
-
-    def readable(self, body: dict[str, Any]) -> None:
-        """Note that a slot was read."""
-        self.worked |= "response_format" in body
-
-    def unreadable(self, content: str, body: dict[str, Any]) -> None:
-        """Note that one was not: after some replies in prose, and none as asked, slots are asked for in text.
-
-        A server that takes the type ``json_object`` may ignore the schema: there every unreadable object counts.
-        """
-        if self.structured != "auto" or "response_format" not in body or self.worked:
-            return
-        if self.as_object or not content.lstrip().startswith("{"):
-            self.misses += 1
-            self.as_text |= self.misses >= MISSES
-
-    @property
-    def dropped(self) -> tuple[str, ...]:
-        """What the server turned out not to take."""
-        found = {
-            "json_schema": self.as_object or (self.as_text and self.structured != "text"),
-            "json_object": self.as_object and self.as_text,
-            "seed": not self.seeds,
-        }
-        return tuple(name for name, gone in found.items() if gone)
-
+HOSTED = "https://api.openai.com/v1"
 
 EMPTY = Failed("empty", "none", True, "a reply without words")
-"""A reply in which nothing is said; what it cost is on the bill already."""
+"""A reply in which nothing is said; what it cost is counted already."""
 
+TOO_LONG = "it was cut off before its end; be shorter"
 
 HOPELESS = 3600.0
 """Seconds: a server that asks for so long a wait has closed for the day; the call is given up at once."""
@@ -149,7 +42,7 @@ HOPELESS = 3600.0
 SAME_SEED_FAILS = ("server_error", "empty")
 """After these the next attempt has another seed: with the same one the model would make the same reply again."""
 
-REFUSAL = 2.0
+REFUSAL = 5.0
 """Seconds within which a server refuses a parameter; the first call that takes longer is being answered."""
 
 LOADING = 1.0
@@ -160,25 +53,26 @@ NEAR = 16
 
 
 @dataclass
-class _Bill:
-    """What the attempts of one request came to."""
+class _Call:
+    """One request on its way: what was said, what was wrong with it, and what its attempts came to."""
 
+    request: Request
+    draft: Draft
+    more: More
+    said: str | None = None
+    problem: str | None = None
+    reseeded: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     estimated: bool = False
     attempts: int = 0
     model: str | None = None
 
-    def charge(self, tokens_in: int | None, tokens_out: int | None, most_in: int, most_out: int) -> None:
+    def charge(self, tokens_in: int | None, tokens_out: int | None, most: tuple[int, int]) -> None:
         """Add an attempt; what the server did not say is taken at its most."""
         self.estimated |= tokens_in is None or tokens_out is None
-        self.tokens_in += most_in if tokens_in is None else tokens_in
-        self.tokens_out += most_out if tokens_out is None else tokens_out
-
-    def add(self, got: Got, most_in: int, most_out: int) -> None:
-        """Add an attempt that was answered."""
-        self.charge(got.tokens_in, got.tokens_out, most_in, most_out)
-        self.model = got.model or self.model
+        self.tokens_in += most[0] if tokens_in is None else tokens_in
+        self.tokens_out += most[1] if tokens_out is None else tokens_out
 
 
 class LiveAgent:
@@ -268,9 +162,9 @@ class LiveAgent:
         if not isinstance(model, str) or not model.strip():
             raise ValueError(f"model must be the name of a model; got model={model!r}")
         self.model = model
-        self._hosted = base_url is None and not os.environ.get("OPENAI_BASE_URL")
-        url = base_url or os.environ.get("OPENAI_BASE_URL") or HOSTED
-        self.where = checked_url(url)
+        url = base_url or os.environ.get("OPENAI_BASE_URL")
+        self._hosted = not url
+        self.where = checked_url(url or HOSTED)
         self.key_env = key_env
         self.temperature = None if temperature is None else number("temperature", temperature, minimum=0.0)
         self.seed = integer("seed", seed, minimum=0)
@@ -291,12 +185,11 @@ class LiveAgent:
         self.structured = cast(Structured, choice("structured", structured, get_args(Structured)))
         self.notes: dict[str, str] = {}
         self._dialect = Dialect(self.structured, "max_completion_tokens" if self._hosted else "max_tokens")
-        self._transport = Transport(url, key_env, self.timeout)
-        self._gate: asyncio.Semaphore | None = None
+        self._key = Key(key_env)
+        self._client: AsyncOpenAI | None = None
         self._drafted: Draft | None = None
-        self._pace = Pace(self.requests_per_minute)
-        self._first: asyncio.Lock | None = None
-        self._known = asyncio.Event()
+        # Whether it is known what the server takes.
+        self._known = False
 
     def __repr__(self) -> str:
         return f"LiveAgent({self.model!r}, {self.where!r}, temperature={self.temperature}, seed={self.seed})"
@@ -320,14 +213,35 @@ class LiveAgent:
         return self._dialect.dropped
 
     @property
+    def form(self) -> str | None:
+        """How votes and scores are asked for; None until a reply was read that way."""
+        return self._dialect.form if self._dialect.worked else None
+
+    @property
     def window(self) -> int | None:
         """What a run holds its longest call against, as it was given or as the server told; None where nobody said."""
         return (self._told_window if self._window is None else self._window) or None
 
     async def __aenter__(self) -> Self:
-        if self._hosted and not self._transport.has_key:
+        try:
+            import aiolimiter  # noqa: F401
+            import openai
+            import tenacity  # noqa: F401
+        except ImportError as error:
+            raise Refused(
+                f"a live agent needs openai >= 3, tenacity and aiolimiter; got no {error.name} "
+                "(pip install 'd3stats[live]', in a checkout '.[live]')"
+            ) from None
+        # The environment may change during a run; what was sent stays secret.
+        self._key.sent = self._key.read()
+        if self._hosted and self._key.sent is None:
             raise Refused(f"{self.where} needs a key; got none in the environment variable {self.key_env}")
-        await self._transport.open()
+        self._client = openai.AsyncOpenAI(
+            api_key=self._key.sent or "none",
+            base_url=self.where,
+            max_retries=0,
+            timeout=openai.Timeout(self.timeout, connect=min(self.timeout, 10.0), pool=None),
+        )
         self._gate = asyncio.Semaphore(self.concurrency)
         self._first = asyncio.Lock()
         self._pace = Pace(self.requests_per_minute)
@@ -336,7 +250,9 @@ class LiveAgent:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._transport.close()
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
 
     async def check(self, wait: float = 0.0, tell: Callable[[str], None] | None = None) -> None:
         """Ask for the list of models, which costs nothing.
@@ -357,12 +273,13 @@ class LiveAgent:
         """
         failures, began = 0, asyncio.get_running_loop().time()
         while True:
-            found = await self._transport.models()
+            found = await self._models()
             if not isinstance(found, Failed):
                 break
             if found.status in (404, 405, 501):
                 return
-            self._refuse(found, _Bill())
+            if found.error == "refused":
+                raise Refused(self._refusal(found))
             waited = asyncio.get_running_loop().time() - began
             if found.error == "loading" and waited < wait:
                 if tell is not None:
@@ -379,7 +296,7 @@ class LiveAgent:
             more = f" and {len(found) - 8} more" if len(found) > 8 else ""
             raise Refused(
                 f"model must be one that {self.where} has; got model={self.model!r}, not one of "
-                f"{', '.join(map(self._transport.clean, list(found)[:8]))}{more}"
+                f"{', '.join(list(found)[:8])}{more}"
             )
         self._told_window = None if named is None else found[named]
 
@@ -410,20 +327,68 @@ class LiveAgent:
         RuntimeError
             When the agent was not entered.
         """
-        draft, bill = self._draft_of(request), _Bill()
-        wire, self._drafted = draft.wire, None
-        jitter = random.Random(self._seed_of(request))
-        failures, reseeded, problem, said = 0, 0, None, None
+        self._entered()
+        call = _Call(request, self._draft_of(request), more)
+        self._drafted = None
+        repeats = self._repeats(random.Random(self._seed_of(request)))
+        found: Reply | Failed = await repeats(self._until_answered, call)
+        if isinstance(found, Reply):
+            return found
+        if found.error == "refused":
+            raise Refused(self._refusal(found), tokens=(call.tokens_in, call.tokens_out))
+        return self._reply(call, found.error)
+
+    def _repeats(self, jitter: random.Random) -> AsyncRetrying:
+        """Return what repeats a call after failures that may pass."""
+        from tenacity import AsyncRetrying, retry_if_result
+
+        def last(state: RetryCallState) -> Failed:
+            assert state.outcome is not None
+            return cast(Failed, state.outcome.result())
+
+        def given_up(state: RetryCallState) -> bool:
+            asked = last(state).wait
+            if asked is None or asked < max(HOPELESS, self.longest_wait):
+                return state.attempt_number > self.retries
+            self.notes["retry_after"] = f"{asked:g} s were asked for; the call was given up"
+            return True
+
+        def wait(state: RetryCallState) -> float:
+            drawn = backoff(state.attempt_number, self.backoff, self.longest_wait, jitter)
+            return min((last(state).wait or 0.0) + drawn, self.longest_wait)
+
+        def hold_all(state: RetryCallState) -> None:
+            asked = last(state).wait
+            if asked is None:
+                return
+            if asked > self.longest_wait:
+                self.notes["retry_after"] = (
+                    f"{asked:g} s were asked for, longest_wait is {self.longest_wait:g} s"
+                )
+            self._pace.hold(min(asked, self.longest_wait))
+
+        return AsyncRetrying(
+            retry=retry_if_result(lambda found: isinstance(found, Failed) and found.again),
+            stop=given_up,
+            wait=wait,
+            before_sleep=hold_all,
+            retry_error_callback=last,
+        )
+
+    async def _until_answered(self, call: _Call) -> Reply | Failed:
+        """Make attempts until one is answered or fails.
+
+        A parameter that the server refuses is left out, and an unreadable reply is asked for once more.
+        """
         while True:
-            alone = await self._may_learn()
-            try:
-                prompt = draft.prompt(seed=self.seed, as_text=self._dialect.as_text)
-                prompt = prompt if problem is None else prompt.mended(problem)
-                most_in, most_out = self._bounds.most_in(prompt, wire), self._bounds.most_out(wire)
-                if bill.attempts and not more(most_in + most_out, bill.tokens_in + bill.tokens_out):
-                    return self._reply(said, bill, "budget")
-                body = self._body(request, wire, prompt, reseeded)
-                found = await self._attempt(body, request, bill)
+            async with self._one_at_first():
+                prompt = call.draft.prompt(seed=self.seed, as_text=self._dialect.as_text)
+                prompt = prompt if call.problem is None else prompt.mended(call.problem)
+                most = self._bounds.most_in(prompt, call.draft.wire), self._bounds.most_out(call.draft.wire)
+                if call.attempts and not call.more(sum(most), call.tokens_in + call.tokens_out):
+                    return self._reply(call, "budget")
+                body = self._body(call, prompt)
+                found = await self._attempt(body, call)
                 if isinstance(found, Failed):
                     if found.message:
                         self.notes[found.error] = found.message
@@ -431,58 +396,61 @@ class LiveAgent:
                         found.status, found.message, body
                     ):
                         continue
-                self._known.set()
-            finally:
-                if alone and self._first is not None:
-                    self._first.release()
+                self._known |= isinstance(found, Got) or not found.again
             if isinstance(found, Failed):
                 if found.cost == "unknown":
-                    bill.charge(None, None, most_in, most_out)
-                self._refuse(found, bill)
-            else:
-                bill.add(found, most_in, self._bounds.out_of(found.content or found.refusal, wire))
-                if found.refusal is not None or found.finish == "content_filter":
-                    return self._reply(found.refusal or found.content, bill, "refused_content")
-                if found.content or found.finish == "length":
-                    said = found.content or said
-                    try:
-                        read = read_reply(found.content or "", wire, prompt.nonce)
-                    except Unreadable as fault:
-                        self._dialect.unreadable(found.content or "", body)
-                        error = self._cut_off(found, most_out) if found.finish == "length" else "unreadable"
-                        if error == "unreadable":
-                            self.notes[error] = str(fault)
-                        # A note would only make a prompt longer that fills the window already.
-                        if problem is not None or error == "context_full":
-                            return self._reply(said, bill, error)
-                        problem = (
-                            "it was cut off before its end; be shorter" if error == "length" else str(fault)
-                        )
-                        continue
-                    self._dialect.readable(body)
-                    return self._reply(read.text, bill, None, read.vote, read.scores)
-                found = EMPTY
-                self.notes[found.error] = found.message
-            failures += 1
-            reseeded += found.error in SAME_SEED_FAILS and found.status in (None, 500)
-            if not found.again or failures > self.retries or self._hopeless(found):
-                return self._reply(said, bill, found.error)
-            await self._wait(failures, found.wait, jitter)
+                    call.charge(None, None, most)
+                call.reseeded += found.error in SAME_SEED_FAILS and found.status in (None, 500)
+                return found
+            call.model = found.model or call.model
+            said = self._bounds.out_of(found.content or found.refusal, call.draft.wire)
+            call.charge(found.tokens_in, found.tokens_out, (most[0], said))
+            if found.refusal is not None or found.finish == "content_filter":
+                call.said = found.refusal or found.content
+                return self._reply(call, "refused_content")
+            if not found.content and found.finish != "length":
+                self.notes[EMPTY.error] = EMPTY.message
+                call.reseeded += 1
+                return EMPTY
+            call.said = found.content or call.said
+            try:
+                read = read_reply(found.content or "", call.draft.wire, prompt.nonce)
+            except Unreadable as fault:
+                error = self._unread(found, str(fault), body, most[1])
+                # A note would only make a prompt longer that fills the window already.
+                if call.problem is not None or error == "context_full":
+                    return self._reply(call, error)
+                call.problem = TOO_LONG if error == "length" else str(fault)
+                continue
+            self._dialect.readable(body)
+            return self._reply(call, None, read)
 
-    async def _may_learn(self) -> bool:
-        """Let one call go first until it is known what the server takes; return whether this is that call."""
-        if self._known.is_set() or self._first is None:
-            return False
-        try:
-            async with asyncio.timeout(REFUSAL):
-                await self._first.acquire()
-        except TimeoutError:
-            self._known.set()
-            return False
-        if self._known.is_set():
+    @asynccontextmanager
+    async def _one_at_first(self) -> AsyncIterator[None]:
+        """Let one call go at a time until it is known what the server takes."""
+        held = False
+        if not self._known:
+            try:
+                async with asyncio.timeout(REFUSAL):
+                    held = await self._first.acquire()
+            except TimeoutError:
+                self._known = True
+        if held and self._known:
             self._first.release()
-            return False
-        return True
+            held = False
+        try:
+            yield
+        finally:
+            if held:
+                self._first.release()
+
+    def _unread(self, found: Got, fault: str, body: dict[str, Any], most_out: int) -> str:
+        """Return why a reply could not be read, and note it."""
+        self._dialect.unreadable(found.content or "", body)
+        if found.finish == "length":
+            return self._cut_off(found, most_out)
+        self.notes["unreadable"] = fault
+        return "unreadable"
 
     def _cut_off(self, got: Got, most_out: int) -> str:
         """Return the error of a reply that was cut off, and note what cut it: its limit, or the context window."""
@@ -504,90 +472,92 @@ class LiveAgent:
         )
         return "length"
 
-    def _body(self, request: Request, wire: Wire, prompt: Prompt, reseeded: int) -> dict[str, Any]:
+    def _body(self, call: _Call, prompt: Prompt) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self.model,
             "messages": [
                 {"role": "system", "content": prompt.system},
                 {"role": "user", "content": prompt.user},
             ],
-            self._dialect.limit: self._bounds.most_out(wire),
+            self._dialect.limit: self._bounds.most_out(call.draft.wire),
         }
         if self.temperature is not None:
             body["temperature"] = self.temperature
         if self._dialect.seeds:
-            body["seed"] = self._seed_of(request, reseeded)
+            body["seed"] = self._seed_of(call.request, call.reseeded)
         if prompt.nonce is None:
-            body["response_format"] = self._dialect.response_format(wire.schema)
+            body["response_format"] = self._dialect.response_format(call.draft.wire.schema)
         return body
 
-    async def _attempt(self, body: dict[str, Any], request: Request, bill: _Bill) -> Got | Failed:
-        if self._gate is None:
-            raise RuntimeError("a live agent must be entered (async with agent) before it is asked")
+    async def _attempt(self, body: dict[str, Any], call: _Call) -> Got | Failed:
+        client = self._entered()
         async with self._gate:
             await self._pace.turn()
-            bill.attempts += 1
-            return await self._transport.chat(body, _trace(request, bill.attempts))
+            call.attempts += 1
+            headers = {"X-Client-Request-Id": _trace(call.request, call.attempts)}
+            chat = client.chat.completions.with_raw_response
+            found = await self._content(lambda: chat.create(**body, extra_headers=headers))
+        return found if isinstance(found, Failed) else reply_of(found, self._key)
 
-    def _hopeless(self, found: Failed) -> bool:
-        if found.wait is None or found.wait < max(HOPELESS, self.longest_wait):
-            return False
-        self.notes["retry_after"] = f"{found.wait:g} s were asked for; the call was given up"
-        return True
+    async def _models(self) -> dict[str, int | None] | Failed:
+        client = self._entered()
+        found = await self._content(lambda: client.models.with_raw_response.list())
+        return found if isinstance(found, Failed) else models_of(found, self._key)
 
-    async def _wait(self, failures: int, asked: float | None, jitter: random.Random) -> None:
-        wait = backoff(failures, self.backoff, self.longest_wait, jitter)
-        if asked is not None:
-            if asked > self.longest_wait:
-                self.notes["retry_after"] = (
-                    f"{asked:g} s were asked for, longest_wait is {self.longest_wait:g} s"
-                )
-            asked = min(asked, self.longest_wait)
-            self._pace.hold(asked)
-        await asyncio.sleep(min((asked or 0.0) + wait, self.longest_wait))
+    def _entered(self) -> AsyncOpenAI:
+        if self._client is None:
+            raise RuntimeError("a live agent must be entered (async with agent) before it is asked")
+        return self._client
 
-    def _refuse(self, found: Failed, bill: _Bill) -> None:
-        why = None
+    async def _content(self, send: Callable[[], Any]) -> bytes | Failed:
+        """Make one attempt; return the body of the response."""
+        import openai
+
+        error: Exception
+        try:
+            # In all, not between two bytes: a server that trickles would hold a debate for ever.
+            async with asyncio.timeout(self.timeout):
+                response = await send()
+            return cast(bytes, response.content)
+        except (openai.OpenAIError, TimeoutError) as caught:
+            error = caught
+        # Outside of the handler: nothing that is raised later carries the client's error along.
+        return failure(error, self._key, self.timeout)
+
+    def _refusal(self, found: Failed) -> str:
+        """Say what every further call would be refused for."""
         if found.status in (401, 403):
-            why = (
-                f"the key in {self.key_env} must be one that {self.where} takes; got {found.status}"
-                f"{'' if self._transport.has_key else ' (there is no key in it)'}"
-            )
+            none = "" if self._key.sent is not None else " (there is no key in it)"
+            return f"the key in {self.key_env} must be one that {self.where} takes; got {found.status}{none}"
         if found.status == 402:
-            why = f"the account at {self.where} must have credit; got {found.message!r}"
-        if found.status == 404:
-            why = f"model must be one that {self.where} has; got model={self.model!r} and 404 ({found.message!r})"
-        if why is not None:
-            raise Refused(why, tokens=(bill.tokens_in, bill.tokens_out))
+            return f"the account at {self.where} must have credit; got {found.message!r}"
+        return (
+            f"model must be one that {self.where} has; got model={self.model!r} and 404 ({found.message!r})"
+        )
 
     def _seed_of(self, request: Request, reseeded: int = 0) -> int:
         again = f"\x1f{reseeded}" if reseeded else ""
         text = f"{self.seed}\x1f{call_key(request)}{again}".encode(errors="backslashreplace")
         return int.from_bytes(blake2b(text, digest_size=4).digest()) >> 1
 
-    def _reply(
-        self,
-        text: str | None,
-        bill: _Bill,
-        error: str | None,
-        vote: str | None = None,
-        scores: dict[str, dict[str, float]] | None = None,
-    ) -> Reply:
+    def _reply(self, call: _Call, error: str | None, read: Read | None = None) -> Reply:
+        text = call.said if read is None else read.text
+        vote = None if read is None or read.vote is None else self._safe(read.vote)
         return Reply(
             None if text is None else self._safe(text),
-            None if vote is None else self._safe(vote),
-            scores,
-            bill.tokens_in,
-            bill.tokens_out,
-            bill.estimated,
-            self._safe(bill.model or self.model),
+            vote,
+            None if read is None else read.scores,
+            call.tokens_in,
+            call.tokens_out,
+            call.estimated,
+            self._safe(call.model or self.model),
             error,
-            bill.attempts,
+            call.attempts,
         )
 
     def _safe(self, words: str) -> str:
         """Return what a server said as it may be kept: without the key, in whole characters."""
-        return storable(self._transport.hide(words))
+        return storable(self._key.hide(words))
 
 
 def _trace(request: Request, attempt: int) -> str:
