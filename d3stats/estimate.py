@@ -1,8 +1,4 @@
-"""One number with its uncertainty, the same shape whatever method made it.
-
-Floor 1. Frequentist and Bayesian results, differences, kappas and rates all report these, so that a table, a
-figure or a file never has to ask where a number came from.
-"""
+"""One number with its interval, the same shape whatever method made it, and tables of such numbers."""
 
 from __future__ import annotations
 

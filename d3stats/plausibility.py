@@ -1,8 +1,7 @@
-"""What in a table of votes can hardly be meant: one sentence for each sign, with what to do about it.
+"""Signs that a table of votes was read wrongly: labels in another spelling, exchanged columns, runs that are copies.
 
-A log may obey every rule of its format and still be read wrongly: labels in another spelling, a column taken for
-another, runs that are copies. Each sign below is a finding. ``doctor`` lists them and exits with 2; the analyses put
-the same sentences above their tables. Nothing is changed and nothing is left out because of a finding.
+Each sign is a sentence with what to do. ``doctor`` lists them and exits with 2; the analyses put the same sentences
+above their tables. Nothing is changed or left out because of a finding.
 """
 
 from __future__ import annotations
@@ -32,15 +31,7 @@ _MANY = 50
 
 @dataclass(frozen=True)
 class Finding:
-    """One sign that a table was not read as it was meant.
-
-    Attributes
-    ----------
-    kind : str
-        The name of the sign, a key of :data:`FINDINGS`.
-    message : str
-        What was seen, and what to do.
-    """
+    """One sign that a table was not read as it was meant: a key of :data:`FINDINGS`, what was seen and what to do."""
 
     kind: str
     message: str
@@ -99,6 +90,16 @@ class VoteTable:
     def __len__(self) -> int:
         return len(self.debates)
 
+    @property
+    def cast(self) -> NDArray[np.bool_]:
+        """Turns with a vote."""
+        return self.vote >= 0
+
+    @property
+    def right(self) -> Ints:
+        """The right answer of each turn's debate, -1 unknown."""
+        return self.label[self.debate]
+
 
 def findings(table: VoteTable) -> tuple[Finding, ...]:
     """Look for every sign that a table of votes was not read as it was meant."""
@@ -134,23 +135,12 @@ def judged(
     right = np.full(len(names), -1, dtype=np.int64)
     if len(labels):
         right[items] = labels
-    n = len(names)
+    none, one = np.zeros_like(right), np.ones_like(right)
     table = VoteTable(
-        debate=items,
-        round=np.ones(len(items), dtype=np.int64),
-        agent=judges,
-        vote=votes,
-        label=right,
-        group=np.zeros(n, dtype=np.int64),
-        cluster=np.zeros(n, dtype=np.int64),
-        debates=names,
-        agents=who,
-        answers=answers,
-        groups=[""],
-        depth=np.ones(n, dtype=np.int64),
-        unit="item",
+        debate=items, round=np.ones_like(items), agent=judges, vote=votes, label=right, group=none, cluster=none,
+        debates=names, agents=who, answers=answers, groups=[""], depth=one, unit="item",
         only_right_or_wrong=set(answers) <= {"right", "wrong"},
-    )
+    )  # fmt: skip
     return tuple(each for each in findings(table) if each.kind in _OF_JUDGMENTS)
 
 
@@ -176,12 +166,10 @@ def _codes(texts: Any) -> tuple[Ints, list[str]]:
 
 
 def _no_vote_is_a_label(t: VoteTable) -> str:
-    cast, labelled = t.vote >= 0, t.label[t.debate] >= 0
-    if t.only_right_or_wrong or not (cast & labelled).any():
+    both = t.cast & (t.right >= 0)
+    if t.only_right_or_wrong or not both.any() or (t.vote == t.right)[both].any():
         return ""
-    if (t.vote[cast & labelled] == t.label[t.debate][cast & labelled]).any():
-        return ""
-    votes = {t.answers[k] for k in np.unique(t.vote[cast & labelled])}
+    votes = {t.answers[k] for k in np.unique(t.vote[both])}
     labels = {t.answers[k] for k in np.unique(t.label[t.label >= 0])}
     return (
         f"no vote ever equals its label (votes {_listed(votes)}; labels {_listed(labels)}): every "
@@ -194,15 +182,14 @@ def _how_they_differ(votes: set[str], labels: set[str]) -> str:
         return "both hold the same answers, but never together: check that votes and labels are of the same questions"
     if {_folded(v) for v in votes} & {_folded(x) for x in labels}:
         return "they differ only in upper and lower case or in punctuation: write both alike"
-    if all(_is_number(x) for x in labels) and not any(_is_number(v) for v in votes):
-        return "labels are numbers and votes are not: write the answer itself in the label, not its position"
-    if all(_is_number(v) for v in votes) and not any(_is_number(x) for x in labels):
-        return "votes are numbers and labels are not: write the answer itself in the vote, not its position"
+    for one, other, these, those in (("label", "vote", labels, votes), ("vote", "label", votes, labels)):
+        if all(map(_is_number, these)) and not any(map(_is_number, those)):
+            return f"{one}s are numbers and {other}s are not: write the answer itself in the {one}, not its position"
     return "write both alike, or name the columns that hold them"
 
 
 def _labels_nobody_votes(t: VoteTable) -> str:
-    cast = t.vote[t.vote >= 0]
+    cast = t.vote[t.cast]
     used = np.unique(cast)
     known = t.label[t.label >= 0]
     if t.only_right_or_wrong or not 2 <= len(used) <= 8 or len(cast) < 20 * len(used):
@@ -236,21 +223,16 @@ def _answers_alike(t: VoteTable) -> str:
 
 
 def _every_debate_wrong(t: VoteTable) -> str:
-    last = (t.round == t.depth[t.debate]) & (t.vote >= 0) & (t.label[t.debate] >= 0)
-    if not last.any():
-        return ""
-    counts = np.zeros((len(t), len(t.answers) + 1), dtype=np.int64) if len(t.answers) <= 64 else None
-    right = np.bincount(t.debate[last & (t.vote == t.label[t.debate])], minlength=len(t))
-    if counts is not None:
-        np.add.at(counts, (t.debate[last], t.vote[last]), 1)
-        most = counts.max(axis=1)
-    else:  # open answers: the right one leads where no other is voted as often
-        pairs, n = np.unique(np.stack([t.debate[last], t.vote[last]]), axis=1, return_counts=True)
-        most = np.zeros(len(t), dtype=np.int64)
-        np.maximum.at(most, pairs[0], n)
+    last = (t.round == t.depth[t.debate]) & t.cast & (t.right >= 0)
+    hits = t.cast & (t.vote == t.right)
     judged = np.unique(t.debate[last])
-    ever_right = bool((t.vote[t.vote >= 0] == t.label[t.debate][t.vote >= 0]).any())
-    if len(judged) < _SOME or not ever_right or (right[judged] == most[judged]).any():
+    if len(judged) < _SOME or not hits.any():
+        return ""
+    right = np.bincount(t.debate[last & hits], minlength=len(t))
+    pairs, n = np.unique(t.debate[last] * len(t.answers) + t.vote[last], return_counts=True)
+    most = np.zeros(len(t), dtype=np.int64)
+    np.maximum.at(most, pairs // len(t.answers), n)
+    if (right[judged] == most[judged]).any():
         return ""
     return (
         f"every one of {len(judged):,} labelled {t.unit}s ends with a wrong verdict: check that labels and votes "
@@ -259,14 +241,14 @@ def _every_debate_wrong(t: VoteTable) -> str:
 
 
 def _every_vote_right(t: VoteTable) -> str:
-    known = (t.vote >= 0) & (t.label[t.debate] >= 0)
-    if known.sum() < _MANY or (t.vote[known] != t.label[t.debate][known]).any():
+    known = t.cast & (t.right >= 0)
+    if known.sum() < _MANY or (t.vote != t.right)[known].any():
         return ""
     return f"every one of {int(known.sum()):,} votes is right: check that the label is not a copy of the vote"
 
 
 def _one_answer(t: VoteTable) -> str:
-    cast = np.unique(t.vote[t.vote >= 0])
+    cast = np.unique(t.vote[t.cast])
     labels = np.unique(t.label[t.label >= 0])
     if t.only_right_or_wrong or len(cast) != 1 or len(labels) < 2 or len(np.unique(t.debate)) < _SOME:
         return ""
@@ -277,7 +259,7 @@ def _one_answer(t: VoteTable) -> str:
 
 
 def _votes_are_texts(t: VoteTable) -> str:
-    cast = t.vote[t.vote >= 0]
+    cast = t.vote[t.cast]
     distinct = len(np.unique(cast))
     if len(cast) < _MANY or distinct < 0.9 * len(cast) or len(cast) <= 1.5 * len(t):
         return ""
@@ -288,45 +270,43 @@ def _votes_are_texts(t: VoteTable) -> str:
 
 
 def _debates_without_votes(t: VoteTable) -> str:
-    if _only_scores(t):
-        return ""
-    played = np.unique(t.debate)
-    cast = np.bincount(t.debate[t.vote >= 0], minlength=len(t))
-    mute = [int(k) for k in played if cast[k] == 0]
-    if not mute:
+    mute, played = _without_votes(t, t.debate)
+    if _only_scores(t) or not mute:
         return ""
     return (
-        f"in {counted(len(mute), 'debate')} of {len(played):,} every vote is missing "
+        f"in {counted(len(mute), 'debate')} of {played:,} every vote is missing "
         f"({_listed([t.debates[k] for k in mute])}): find out why before an analysis, or leave them out"
     )
 
 
 def _agents_without_votes(t: VoteTable) -> str:
-    spoke = np.unique(t.agent)
-    cast = np.bincount(t.agent[t.vote >= 0], minlength=len(t.agents))
-    mute = [t.agents[int(k)] for k in spoke if cast[k] == 0]
-    if not mute or len(mute) == len(spoke):
+    mute, spoke = _without_votes(t, t.agent)
+    if not mute or len(mute) == spoke:
         return ""
+    names = _listed([t.agents[k] for k in mute])
     return (
-        f"every vote of {counted(len(mute), 'agent')} is missing ({_listed(mute)}): if they are no voters, give them a "
+        f"every vote of {counted(len(mute), 'agent')} is missing ({names}): if they are no voters, give them a "
         "role of their own; else find out why"
     )
 
 
 def _rounds_without_votes(t: VoteTable) -> str:
-    played = np.unique(t.round)
-    cast = np.bincount(t.round[t.vote >= 0], minlength=int(played.max(initial=0)) + 1)
-    mute = [str(k) for k in played if cast[k] == 0]
-    if not mute or len(mute) == len(played):
+    mute, played = _without_votes(t, t.round)
+    if not mute or len(mute) == played:
         return ""
-    return f"every vote of round {', '.join(mute[:5])} is missing: find out why, or leave the round out"
+    return f"every vote of round {', '.join(map(str, mute[:5]))} is missing: find out why, or leave the round out"
+
+
+def _without_votes(t: VoteTable, codes: Ints) -> tuple[list[int], int]:
+    """Return the codes (of debates, agents or rounds) that occur and have no vote, and how many occur."""
+    played = np.unique(codes)
+    cast = np.bincount(codes[t.cast], minlength=int(played.max(initial=0)) + 1)
+    return played[cast[played] == 0].tolist(), len(played)
 
 
 def _many_missing(t: VoteTable) -> str:
-    if _only_scores(t):
-        return ""
-    n, gone = len(t.vote), int((t.vote < 0).sum())
-    if n < _SOME or gone <= MUCH_MISSING * n:
+    n, gone = len(t.vote), int((~t.cast).sum())
+    if _only_scores(t) or n < _SOME or gone <= MUCH_MISSING * n:
         return ""
     counts = sorted((t.errors or {}).items(), key=lambda e: -e[1])[:4]
     kinds = ", ".join(f"{kind} {count:,}" for kind, count in counts)
@@ -340,7 +320,7 @@ def _many_missing(t: VoteTable) -> str:
 
 
 def _only_scores(t: VoteTable) -> bool:
-    return t.scored and not (t.vote >= 0).any()
+    return t.scored and not t.cast.any()
 
 
 def _no_turns(t: VoteTable) -> str:
@@ -406,7 +386,8 @@ def _runs_identical(t: VoteTable) -> str:
         return ""
     content: dict[int, list[Any]] = defaultdict(list)
     for k, votes in enumerate(_contents(t)):
-        content[int(t.group[k])].append((_question_of(t, k), int(t.label[k]), votes))
+        asked = t.question[k] if t.question is not None else str(int(t.cluster[k]))
+        content[int(t.group[k])].append((asked, int(t.label[k]), votes))
     alike = {run: tuple(sorted(each)) for run, each in content.items()}
     first: dict[Any, int] = {}
     for run, each in alike.items():
@@ -420,9 +401,8 @@ def _runs_identical(t: VoteTable) -> str:
 
 
 def _debates_identical(t: VoteTable) -> str:
-    if len(t) < _SOME or len(np.unique(t.agent)) < 2:
-        return ""
-    if len(set(zip(_contents(t), t.label.tolist(), strict=True))) > 1:
+    few = len(t) < _SOME or len(np.unique(t.agent)) < 2
+    if few or len(set(zip(_contents(t), t.label.tolist(), strict=True))) > 1:
         return ""
     return (
         f"all {len(t):,} debates are identical, vote by vote: check that the rows differ, and that replies did not "
@@ -433,14 +413,12 @@ def _debates_identical(t: VoteTable) -> str:
 def _repeats_identical(t: VoteTable) -> str:
     if len(np.unique(t.cluster)) == len(t) or len(np.unique(t.agent)) < 2:
         return ""
-    by_question: dict[int, set[tuple[bytes, int]]] = defaultdict(set)
-    size: dict[int, int] = defaultdict(int)
-    for k, votes in enumerate(_contents(t)):
-        by_question[int(t.cluster[k])].add((votes, int(t.label[k])))
-        size[int(t.cluster[k])] += 1
-    repeated = [cluster for cluster, n in size.items() if n > 1]
-    alike = [cluster for cluster in repeated if len(by_question[cluster]) == 1]
-    if len(repeated) < _SOME or len(alike) < len(repeated) or len(set(_contents(t))) < 3:
+    contents = _contents(t)
+    by_question: dict[int, list[tuple[bytes, int]]] = defaultdict(list)
+    for cluster, votes, label in zip(t.cluster.tolist(), contents, t.label.tolist(), strict=True):
+        by_question[cluster].append((votes, label))
+    repeated = [each for each in by_question.values() if len(each) > 1]
+    if len(repeated) < _SOME or any(len(set(each)) > 1 for each in repeated) or len(set(contents)) < 3:
         return ""
     return (
         f"the debates of each of {len(repeated):,} repeated questions are identical, vote by vote: repeats that are "
@@ -449,16 +427,15 @@ def _repeats_identical(t: VoteTable) -> str:
 
 
 _REPEAT = re.compile(r"(.*?)[\s_\-./#:]*(?:run|rep|repeat|seed|sample|trial|try|r|s)?[\s_\-./#:]*([0-9]+)")
-
 _APART = re.compile(r"[\s_\-./#:]|run|rep|seed|sample|trial")
 
 
 def _questions_not_clustered(t: VoteTable) -> str:
     if t.question is not None:
-        clusters: dict[tuple[int, str], set[int]] = defaultdict(set)
-        for k, question in enumerate(t.question):
-            clusters[0, question].add(int(t.cluster[k]))
-        split = [name for (_, name), each in clusters.items() if len(each) > 1]
+        clusters: dict[str, set[int]] = defaultdict(set)
+        for question, cluster in zip(t.question, t.cluster.tolist(), strict=True):
+            clusters[question].add(cluster)
+        split = [name for name, each in clusters.items() if len(each) > 1]
         if split:
             return (
                 f"{counted(len(split), 'question')} {verb(len(split), 'lies', 'lie')} in several clusters "
@@ -469,11 +446,7 @@ def _questions_not_clustered(t: VoteTable) -> str:
     stems: dict[str, list[int]] = defaultdict(list)
     for k, name in enumerate(t.debates):
         parts = _REPEAT.fullmatch(name)
-        if (
-            parts is None
-            or not parts[1]
-            or not re.search(r"[\s_\-./#:]|run|rep|seed|sample|trial", name[len(parts[1]) :])
-        ):
+        if parts is None or not parts[1] or not _APART.search(name[len(parts[1]) :]):
             return ""
         stems[parts[1]].append(k)
     sizes = {len(each) for each in stems.values()}
@@ -488,9 +461,7 @@ def _questions_not_clustered(t: VoteTable) -> str:
 
 
 def _tokens_all_zero(t: VoteTable) -> str:
-    if t.tokens is None:
-        return ""
-    known = t.tokens[~np.isnan(t.tokens)]
+    known = np.zeros(0) if t.tokens is None else t.tokens[~np.isnan(t.tokens)]
     if not len(known) or known.any():
         return ""
     return "every token count is 0: leave the column out if tokens were not recorded, or costs are 0"
@@ -529,10 +500,6 @@ def _contents(t: VoteTable) -> list[bytes]:
     rows = np.stack([t.round[order], t.vote[order]], axis=1).astype(np.int64)
     ends = np.searchsorted(debate, np.arange(len(t) + 1))
     return [rows[a:b].tobytes() for a, b in pairwise(ends)]
-
-
-def _question_of(t: VoteTable, k: int) -> str:
-    return t.question[k] if t.question is not None else str(int(t.cluster[k]))
 
 
 def _folded(text: str) -> str:

@@ -1,14 +1,12 @@
-"""What every result can do: show itself as text, table, dictionary, LaTeX and HTML, from one description of its tables.
-
-A result subclasses :class:`Result` and says what its tables are; the rest is written here, once.
-"""
+"""Text, tables, dictionary, LaTeX and HTML of every result, from one description of its tables."""
 
 from __future__ import annotations
 
 import html
 import math
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import asdict, is_dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -22,7 +20,8 @@ __all__ = ["EstimatesResult", "Result", "json_value"]
 class Result:
     """Show a result in every form from one description of its tables.
 
-    A subclass defines ``_tables`` and, where the class name says too little, ``_title``.
+    A subclass defines ``_tables``; ``_title`` where the class name says too little; and ``_json``, the attributes
+    that its dictionary holds, where these are not title, tables and notes.
 
     Attributes
     ----------
@@ -55,6 +54,7 @@ class Result:
     """
 
     notes: tuple[str, ...] = ()
+    _json: ClassVar[tuple[str, ...]] = ()
 
     def _title(self) -> str:
         """Return one line: what was computed, by which method, on how much data."""
@@ -93,7 +93,9 @@ class Result:
         return self.summary()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return title, tables (a list of rows each) and notes as a dictionary that JSON can hold; missing is None."""
+        """Return title, tables (a list of rows each) and notes, or other attributes, as JSON can hold them."""
+        if self._json:
+            return {name: json_value(getattr(self, name)) for name in self._json}
         tables = {title: _records(frame) for title, frame in self._tables().items()}
         return {"title": self._title(), "tables": tables, "notes": list(self.notes)}
 
@@ -128,6 +130,8 @@ class Result:
 class EstimatesResult(Result):
     """Show a result that is a list of estimates: one row each, columns as in :class:`~d3stats.estimate.Estimate`."""
 
+    _json = ("estimates", "notes")
+
     @property
     def estimates(self) -> tuple[Estimate, ...]:
         """The estimates, what was asked for first."""
@@ -140,10 +144,6 @@ class EstimatesResult(Result):
         """Return one line per estimate, then the notes."""
         return "\n".join([*map(str, self.estimates), *(f"note: {note}" for note in self.notes)])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the estimates and notes as a dictionary that JSON can hold."""
-        return {"estimates": [e.to_dict() for e in self.estimates], "notes": list(self.notes)}
-
     def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
         """Return the estimates as a booktabs tabular of estimate, interval, kind and size."""
         self.to_frame(table)
@@ -151,7 +151,7 @@ class EstimatesResult(Result):
 
 
 def json_value(value: object) -> Any:
-    """Return a value as JSON can hold it: numpy scalars as Python's, missing and infinite as None, arrays as lists.
+    """Return a value as JSON can hold it: missing and infinite as None, arrays as lists, a frame as a list of rows.
 
     Examples
     --------
@@ -159,6 +159,8 @@ def json_value(value: object) -> Any:
     {'share': None, 'counts': [0, 1]}
     """
     match value:
+        case pd.DataFrame():
+            return _records(value)
         case Mapping():
             return {str(key): json_value(each) for key, each in value.items()}
         case list() | tuple():
@@ -169,6 +171,10 @@ def json_value(value: object) -> Any:
             return value if math.isfinite(value) else None
         case None | bool() | int() | str():
             return value
+    if hasattr(value, "to_dict"):
+        return json_value(value.to_dict())
+    if is_dataclass(value) and not isinstance(value, type):
+        return json_value(asdict(value))
     return None if value is pd.NA or value is pd.NaT else str(value)
 
 

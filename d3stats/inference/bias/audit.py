@@ -35,7 +35,7 @@ Side = tuple[Floats, Ints]
 
 @dataclass(frozen=True, eq=False)
 class Audit(Result):
-    """Estimates of one judge and what must be known to read them.
+    """Estimates of one judge's bias, the main effect first, and what must be known to read them.
 
     Attributes
     ----------
@@ -49,6 +49,7 @@ class Audit(Result):
     judge: str
     estimates: tuple[Estimate, ...]
     notes: tuple[str, ...] = ()
+    _json = ("judge", "estimates", "notes")
 
     def __post_init__(self) -> None:
         # Here, so that no audit can leave it out.
@@ -85,11 +86,6 @@ class Audit(Result):
         tested = ("" if e.p_value is None else f", p = {e.p_value:.3g}" for e in self.estimates)
         lines = [f"  {e}{p}" for e, p in zip(self.estimates, tested, strict=True)]
         return "\n".join([f"{self.judge}:", *lines, *(f"  note: {note}" for note in self.notes)])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return judge, estimates and notes as JSON can hold them."""
-        estimates = [e.to_dict() for e in self.estimates]
-        return {"judge": self.judge, "estimates": estimates, "notes": list(self.notes)}
 
     def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
         """Return a booktabs tabular of the estimates."""
@@ -169,28 +165,10 @@ def each_judge(
     votes: Votes = "answer",
     **options: Any,
 ) -> Audits[Any]:
-    """Run an audit for every judge of a table, or for some, and name those whose rows do not carry it.
+    """Run an audit (such as :func:`position_bias`) for every judge of a table, or for some.
 
-    Parameters
-    ----------
-    audit : callable
-        :func:`position_bias`, :func:`length_bias`, :func:`self_preference` or :func:`persona_effect`.
-    source : Judgments, DataFrame, Trajectories, str or Path
-    judges : sequence of str, optional
-        These alone; by default all, in order of appearance.
-    votes : {"answer", "slot"}
-    **options
-        Passed on to the audit.
-
-    Returns
-    -------
-    Audits
-        One audit per judge, also where there is one judge only.
-
-    Raises
-    ------
-    ValueError
-        When no judge can be audited.
+    Judges whose rows do not carry the audit are named in ``not_audited``; ValueError when no judge can be audited.
+    `source` and `votes` are as for the audits, `options` are passed on.
 
     Examples
     --------
@@ -242,14 +220,8 @@ def contrast_of_rates(
 ) -> Estimate:
     """Return a weighted sum of means of several sets of values, clusters shared or not, with t limits over clusters.
 
-    Parameters
-    ----------
-    sides : sequence of (values, clusters)
-        The first two make up `n`.
-    weights : sequence of float
-        One per side; they add up to 0.
-    left_out : bool
-        Take the jackknife's error (CR3; Bell and McCaffrey, 2002), which is larger where few clusters carry a rate.
+    Weights add up to 0; the first two sides make up `n`. With `left_out` the error is the jackknife's (CR3; Bell and
+    McCaffrey, 2002), which is larger where few clusters carry a rate.
     """
     parts = []
     for at, (values, _) in enumerate(sides):

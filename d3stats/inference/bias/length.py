@@ -1,20 +1,15 @@
 """Length bias of a judge: the effect of the ratio of lengths on its verdicts in a logistic model, quality held fixed.
 
-Longer answers may be better ones, so that the share of verdicts for the longer answer says little. The model holds
-quality fixed by the label:
-
     logit P(vote for A) = a + b * label + c * order + d * log2(length of A / length of B)
 
-with label and order 1/2 for A, -1/2 for B (a tied label 0). The *length effect* d is in log-odds per doubling of the
-ratio of lengths; its average marginal effect is the same as a change of the probability. Ties count half. Errors come
+with label and order 1/2 for A, -1/2 for B (a tied label 0); ties count half. The *length effect* d is in log-odds per
+doubling of the ratio of lengths; its average marginal effect is the same as a change of the probability. The
+*length-controlled win rate* of A is the mean prediction at equal length (the idea of Dubois et al., 2024). Errors come
 from leaving out each cluster in turn, by one Newton step (CR3; Bell and McCaffrey, 2002, MacKinnon, Nielsen and Webb,
-2023), with Student's t of clusters - 1: with few clusters the usual sandwich is too small.
+2023), with Student's t of clusters - 1.
 
-The *length-controlled win rate* of A is the mean prediction at equal length (the idea of Dubois et al., 2024), all
-else as it is. It has a meaning where A is one system and B another.
-
-A label is a coarse measure of quality. Where, within a label, the longer answers are better, the effect holds
-that too: it is an upper bound of the bias then.
+A label is a coarse measure of quality: where, within a label, the longer answers are better, the effect is an upper
+bound of the bias.
 
 References
 ----------
@@ -29,6 +24,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from d3stats._check import probability
 from d3stats.estimate import Estimate
@@ -49,17 +45,14 @@ _EXTREME = 18.0
 
 
 LENGTH, MARGINAL = "log-odds per doubling of the length ratio", "probability per doubling of the length ratio"
-WON, CONTROLLED, WORTH = (
-    "win rate of A",
-    "win rate of A at equal length",
-    "win rate of A that length is worth",
-)
+WON, CONTROLLED = "win rate of A", "win rate of A at equal length"
+WORTH = "win rate of A that length is worth"
 LONGER, PULL = "verdicts for the longer answer", "pull to the longer answer against the label"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LengthBias(Audit):
-    """What :func:`length_bias` found; the first estimate is the length effect, where there is one.
+    """Result of :func:`length_bias`; the first estimate is the length effect, where there is one.
 
     Attributes
     ----------
@@ -89,7 +82,7 @@ def length_bias(
     use_label: bool = True,
     level: float = 0.95,
 ) -> LengthBias | Audits[LengthBias]:
-    """Measure how much length alone moves a judge.
+    """Estimate the effect of answer length on a judge's verdicts by logistic regression, quality held fixed by labels.
 
     Parameters
     ----------
@@ -156,28 +149,21 @@ def length_bias(
         raise ValueError("lengths must differ in some pair; got equal lengths throughout")
     design, terms = _design(data, doubling, use_label)
     outcome = data.toward(np.zeros(len(data), dtype=np.int64))
-    if len(np.unique(data.cluster)) <= len(terms) + 1:
-        raise ValueError(
-            f"clusters must be more than the terms of the model plus one ({len(terms) + 1}); "
-            f"got {len(np.unique(data.cluster))}"
-        )
-    free = _model_free(data, doubling, level)
+    least, got = len(terms) + 1, len(np.unique(data.cluster))
+    if got <= least:
+        raise ValueError(f"clusters must be more than the terms of the model plus one ({least}); got {got}")
+    estimates, coefficients, said = _model_free(data, doubling, level), (), ""
     fit = fit_logit(design, outcome, data.cluster)
-    if fit is None:
-        if not separated(design, outcome):
-            raise ValueError("the model has no maximum within reach; check for lengths that are far out")
+    if fit is not None:
+        estimates = (*_estimates(fit, design, outcome, level), *estimates)
+        coefficients = tuple(map(float, fit.coefficients))
+    elif separated(design, outcome):
         said = _said(data, doubling)
-        return LengthBias(
-            judge=name, estimates=free, notes=(*notes, said), terms=terms, coefficients=(), separation=said
-        )
-    return LengthBias(
-        judge=name,
-        estimates=(*_estimates(fit, design, outcome, level), *free),
-        notes=tuple(notes),
-        terms=terms,
-        coefficients=tuple(map(float, fit.coefficients)),
-        separation="",
-    )
+        notes.append(said)
+    else:
+        raise ValueError("the model has no maximum within reach; check for lengths that are far out")
+    return LengthBias(judge=name, estimates=estimates, notes=tuple(notes), terms=terms, coefficients=coefficients,
+                      separation=said)  # fmt: skip
 
 
 def _design(data: Judgments, doubling: Floats, use_label: bool) -> tuple[Floats, tuple[str, ...]]:
@@ -192,8 +178,6 @@ def _design(data: Judgments, doubling: Floats, use_label: bool) -> tuple[Floats,
 
 
 def _estimates(fit: LogitFit, design: Floats, outcome: Floats, level: float) -> list[Estimate]:
-    from scipy.special import expit
-
     beta, p = fit.coefficients, fit.fitted
     steep = p * (1 - p)
     curve = (beta[-1] * steep * (1 - 2 * p)) @ design / len(p)
@@ -220,21 +204,10 @@ def _estimates(fit: LogitFit, design: Floats, outcome: Floats, level: float) -> 
         if se > 0:
             low, high, p_value = student_limits(value, se, fit.n_clusters - 1, level)
             low, high = max(low, least), min(high, most)
-        rows.append(
-            Estimate(
-                name=name,
-                value=value,
-                se=se,
-                low=low,
-                high=high,
-                kind="jackknife t",
-                n=len(outcome),
-                n_clusters=fit.n_clusters,
-                level=level,
-                p_value=p_value if name in (LENGTH, MARGINAL, WORTH) else None,
-                note="" if se > 0 else ALIKE,
-            )
-        )
+        p_value = p_value if name in (LENGTH, MARGINAL, WORTH) else None
+        rows.append(Estimate(name=name, value=value, se=se, low=low, high=high, kind="jackknife t", n=len(outcome),
+                             n_clusters=fit.n_clusters, level=level, p_value=p_value,
+                             note="" if se > 0 else ALIKE))  # fmt: skip
     return rows
 
 
@@ -265,22 +238,14 @@ def _said(data: Judgments, doubling: Floats) -> str:
 
 @dataclass(frozen=True, eq=False)
 class LogitFit:
-    """Coefficients, fitted shares, and what each cluster changes.
-
-    Attributes
-    ----------
-    coefficients : ndarray of float, shape (p,)
-    fitted : ndarray of float, shape (n,)
-    left_out : ndarray of float, shape (clusters, p)
-        Coefficients without each cluster less `coefficients`, by one Newton step.
-    cluster : ndarray of int64, shape (n,)
-        Codes 0 .. clusters - 1.
-    """
+    """Coefficients of a logistic model, fitted shares, and what each cluster changes."""
 
     coefficients: Floats
     fitted: Floats
-    left_out: Floats
-    cluster: Ints
+    left_out: (
+        Floats  # coefficients without each cluster less `coefficients`, by one Newton step: (clusters, p)
+    )
+    cluster: Ints  # 0 .. clusters - 1
 
     @property
     def n_clusters(self) -> int:
@@ -296,30 +261,15 @@ class LogitFit:
         n, mean = len(values), values.mean()
         size = np.bincount(self.cluster, minlength=self.n_clusters)
         total = np.bincount(self.cluster, weights=values, minlength=self.n_clusters)
-        result: Floats = self.left_out @ slope - (total - size * mean) / (n - size)
-        return result
+        return np.asarray(self.left_out @ slope - (total - size * mean) / (n - size))
 
 
 def fit_logit(design: Floats, outcome: Floats, cluster: Ints) -> LogitFit | None:
     """Fit a logistic model by maximum (quasi-)likelihood; None where there is no maximum (outcomes are separated).
 
-    statsmodels has no cluster jackknife (CR3) of a GLM and does not tell quasi-complete separation; the Newton steps
-    that are left of it are these few lines.
-
-    Parameters
-    ----------
-    design : ndarray of float, shape (n, p)
-    outcome : ndarray of float, shape (n,)
-        In [0, 1].
-    cluster : ndarray of int64, shape (n,)
-
-    Raises
-    ------
-    ValueError
-        When columns of the design depend on each other, or leaving out one cluster makes them so.
+    Outcomes lie in [0, 1]; ValueError when columns of the design, shape (n, p), depend on each other, or leaving out
+    one cluster makes them so. (statsmodels has no cluster jackknife of a GLM and misses quasi-complete separation.)
     """
-    from scipy.special import expit
-
     rank = int(np.linalg.matrix_rank(design))
     if rank < design.shape[1]:
         raise ValueError(
@@ -340,8 +290,7 @@ def fit_logit(design: Floats, outcome: Floats, cluster: Ints) -> LogitFit | None
             break
     else:
         return None
-    reach = float(np.abs(design @ beta).max())
-    if reach > _EXTREME and separated(design, outcome):
+    if float(np.abs(design @ beta).max()) > _EXTREME and separated(design, outcome):
         return None
     p = expit(design @ beta)
     codes = np.unique(cluster, return_inverse=True)[1].astype(np.int64)
@@ -365,8 +314,7 @@ def _left_out(design: Floats, residual: Floats, weight: Floats, codes: Ints) -> 
             "every term of the model must vary in more than one cluster; "
             f"without cluster {int(np.argmax(weak))} alone a term cannot be estimated"
         )
-    result: Floats = -np.linalg.solve(rest, scores[:, :, None])[:, :, 0]
-    return result
+    return np.asarray(-np.linalg.solve(rest, scores[:, :, None])[:, :, 0])
 
 
 def separated(design: Floats, outcome: Floats) -> bool:

@@ -1,15 +1,10 @@
 """Effect of personas on the accuracy of jurors, how much personas differ, and accuracy of random subsets of them.
 
-Everything is paired by item: a persona is compared with the plain juror on the items that both judged, and items of one
-cluster are kept together.
-
-- *Effect*: accuracy with personas less without, averaged over personas, then for each persona.
-- *Do personas differ*: Hotelling's test that all have the same accuracy, from cluster sums (Cochran's Q asks the same
-  of independent items).
-- *Agreement*: the mean over pairs of personas of how often they name the same answer, and the lowest and highest pair;
-  and what is left of it beyond chance, (agreement - chance) / (1 - chance) with chance from the pooled shares of the
-  answers (Fleiss' kappa where nobody misses a vote). High agreement alone does not show that personas complement
-  each other: copies of one juror agree always. The lowest and highest of many pairs lie apart by sampling alone.
+Everything is paired by item over clusters. *Effect*: accuracy with personas less without, on the items that both
+judged. *Do personas differ*: Hotelling's test that all have the same accuracy, from cluster sums (Cochran's Q asks the
+same of independent items). *Agreement*: the mean over pairs of personas of how often they name the same answer, its
+lowest and highest pair, and (agreement - chance) / (1 - chance) with chance from the pooled shares of the answers
+(Fleiss' kappa where nobody misses a vote).
 
 References
 ----------
@@ -21,8 +16,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from itertools import combinations, islice
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -35,7 +30,7 @@ from d3stats.estimate import Estimate
 from d3stats.inference.bias.audit import Audit, clustered_rate
 from d3stats.inference.bias.verdicts import ONE_JUDGE, Judgments, Votes, as_judgments, one_judge
 from d3stats.resampling import cluster_codes, cluster_estimate, cluster_totals, hotelling, ratios
-from d3stats.result import EstimatesResult, json_value
+from d3stats.result import EstimatesResult
 from d3stats.trajectories import MISSING, Missing
 
 __all__ = ["Heterogeneity", "PersonaEffect", "SubsetAccuracy", "persona_effect", "subset_accuracy"]
@@ -50,7 +45,7 @@ LOWEST, HIGHEST = "lowest pairwise agreement", "highest pairwise agreement"
 
 @dataclass(frozen=True, slots=True)
 class Heterogeneity:
-    """Whether personas differ in accuracy.
+    """Hotelling's test that all personas are equally accurate.
 
     Attributes
     ----------
@@ -74,7 +69,7 @@ class Heterogeneity:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PersonaEffect(Audit):
-    """What :func:`persona_effect` found; the first estimate is the effect of the set.
+    """Result of :func:`persona_effect`; the first estimate is the effect of the set.
 
     Attributes
     ----------
@@ -85,6 +80,7 @@ class PersonaEffect(Audit):
 
     heterogeneity: Heterogeneity
     agreement: pd.DataFrame
+    _json = ("judge", "estimates", "notes", "heterogeneity", "agreement")
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
         return {**super()._tables(), "agreement": self.agreement}
@@ -92,11 +88,6 @@ class PersonaEffect(Audit):
     def summary(self) -> str:
         """Return the estimates, the notes and the test as text."""
         return f"{super().summary()}\n  {self.heterogeneity}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return estimates, the test, pairs and notes as JSON can hold them."""
-        pairs = json_value(self.agreement.to_dict("records"))
-        return super().to_dict() | {"heterogeneity": asdict(self.heterogeneity), "agreement": pairs}
 
 
 def persona_effect(
@@ -109,7 +100,7 @@ def persona_effect(
     missing: Missing = "exclude",
     level: float = 0.95,
 ) -> PersonaEffect:
-    """Measure what personas do to accuracy, and how much they agree.
+    """Estimate the paired effect of personas on accuracy, test whether they differ, and compute their agreement.
 
     Parameters
     ----------
@@ -126,10 +117,6 @@ def persona_effect(
     missing : {"exclude", "wrong"}
         Whether a missing vote is left out or counts as wrong.
     level : float
-
-    Returns
-    -------
-    PersonaEffect
 
     Raises
     ------
@@ -150,11 +137,8 @@ def persona_effect(
     owner = ""
     if "persona" in data.table or judge is not None:
         owner, data = one_judge(data, judge)
-    who = (
-        data.texts("persona")
-        if "persona" in data.table
-        else np.asarray(data.judges, dtype=object)[data.judge]
-    )
+    known = np.asarray(data.judges, dtype=object)[data.judge]
+    who = data.texts("persona") if "persona" in data.table else known
     who = np.where(who == "", baseline, who).astype(object)
     found = [str(name) for name in pd.unique(who) if name != baseline]
     names = found if personas is None else personas
@@ -171,11 +155,10 @@ def persona_effect(
         notes.append(
             f"accuracy: {int((~labelled).sum())} of {len(data)} verdicts have no label and were left out"
         )
-    lost = int((data.vote == MISSING).sum())
-    if lost:
+    if lost := int((data.vote == MISSING).sum()):
         notes.append(f"{lost} missing votes {'were left out' if missing == 'exclude' else 'count as wrong'}")
-    right = np.where(data.vote == MISSING, np.nan, (data.vote == data.label).astype(float))
-    right = np.nan_to_num(right, nan=0.0) if missing == "wrong" else right
+    unknown_is = 0.0 if missing == "wrong" else np.nan
+    right = np.where(data.vote == MISSING, unknown_is, (data.vote == data.label).astype(float))
     right[~labelled] = np.nan
     table = _by_item(data, who, right, [*names, baseline])
     cluster = _cluster_of_items(data)
@@ -184,11 +167,9 @@ def persona_effect(
     if np.isnan(plain).all():
         notes.append(f"no verdict of the plain juror {baseline!r}: accuracies and agreement only, no effect")
         for name in names:
-            known = ~np.isnan(table[name])
-            if known.any():
-                estimates.append(
-                    clustered_rate(f"accuracy, {name}", table[name][known], cluster[known], level)
-                )
+            here = ~np.isnan(table[name])
+            if here.any():
+                estimates.append(clustered_rate(f"accuracy, {name}", table[name][here], cluster[here], level))
     else:
         gains = {name: table[name] - plain for name in names}
         apart = [name for name in names if np.isnan(gains[name]).all()]
@@ -221,9 +202,7 @@ def _by_item(data: Judgments, who: NDArray[np.object_], value: Floats, names: li
         rows = (who == name) & ~np.isnan(value)
         size = np.bincount(data.item[rows], minlength=n)
         total = np.bincount(data.item[rows], weights=value[rows], minlength=n)
-        mean = np.full(n, np.nan)
-        np.divide(total, size, out=mean, where=size > 0)
-        result[name] = mean
+        result[name] = np.divide(total, size, out=np.full(n, np.nan), where=size > 0)
     return result
 
 
@@ -328,7 +307,7 @@ _BLOCK = 500
 
 @dataclass(frozen=True, eq=False)
 class SubsetAccuracy(EstimatesResult):
-    """What :func:`subset_accuracy` found.
+    """Result of :func:`subset_accuracy`.
 
     Attributes
     ----------
@@ -353,6 +332,7 @@ class SubsetAccuracy(EstimatesResult):
     sd_between: float
     exact: bool
     sd_binomial: float
+    _json = ("accuracy", "size", "n_personas", "n_subsets", "sd_between", "exact", "sd_binomial")
 
     def se_of_mean(self, drawn: int) -> float:
         """Return the error of the mean over `drawn` different random subsets: items, and subsets not drawn."""
@@ -368,11 +348,6 @@ class SubsetAccuracy(EstimatesResult):
     def estimates(self) -> tuple[Estimate, ...]:
         """The accuracy."""
         return (self.accuracy,)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the accuracy and the spreads as JSON can hold them."""
-        more = ("size", "n_personas", "n_subsets", "sd_between", "exact", "sd_binomial")
-        return {"accuracy": self.accuracy.to_dict(), **{name: getattr(self, name) for name in more}}
 
     def summary(self) -> str:
         """Return the accuracy and the spread between subsets as text."""
@@ -391,7 +366,7 @@ def subset_accuracy(
     level: float = 0.95,
     rng: RngLike = None,
 ) -> SubsetAccuracy:
-    """Return the accuracy of the majority of a random subset of personas.
+    """Compute the exact mean accuracy of the majority of a random subset of personas (hypergeometric), and its spread.
 
     Parameters
     ----------
@@ -405,10 +380,6 @@ def subset_accuracy(
     level : float
     rng : Generator, int or None
         For the spread, where there are more than 20,000 subsets.
-
-    Returns
-    -------
-    SubsetAccuracy
 
     Raises
     ------
@@ -459,14 +430,10 @@ def _spread(table: Floats, size: int, n_subsets: int | None, rng: np.random.Gene
     if n_subsets is None:
         noise = rng.random((MOST_SUBSETS, personas))
         chosen = np.argpartition(noise, size - 1, axis=1)[:, :size]
-        blocks = [chosen[at : at + _BLOCK] for at in range(0, MOST_SUBSETS, _BLOCK)]
     else:
-        stream = combinations(range(personas), size)
-        blocks = []
-        while part := list(islice(stream, _BLOCK)):
-            blocks.append(np.asarray(part))
+        chosen = np.array(list(combinations(range(personas), size)))
     accuracies = []
-    for block in blocks:
+    for block in (chosen[at : at + _BLOCK] for at in range(0, len(chosen), _BLOCK)):
         member = np.zeros((len(block), personas))
         np.put_along_axis(member, block, 1.0, axis=1)
         votes = member @ table.T

@@ -1,24 +1,15 @@
 """Position bias of a judge: consistency of its verdicts when the order is swapped, and its preference for a place.
 
-Shown both ways, an unbiased judge may still change its mind, but then it favours either place equally often. So there
-are two questions, and they are kept apart:
+- *Swap consistency*: the share of pairs of verdicts (one per order) that name the same winner, two ties included. A
+  judge that ignores the answers and leans alike on every item has 2 * first * second + ties^2, a mark to read by.
+- *Position effect*: the first-slot excess is the share of verdicts for the first place, ties as half, less one half;
+  over both orders of an item whatever the answers deserve cancels. Of the inconsistent pairs the share that favours
+  the first place is 1/2 for an unbiased judge; its log-odds, log(b/c), is what a paired logistic model gives.
 
-- *swap consistency*: the share of pairs of verdicts (one per order) that name the same winner, two ties included.
-  It falls with bias and with plain noise alike. A judge that ignores the answers and leans alike on every
-  item has the consistency that follows from how often it names either place: 2 * first * second + ties^2. Where its
-  lean differs by item it may have less or more: that number is a mark to read by, not a bound.
-- *position effect*: the direction. The first-slot excess is the share of verdicts for the first place, ties as half,
-  less one half; over both orders of an item whatever the answers deserve cancels. Of the inconsistent pairs, the
-  share that favours the first place is 1/2 for an unbiased judge. Its log-odds, log(b/c), is what a paired
-  logistic model gives: by how much being first rather than second raises the log-odds of an answer.
-
-The test flips the sign of each cluster's sum of leanings, exactly. With a pair per cluster and no ties it is McNemar's
-exact test. A pair that is inconsistent through a tie (one order a winner, the other none) leans half as much; it counts
-in the excess and the test, and is counted apart.
-
-With one order per item there is no consistency. Against labels an effect is left: half of how much more often the
-judge errs towards the first place than towards the second. It takes errors as equally likely both ways in an
-unbiased judge, which random orders ensure.
+The test flips the sign of each cluster's sum of leanings, exactly (with a pair per cluster and no ties McNemar's exact
+test). A pair that is inconsistent through a tie leans half as much. With one order per item the effect is half of how
+much more often the judge errs against labels towards the first place than towards the second; it takes an unbiased
+judge's errors as equally likely both ways, which random orders ensure.
 
 References
 ----------
@@ -81,7 +72,7 @@ _FEW = 10
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PositionBias(Audit):
-    """What :func:`position_bias` found; the first estimate is the excess of first-slot verdicts.
+    """Result of :func:`position_bias`; the first estimate is the excess of first-slot verdicts.
 
     Attributes
     ----------
@@ -124,7 +115,7 @@ def position_bias(
     level: float = 0.95,
     rng: RngLike = None,
 ) -> PositionBias | Audits[PositionBias]:
-    """Measure how much a judge prefers the answer shown first (or second).
+    """Estimate a judge's preference for the answer shown first, and its consistency when the order is swapped.
 
     Parameters
     ----------
@@ -194,34 +185,19 @@ def position_bias(
 
 
 def position_frame(audits: Any) -> pd.DataFrame:
-    """Return the table that :func:`d3stats.plotting.intervals.plot_position_bias` draws.
+    """Return what :func:`d3stats.plotting.intervals.plot_position_bias` draws, from audits (iterable, or dict of them).
 
-    Parameters
-    ----------
-    audits : iterable of PositionBias, or dict of them
-
-    Returns
-    -------
-    DataFrame
-        One row per judge with both orders: ``judge, consistency, consistency_low, consistency_high, first,
-        first_low, first_high, coin, level, kind``; `first` is the share of verdicts for the first slot, ties as
-        half.
-
-    Raises
-    ------
-    ValueError
-        When no judge was seen in both orders.
+    One row per judge with both orders: ``judge, consistency, consistency_low, consistency_high, first, first_low,
+    first_high, coin, level, kind``; `first` is the share of verdicts for the first slot, ties as half. ValueError when
+    no judge was seen in both orders.
     """
     return position_table(audits_frame(audits))
 
 
 def position_table(estimates: pd.DataFrame) -> pd.DataFrame:
-    """Return the same from a table of estimates, as :func:`audits_frame` gives and a file may hold.
+    """Return what :func:`position_frame` does, from a table of estimates such as :func:`audits_frame` gives.
 
-    Parameters
-    ----------
-    estimates : DataFrame
-        Columns ``judge, name, value, low, high`` and, where there are some, ``level, kind`` of the limits.
+    Columns are ``judge, name, value, low, high`` and, where there are some, ``level, kind`` of the limits.
     """
     rows = []
     for judge, part in estimates.groupby("judge", sort=False):
@@ -251,13 +227,7 @@ def _limits_of(part: pd.DataFrame) -> dict[str, Any]:
 
 
 def _from_pairs(
-    name: str,
-    data: Judgments,
-    one: Ints,
-    other: Ints,
-    level: float,
-    rng: RngLike,
-    notes: list[str],
+    name: str, data: Judgments, one: Ints, other: Ints, level: float, rng: RngLike, notes: list[str]
 ) -> PositionBias:
     """Audit pairs of verdicts: rows `one` show A first, rows `other` show B first."""
     ab, ba = data.vote[one], data.vote[other]
@@ -290,24 +260,18 @@ def _from_pairs(
         )
     if through_tie:
         notes.append(f"{through_tie} pairs are inconsistent through a tie: half a leaning each")
-    rates = [float((slots == where).mean()) for where in (1, -1, 0)]
+    to_first, to_second, tied = (float((slots == where).mean()) for where in (1, -1, 0))
     note = "a reference, from its own shares of first, second and tie, as if alike on all items"
-    coin = 2 * rates[0] * rates[1] + rates[2] ** 2
+    coin = 2 * to_first * to_second + tied**2
     found.append(
         Estimate(name=COIN, value=coin, low=None, high=None, kind="reference", n=n, level=level, note=note)
     )
     both = np.zeros(len(data), dtype=bool)
     both[one] = both[other] = True
-    return PositionBias(
-        judge=name,
-        estimates=(*found, *_accuracy_by_place(data.rows(both), level, notes)),
-        notes=tuple(notes),
-        consistent=int((ab == ba).sum()),
-        first=first,
-        second=second,
-        through_tie=through_tie,
-        method="exact sign flip over clusters" if flipped.exact else f"sign flip, {flipped.n_draws} draws",
-    )
+    found += _accuracy_by_place(data.rows(both), level, notes)
+    method = "exact sign flip over clusters" if flipped.exact else f"sign flip, {flipped.n_draws} draws"
+    return PositionBias(judge=name, estimates=tuple(found), notes=tuple(notes), consistent=int((ab == ba).sum()),
+                        first=first, second=second, through_tie=through_tie, method=method)  # fmt: skip
 
 
 def _against_label(name: str, data: Judgments, level: float, notes: list[str]) -> PositionBias:
@@ -329,16 +293,9 @@ def _against_label(name: str, data: Judgments, level: float, notes: list[str]) -
         notes.append(unlabelled_note(int((~decided).sum())))
     notes.append("each item was shown in one order only: swap consistency cannot be known")
     notes.append("the effect takes an unbiased judge's errors as equally likely towards either place")
-    return PositionBias(
-        judge=name,
-        estimates=(pull, *_accuracy_by_place(data.rows(decided), level, notes)),
-        notes=tuple(notes),
-        consistent=0,
-        first=0,
-        second=0,
-        through_tie=0,
-        method="cluster t",
-    )
+    estimates = (pull, *_accuracy_by_place(data.rows(decided), level, notes))
+    return PositionBias(judge=name, estimates=estimates, notes=tuple(notes), consistent=0, first=0, second=0,
+                        through_tie=0, method="cluster t")  # fmt: skip
 
 
 def _pairs(data: Judgments) -> tuple[Ints, Ints]:
@@ -383,13 +340,9 @@ def _log_odds(share: Estimate) -> tuple[Estimate | None, str]:
     if share.low is None or share.high is None:
         return None, ""
     if share.value in (0.0, 1.0):
-        side, end, bound = (
-            ("first", share.low, "at least") if share.value else ("second", share.high, "at most")
-        )
-        return None, (
-            f"every inconsistent pair favours the {side} slot: the log-odds have no bound, and are "
-            f"{bound} {float(logit(end)):.2f}"
-        )
+        most = ("first", "at least", share.low) if share.value else ("second", "at most", share.high)
+        told = "every inconsistent pair favours the {} slot: the log-odds have no bound, and are {} {:.2f}"
+        return None, told.format(*most[:2], float(logit(most[2])))
     low, value, high = (float(logit(x)) for x in (share.low, share.value, share.high))
     if not np.isfinite([low, high]).all():
         note = (

@@ -1,14 +1,10 @@
 """Self-preference of a judge: how much more often it errs for answers of its own family than against them.
 
-The rate at which a judge prefers its own answer although the label says otherwise (the self-enhancement rate of
-D3, section 4.3) holds two things: preference and plain error. A judge that errs on 30 % of all items prefers its own
-answer wrongly on 30 % of them, and the other wrongly as often. So three numbers are given, in this order:
-
-- the *gap*: how often the judge wrongly prefers its own, less how often it wrongly prefers the other. An unbiased
-  judge that errs both ways alike has 0.
-- the *difference in differences*: this gap less the same gap of judges of neither family, on the same items. If its
-  answers are such that everybody overrates them, the gap is not about the judge; this takes it off.
-- the raw rate, for comparison with published ones. Alone it cannot tell bias from error.
+- The *gap*: how often the judge wrongly prefers its own, less how often it wrongly prefers the other; 0 for an unbiased
+  judge that errs both ways alike.
+- The *difference in differences*: this gap less the same gap of judges of neither family, on the same items.
+- The raw rate of preferring the own answer against the label (the self-enhancement rate of D3, section 4.3), for
+  comparison with published ones. Alone it cannot tell bias from error.
 
 References
 ----------
@@ -54,7 +50,7 @@ RAW_ALONE = (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SelfPreference(Audit):
-    """What :func:`self_preference` found; the first estimate is the gap, where labels point both ways.
+    """Result of :func:`self_preference`; the first estimate is the gap, where labels point both ways.
 
     Attributes
     ----------
@@ -68,11 +64,7 @@ class SelfPreference(Audit):
     family: str
     against: tuple[str, ...]
     n_pairs: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return estimates, sizes and notes as JSON can hold them."""
-        more = {"family": self.family, "against": list(self.against), "n_pairs": self.n_pairs}
-        return super().to_dict() | more
+    _json = ("judge", "estimates", "notes", "family", "against", "n_pairs")
 
 
 def self_preference(
@@ -83,7 +75,7 @@ def self_preference(
     against: Literal["disinterested", "all"] = "disinterested",
     level: float = 0.95,
 ) -> SelfPreference | Audits[SelfPreference]:
-    """Measure how much a judge prefers answers of its own family, by the errors that it makes for and against them.
+    """Estimate a judge's preference for answers of its own family, by its errors for and against them.
 
     Parameters
     ----------
@@ -139,11 +131,9 @@ def self_preference(
     notes = [*mine.doubts(), *mine.notes, RAW_ALONE]
     if (held & ~usable).any():
         notes.append(unlabelled_note(int((held & ~usable).sum())))
-    missing = int(((own != MISSING) & ~voted).sum())
-    if missing:
+    if missing := int(((own != MISSING) & ~voted).sum()):
         notes.append(f"{counted(missing, 'missing vote')} {verb(missing, 'was', 'were')} left out")
-    ties = int((usable & (mine.vote == TIE)).sum())
-    if ties:
+    if ties := int((usable & (mine.vote == TIE)).sum()):
         notes.append(f"{ties} of {int(usable.sum())} verdicts are ties: wrong, but for neither side")
     wrong_own, wrong_other = _wrong(mine, own, usable)
     found = [_gap(wrong_own, wrong_other, level)]
@@ -164,18 +154,11 @@ def self_preference(
         if len(values):
             found.append(clustered_rate(name, values, cluster, level))
     wrongly = usable & (mine.vote == own) & (mine.label != own)
-    found.append(
-        clustered_rate(OF_ALL, wrongly[usable].astype(float), mine.cluster[usable], level, note=RAW_ALONE)
-    )
+    hits = wrongly[usable].astype(float)
+    found.append(clustered_rate(OF_ALL, hits, mine.cluster[usable], level, note=RAW_ALONE))
     estimates = tuple(e for e in found if e is not None)
-    return SelfPreference(
-        judge=judge,
-        estimates=estimates,
-        notes=tuple(notes),
-        family=family,
-        against=names,
-        n_pairs=int(usable.sum()),
-    )
+    return SelfPreference(judge=judge, estimates=estimates, notes=tuple(notes), family=family, against=names,
+                          n_pairs=int(usable.sum()))  # fmt: skip
 
 
 def _own(data: Judgments, family: str) -> NDArray[np.int64]:
@@ -186,11 +169,10 @@ def _own(data: Judgments, family: str) -> NDArray[np.int64]:
 
 def _wrong(data: Judgments, own: NDArray[np.int64], usable: Bools) -> tuple[Side, Side]:
     """Return whether own was preferred where the label says other, and the other way round, with clusters."""
-    against = usable & (data.label != own)
     for_own = usable & (data.label == own)
+    against = usable & ~for_own
     first = ((data.vote == own)[against].astype(float), data.cluster[against])
-    second = ((data.vote == 1 - own)[for_own].astype(float), data.cluster[for_own])
-    return first, second
+    return first, ((data.vote == 1 - own)[for_own].astype(float), data.cluster[for_own])
 
 
 def _gap(one: Side, other: Side, level: float, name: str = GAP) -> Estimate | None:

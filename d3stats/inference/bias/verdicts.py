@@ -1,8 +1,4 @@
-"""Verdicts of judges on pairs of answers, as every audit of bias reads them.
-
-An item is a pair of answers, A and B. A row is one verdict: who judged, in which order the answers were shown, which
-one won. A vote names the *answer* by default; with ``votes="slot"`` it names the place, A the answer shown first.
-"""
+"""Verdicts of judges on pairs of answers, for every audit of bias; from tables, debate logs and trajectories."""
 
 from __future__ import annotations
 
@@ -164,10 +160,8 @@ class Judgments:
         if again:
             alike = int(self.table.astype(str).duplicated().sum())
             copies = f"; {alike} of them are alike in every column: drop copies" if alike else ""
-            doubts.append(
-                f"{again} of {len(self)} verdicts repeat an item in the same order, which gives it more weight"
-                + copies
-            )
+            more = f"{again} of {len(self)} verdicts repeat an item in the same order, which gives it more weight"
+            doubts.append(more + copies)
         return doubts
 
     def need(self, *names: str) -> None:
@@ -188,7 +182,7 @@ def as_judgments(
     columns: Columns = None,
     encoding: str | None = None,
 ) -> Judgments:
-    """Read verdicts on pairs.
+    """Read verdicts on pairs of answers from a table, a log or trajectories.
 
     Parameters
     ----------
@@ -227,9 +221,8 @@ def as_judgments(
     if isinstance(source, Judgments):
         return source
     path = source if isinstance(source, (str, Path)) else None
-    source, taken = read_source(
-        source, _FIELDS, missing_values=missing_values, columns=columns, encoding=encoding
-    )
+    reading: dict[str, Any] = {"missing_values": missing_values, "columns": columns, "encoding": encoding}
+    source, taken = read_source(source, _FIELDS, **reading)
     if hasattr(source, "verdicts") and hasattr(source, "turns"):
         source = _from_log(source, decisions=decisions)
     elif isinstance(source, Trajectories):
@@ -242,8 +235,7 @@ def as_judgments(
             f"got {', '.join(map(str, source.columns[:20]))}"
         )
     if not isinstance(source, pd.DataFrame):
-        kinds = "a DataFrame, Trajectories or a path"
-        raise TypeError(f"source must be {kinds}; got {type(source).__name__}")
+        raise TypeError(f"source must be a DataFrame, Trajectories or a path; got {type(source).__name__}")
     return _coded(source, votes, missing_values, taken)
 
 
@@ -268,9 +260,8 @@ def _coded(
     item, items = _names(table, "item")
     judge, judges = _names(table, "judge") if "judge" in table else (np.zeros_like(item), (ONE_JUDGE,))
     cluster, clusters = _names(table, "cluster") if "cluster" in table else (item, items)
-    vote = _codes(table, "vote", _ANSWERS)
-    order = _codes(table, "order", _ORDERS)
-    label = _codes(table, "label", _ANSWERS)
+    meanings = (("vote", _ANSWERS), ("order", _ORDERS), ("label", _ANSWERS))
+    vote, order, label = (_codes(table, name, meaning) for name, meaning in meanings)
     if votes == "slot":
         unknown = (order == MISSING) & (vote != MISSING)
         if unknown.any():
@@ -295,17 +286,13 @@ def _canonical(
     """Write names and answers in one form; say what was done, and which columns nothing reads."""
     forms: dict[str, Any] = {}
     notes: list[str] = []
-    for name in ("item", "judge", "cluster", *_TEXTS):
-        if name in table:
-            words = () if name in ("item", "judge") else missing_values
-            read = canonical(table[name], missing_values=words, names=True)
-            (forms[name],) = read.columns
-            notes += read.notes(f"values of {name}")
-    for name in ("vote", "label", "order"):
-        if name in table:
-            read = canonical(table[name], missing_values=missing_values, names=True)
-            (forms[name],) = read.columns
-            notes += [note for note in read.notes(f"{name}s") if "missing" in note]
+    coded = ("vote", "label", "order")
+    for name in (name for name in ("item", "judge", "cluster", *_TEXTS, *coded) if name in table):
+        words = () if name in ("item", "judge") else missing_values
+        read = canonical(table[name], missing_values=words, names=True)
+        (forms[name],) = read.columns
+        said = read.notes(f"{name}s" if name in coded else f"values of {name}")
+        notes += [note for note in said if name not in coded or "missing" in note]
     return table.assign(**forms), (*notes, *unread_note(table, _COLUMNS))
 
 
@@ -330,8 +317,7 @@ def _codes(table: pd.DataFrame, name: str, meaning: dict[str, int]) -> Ints:
             f"{name} must be one of {', '.join(wanted)} or missing; "
             f"got {column[bad].iloc[0]!r} {_first(table, bad)}"
         )
-    result: Ints = codes.where(~absent).fillna(MISSING).to_numpy().astype(np.int64)
-    return result
+    return np.asarray(codes.where(~absent).fillna(MISSING), dtype=np.int64)
 
 
 def _first(table: pd.DataFrame, bad: NDArray[np.bool_]) -> str:
@@ -358,21 +344,13 @@ def _from_log(log: DebateLog, *, decisions: bool) -> pd.DataFrame:
     """
     from d3stats.log.reader import seated
 
-    voted = (
-        {str(vote) for vote in log.turns["vote"].dropna()} if log.coding == "answers" else {"right or wrong"}
-    )
-    _refuse(voted)
+    _refuse(set(map(str, log.turns["vote"].dropna())) if log.coding == "answers" else {"right or wrong"})
     turns = log.turns[seated(log.turns)]
     last = turns.sort_values("round", kind="stable").drop_duplicates(["debate", "agent"], keep="last")
     parts = [_named(str(agent)) for agent in last["agent"]]
-    seats = pd.DataFrame(
-        {
-            "debate": last["debate"].to_numpy(),
-            "judge": [name for name, _ in parts],
-            "order": pd.Series([order for _, order in parts], dtype=object),
-            "vote": last["vote"].to_numpy(),
-        }
-    )
+    seats = last[["debate", "vote"]].reset_index(drop=True)
+    seats["judge"] = [name for name, _ in parts]
+    seats["order"] = pd.Series([order for _, order in parts], dtype=object)
     items = log.items.set_index("debate")
     known = bool(items["first"].notna().any())
     if decisions and known and log.verdicts["decision"].notna().any():
@@ -386,10 +364,10 @@ def _about(seats: pd.DataFrame, items: pd.DataFrame, known: bool) -> pd.DataFram
     """Add to every verdict what its debate says; `known` is whether debates say what was shown first."""
     run = items["log"].to_numpy(dtype=object)
     several = known and len(set(items["log"].dropna())) > 1
-    judge = [
-        name or (str(of) if pd.notna(of) else "judge") for name, of in zip(seats["judge"], run, strict=True)
-    ]
+    runs = list(zip(seats["judge"], run, strict=True))
+    judge = [name or (str(of) if pd.notna(of) else "judge") for name, of in runs]
     shown = items["first"].map(_ORDER_OF).to_numpy(dtype=object)
+    told = seats["order"].to_numpy(dtype=object)
     debate = seats["debate"].to_numpy(dtype=object)
     asked = np.where(items["first"].notna().to_numpy(), items["question"].to_numpy(dtype=object), debate)
     group = next((items[c] for c in ("cluster", "question") if items[c].notna().all()), None)
@@ -398,9 +376,7 @@ def _about(seats: pd.DataFrame, items: pd.DataFrame, known: bool) -> pd.DataFram
             "item": asked,
             "debate": debate,
             "judge": [f"{of}: {name}" for name, of in zip(judge, run, strict=True)] if several else judge,
-            "order": np.where(
-                seats["order"].notna().to_numpy(), seats["order"].to_numpy(dtype=object), shown
-            ),
+            "order": np.where(pd.notna(told), told, shown),
             "vote": seats["vote"].to_numpy(),
             "label": items["label"].to_numpy(),
             "cluster": debate if group is None else group.to_numpy(),
@@ -412,7 +388,7 @@ def _about(seats: pd.DataFrame, items: pd.DataFrame, known: bool) -> pd.DataFram
 def _from_trajectories(t: Trajectories) -> pd.DataFrame:
     """Return a row per debate and taken seat, named as the seats are."""
     _refuse(set(t.answers) if t.coding == "answers" else {"right or wrong"})
-    names = np.array([*t.answers, None], dtype=object)  # MISSING, -1, is the last
+    names, debates = np.array([*t.answers, None], dtype=object), np.asarray(t.debates, dtype=object)
     spoke = t.had_turns()
     # The last turn of each seat by itself, as of a file: a jury may have voted before the debate's last round.
     at = spoke.shape[1] - 1 - np.argmax(spoke[:, ::-1], axis=1)
@@ -423,14 +399,14 @@ def _from_trajectories(t: Trajectories) -> pd.DataFrame:
     order = np.array([order for _, order in parts], dtype=object)
     return pd.DataFrame(
         {
-            "item": np.asarray(t.debates, dtype=object)[debate],
+            "item": debates[debate],
             "judge": judge[seat],
             "order": order[seat],
-            "vote": names[last[debate, seat]],
+            "vote": names[last[debate, seat]],  # MISSING, -1, is the last name: None
             "label": names[t.label[debate]],
             "cluster": np.asarray(t.cluster_names, dtype=object)[t.cluster[debate]],
         },
-        index=np.asarray(t.debates, dtype=object)[debate],
+        index=debates[debate],
     )
 
 

@@ -42,7 +42,7 @@ _MOST_CATEGORIES = 20
 
 @dataclass(frozen=True, kw_only=True)
 class AgreementTable(EstimatesResult):
-    """How far raters agree: the panel, and every pair.
+    """Coefficients of agreement of a panel of raters, and of every pair.
 
     Attributes
     ----------
@@ -67,6 +67,17 @@ class AgreementTable(EstimatesResult):
     n_clusters: int
     n_missing: int
     notes: tuple[str, ...] = ()
+    _json = (
+        "n_items",
+        "n_clusters",
+        "n_missing",
+        "raters",
+        "categories",
+        "refused",
+        "notes",
+        "panel",
+        "pairs",
+    )
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
@@ -87,11 +98,11 @@ class AgreementTable(EstimatesResult):
 
     def _tables(self) -> Mapping[str, pd.DataFrame]:
         """Return one row per coefficient: ``measure, a, b`` (raters of a pair), its estimate, ``share, chance``."""
-        pairs = [(None, None)] * len(self.panel) + [(c.raters[0], c.raters[1]) for c in self.pairs]
         frame = estimates_frame(self.estimates)
         frame.insert(0, "measure", [c.measure for c in self.coefficients])
         for at, name in enumerate(("a", "b")):
-            frame.insert(at + 1, name, pd.Series([pair[at] for pair in pairs], dtype=object))
+            who = [None] * len(self.panel) + [c.raters[at] for c in self.pairs]
+            frame.insert(at + 1, name, pd.Series(who, dtype=object))
         chance = pd.Series([c.chance for c in self.coefficients], dtype="float64")
         return {"agreement": frame.assign(share=[c.share.value for c in self.coefficients], chance=chance)}
 
@@ -100,18 +111,6 @@ class AgreementTable(EstimatesResult):
         refused = [f"{name}: {why}" for name, why in self.refused.items()]
         notes = [f"note: {note}" for note in self.notes]
         return "\n".join([self._title(), *map(str, self.estimates), *refused, *notes])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as a dictionary that JSON can hold."""
-        names = ("n_items", "n_clusters", "n_missing", "raters", "categories", "refused", "notes")
-        plain = {name: getattr(self, name) for name in names}
-        return plain | {
-            "raters": list(self.raters),
-            "categories": list(self.categories),
-            "panel": [c.to_dict() for c in self.panel],
-            "pairs": [c.to_dict() for c in self.pairs],
-            "notes": list(self.notes),
-        }
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw every coefficient with its interval."""
@@ -141,7 +140,7 @@ def agreement(
     n_boot: int = 10_000,
     rng: RngLike = None,
 ) -> AgreementTable:
-    """Measure how far raters agree, two by two and all together.
+    """Compute coefficients of agreement of all raters and Cohen's kappa of every pair, with intervals over clusters.
 
     Parameters
     ----------
@@ -176,26 +175,14 @@ def agreement(
     >>> found.to_frame()[["measure", "a", "b", "value"]].round(3).values.tolist()[1]
     ["Cohen's kappa", 'x', 'y', 0.814]
     """
-    wanted = (
-        ["cohen", *PANEL]
-        if measures is None
-        else [choice("measures", m, ["cohen", *PANEL]) for m in measures]
-    )
+    known = ["cohen", *PANEL]
+    wanted = known if measures is None else [choice("measures", m, known) for m in measures]
     if metric is None:
         plain = weights is None or (isinstance(weights, str) and weights == "identity")
         metric = "nominal" if plain else "interval"
     How(kind, level, n_boot, None)
-    read = as_ratings(
-        source,
-        round_number=round_number,
-        categories=categories,
-        raters=raters,
-        repeats=repeats,
-        by=by,
-        missing_values=missing_values,
-        columns=columns,
-        encoding=encoding,
-    )
+    read = as_ratings(source, round_number=round_number, categories=categories, raters=raters, repeats=repeats, by=by,
+                      missing_values=missing_values, columns=columns, encoding=encoding)  # fmt: skip
     if read.n_raters < 2:
         raise ValueError(f"raters must be at least two; got {list(read.raters)}")
     if not (read.counts.sum(axis=1) > 1).any():
@@ -206,7 +193,6 @@ def agreement(
     if weights is not None:
         agreement_weights(weights, read.categories)  # once, and not as the refusal of every measure
     every = list(combinations(read.raters, 2))
-    names = every if "cohen" in wanted else []
     # A stream for each coefficient, wanted or not: what one draws does not depend on what else is asked for.
     titles = [*(one.title for one in PANEL.values()), *map(_pair_title, every)]
     streams = dict(zip(titles, as_rng(rng).spawn(len(titles)), strict=True))
@@ -223,11 +209,8 @@ def agreement(
 
     chosen = [one for name, one in PANEL.items() if name in wanted]
     panel = [found for one in chosen for found in made(one.title, one.of, read, one.setting)]
-    pairs = [
-        found
-        for a, b in names
-        for found in made(_pair_title((a, b)), cohen_kappa, read.of([a, b]), "weights")
-    ]
+    names = every if "cohen" in wanted else []
+    pairs = [one for pair in names for one in made(_pair_title(pair), cohen_kappa, read.of(pair), "weights")]
     if not panel and not pairs:
         raise ValueError("; ".join(dict.fromkeys(refused.values())))
     notes = dict.fromkeys(note for one in (panel or pairs) for note in one.notes)
@@ -237,21 +220,12 @@ def agreement(
             "(d3stats.inference), or give alpha a metric"
         ] = None
     # Each note once, with the coefficients that it is about: why there is no interval, or how rough it is.
-    few = named_notes(
-        [(e.name, [e.note] if e.note else []) for e in (one.estimate for one in (*panel, *pairs))],
-        "coefficients",
-    )
-    return AgreementTable(
-        panel=tuple(panel),
-        pairs=tuple(pairs),
-        refused=refused,
-        raters=read.raters,
-        categories=read.categories,
-        n_items=read.n_items,
-        n_clusters=read.n_clusters,
-        n_missing=int(np.sum(read.codes == MISSING)),
-        notes=(*notes, *few),
-    )
+    estimates = [one.estimate for one in (*panel, *pairs)]
+    few = named_notes([(e.name, [e.note] if e.note else []) for e in estimates], "coefficients")
+    missing = int(np.sum(read.codes == MISSING))
+    return AgreementTable(panel=tuple(panel), pairs=tuple(pairs), refused=refused, raters=read.raters,
+                          categories=read.categories, n_items=read.n_items, n_clusters=read.n_clusters,
+                          n_missing=missing, notes=(*notes, *few))  # fmt: skip
 
 
 def _pair_title(pair: tuple[str, str]) -> str:

@@ -1,9 +1,7 @@
-"""Coefficients of agreement between raters, each with an interval over clusters.
+"""Cohen's and Fleiss' kappa, Gwet's AC1 and AC2, Krippendorff's alpha and the share of agreement, with intervals.
 
-Cohen's and Fleiss' kappa, Gwet's AC1 and AC2, Krippendorff's alpha and the plain share of agreement are all functions
-of sums over items. A coefficient here says what is summed and which function it is (:class:`Sums`); :func:`_measured`
-makes value, interval and share of agreement from that, in the same way for all. To add one, write its function and name
-it in :data:`PANEL`.
+Each is a function of sums over items (:class:`Sums`), from which :func:`_measured` makes value, interval and share of
+agreement. To add one, write its function and name it in :data:`PANEL`.
 """
 
 from __future__ import annotations
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr, ndtri
 
 from d3stats._check import RngLike, choice, integer, probability
 from d3stats.counts import ConfusionCounts
@@ -112,6 +111,8 @@ class Coefficient(EstimatesResult):
     z: float | None = None
     p_independence: float | None = None
     notes: tuple[str, ...] = ()
+    _json = ("measure", "estimate", "share", "chance", "weights", "raters", "categories", "z", "p_independence",
+             "notes")  # fmt: skip
 
     @property
     def estimates(self) -> tuple[Estimate, Estimate]:
@@ -126,21 +127,6 @@ class Coefficient(EstimatesResult):
         if self.z is not None and self.p_independence is not None:
             lines.append(f"test of 0, items independent: z = {self.z:.2f}, p = {self.p_independence:.3g}")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as a dictionary that JSON can hold."""
-        return {
-            "measure": self.measure,
-            "estimate": self.estimate.to_dict(),
-            "share": self.share.to_dict(),
-            "chance": self.chance,
-            "weights": self.weights,
-            "raters": list(self.raters),
-            "categories": list(self.categories),
-            "z": self.z,
-            "p_independence": self.p_independence,
-            "notes": list(self.notes),
-        }
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the coefficient with its interval."""
@@ -162,7 +148,7 @@ def cohen_kappa(
     categories: Sequence[Any] | None = None,
     missing_values: Iterable[str] | None = None,
 ) -> Coefficient:
-    r"""Compute Cohen's kappa of two raters, with its interval.
+    r"""Compute Cohen's kappa of two raters, weighted or not, with an interval over clusters of items.
 
     .. math:: \kappa_w = \frac{p_o - p_e}{1 - p_e}, \quad p_o = \sum_{ij} w_{ij} p_{ij}, \quad
               p_e = \sum_{ij} w_{ij} p_{i \cdot} p_{\cdot j}
@@ -184,10 +170,8 @@ def cohen_kappa(
         200 items), and "bca" .94 to .95: take that.
     level : float
         Coverage aimed at.
-    n_boot : int
-        Replicates of the bootstrap kinds.
-    rng : Generator, int or None
-        Of the bootstrap kinds.
+    n_boot, rng : int; Generator, int or None
+        Replicates and generator of the bootstrap kinds.
     cluster : sequence, optional
         What each item of two vectors belongs to; by default every item is its own cluster.
     categories : sequence, optional
@@ -219,7 +203,7 @@ def cohen_kappa(
     expected by chance: 0.500
     test of 0, items independent: z = 2.89, p = 0.00389
     """
-    how = How(kind=kind, level=level, n_boot=n_boot, rng=rng)
+    how = How(kind, level, n_boot, rng)
     ratings = _two_raters(a, b, cluster, categories, missing_values)
     name, table = agreement_weights(weights, ratings.categories)
     both = np.all(ratings.codes >= 0, axis=1)
@@ -240,17 +224,14 @@ def cohen_kappa(
     cells = np.zeros((len(unit), len(unit)))
     np.add.at(cells, (one, two), 1.0)
     se, null_se = fleiss_cohen_everitt(cells, table)
-    z = made.estimate.value / null_se if null_se > 0 and not constant else None
-    p = None if z is None else _two_sided(z)
+    made = _tested(made, null_se if null_se > 0 and not constant else None)
     estimate = made.estimate
     if kind == "classical" and estimate.low is not None:
-        from scipy.special import ndtri
-
         half = float(ndtri((1 + level) / 2)) * se
         low, high = max(estimate.value - half, -1.0), min(estimate.value + half, 1.0)
-        estimate = replace(estimate, se=se, low=low, high=high, kind="Fleiss-Cohen-Everitt", p_value=p)
-    left_out = _left_out(ratings, kept, "not judged by both")
-    return replace(made, estimate=estimate, z=z, p_independence=p, notes=(*made.notes, *left_out))
+        estimate = replace(estimate, se=se, low=low, high=high, kind="Fleiss-Cohen-Everitt")
+        estimate = replace(estimate, p_value=made.p_independence)
+    return replace(_less(made, ratings, kept, "not judged by both"), estimate=estimate)
 
 
 def fleiss_kappa(
@@ -263,7 +244,7 @@ def fleiss_kappa(
     rng: RngLike = None,
     categories: Sequence[Any] | None = None,
 ) -> Coefficient:
-    r"""Compute Fleiss' kappa of all raters, with its interval.
+    r"""Compute Fleiss' kappa of all raters, weighted or not, with an interval over clusters of items.
 
     .. math:: \kappa = \frac{\bar P - \bar P_e}{1 - \bar P_e}, \quad
               \bar P = \frac1N \sum_i \sum_j \frac{n_{ij} (n_{ij} - 1)}{m_i (m_i - 1)}, \quad
@@ -274,10 +255,8 @@ def fleiss_kappa(
     ratings : Ratings or anything that :func:`as_ratings` reads
     weights : {"identity", "linear", "quadratic"} or array_like of shape (categories, categories)
         What a pair of categories counts as agreement; see :func:`cohen_kappa`.
-    kind : {"cluster t", "jackknife t", "percentile", "basic", "bca", "studentised", "classical"}
-        "classical" is the linearised error with items independent (Gwet, 2014), t limits.
-    level, n_boot, rng
-        As for :func:`cohen_kappa`.
+    kind, level, n_boot, rng
+        As for :func:`cohen_kappa`; "classical" is the linearised error with items independent (Gwet, 2014), t limits.
     categories : sequence, optional
         As for :func:`as_ratings`.
 
@@ -308,11 +287,7 @@ def fleiss_kappa(
     _need_pairs(read, "Fleiss' kappa")
     _refuse_constant(read, "Fleiss' kappa")
     made = panel_coefficient(read, "Fleiss' kappa", weights, _fleiss_chance, How(kind, level, n_boot, rng))
-    null = _null_error(read.counts) if made.weights == "identity" else None
-    if null is None:
-        return made
-    z = made.estimate.value / null
-    return replace(made, z=z, p_independence=_two_sided(z))
+    return _tested(made, _null_error(read.counts) if made.weights == "identity" else None)
 
 
 def gwet_ac(
@@ -325,7 +300,7 @@ def gwet_ac(
     rng: RngLike = None,
     categories: Sequence[Any] | None = None,
 ) -> Coefficient:
-    r"""Compute Gwet's AC1 of all raters, or AC2 with weights, with its interval.
+    r"""Compute Gwet's AC1 of all raters, or AC2 with weights, with an interval over clusters of items.
 
     .. math:: \mathrm{AC} = \frac{p_a - p_e}{1 - p_e}, \quad
               p_e = \frac{\sum_{kl} w_{kl}}{K (K - 1)} \sum_k \pi_k (1 - \pi_k)
@@ -338,11 +313,10 @@ def gwet_ac(
     ratings : Ratings or anything that :func:`as_ratings` reads
     weights : {"identity", "linear", "quadratic"} or array_like of shape (categories, categories)
         "identity" is AC1, anything else AC2; see :func:`cohen_kappa`.
-    kind : {"cluster t", "jackknife t", "percentile", "basic", "bca", "studentised", "classical"}
-        "classical" is the error of Gwet (2008), items independent, with t limits. Where some items have one rater
-        it takes the number of the others as random, as it is; Gwet's own formula takes it as fixed and is larger.
-    level, n_boot, rng
-        As for :func:`cohen_kappa`.
+    kind, level, n_boot, rng
+        As for :func:`cohen_kappa`; "classical" is the error of Gwet (2008), items independent, with t limits. Where
+        some items have one rater it takes the number of the others as random; Gwet's formula takes it as fixed and
+        is larger.
     categories : sequence, optional
         Every category that could have been chosen; K depends on it.
 
@@ -365,13 +339,12 @@ def gwet_ac(
     read = as_ratings(ratings, categories=categories)
     _need_pairs(read, "Gwet's coefficient")
     if len(read.categories) < 2:
-        raise ValueError(
-            "Gwet's coefficient needs two categories that could have been chosen (categories=...); "
-            f"got only {read.categories[0]!r}"
-        )
+        needed = "two categories that could have been chosen (categories=...)"
+        raise ValueError(f"Gwet's coefficient needs {needed}; got only {read.categories[0]!r}")
     plain = weights is None or (isinstance(weights, str) and weights == "identity")
-    measure = "Gwet's AC1" if plain else "Gwet's AC2"
-    made = panel_coefficient(read, measure, weights, _gwet_chance, How(kind, level, n_boot, rng))
+    made = panel_coefficient(
+        read, f"Gwet's AC{1 if plain else 2}", weights, _gwet_chance, How(kind, level, n_boot, rng)
+    )
     if categories is not None:
         return made
     used, known = int((read.counts.sum(axis=0) > 0).sum()), len(read.categories)
@@ -389,7 +362,7 @@ def krippendorff_alpha(
     rng: RngLike = None,
     categories: Sequence[Any] | None = None,
 ) -> Coefficient:
-    r"""Compute Krippendorff's alpha of all raters, with its interval.
+    r"""Compute Krippendorff's alpha of all raters, with an interval over clusters of items.
 
     .. math:: \alpha = 1 - (n - 1)
               \frac{\sum_u \frac{1}{m_u - 1} \sum_{c < k} n_{uc} n_{uk} \delta^2_{ck}}
@@ -403,10 +376,8 @@ def krippendorff_alpha(
     metric : {"nominal", "ordinal", "interval", "ratio"}
         How far two categories are apart: all alike; by how many ratings lie between them; by their numbers, squared;
         by their numbers relative to their sum, squared.
-    kind : {"cluster t", "jackknife t", "percentile", "basic", "bca", "studentised", "classical"}
-        "classical" takes items as independent.
-    level, n_boot, rng
-        As for :func:`cohen_kappa`.
+    kind, level, n_boot, rng
+        As for :func:`cohen_kappa`; "classical" takes items as independent.
     categories : sequence, optional
         The order of the categories, which "ordinal" needs where they are no numbers.
 
@@ -454,13 +425,10 @@ def krippendorff_alpha(
         np.divide(2 * between, n * (n - 1), out=chance, where=n > 1)
         return np.column_stack([1 - value, sums[:, width] / sums[:, width + 1], 1 - chance])
 
-    sums = Sums(
-        np.column_stack([columns, share, np.ones(len(counts)), counts]), statistic, kept.cluster, share
-    )
-    made = _measured(measure, kept, sums, how, metric)
-    if metric != "nominal":
-        made = replace(made, chance=None)
-    return replace(made, notes=(*made.notes, *_left_out(read, kept, "fewer than two raters")))
+    table = np.column_stack([columns, share, np.ones(len(counts)), counts])
+    made = _measured(measure, kept, Sums(table, statistic, kept.cluster, share), how, metric)
+    made = made if metric == "nominal" else replace(made, chance=None)
+    return _less(made, read, kept, "fewer than two raters")
 
 
 def percent_agreement(
@@ -473,7 +441,7 @@ def percent_agreement(
     rng: RngLike = None,
     categories: Sequence[Any] | None = None,
 ) -> Coefficient:
-    """Compute the share of pairs of raters that agree, averaged over items, with its interval.
+    """Compute the share of pairs of raters that agree, averaged over items, with an interval over clusters of items.
 
     Chance is not corrected for: two judges who always say "A" agree on everything.
 
@@ -507,8 +475,7 @@ def percent_agreement(
 
     sums = Sums(np.column_stack([agree, np.ones(len(agree))]), statistic, kept.cluster, agree)
     made = _measured("share of agreement", kept, sums, how, name)
-    notes = (*made.notes, *_left_out(read, kept, "fewer than two raters"))
-    return replace(made, estimate=made.share, chance=None, notes=notes)
+    return _less(replace(made, estimate=made.share, chance=None), read, kept, "fewer than two raters")
 
 
 class Panel(NamedTuple):
@@ -530,26 +497,16 @@ PANEL = {
 
 @dataclass(frozen=True)
 class Sums:
-    """What a coefficient is computed from.
+    """What a coefficient is computed from: columns that are added up over items, shape (items, q), and their function.
 
-    Attributes
-    ----------
-    columns : ndarray of float, shape (items, q)
-        What is added up over items.
-    statistic : callable
-        Sums of shape (m, q) to the coefficient, observed agreement and chance agreement, shape (m, 3).
-    cluster : ndarray of int64, shape (items,)
-    agree : ndarray of float, shape (items,)
-        Share of an item's pairs of raters that agree.
-    paired : ndarray of float, shape (items,), optional
-        1 where an item has a pair of raters, else 0; by default all have.
+    The function makes of sums, shape (m, q), the coefficient, observed and chance agreement, shape (m, 3).
     """
 
     columns: Floats
     statistic: Statistic
     cluster: Codes
-    agree: Floats
-    paired: Floats | None = None
+    agree: Floats  # share of an item's pairs of raters that agree
+    paired: Floats | None = None  # 1 where an item has a pair of raters, else 0; by default all have
 
 
 def _measured(
@@ -570,23 +527,17 @@ def _measured(
     n_paired = int(paired.sum())
     if observed == 1 and not unlimited:
         unlimited = f"all {n_paired} items with two raters agree: nothing says how often they do not"
-    label = measure if weights in ("identity", "nominal") else f"{measure} ({weights}{_scale(weights)})"
+    scale = weights if weights in get_args(Metric) else f"{weights} weights"
+    label = measure if weights in ("identity", "nominal") else f"{measure} ({scale})"
     label += f", {raters[0]} and {raters[1]}" if raters else ""
     estimate, share = _limits((label, "share of agreement"), values, sums, how, unlimited)
     if how.kind == "cluster t" and estimate.n_clusters != 1:
         totals = cluster_totals(np.column_stack([sums.agree, paired]), sums.cluster)
         own = share_limits(totals[:, 0], totals[:, 1], how.level)
         share = replace(share, low=own.low, high=own.high, se=own.se, kind=own.kind, note=own.note)
-    return Coefficient(
-        estimate=estimate,
-        share=replace(share, n=n_paired),
-        chance=float(chance),
-        measure=measure,
-        raters=ratings.raters,
-        categories=ratings.categories,
-        weights=weights,
-        notes=(*ratings.notes, *_order_note(weights, ratings)),
-    )
+    notes = (*ratings.notes, *_order_note(weights, ratings))
+    return Coefficient(estimate=estimate, share=replace(share, n=n_paired), chance=float(chance), measure=measure,
+                       raters=ratings.raters, categories=ratings.categories, weights=weights, notes=notes)  # fmt: skip
 
 
 def _limits(
@@ -596,18 +547,12 @@ def _limits(
     alone = how.kind == "classical"
     totals = sums.columns if alone else cluster_totals(sums.columns, sums.cluster)
     n_clusters = None if alone else len(totals)
-    shape: dict[str, Any] = {
-        "n": len(sums.columns),
-        "level": how.level,
-        "kind": INDEPENDENT if alone else how.kind,
-        "n_clusters": n_clusters,
-    }
-    at = [float(value) if abs(value) > _ROUNDING else 0.0 for value in values[:2]]
+    one, two = (
+        Estimate(name=name, value=float(value) if abs(value) > _ROUNDING else 0.0, low=None, high=None, level=how.level,
+                 kind=INDEPENDENT if alone else how.kind, n=len(sums.columns), n_clusters=n_clusters, note=ONE_CLUSTER)
+        for name, value in zip(names, values[:2], strict=True)
+    )  # fmt: skip
     if len(totals) < 2:
-        one, two = (
-            Estimate(name=name, value=value, low=None, high=None, note=ONE_CLUSTER, **shape)
-            for name, value in zip(names, at, strict=True)
-        )
         return one, two
 
     def first(x: Floats) -> Floats:
@@ -624,23 +569,15 @@ def _limits(
     if not note and n_clusters is not None and n_clusters < FEW_CLUSTERS:
         note = f"only {n_clusters} clusters"
     made = []
-    for j, (name, value) in enumerate(zip(names, at, strict=True)):
+    for j, estimate in enumerate((one, two)):
         why = (unlimited if j == 0 else "") or found.reasons[j]
-        ends = (None, None) if why else found.interval(j)
-        # Limits on the line may leave the range of a coefficient or of a share.
-        least = min(-1.0, value) if j == 0 else 0.0
-        made.append(
-            Estimate(
-                name=name,
-                value=value,
-                low=None if ends[0] is None else max(ends[0], least),
-                high=None if ends[1] is None else min(ends[1], 1.0),
-                se=None if why else float(found.se[j]),
-                p_value=float(linear.p_value[j]) if j == 0 and not why else None,
-                note=why or note,
-                **shape,
-            )
-        )
+        low, high = (None, None) if why else found.interval(j)
+        if low is not None and high is not None:
+            # Limits on the line may leave the range of a coefficient or of a share.
+            low, high = max(low, min(-1.0, estimate.value) if j == 0 else 0.0), min(high, 1.0)
+        p = float(linear.p_value[j]) if j == 0 and not why else None
+        se = None if why else float(found.se[j])
+        made.append(replace(estimate, low=low, high=high, se=se, p_value=p, note=why or note))
     return made[0], made[1]
 
 
@@ -653,14 +590,10 @@ def panel_coefficient(
 ) -> Coefficient:
     """Return a coefficient (observed - chance) / (1 - chance) of all raters.
 
-    Parameters
-    ----------
-    chance_of : callable
-        Shares of the categories, shape (m, K), and weights, shape (K, K), to chance agreement, shape (m,).
+    `chance_of` makes of category shares, shape (m, K), and weights, shape (K, K), the chance agreement, shape (m,).
     """
     name, table = agreement_weights(weights, ratings.categories)
-    judged = ratings.counts.sum(axis=1) > 0
-    kept = ratings.where(judged)
+    kept = ratings.where(ratings.counts.sum(axis=1) > 0)
     columns = _panel_columns(kept, table)
 
     def statistic(x: Floats) -> Floats:
@@ -668,11 +601,10 @@ def panel_coefficient(
 
     sums = Sums(columns, statistic, kept.cluster, columns[:, 0], columns[:, 1])
     made = _measured(measure, kept, sums, how, name)
-    notes = list(made.notes)
-    single = len(columns) - int(columns[:, 1].sum())
-    if single:
-        notes.append(f"{single} items with one rater count for the categories and not for the agreement")
-    return replace(made, notes=(*notes, *_left_out(ratings, kept, "nobody judged them")))
+    if single := len(columns) - int(columns[:, 1].sum()):
+        note = f"{single} items with one rater count for the categories and not for the agreement"
+        made = replace(made, notes=(*made.notes, note))
+    return _less(made, ratings, kept, "nobody judged them")
 
 
 def _panel_columns(ratings: Ratings, weights: Floats) -> Floats:
@@ -695,15 +627,13 @@ def _fleiss_chance(shares: Floats, weights: Floats) -> Floats:
 
 def _gwet_chance(shares: Floats, weights: Floats) -> Floats:
     k = len(weights)
-    result: Floats = weights.sum() / (k * (k - 1)) * (shares * (1 - shares)).sum(axis=1)
-    return result
+    return np.asarray(weights.sum() / (k * (k - 1)) * (shares * (1 - shares)).sum(axis=1))
 
 
 def pair_statistic(weights: Floats) -> Statistic:
     """Return Cohen's kappa, observed and chance agreement as a function of sums over items.
 
-    Columns of the sums: weight of the item's pair of categories, indicators of the first rater's category (K), and
-    of the second's (K).
+    Columns: weight of the item's pair of categories; indicators of the first rater's category (K), of the second's (K).
     """
     k = len(weights)
 
@@ -763,9 +693,7 @@ def _distances(ratings: Ratings, metric: Metric) -> Floats:
     if values.min() < 0:
         raise ValueError(f"categories must be >= 0 on a ratio scale; got {values.min():g}")
     together = np.add.outer(values, values)
-    ratio = np.zeros((n, n))
-    np.divide(apart, together, out=ratio, where=together > 0)
-    return ratio**2
+    return np.divide(apart, together, out=np.zeros((n, n)), where=together > 0) ** 2
 
 
 def agreement_weights(weights: Weights, categories: tuple[str, ...]) -> tuple[str, Floats]:
@@ -779,21 +707,15 @@ def agreement_weights(weights: Weights, categories: tuple[str, ...]) -> tuple[st
         return name, {"identity": np.eye(n), "linear": 1 - away, "quadratic": 1 - away**2}[name]
     table = np.asarray(weights, dtype=np.float64)
     if table.shape != (n, n):
-        raise ValueError(
-            f"weights must be a table of {n} x {n} for the categories {list(categories)}; "
-            f"got shape {table.shape}"
-        )
-    inside = np.isfinite(table).all() and table.min() >= 0 and table.max() <= 1
+        needed = f"a table of {n} x {n} for the categories {list(categories)}"
+        raise ValueError(f"weights must be {needed}; got shape {table.shape}")
+    inside = bool(((table >= 0) & (table <= 1)).all())
     if not inside or not np.array_equal(table, table.T) or not (np.diag(table) == 1).all():
         raise ValueError(
             "weights must be what counts as agreement: symmetric, within [0, 1], 1 on the diagonal; "
             f"got {table.tolist()}"
         )
     return "custom", table
-
-
-def _scale(weights: str) -> str:
-    return "" if weights in get_args(Metric) else " weights"
 
 
 def _order_note(weights: str, ratings: Ratings) -> tuple[str, ...]:
@@ -804,9 +726,19 @@ def _order_note(weights: str, ratings: Ratings) -> tuple[str, ...]:
     return (f"{what} in the order {', '.join(ratings.categories)}",)
 
 
-def _left_out(ratings: Ratings, kept: Ratings, why: str) -> tuple[str, ...]:
+def _less(made: Coefficient, ratings: Ratings, kept: Ratings, why: str) -> Coefficient:
+    """Note how many items were left out."""
     lost = ratings.n_items - kept.n_items
-    return (f"{lost} of {ratings.n_items} items left out: {why}",) if lost else ()
+    note = f"{lost} of {ratings.n_items} items left out: {why}"
+    return replace(made, notes=(*made.notes, note)) if lost else made
+
+
+def _tested(made: Coefficient, null_se: float | None) -> Coefficient:
+    """Add the test of 0 with the error under independence, where there is one."""
+    if null_se is None:
+        return made
+    z = made.estimate.value / null_se
+    return replace(made, z=z, p_independence=float(2 * ndtr(-abs(z))))
 
 
 def _need_pairs(ratings: Ratings, measure: str) -> None:
@@ -828,7 +760,7 @@ def _refuse_constant(ratings: Ratings, measure: str) -> None:
 
 
 def fleiss_cohen_everitt(cells: ArrayLike, weights: ArrayLike | None = None) -> tuple[float, float]:
-    """Return the standard error of Cohen's kappa and the one under kappa = 0, for independent items.
+    """Compute the standard errors of Cohen's kappa, at its value and under kappa = 0, for independent items.
 
     Fleiss, Cohen and Everitt (1969), equations 8 and 9 with weights, 13 and 14 without.
 
@@ -882,12 +814,6 @@ def _null_error(counts: Codes) -> float | None:
     return float(np.sqrt(variance)) if variance > 0 else None
 
 
-def _two_sided(z: float) -> float:
-    from scipy.special import ndtr
-
-    return float(2 * ndtr(-abs(z)))
-
-
 def _two_raters(
     a: Any,
     b: ArrayLike | None,
@@ -900,7 +826,9 @@ def _two_raters(
             raise ValueError(
                 "missing_values must be left out with ConfusionCounts; got it, and nothing is missing"
             )
-        return _of_confusion(a, b, cluster, categories)
+        if b is not None or cluster is not None:
+            raise ValueError("b and cluster must be left out with ConfusionCounts; got one of them")
+        return _of_confusion(a, categories)
     if b is None:
         if cluster is not None:
             raise ValueError("cluster must come with two vectors; ratings have their own")
@@ -925,21 +853,11 @@ def _two_raters(
     return ratings
 
 
-def _of_confusion(counts: ConfusionCounts, b: Any, cluster: Any, categories: Sequence[Any] | None) -> Ratings:
-    if b is not None or cluster is not None:
-        raise ValueError("b and cluster must be left out with ConfusionCounts; got one of them")
+def _of_confusion(counts: ConfusionCounts, categories: Sequence[Any] | None) -> Ratings:
     whole = counts.matrix.astype(np.int64)
     if not np.array_equal(whole, counts.matrix):
         raise ValueError(f"counts must be whole numbers to be resampled; got {counts.matrix.tolist()}")
     codes = np.repeat(np.argwhere(whole >= 0), whole.ravel(), axis=0)
     items = tuple(map(str, range(len(codes))))
-    ratings = Ratings(
-        items=items,
-        raters=("truth", "vote"),
-        categories=counts.labels,
-        codes=codes,
-        label=None,
-        cluster=np.arange(len(codes)),
-        cluster_names=items,
-    )
+    ratings = Ratings(items, ("truth", "vote"), counts.labels, codes, None, np.arange(len(codes)), items)
     return ratings if categories is None else as_ratings(ratings, categories=categories)

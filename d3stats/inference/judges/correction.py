@@ -1,16 +1,9 @@
 """Share of positives corrected for a judge's sensitivity and specificity, with its interval (Rogan and Gladen, 1978).
 
-A judge that calls a share p of items positive, finds positives with sensitivity Se and negatives with specificity
-Sp, sees p = theta Se + (1 - theta) (1 - Sp). Solved for the true share,
-
-    theta = (p + Sp - 1) / (Se + Sp - 1).
-
-Se and Sp come from a calibration set: judged items whose label is known. Their error is a part of the answer's, and
-with few calibration items the larger part.
-
-What it assumes: the judge errs on the study's items as it does on the calibration's (given the label). The calibration
-set may be chosen by label, for instance half of it positives; it need not look like the study. When it is a random
-part of the study, :func:`~d3stats.prediction_powered_mean` assumes less and is narrower.
+From the judge's share p of positives, and sensitivity Se and specificity Sp on labelled calibration items,
+theta = (p + Sp - 1) / (Se + Sp - 1). It assumes that the judge errs on the study's items as on the calibration's, given
+the label; the calibration set may be chosen by label. When it is a random part of the study,
+:func:`~d3stats.prediction_powered_mean` assumes less and is narrower.
 
 Intervals: ``Lang-Reiczigel`` (independent items; adds z^2/2 and 1 to the counts, and holds near 0 and 1), ``Fieller``
 (inverts the test of a - theta b = 0; clusters allowed), ``delta`` (symmetric; too short near 0 and 1), and bootstraps.
@@ -25,10 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri, stdtrit
 
 from d3stats._check import RngLike, choice, integer, probability, whole_numbers
 from d3stats.estimate import Estimate
@@ -45,7 +39,7 @@ CorrectionKind = Literal["Lang-Reiczigel", "Fieller", "delta", "percentile", "ba
 
 @dataclass(frozen=True)
 class CorrectedRate(EstimatesResult):
-    """What :func:`correct_rate` found.
+    """Result of :func:`correct_rate`.
 
     Attributes
     ----------
@@ -71,15 +65,12 @@ class CorrectedRate(EstimatesResult):
     youden: float
     untruncated: float
     notes: tuple[str, ...] = ()
+    _json = ("estimates", "notes", "youden", "untruncated")
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
         """Corrected, naive, labels only, sensitivity, specificity."""
         return self.rate, self.naive, self.labels_only, self.sensitivity, self.specificity
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as a dictionary that JSON can hold."""
-        return super().to_dict() | {"youden": self.youden, "untruncated": self.untruncated}
 
 
 def correct_counts(
@@ -93,7 +84,7 @@ def correct_counts(
     kind: ClosedKind = "Lang-Reiczigel",
     level: float = 0.95,
 ) -> CorrectedRate:
-    """Correct a judged share from counts of independent items.
+    """Correct a judge's share of positives for its sensitivity and specificity, from counts of independent items.
 
     Parameters
     ----------
@@ -129,14 +120,13 @@ def correct_counts(
     rates = Rates(positive, n, true_positive, n_positive, true_negative, n_negative)
     z = _normal_quantile(level)
     rates.refuse_blind(z)
-    p, se, sp = rates.variances()
     error = rates.delta_error()
+    ends = rates.corrected - z * error, rates.corrected + z * error
     if kind == "Lang-Reiczigel":
         ends = rates.lang_reiczigel(z)
     elif kind == "Fieller":
-        ends = fieller(rates.apparent + rates.tn / rates.n0 - 1, rates.youden, p + sp, sp, se + sp, z)
-    else:
-        ends = rates.corrected - z * error, rates.corrected + z * error
+        p, se, sp = rates.variances()
+        ends = fieller(rates.numerator, rates.youden, p + sp, sp, se + sp, z)
     return _reported(rates, ends, error, kind, level, None)
 
 
@@ -152,7 +142,7 @@ def correct_rate(
     n_boot: int = 10_000,
     rng: RngLike = None,
 ) -> CorrectedRate:
-    """Correct the share of items that a judge calls positive for the judge's errors.
+    """Correct a judge's share of positives for its sensitivity and specificity, from verdicts, clusters allowed.
 
     Parameters
     ----------
@@ -165,10 +155,8 @@ def correct_rate(
     kind : {"Lang-Reiczigel", "Fieller", "delta", "percentile", "basic", "bca", "studentised"}, optional
         By default "Lang-Reiczigel", and "Fieller" with clusters; the last four are bootstraps of clusters.
     level : float
-    n_boot : int
-        Replicates of the bootstraps.
-    rng : Generator, int or None
-        Of the bootstraps.
+    n_boot, rng : int; Generator, int or None
+        Replicates and generator of the bootstraps.
 
     Returns
     -------
@@ -237,9 +225,9 @@ class Rates:
     n0: float
 
     @property
-    def apparent(self) -> float:
-        """Share that the judge calls positive."""
-        return self.x / self.n
+    def numerator(self) -> float:
+        """Share that the judge calls positive + specificity - 1."""
+        return self.x / self.n + self.tn / self.n0 - 1
 
     @property
     def youden(self) -> float:
@@ -249,7 +237,7 @@ class Rates:
     @property
     def corrected(self) -> float:
         """(p + Sp - 1) / (Se + Sp - 1), not truncated."""
-        return (self.apparent + self.tn / self.n0 - 1) / self.youden
+        return self.numerator / self.youden
 
     @property
     def parts(self) -> tuple[tuple[float, float], ...]:
@@ -269,9 +257,7 @@ class Rates:
 
     def adjusted(self, z: float) -> Rates:
         """Return the counts with z^2 / 2 (study) and 1 (calibration) successes and failures more."""
-        return Rates(
-            self.x + z**2 / 2, self.n + z**2, self.tp + 1, self.n1 + 2, self.tn + 1, self.n0 + 2
-        )  # fmt: skip
+        return Rates(self.x + z**2 / 2, self.n + z**2, self.tp + 1, self.n1 + 2, self.tn + 1, self.n0 + 2)
 
     def lang_reiczigel(self, z: float) -> tuple[float, float]:
         """Return Lang and Reiczigel's (2014) limits: delta method on adjusted counts, with a shift; not truncated."""
@@ -322,8 +308,6 @@ def fieller(a: float, b: float, aa: float, ab: float, bb: float, t: float) -> tu
 
 
 def _normal_quantile(level: float) -> float:
-    from scipy.special import ndtri
-
     return float(ndtri((1 + level) / 2))
 
 
@@ -349,8 +333,6 @@ def _over_clusters(
     totals: Floats, kind: str, level: float, n_boot: int, rng: RngLike, *, clustered: bool
 ) -> CorrectedRate:
     """Return the corrected rate with an interval over clusters, or over items as their own clusters."""
-    from scipy.special import stdtrit
-
     rates = Rates(*totals.sum(axis=0)[[1, 0, 3, 2, 5, 4]].tolist())
     rates.refuse_blind(_normal_quantile(level))
     if len(totals) < 2:
@@ -387,8 +369,7 @@ def _over_clusters(
         # The degrees are those at the estimate; the determinant may be short of b^2 > t^2 bb by their change.
         if rates.youden**2 <= t**2 * bb:
             raise rates.blind()
-        a = rates.apparent + rates.tn / rates.n0 - 1
-        ends = fieller(a, rates.youden, aa, (both - aa - bb) / 2, bb, t)
+        ends = fieller(rates.numerator, rates.youden, aa, (both - aa - bb) / 2, bb, t)
     found = _reported(rates, ends, error, label, level, totals if clustered else None)
     return replace(found, notes=notes + found.notes)
 
@@ -417,36 +398,28 @@ def _reported(
             said.append(f"limits outside [0, 1] were truncated: {', '.join(cut)}")
         # A shifted interval may leave a truncated estimate outside by a hair.
         low, high = min(low, value), max(high, value)
-    rate = Estimate(
-        name="corrected rate",
-        value=value,
-        low=low,
-        high=high,
-        kind=kind,
-        n=int(rates.n),
-        se=se,
-        level=level,
-        n_clusters=None if totals is None else len(totals),
-        note="; ".join(said),
-    )
-    parts = []
+    n_clusters = None if totals is None else len(totals)
+    rate = Estimate(name="corrected rate", value=value, low=low, high=high, kind=kind, n=int(rates.n), se=se,
+                    level=level, n_clusters=n_clusters, note="; ".join(said))  # fmt: skip
     names = ("judge alone", "sensitivity", "specificity", "labels alone")
-    pairs = [*rates.parts, (rates.n1, rates.n1 + rates.n0)]
-    for i, (name, (k, m)) in enumerate(zip(names, pairs, strict=True)):
-        if totals is None:
-            parts.append(share(int(k), int(m), level=level, name=name))
-            continue
-        above, below = (
-            (totals[:, 2], totals[:, 2] + totals[:, 4]) if i == 3 else totals[:, [2 * i + 1, 2 * i]].T
-        )
-        parts.append(clustered_share(above, below, np.arange(len(totals)), level=level, name=name))
+    if totals is None:
+        pairs = [*rates.parts, (rates.n1, rates.n1 + rates.n0)]
+        parts = [
+            share(int(k), int(m), level=level, name=name) for name, (k, m) in zip(names, pairs, strict=True)
+        ]
+    else:
+        n, x, n1, tp, n0, tn = totals.T
+        sums, own = ((x, n), (tp, n1), (tn, n0), (n1, n1 + n0)), np.arange(len(totals))
+        parts = [
+            clustered_share(*s, own, level=level, name=name) for name, s in zip(names, sums, strict=True)
+        ]
     naive, sensitivity, specificity, labels = parts
     return CorrectedRate(rate, naive, labels, sensitivity, specificity, rates.youden, theta, tuple(said))
 
 
 @dataclass(frozen=True)
 class CorrectedShares(EstimatesResult):
-    """What :func:`correct_shares` found.
+    """Result of :func:`correct_shares`.
 
     Attributes
     ----------
@@ -466,18 +439,12 @@ class CorrectedShares(EstimatesResult):
     untruncated: tuple[float, ...]
     covariance: Floats = field(repr=False, compare=False)
     notes: tuple[str, ...] = ()
+    _json = ("estimates", "notes", "untruncated", "covariance")
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
         """Corrected shares, then the judge's."""
         return self.shares + self.naive
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as a dictionary that JSON can hold."""
-        return super().to_dict() | {
-            "untruncated": list(self.untruncated),
-            "covariance": self.covariance.tolist(),
-        }
 
 
 def correct_shares(
@@ -487,7 +454,7 @@ def correct_shares(
     categories: Sequence[str] | None = None,
     level: float = 0.95,
 ) -> CorrectedShares:
-    """Correct the shares of several categories for a judge's confusions, items independent.
+    """Correct a judge's shares of several categories by the inverse of its confusion matrix, items independent.
 
     Parameters
     ----------
@@ -499,10 +466,6 @@ def correct_shares(
         Their names.
     level : float
         Of delta-method intervals with a normal quantile, too short for shares near 0 and 1.
-
-    Returns
-    -------
-    CorrectedShares
 
     Raises
     ------
@@ -544,21 +507,20 @@ def correct_shares(
     covariance = inverse @ middle @ inverse.T
     errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     notes: list[str] = []
-    shares = tuple(
-        _estimate(f"corrected share of {name}", float(value), float(error), z, int(study.sum()), level, notes)
-        for name, value, error in zip(names, theta, errors, strict=True)
-    )
-    plain = np.sqrt(q * (1 - q) / study.sum())
-    naive = tuple(
-        _estimate(f"judge alone: {name}", float(value), float(error), z, int(study.sum()), level, [])
-        for name, value, error in zip(names, q, plain, strict=True)
-    )
+
+    def estimated(what: str, values: Floats, se: Floats, said: list[str]) -> tuple[Estimate, ...]:
+        rows = zip(names, values.tolist(), se.tolist(), strict=True)
+        return tuple(
+            _estimate(what + name, at, error, z, int(study.sum()), level, said) for name, at, error in rows
+        )
+
+    shares = estimated("corrected share of ", theta, errors, notes)
+    naive = estimated("judge alone: ", q, np.sqrt(q * (1 - q) / study.sum()), [])
     return CorrectedShares(shares, naive, tuple(map(float, theta)), covariance, tuple(notes))
 
 
 def _multinomial(p: Floats, n: float) -> Floats:
-    result: Floats = (np.diag(p) - np.outer(p, p)) / n
-    return result
+    return np.asarray((np.diag(p) - np.outer(p, p)) / n)
 
 
 def _estimate(
@@ -570,12 +532,11 @@ def _estimate(
     if inside != value:
         note = f"{value:.3f}, truncated to {inside:g}"
         notes.append(f"{name}: {note}")
+    made = Estimate(name=name, value=inside, low=None, high=None, kind="delta", n=n, level=level, note=note)
     if se == 0 or high < 0 or low > 1:
         why = "no spread in the data" if se == 0 else f"[{low:.3f}, {high:.3f}] lies outside [0, 1]"
-        return Estimate(name=name, value=inside, low=None, high=None, kind="delta", n=n, level=level,
-                        note="; ".join(x for x in (note, why) if x))  # fmt: skip
-    return Estimate(name=name, value=inside, low=max(low, 0.0), high=min(high, 1.0), kind="delta", n=n, se=se,
-                    level=level, note=note)  # fmt: skip
+        return replace(made, note="; ".join(x for x in (note, why) if x))
+    return replace(made, low=max(low, 0.0), high=min(high, 1.0), se=se)
 
 
 def _refuse_alike(counts: Floats, z: float, names: tuple[str, ...]) -> None:

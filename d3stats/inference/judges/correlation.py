@@ -1,10 +1,7 @@
 """Spearman's and Kendall's rank correlation of scores with ties, missing scores and clusters.
 
-Scores of several turns of one dialogue, or of several answers to one question, are not independent: give them as
-`cluster`. Two questions are told apart. *Over all turns*: does a higher score go with a higher score, whatever dialogue
-a turn is from? *Within dialogues* (`within`): is the better turn of a dialogue scored higher? The first mixes the
-second with how dialogues differ. "Turn-level" in ChatEval (Chan et al., 2023, section 3.5), after Zhong et al. (2022),
-is the first: one correlation over all turns.
+Over all turns, or within dialogues (`within`): the first mixes the second with how dialogues differ. "Turn-level" in
+ChatEval (Chan et al., 2023, section 3.5), after Zhong et al. (2022), is the first.
 
 References
 ----------
@@ -14,13 +11,14 @@ Spearman (1904). Kendall (1945), tau-b. Bonett and Wright (2000), Psychometrika 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 from d3stats._check import RngLike, choice, integer, probability
 from d3stats.estimate import Estimate
@@ -34,6 +32,7 @@ from d3stats.resampling import (
     cluster_codes,
     cluster_t,
     cluster_totals,
+    ratios,
 )
 from d3stats.result import EstimatesResult
 
@@ -74,17 +73,12 @@ class Correlation(EstimatesResult):
     n_groups: int | None = None
     n_groups_undefined: int | None = None
     notes: tuple[str, ...] = ()
+    _json = ("method", "over", "n_groups", "n_groups_undefined", "estimate", "notes")
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
         """The correlation."""
         return (self.estimate,)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as a dictionary that JSON can hold."""
-        names = ("method", "over", "n_groups", "n_groups_undefined")
-        plain = {name: getattr(self, name) for name in names}
-        return plain | {"estimate": self.estimate.to_dict(), "notes": list(self.notes)}
 
 
 def correlation(
@@ -99,7 +93,7 @@ def correlation(
     n_boot: int = 10_000,
     rng: RngLike = None,
 ) -> Correlation:
-    """Compute a rank correlation of two scores, with its interval.
+    """Compute Spearman's or Kendall's rank correlation of two scores, with an interval on Fisher's z or over clusters.
 
     Ties get their mean rank (Spearman) or are corrected for (tau-b). Pairs with a missing score are left out.
 
@@ -120,10 +114,8 @@ def correlation(
         `cluster`, else "cluster t".
     level : float
         Coverage aimed at.
-    n_boot : int
-        Replicates of the bootstrap kinds.
-    rng : Generator, int or None
-        Of the bootstrap kinds.
+    n_boot, rng : int; Generator, int or None
+        Replicates and generator of the bootstrap kinds.
 
     Raises
     ------
@@ -171,13 +163,8 @@ def correlation(
             )
         totals = cluster_totals(np.column_stack([values, np.ones(len(values))]), rows[:, 0])
 
-        def mean(sums: Floats) -> Floats:
-            return sums[:, :1] / sums[:, 1:2]
-
-        label = f"{_NAMES[method]} within groups"
-        made = _over_clusters(
-            label, float(values.mean()), int(rows[:, 1].sum()), totals, mean, on_z=False, **how
-        )
+        label, size = f"{_NAMES[method]} within groups", int(rows[:, 1].sum())
+        made = _over_clusters(label, float(values.mean()), size, totals, ratios((0, 1)), on_z=False, **how)
         return Correlation(estimate=made, method=method, over="groups", n_groups=len(values),
                            n_groups_undefined=undefined, notes=tuple(notes))  # fmt: skip
     cells = Cells.of(first, second)
@@ -198,7 +185,7 @@ def correlation(
 
 
 def spearman(x: ArrayLike, y: ArrayLike, **settings: Any) -> Correlation:
-    """Compute Spearman's rho; settings as for :func:`correlation`.
+    """Compute Spearman's rank correlation with its interval; settings as for :func:`correlation`.
 
     Examples
     --------
@@ -209,7 +196,7 @@ def spearman(x: ArrayLike, y: ArrayLike, **settings: Any) -> Correlation:
 
 
 def kendall(x: ArrayLike, y: ArrayLike, **settings: Any) -> Correlation:
-    """Compute Kendall's tau-b; settings as for :func:`correlation`.
+    """Compute Kendall's tau-b with its interval; settings as for :func:`correlation`.
 
     Examples
     --------
@@ -221,18 +208,10 @@ def kendall(x: ArrayLike, y: ArrayLike, **settings: Any) -> Correlation:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Distinct pairs of scores.
+    """Distinct pairs of scores."""
 
-    Attributes
-    ----------
-    cell : ndarray of int64, shape (n,)
-        Which distinct pair each observation is.
-    x, y : ndarray of int64, shape (cells,)
-        Ranks of the pair's two scores among the distinct scores, from 0.
-    """
-
-    cell: Codes
-    x: Codes
+    cell: Codes  # which distinct pair each observation is
+    x: Codes  # ranks of each pair's two scores among the distinct scores, from 0
     y: Codes
 
     @classmethod
@@ -249,7 +228,7 @@ class Cells:
         return np.bincount(cluster * wide + self.cell, minlength=n * wide).reshape(n, wide).astype(np.float64)
 
 
-def rank_statistic(cells: Cells, method: str) -> Callable[[Floats], Floats]:
+def rank_statistic(cells: Cells, method: str) -> Statistic:
     """Return rho or tau-b as a function of cell counts: (m, cells) to (m, 1), NaN where a score does not vary."""
     one = _spearman(cells) if method == "spearman" else _kendall(cells)
     step = max(1, _CHUNK // len(cells.x))
@@ -260,7 +239,7 @@ def rank_statistic(cells: Cells, method: str) -> Callable[[Floats], Floats]:
     return statistic
 
 
-def _spearman(cells: Cells) -> Callable[[Floats], Floats]:
+def _spearman(cells: Cells) -> Statistic:
     def one(weight: Floats) -> Floats:
         n = weight.sum(axis=1, keepdims=True)
         ranks = []
@@ -270,17 +249,13 @@ def _spearman(cells: Cells) -> Callable[[Floats], Floats]:
             ranks.append(middle[:, codes])
         x, y = ranks
         # Middle ranks have mean n / 2 by construction.
-        return _ratio(
-            (weight * x * y).sum(axis=1),
-            (weight * x * x).sum(axis=1),
-            (weight * y * y).sum(axis=1),
-            n[:, 0] ** 3,
-        )
+        xy, xx, yy = ((weight * a * b).sum(axis=1) for a, b in ((x, y), (x, x), (y, y)))
+        return _ratio(xy, xx, yy, n[:, 0] ** 3)
 
     return one
 
 
-def _kendall(cells: Cells) -> Callable[[Floats], Floats]:
+def _kendall(cells: Cells) -> Statistic:
     sign = np.sign(np.subtract.outer(cells.x, cells.x)) * np.sign(np.subtract.outer(cells.y, cells.y))
     table = sign.astype(np.float64)
 
@@ -297,16 +272,14 @@ def _kendall(cells: Cells) -> Callable[[Floats], Floats]:
 def _by_value(weight: Floats, codes: Codes) -> Floats:
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    result: Floats = np.add.reduceat(weight[:, order], starts, axis=1)
-    return result
+    return np.asarray(np.add.reduceat(weight[:, order], starts, axis=1))
 
 
 def _ratio(above: Floats, x: Floats, y: Floats, scale: Floats) -> Floats:
     value: Floats = np.full(above.shape, np.nan)
     vary = (x > 1e-12 * scale) & (y > 1e-12 * scale)
     np.divide(above, np.sqrt(np.where(vary, x, 1.0)) * np.sqrt(np.where(vary, y, 1.0)), out=value, where=vary)
-    result: Floats = np.clip(value, -1.0, 1.0)
-    return result
+    return np.asarray(np.clip(value, -1.0, 1.0))
 
 
 def _by_group(x: Floats, y: Floats, group: Codes, owner: Codes, method: str) -> tuple[Floats, Codes, int]:
@@ -331,39 +304,28 @@ def _by_group(x: Floats, y: Floats, group: Codes, owner: Codes, method: str) -> 
 
 def _fisher(name: str, value: float, n: int, method: str, level: float) -> Estimate:
     """Return limits on Fisher's z for independent pairs."""
-    from scipy import special
-
     shape: dict[str, Any] = {"name": name, "value": value, "n": n, "level": level, "kind": "Fisher z"}
-    if abs(value) > _ONE:
-        return Estimate(low=None, high=None, note=_PERFECT, **shape)
-    if n < 5:
-        return Estimate(low=None, high=None, note=f"Fisher's z needs 5 pairs; got {n}", **shape)
+    if n < 5 or abs(value) > _ONE:
+        why = _PERFECT if abs(value) > _ONE else f"Fisher's z needs 5 pairs; got {n}"
+        return Estimate(low=None, high=None, note=why, **shape)
     z = np.arctanh(value)
     null = 1 / (n - 3) if method == "spearman" else 0.437 / (n - 4)
     variance = (1 + value**2 / 2) / (n - 3) if method == "spearman" else null
     half = special.ndtri((1 + level) / 2) * np.sqrt(variance)
+    low, high, se = (
+        float(np.tanh(z - half)),
+        float(np.tanh(z + half)),
+        float((1 - value**2) * np.sqrt(variance)),
+    )
     return Estimate(
-        low=float(np.tanh(z - half)),
-        high=float(np.tanh(z + half)),
-        se=float((1 - value**2) * np.sqrt(variance)),
-        p_value=float(2 * special.ndtr(-abs(z / np.sqrt(null)))),
-        **shape,
+        low=low, high=high, se=se, p_value=float(2 * special.ndtr(-abs(z / np.sqrt(null)))), **shape
     )
 
 
 def _over_clusters(
-    name: str,
-    value: float,
-    n: int,
-    totals: Floats,
-    statistic: Statistic,
-    *,
-    on_z: bool,
-    kind: CorrelationKind,
-    level: float,
-    n_boot: int,
-    rng: RngLike,
-) -> Estimate:
+    name: str, value: float, n: int, totals: Floats, statistic: Statistic, *, on_z: bool, kind: CorrelationKind,
+    level: float, n_boot: int, rng: RngLike,
+) -> Estimate:  # fmt: skip
     """Return limits over clusters; the t kinds on Fisher's z when `on_z`, where a perfect correlation has none."""
     made: dict[str, Any] = {"name": name, "value": value, "n": n, "level": level, "kind": kind}
     made |= {"n_clusters": len(totals), "low": None, "high": None}

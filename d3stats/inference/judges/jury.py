@@ -1,17 +1,9 @@
-"""Accuracy of a jury of k drawn jurors, what the next juror adds, and how many independent jurors the panel is worth.
+"""Accuracy of a plurality of k drawn jurors, what the next juror adds, and the panel's worth in independent jurors.
 
-The accuracy of a plurality of k jurors drawn without replacement from the panel is computed exactly, item by item,
-from the item's counts of votes. It is set against Condorcet's jurors, who are as often right and independent; what the
-panel falls short of them is the price of agreeing on the same mistakes.
-
-How many independent jurors a panel of n is worth has two answers, and they differ:
-
-- by accuracy: the k at which Condorcet's curve reaches the panel's accuracy; what the verdict gains;
-- by variance: n / (1 + (n - 1) r), r the correlation of two jurors' being right on an item: the number of
-  independent votes whose share of right ones varies as much.
-
-With two answers and a coin for ties, an even panel is exactly as right as one juror fewer: the last vote matters only
-when it makes a tie. Look at odd sizes there.
+The accuracy of k jurors drawn without replacement is exact, item by item, from counts of votes; it is set against
+Condorcet's independent jurors of the same accuracy. The worth of n jurors has two answers: by accuracy, the k at which
+Condorcet's curve reaches the panel's accuracy; by variance, n / (1 + (n - 1) r), r the correlation of two jurors'
+being right. With two answers and a coin for ties, an even panel is exactly as right as one juror fewer.
 
 References
 ----------
@@ -50,7 +42,7 @@ from d3stats.resampling import (
     resampled_totals,
     share_limits,
 )
-from d3stats.result import EstimatesResult, json_value
+from d3stats.result import EstimatesResult
 from d3stats.trajectories import MISSING
 
 if TYPE_CHECKING:
@@ -79,7 +71,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class JuryCurve(EstimatesResult):
-    """What :func:`jury_curve` found.
+    """Accuracy of juries by size, and what their jurors are worth: the result of :func:`jury_curve`.
 
     Attributes
     ----------
@@ -130,6 +122,7 @@ class JuryCurve(EstimatesResult):
     n_clusters: int
     ties: str
     level: float
+    _json = ("estimates", "notes", "curve", "jurors", "size", "n_items", "n_clusters", "ties", "level")
 
     def __repr__(self) -> str:
         return f"JuryCurve({self.size} jurors, {self.n_items} items in {self.n_clusters} clusters, {self.accuracy})"
@@ -144,18 +137,12 @@ class JuryCurve(EstimatesResult):
     def _tables(self) -> Mapping[str, pd.DataFrame]:
         return {**super()._tables(), "curve": self.curve, "jurors": self.jurors}
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as a dictionary that JSON can hold."""
-        tables = {name: json_value(self.to_frame(name).to_dict("records")) for name in ("curve", "jurors")}
-        plain = {name: getattr(self, name) for name in ("size", "n_items", "n_clusters", "ties", "level")}
-        return super().to_dict() | tables | plain
-
     def to_plot_frame(self) -> pd.DataFrame:
         """Return the frame that :func:`~d3stats.plotting.intervals.plot_jury_curve` draws."""
         frame = self.curve[["k", "accuracy", "low", "high", "independent", "kind"]].assign(level=self.level)
-        limit = (None,) * 3 if self.limit is None else (self.limit.value, self.limit.low, self.limit.high)
-        values = [np.nan if value is None else value for value in limit]
-        return frame.assign(**dict(zip(("ceiling", "ceiling_low", "ceiling_high"), values, strict=True)))
+        names = {"ceiling": "value", "ceiling_low": "low", "ceiling_high": "high"}
+        far = {column: getattr(self.limit, name, None) for column, name in names.items()}
+        return frame.assign(**{column: np.nan if value is None else value for column, value in far.items()})
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw accuracy by panel size beside Condorcet's jurors and the limit of a large panel."""
@@ -176,7 +163,7 @@ def jury_curve(
     rng: RngLike = None,
     **reading: Any,
 ) -> JuryCurve:
-    """Compute how right the plurality of k jurors is, for every k, and what the jurors are worth.
+    """Compute the accuracy of a plurality of k drawn jurors for every k, and their worth in independent jurors.
 
     Parameters
     ----------
@@ -198,10 +185,6 @@ def jury_curve(
     **reading
         Passed on to ``as_ratings`` (``round_number``, ``repeats``, ...).
 
-    Returns
-    -------
-    JuryCurve
-
     Raises
     ------
     ValueError
@@ -209,11 +192,10 @@ def jury_curve(
 
     Notes
     -----
-    An item with fewer votes than k counts with all votes that it has. An item without a label or a vote is left
-    out, and a note says how many. With three to six answers, independent jurors spread their wrong votes as the panel
-    does, given the label; with more answers they are taken to make one mistake, which is the least they can gain.
-    The limit of a large panel sets the label against its strongest rival on each item. Who that is, is told by the
-    votes themselves, so that with several wrong answers the limit is understated.
+    An item with fewer votes than k counts with all votes that it has; one without a label or a vote is left out. With
+    three to six answers, independent jurors spread their wrong votes as the panel does, given the label; with more
+    answers they are taken to make one mistake, which is the least they can gain. The limit of a large panel sets the
+    label against its strongest rival on each item by the same votes, which understates it with several wrong answers.
 
     Examples
     --------
@@ -265,10 +247,9 @@ def jury_curve(
     far = _large_panel(hits, hits + counts.max(axis=1), cluster, level, n_refits, generator, more)
     notes += [why for why in (alike, far) if isinstance(why, str)]
     best, over = best_juror(cast, right, jury.rows[:, jury.columns["coin"]][:, -1], cluster, level)
+    whole = f"plurality of {jury.size} jurors"
     return JuryCurve(
-        accuracy=_share(
-            f"plurality of {jury.size} jurors", *jury.right_of(totals, jury.size), n_items, level
-        ),
+        accuracy=_share(whole, *jury.right_of(totals, jury.size), n_items, level),
         single=_share("one juror", *jury.right_of(totals, 1), n_items, level),
         gain=_difference("all jurors - one", totals, change, n_items, level),
         worth_by_accuracy=by_accuracy,
@@ -340,19 +321,9 @@ def drawn_panels(counts: Ints, label: Ints, size: int) -> tuple[Floats, Floats]:
     The number of panels in which the label wins is a coefficient of a polynomial in the item's counts. An item with
     fewer votes than the panel asks for gives all that it has.
 
-    Parameters
-    ----------
-    counts : ndarray of int, shape (items, categories)
-        Votes per item; at least one each.
-    label : ndarray of int, shape (items,)
-        The right category.
-
-    Returns
-    -------
-    right : ndarray of float, shape (items, size, 2)
-        Chance that the label alone leads, and that with ties split evenly.
-    decided : ndarray of float, shape (items, size)
-        Chance that one category leads alone.
+    `counts` are votes per item, shape (items, categories), at least one each; `label` is the right category. Returns
+    the chances that the label alone leads and that with ties split evenly, shape (items, size, 2), and the chance that
+    one category leads alone, shape (items, size).
     """
     patterns, inverse = np.unique(_label_first(counts, label), axis=0, return_inverse=True)
     right = np.empty((len(patterns), size, 2))
@@ -402,12 +373,9 @@ def _panels_led(mine: int, others: Ints) -> Floats:
 def _label_first(counts: Ints, label: Ints) -> Ints:
     rows = np.arange(len(counts))
     others = counts.copy()
-    others[rows, label] = -1
-    # The label's place sorts first as -1; the order of the wrong categories does not matter.
-    others = np.sort(others, axis=1)
-    others[:, 0] = counts[rows, label]
-    others[:, 1:] = others[:, :0:-1]
-    return others
+    others[rows, label] = -1  # sorts first; the order of the wrong categories does not matter
+    others = np.sort(others, axis=1)[:, :0:-1]
+    return np.column_stack([counts[rows, label], others])
 
 
 @dataclass(frozen=True)
@@ -466,8 +434,7 @@ class JurySums:
 
     def coin(self, sums: Floats) -> Floats:
         """Return the accuracy with ties split evenly, shape (m, K)."""
-        at = self.columns
-        return _over(sums[:, at["coin"]], sums[:, at["items"]])
+        return _over(sums[:, self.columns["coin"]], sums[:, self.columns["items"]])
 
     def independent(self, sums: Floats, *, coin: bool = False) -> Floats:
         """Return the accuracy of k independent jurors who are each as often right, shape (m, K)."""
@@ -516,8 +483,7 @@ class JurySums:
         """
         right, votes, both, pairs = sums[:, self.columns["pairs"]].T
         p = _over(right, votes)
-        result: Floats = 1 + (self.size - 1) * _over(_over(both, pairs) - p**2, p * (1 - p))
-        return result
+        return np.asarray(1 + (self.size - 1) * _over(_over(both, pairs) - p**2, p * (1 - p)))
 
     def worth_by_accuracy(self, sums: Floats) -> Floats:
         """Return how many independent jurors are as often right as K of these, ties by a coin; NaN if no number."""
@@ -537,8 +503,7 @@ class JurySums:
 
 def _over(above: Floats, below: Floats) -> Floats:
     above, below = np.broadcast_arrays(above, below)
-    result: Floats = np.divide(above, below, out=np.full(above.shape, np.nan), where=below != 0)
-    return result
+    return np.divide(above, below, out=np.full(above.shape, np.nan), where=below != 0)
 
 
 def _first_reaching(curve: Floats, target: Floats) -> Floats:
@@ -581,9 +546,7 @@ def _curve(
         flat = np.array([bool(reason) for reason in found.reasons])
         se, low, high = (np.where(flat, np.nan, part) for part in (found.se, found.low, found.high))
     seen, _, _, alone = np.split(values, ends)
-    gain, price = (
-        [np.split(part, ends)[which] for part in (values, low, high)] for which in (1, 2)
-    )  # fmt: skip
+    gain, price = ([np.split(part, ends)[which] for part in (values, low, high)] for which in (1, 2))
     limits = [share_limits(*jury.right_of(totals, int(k)), level) for k in sizes]
     whole, columns = jury.rows.sum(axis=0), jury.columns
     votes = jury.rows[:, columns["pairs"]][:, 1]
@@ -621,10 +584,8 @@ def _few_at_the_end(curve: pd.DataFrame, n_items: int) -> list[str]:
         return []
     full = n_items - short
     have = "has" if full == 1 else "have"
-    note = (
-        f"only {full} of {counted(n_items, 'item')} {have} {counted(k, 'vote')}: an item with fewer votes than k "
-        "counts with all that it has (n_short)"
-    )
+    note = f"only {full} of {counted(n_items, 'item')} {have} {counted(k, 'vote')}: an item with fewer votes than k "
+    note += "counts with all that it has (n_short)"
     half = curve.loc[curve["n_short"] <= n_items / 2, "k"]
     most = 2 * full < n_items and len(half)
     return [f"{note}; at k above {half.iloc[-1]} that is most items" if most else note]
@@ -632,14 +593,11 @@ def _few_at_the_end(curve: pd.DataFrame, n_items: int) -> list[str]:
 
 def _jurors(names: Sequence[str], cast: Floats, right: Floats, cluster: Ints, level: float) -> pd.DataFrame:
     """Return one row per juror: votes, accuracy, its clustered interval."""
-    totals = cluster_totals(np.concatenate([right, cast], axis=1), cluster)
-    rows = []
-    for j, name in enumerate(names):
-        n = int(cast[:, j].sum())
-        found = share_limits(totals[:, j], totals[:, len(names) + j], level)
-        value = right[:, j].sum() / n if n else np.nan
-        rows.append({"juror": name, "n": n, "accuracy": value, "low": found.low, "high": found.high})
-    return pd.DataFrame(rows).astype({"low": "float64", "high": "float64"})
+    n, above, below = cast.sum(axis=0), cluster_totals(right, cluster), cluster_totals(cast, cluster)
+    found = [share_limits(*sums, level) for sums in zip(above.T, below.T, strict=True)]
+    low, high = (np.array([getattr(one, end) for one in found], dtype=float) for end in ("low", "high"))
+    columns = {"juror": names, "n": n.astype(np.int64), "accuracy": _over(right.sum(axis=0), n)}
+    return pd.DataFrame(columns | {"low": low, "high": high})
 
 
 def _share(name: str, above: Floats, below: Floats, n: int, level: float, note: str = "") -> Estimate:
@@ -678,11 +636,7 @@ def _worth_by_accuracy(
 def _worth_by_variance(
     jury: JurySums, totals: Floats, level: float, n_boot: int, rng: np.random.Generator, notes: list[str]
 ) -> Estimate | None:
-    """Return K over the design effect, with limits from the design effect's: a ratio has no pole where that has limits.
-
-    Resamples of a panel whose jurors hardly correlate have design effects on both sides of 0, and their quotients lie
-    on both sides of infinity. The design effect itself is smooth.
-    """
+    """Return K over the design effect, with limits from those of the design effect: its quotients may be infinite."""
     name = "worth in independent jurors, by variance"
     kept, statistic = jury.narrowed(jury.design_effect, "pairs")
     effect = float(np.ravel(statistic(totals[:, kept].sum(axis=0)[None]))[0])
@@ -697,36 +651,22 @@ def _worth_by_variance(
         return None
     found = _resampled(name, totals[:, kept], statistic, effect, len(jury.rows), level, n_boot, rng)
     value = jury.size / effect
-    if found.low is None or found.high is None:
+    if found.low is None or found.high is None or found.se is None:
         return replace(found, value=value)
     if found.low <= _ROUNDING:
         least = f"no upper limit: the jurors may be worth any number from {jury.size / found.high:.1f} on"
         return replace(found, value=value, low=None, high=None, se=None, note=least)
-    se = None if found.se is None else found.se * value / effect
-    return replace(found, value=value, low=jury.size / found.high, high=jury.size / found.low, se=se)
+    low, high, se = jury.size / found.high, jury.size / found.low, found.se * value / effect
+    return replace(found, value=value, low=low, high=high, se=se)
 
 
 def _resampled(
-    name: str,
-    totals: Floats,
-    statistic: Statistic,
-    value: float,
-    n: int,
-    level: float,
-    n_boot: int,
+    name: str, totals: Floats, statistic: Statistic, value: float, n: int, level: float, n_boot: int,
     rng: np.random.Generator,
-) -> Estimate:
+) -> Estimate:  # fmt: skip
     """Return a statistic with percentile limits that hold it; without limits and why where there are none."""
-    made = Estimate(
-        name=name,
-        value=value,
-        low=None,
-        high=None,
-        kind="percentile",
-        n=n,
-        level=level,
-        n_clusters=len(totals),
-    )
+    made = Estimate(name=name, value=value, low=None, high=None, kind="percentile", n=n, level=level,
+                    n_clusters=len(totals))  # fmt: skip
     if len(totals) < 2:
         return replace(made, note=ONE_CLUSTER)
     drawn = bootstrap_limits(totals, statistic, kind="percentile", level=level, n_boot=n_boot, rng=rng)
@@ -755,8 +695,7 @@ def _error_correlation(cast: Floats, right: Floats, cluster: Ints, level: float)
     totals = cluster_totals(rows[:, kept].reshape(len(rows), -1), cluster)
 
     def mean(sums: Floats) -> Floats:
-        value: Floats = _correlations(sums.reshape(len(sums), pairs, 4)).mean(axis=1)
-        return value
+        return np.asarray(_correlations(sums.reshape(len(sums), pairs, 4)).mean(axis=1))
 
     left_out = "" if kept.all() else f"over {pairs} of {len(one)} pairs: in the others a juror never varies"
     return _difference("correlation of two jurors' errors", totals, mean, len(cast), level, left_out)
@@ -765,8 +704,7 @@ def _error_correlation(cast: Floats, right: Floats, cluster: Ints, level: float)
 def _correlations(sums: Floats) -> Floats:
     n, x, y, xy = np.moveaxis(sums, -1, 0)
     cov, spread = n * xy - x * y, (n * x - x * x) * (n * y - y * y)
-    result: Floats = np.divide(cov, np.sqrt(np.abs(spread)), out=np.full(cov.shape, np.nan), where=spread > 0)
-    return result
+    return np.divide(cov, np.sqrt(np.abs(spread)), out=np.full(cov.shape, np.nan), where=spread > 0)
 
 
 def _large_panel(
@@ -783,9 +721,7 @@ def _large_panel(
     cells, at = np.unique(np.column_stack([right, votes]), axis=0, return_inverse=True)
     per_item = np.zeros((len(right), len(cells)))
     per_item[np.arange(len(right)), at.ravel()] = 1.0
-    fit = fit_beta_binomial_mixture(
-        cells[:, 0], cells[:, 1], per_item.sum(axis=0), n_components=2, n_starts=20, rng=rng
-    )
+    fit = fit_beta_binomial_mixture(*cells.T, per_item.sum(axis=0), n_components=2, n_starts=20, rng=rng)
     point = _limit_and_gain(fit.distribution, size)
     totals = cluster_totals(per_item, cluster)
     made = [
@@ -796,9 +732,7 @@ def _large_panel(
     if len(totals) < 2:
         return made[0], made[1]
     weights = resampled_totals(totals, n_refits, rng)
-    batch = fit_beta_binomial_mixture_batch(
-        cells[:, 0], cells[:, 1], weights, n_components=2, n_starts=4, tol=1e-7, rng=rng
-    )
+    batch = fit_beta_binomial_mixture_batch(*cells.T, weights, n_components=2, n_starts=4, tol=1e-7, rng=rng)
     drawn = _limit_and_gain(batch.distribution, size)
     how = f"from a fitted mixture, {n_refits} refits" + (f"; {note}" if note else "")
     for i, estimate in enumerate(made):
@@ -860,8 +794,7 @@ def _leaders(sums: Floats, jurors: int) -> Floats:
     above, below = sums[:, :jurors], sums[:, jurors : 2 * jurors]
     rate = np.divide(above, below, out=np.full(above.shape, -1.0), where=below > 0)
     first = (rate >= rate.max(axis=1, keepdims=True) - 1e-12).astype(float)
-    weights: Floats = first / first.sum(axis=1, keepdims=True)
-    return weights
+    return np.asarray(first / first.sum(axis=1, keepdims=True))
 
 
 def _of_chosen(chosen: Floats, sums: Floats, jurors: int) -> Floats:

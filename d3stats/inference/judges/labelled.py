@@ -1,7 +1,4 @@
-"""Judged items of which some are labelled: columns of numbers, clusters, and the error of a sum over both kinds.
-
-What :mod:`~d3stats.inference.judges.correction` and :mod:`~d3stats.inference.judges.prediction_powered` share.
-"""
+"""Judged items of which some are labelled: columns of numbers, clusters, and the error of a sum over both kinds."""
 
 from __future__ import annotations
 
@@ -48,13 +45,7 @@ def refuse_scores(name: str, column: Floats) -> None:
 
 
 def common_codes(columns: Sequence[tuple[str, ArrayLike | None, int]]) -> list[NDArray[np.int64]] | None:
-    """Return codes for several columns of cluster names, equal names alike in all; None when none is given.
-
-    Parameters
-    ----------
-    columns : sequence of (str, array_like or None, int)
-        Name, cluster names and number of items of each column.
-    """
+    """Return codes for columns (name, cluster names, size), equal names alike in all; None when none is given."""
     if all(names is None for _, names, _ in columns):
         return None
     everything: list[Any] = []
@@ -74,17 +65,8 @@ def error_of_two_samples(
 ) -> tuple[float, float]:
     """Return the error of a sum of cluster influences and its degrees of freedom (Welch and Satterthwaite).
 
-    A statistic of a few labelled and of many unlabelled clusters is as uncertain in its error as the part that
-    weighs: each part has its own G / (G - 1) and degrees.
-
-    Parameters
-    ----------
-    influence : ndarray of float, shape (clusters,)
-        Linearised contributions; they add up to about 0.
-    scarce : ndarray of bool, shape (clusters,)
-        Clusters with labels.
-    spent : int
-        Degrees that the labelled clusters lose: 1 for a mean, 2 with one slope fitted on them.
+    Clusters with labels (`scarce`) and without have their own G / (G - 1) and degrees; the labelled ones lose `spent`:
+    1 for a mean, 2 with one slope fitted on them.
     """
     variance = squares = 0.0
     for part, lost in ((influence[scarce], spent), (influence[~scarce], 1)):

@@ -1,17 +1,12 @@
 """Prediction-powered mean: an unbiased mean from few labels and many judge scores (PPI and PPI++).
 
-All items are judged, some are labelled. The judge's mean over the unlabelled items is precise and may be biased; the
-labels say by how much it is:
+With scores f of all items and labels Y of some, a random part of all (or of all clusters),
 
     theta(lambda) = lambda * mean of f over the unlabelled + mean of (Y - lambda f) over the labelled.
 
-With lambda = 1 this is the prediction-powered mean, with lambda = 0 the mean of the labels alone. The tuned one takes
-the lambda with the smallest estimated variance, in [0, 1]: a useless judge then costs nothing. Unlike a correction
-by sensitivity and specificity it makes no model of the judge's errors; it assumes that the labelled items are a
-random part of all (or their clusters of all clusters).
-
-The error is linearised over clusters (without clusters, over items). What is scarce decides its degrees of freedom:
-clusters with labels and clusters without have their own, put together by Welch and Satterthwaite; tuning costs one.
+lambda = 1 is the prediction-powered mean, 0 the mean of the labels alone; the tuned one has the smallest estimated
+variance in [0, 1]. The error is linearised over clusters (without clusters, over items); clusters with and without
+labels have their own degrees of freedom, put together by Welch and Satterthwaite, and tuning costs one.
 
 References
 ----------
@@ -23,7 +18,7 @@ regression estimation in double sampling).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,7 +40,7 @@ FEW_LABELS = 20
 
 @dataclass(frozen=True)
 class PredictionPowered(EstimatesResult):
-    """What :func:`prediction_powered_mean` found.
+    """Result of :func:`prediction_powered_mean`.
 
     Attributes
     ----------
@@ -77,16 +72,12 @@ class PredictionPowered(EstimatesResult):
     n_labelled: int
     n_unlabelled: int
     notes: tuple[str, ...] = ()
+    _json = ("estimates", "notes", "tuning", "width_ratio", "worth_labels", "n_labelled", "n_unlabelled")
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
         """Prediction-powered, labels only, naive, bias."""
         return self.mean, self.labels_only, self.naive, self.bias
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as a dictionary that JSON can hold."""
-        names = ("tuning", "width_ratio", "worth_labels", "n_labelled", "n_unlabelled")
-        return super().to_dict() | {name: getattr(self, name) for name in names}
 
 
 def prediction_powered_mean(
@@ -101,7 +92,7 @@ def prediction_powered_mean(
     rng: RngLike = None,
     name: str = "mean",
 ) -> PredictionPowered:
-    """Estimate a mean from labels of some items and a judge's scores of all.
+    """Estimate a mean from labels of some items and a judge's scores of all, by prediction-powered inference (PPI++).
 
     Parameters
     ----------
@@ -116,16 +107,10 @@ def prediction_powered_mean(
     kind : {"t", "percentile", "basic", "bca", "studentised"}
         Linearised with Student's t, or a bootstrap of clusters, in which lambda is tuned anew each time.
     level : float
-    n_boot : int
-        Replicates of the bootstraps.
-    rng : Generator, int or None
-        Of the bootstraps.
+    n_boot, rng : int; Generator, int or None
+        Replicates and generator of the bootstraps.
     name : str
         What the mean is called in tables.
-
-    Returns
-    -------
-    PredictionPowered
 
     Raises
     ------
@@ -148,18 +133,9 @@ def prediction_powered_mean(
 
 
 def _powered(
-    judge: ArrayLike,
-    label: ArrayLike,
-    cluster: ArrayLike | None,
-    tuning: float | None,
-    kind: PoweredKind,
-    level: float,
-    n_boot: int,
-    rng: RngLike,
-    name: str,
-    *,
-    tested: bool,
-) -> PredictionPowered:
+    judge: ArrayLike, label: ArrayLike, cluster: ArrayLike | None, tuning: float | None, kind: PoweredKind,
+    level: float, n_boot: int, rng: RngLike, name: str, *, tested: bool,
+) -> PredictionPowered:  # fmt: skip
     choice("kind", kind, get_args(PoweredKind))
     level = probability("level", level, open_interval=True)
     if tuning is not None:
@@ -204,37 +180,27 @@ def _powered(
 
     def estimate(what: str, at: float, error: float, degrees: float, n: int, many: int | None) -> Estimate:
         low, high, p = student_limits(at, error, degrees, level) if error > 0 else (None, None, None)
-        return Estimate(
-            name=what,
-            value=at,
-            low=low,
-            high=high,
-            kind="t" if many is None else "cluster t",
-            n=n,
-            se=error,
-            level=level,
-            n_clusters=many,
-            p_value=p if tested else None,
-            note="" if error > 0 else "no spread in the data",
-        )
+        return Estimate(name=what, value=at, low=low, high=high, kind="t" if many is None else "cluster t", n=n,
+                        se=error, level=level, n_clusters=many, p_value=p if tested else None,
+                        note="" if error > 0 else "no spread in the data")  # fmt: skip
 
     mean = estimate(f"prediction-powered {name}", value, se, df, f.size, clusters)
     if kind != "t":
         mean = _bootstrapped(mean, totals, tuning, kind, n_boot, rng)
     n_known, n_scarce = int(known.sum()), None if codes is None else int(scarce.sum())
-    sums = totals.sum(axis=0)
-    alone = estimate(
-        f"labels-only {name}", float(sums[1] / sums[0]), *error_of_two_samples(a, scarce), n_known, n_scarce
-    )
+
+    def mean_of(
+        what: str, above: Floats, below: Floats, labelled: NDArray[np.bool_], *size: int | None
+    ) -> Estimate:
+        at = float(above.sum() / below.sum())
+        error = error_of_two_samples((above - at * below) / below.sum(), labelled)
+        return estimate(what, at, *error, *size)  # type: ignore[arg-type]
+
+    n_lab, lab, seen, n_rest, rest = totals.T
+    alone = mean_of(f"labels-only {name}", lab, n_lab, scarce, n_known, n_scarce)
     everything = np.ones(len(totals), dtype=bool)
-    judged_mean = float((sums[2] + sums[4]) / (sums[0] + sums[3]))
-    naive_parts = (totals[:, 2] + totals[:, 4] - judged_mean * (totals[:, 0] + totals[:, 3])) / f.size
-    naive = estimate(
-        f"judge-only {name}", judged_mean, *error_of_two_samples(naive_parts, everything), f.size, clusters
-    )
-    off = float((sums[2] - sums[1]) / sums[0])
-    bias_parts = (totals[:, 2] - totals[:, 1] - off * totals[:, 0]) / sums[0]
-    bias = estimate("judge - label", off, *error_of_two_samples(bias_parts, scarce), n_known, n_scarce)
+    naive = mean_of(f"judge-only {name}", seen + rest, n_lab + n_rest, everything, f.size, clusters)
+    bias = mean_of("judge - label", seen - lab, n_lab, scarce, n_known, n_scarce)
     ratio = None
     if mean.low is not None and mean.high is not None and alone.low is not None and alone.high is not None:
         ratio = (mean.high - mean.low) / (alone.high - alone.low)
@@ -256,7 +222,7 @@ def prediction_powered_difference(
     rng: RngLike = None,
     name: str = "B - A",
 ) -> PredictionPowered:
-    """Estimate how much better system B is than A on the same items, from labels of some and judge scores of all.
+    """Estimate a mean difference of two systems on the same items by prediction-powered inference (PPI++).
 
     Parameters
     ----------
@@ -290,11 +256,8 @@ def prediction_powered_difference(
     one = int((np.isnan(columns["label_a"]) != np.isnan(columns["label_b"])).sum())
     judge = columns["judge_b"] - columns["judge_a"]
     result = _powered(judge, label, cluster, tuning, kind, level, n_boot, rng, name, tested=True)
-    if not one:
-        return result
-    return replace(
-        result, notes=(*result.notes, f"{one} items with a label of one system alone count as unlabelled")
-    )
+    note = f"{one} items with a label of one system alone count as unlabelled"
+    return replace(result, notes=(*result.notes, note)) if one else result
 
 
 def _rows(f: Floats, y: Floats, known: NDArray[np.bool_]) -> Floats:
@@ -307,8 +270,7 @@ def _rows(f: Floats, y: Floats, known: NDArray[np.bool_]) -> Floats:
 def _mean(sums: Floats, tuning: float | Floats) -> Floats:
     """Return the prediction-powered mean of sums (..., 5)."""
     n, y, f, m, u = sums[..., :5].T
-    result: Floats = tuning * u / m + (y - tuning * f) / n
-    return result
+    return np.asarray(tuning * u / m + (y - tuning * f) / n)
 
 
 def _influences(totals: Floats) -> tuple[Floats, Floats]:

@@ -1,4 +1,4 @@
-"""Ratings, items by raters, as every measure of agreement reads them; from tables, debate logs and trajectories."""
+"""Ratings, items by raters, for every measure of agreement; from tables, debate logs and trajectories."""
 
 from __future__ import annotations
 
@@ -166,9 +166,8 @@ class Ratings:
     @cached_property
     def _numbers(self) -> NDArray[np.float64]:
         """The categories as numbers, NaN for those that are no finite number."""
-        numbers = pd.to_numeric(pd.Series(self.categories, dtype=object), errors="coerce").to_numpy(
-            np.float64
-        )
+        names = pd.Series(self.categories, dtype=object)
+        numbers = pd.to_numeric(names, errors="coerce").to_numpy(np.float64)
         return np.where(np.isfinite(numbers), numbers, np.nan)
 
     def of(self, raters: Sequence[str]) -> Ratings:
@@ -179,17 +178,14 @@ class Ratings:
         ValueError
             When a rater is unknown.
         """
-        columns = []
+        label = {} if self.label is None else {LABEL: self.label}
+        known = label | dict(zip(self.raters, self.codes.T, strict=True))
         for name in raters:
-            if name in self.raters:
-                columns.append(self.codes[:, self.raters.index(name)])
-            elif name == LABEL and self.label is not None:
-                columns.append(self.label)
-            else:
-                known = [*self.raters, *([LABEL] if self.label is not None else [])]
-                listed = ", ".join(map(repr, known[:12])) + (" ..." if len(known) > 12 else "")
-                raise ValueError(f"rater must be one of {listed}; got {name!r}{meant(name, known)}")
-        codes = np.column_stack(columns) if columns else self.codes[:, :0]
+            if name not in known:
+                names = [*self.raters, *(label.keys() - set(self.raters))]
+                listed = ", ".join(map(repr, names[:12])) + (" ..." if len(names) > 12 else "")
+                raise ValueError(f"rater must be one of {listed}; got {name!r}{meant(name, names)}")
+        codes = np.column_stack([known[name] for name in raters]) if raters else self.codes[:, :0]
         return replace(self, raters=tuple(raters), codes=codes.astype(np.int64))
 
     def where(self, items: NDArray[np.bool_]) -> Ratings:
@@ -215,7 +211,7 @@ def as_ratings(
     columns: Columns = None,
     encoding: str | None = None,
 ) -> Ratings:
-    """Read ratings from whatever holds some.
+    """Read ratings, one category per item and rater, from a table, a log or trajectories.
 
     Parameters
     ----------
@@ -266,8 +262,7 @@ def as_ratings(
             raise ValueError(f"round_number must be left out for ratings; got {round_number}")
         ratings = source if categories is None else _recoded(source, categories)
     else:
-        reading: dict[str, Any] = {"columns": columns, "encoding": encoding}
-        table = _long_table(source, round_number, repeats, by, missing_values, **reading)
+        table = _long_table(source, round_number, repeats, by, missing_values, columns, encoding)
         ratings = _from_table(*table, categories)
     return ratings if raters is None else ratings.of(raters)
 
@@ -276,26 +271,17 @@ def _from_table(table: pd.DataFrame, notes: tuple[str, ...], categories: Sequenc
     item, items = pd.factorize(table["item"])
     rater, raters = pd.factorize(table["rater"])
     labelled = "label" in table.columns and bool(table["label"].notna().any())
-    said = table["vote"]
-    names = _ordered(said, table["label"] if labelled else None, categories)
+    names = _ordered(table["vote"], table["label"] if labelled else None, categories)
     codes = np.full((len(items), len(raters)), MISSING, dtype=np.int64)
     codes[item, rater] = _coded("vote", table, names)
     label = np.full(len(items), MISSING, dtype=np.int64)
     if labelled:
         label[item] = _coded("label", table, names)
     cluster = np.zeros(len(items), dtype=np.int64)
-    cluster_codes, cluster_names = pd.factorize(table["cluster"])
-    cluster[item] = cluster_codes
-    return Ratings(
-        items=tuple(map(str, items)),
-        raters=tuple(map(str, raters)),
-        categories=names,
-        codes=codes,
-        label=label if labelled else None,
-        cluster=cluster,
-        cluster_names=tuple(map(str, cluster_names)),
-        notes=(*notes, *_strangers(codes, label, tuple(map(str, raters)))),
-    )
+    cluster[item], clusters = pd.factorize(table["cluster"])
+    items, raters, clusters = (tuple(map(str, each)) for each in (items, raters, clusters))
+    notes = (*notes, *_strangers(codes, label, raters))
+    return Ratings(items, raters, names, codes, label if labelled else None, cluster, clusters, notes)
 
 
 def _strangers(codes: Codes, label: Codes, raters: tuple[str, ...]) -> list[str]:
@@ -329,12 +315,9 @@ def _ordered(said: pd.Series, label: pd.Series | None, given: Sequence[Any] | No
 
 def _named(given: Sequence[Any], seen: set[str]) -> tuple[str, ...]:
     """Return given categories as those that occur are written."""
-    spelling = shared_spelling(
-        [*seen, *(form for form in canonical(given, missing_values=()).columns[0] if form)]
-    )
-    return tuple(
-        spelling.get(str(form), str(form)) for form in canonical(given, missing_values=()).columns[0]
-    )
+    forms = canonical(given, missing_values=()).columns[0]
+    spelling = shared_spelling([*seen, *(form for form in forms if form)])
+    return tuple(spelling.get(str(form), str(form)) for form in forms)
 
 
 def _coded(name: str, table: pd.DataFrame, categories: tuple[str, ...]) -> Codes:
@@ -367,15 +350,14 @@ def _long_table(
     round_number: int | None,
     repeats: Repeats,
     by: str,
-    missing_values: Iterable[str] | None = None,
-    columns: Columns = None,
-    encoding: str | None = None,
+    missing_values: Iterable[str] | None,
+    columns: Columns,
+    encoding: str | None,
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return texts in the columns item, rater, vote, cluster (and label), one row per item and rater."""
     named = str(source) if isinstance(source, (str, Path)) else "a table of ratings"
-    source, notes = read_source(
-        source, _FIELDS, missing_values=missing_values, columns=columns, encoding=encoding
-    )
+    reading: dict[str, Any] = {"missing_values": missing_values, "columns": columns, "encoding": encoding}
+    source, notes = read_source(source, _FIELDS, **reading)
     if not isinstance(source, pd.DataFrame):
         missing_values = ()  # words that are left in a log are answers
     if isinstance(source, Trajectories):
@@ -401,15 +383,12 @@ def _long_table(
             where = place_of(table, read_from[int(np.argmax(absent))])
             raise ValueError(f"{column} must be named; got a missing name {where}")
         notes += read.notes(f"{column}s")
-    label = table["label"] if "label" in table.columns else pd.Series([None] * len(table), dtype=object)
+    label = table["label"] if "label" in table.columns else table["vote"][:0]
     vote, right = canonical(table["vote"], label, missing_values=missing_values).columns
     # The label stands on every row of its item: it is counted once.
-    first = ~pd.Series(names["item"]).duplicated()
-    once: Any = table["label"][first.to_numpy()] if "label" in table.columns else []
+    once = label[~pd.Series(names["item"]).duplicated()] if len(label) else label
     notes += canonical(table["vote"], once, missing_values=missing_values).notes("votes", "labels")
-    result = pd.DataFrame(
-        names | {"vote": vote} | ({"label": right} if "label" in table.columns else {}), dtype=object
-    )
+    result = pd.DataFrame(names | {"vote": vote} | ({"label": right} if len(label) else {}), dtype=object)
     result["cluster"] = pd.Series([None] * len(table), dtype=object)
     if "cluster" in table.columns:
         grouped = canonical(table["cluster"], missing_values=missing_values, names=True)
@@ -441,17 +420,14 @@ def _of_log(log: DebateLog, round_number: int | None, by: str, notes: list[str])
         notes.append(f"in {counted(silent, 'debate')} no rater had a turn: left out")
     turns = turns[["debate", "round", "agent", vote]].rename(columns={vote: "vote", "agent": "rater"})
     items = log.items.set_index("debate")
-    taken = _in_round(turns, "debate", round_number)
-    notes += _which_round(round_number, turns["round"].nunique(), taken["round"])
-    turns = taken
+    n_rounds = turns["round"].nunique()
+    turns = _in_round(turns, "debate", round_number)
+    notes += _which_round(round_number, n_rounds, turns["round"])
     about = items.loc[turns["debate"]]
     question, run = (about[column].to_numpy(dtype=object) for column in ("question", "log"))
     turns["cluster"] = about["cluster"].where(about["cluster"].notna(), about["question"]).to_numpy()
     turns["item"] = turns["debate"] if by == "debate" else question
-    if log.coding == "answers":
-        turns["label"] = about["label"].to_numpy()
-    else:
-        turns["label"] = 1
+    turns["label"] = about["label"].to_numpy() if log.coding == "answers" else 1
     if by == "question" and len(set(about["log"].dropna())) > 1:
         turns["rater"] = [f"{x}: {rater}" for x, rater in zip(run, turns["rater"], strict=True)]
     return turns.set_axis(about.index, axis=0)
@@ -481,16 +457,14 @@ def _of_trajectories(t: Trajectories, round_number: int | None, by: str, notes: 
     if by == "question" and len(set(t.groups)) > 1:
         run = np.asarray(t.groups, dtype=object)[row]
         rater = np.array([f"{x}: {name}" for x, name in zip(run, rater, strict=True)], dtype=object)
-    return pd.DataFrame(
-        {
-            "item": np.asarray(t.debates, dtype=object)[row] if by == "debate" else cluster,
-            "rater": rater,
-            "vote": answers[cube[debate, seat]],
-            "cluster": cluster,
-            "label": answers[np.where(t.label == MISSING, len(t.answers), t.label)[row]],
-        },
-        index=np.asarray(t.debates, dtype=object)[row],
-    )
+    debates = np.asarray(t.debates, dtype=object)[row]
+    columns = {
+        "item": debates if by == "debate" else cluster,
+        "rater": rater,
+        "vote": answers[cube[debate, seat]],
+    }
+    columns |= {"cluster": cluster, "label": answers[t.label[row]]}  # MISSING, -1, is the last: None
+    return pd.DataFrame(columns, index=debates)
 
 
 def _of_frame(frame: pd.DataFrame, round_number: int | None, notes: list[str], named: str) -> pd.DataFrame:
@@ -542,8 +516,7 @@ def _of_frame(frame: pd.DataFrame, round_number: int | None, notes: list[str], n
 def _is_name(wide: pd.DataFrame, name: str, raters: list[str]) -> bool:
     """Whether no value of a column stands twice, in it or in another one: as names of items do."""
     said = set(wide[name].dropna())
-    others = (wide[other] for other in raters if other != name)
-    return len(said) == len(wide) > 1 and not any(other.isin(said).any() for other in others)
+    return len(said) == len(wide) > 1 and not any(wide[x].isin(said).any() for x in raters if x != name)
 
 
 def _named_keys(frame: pd.DataFrame, notes: list[str]) -> tuple[pd.DataFrame, list[str], bool]:
@@ -571,19 +544,16 @@ def _which_round(round_number: int | None, n_rounds: int, taken: Any) -> list[st
         return []
     rounds = sorted({int(one) for one in taken})
     which = f"round {rounds[0]}" if len(rounds) == 1 else f"rounds {rounds[0]} to {rounds[-1]}, by item"
-    return [
-        "votes are those of the last round in which raters had a turn "
-        f"({which}); for another, ask with round_number=..."
-    ]
+    note = f"votes are those of the last round in which raters had a turn ({which}); for another, ask with "
+    return [note + "round_number=..."]
 
 
 def _in_round(table: pd.DataFrame, item: str, round_number: int | None) -> pd.DataFrame:
-    if round_number is not None:
-        known = sorted({int(x) for x in table["round"]})
-        if round_number not in known:
-            raise ValueError(f"round_number must be one of {known}; got {round_number}")
-        return table[table["round"] == round_number].copy()
-    return table[table["round"] == table.groupby(item)["round"].transform("max")].copy()
+    known = sorted({int(x) for x in table["round"]})
+    if round_number is not None and round_number not in known:
+        raise ValueError(f"round_number must be one of {known}; got {round_number}")
+    last = table.groupby(item)["round"].transform("max") if round_number is None else round_number
+    return table[table["round"] == last].copy()
 
 
 def _one_per_item(table: pd.DataFrame, column: str) -> pd.Series:
@@ -591,11 +561,10 @@ def _one_per_item(table: pd.DataFrame, column: str) -> pd.Series:
     first = table.groupby("item", sort=False)[column].transform("first")
     differs = (table[column].notna() & (table[column] != first)).to_numpy()
     if differs.any():
-        row = int(np.argmax(differs))
-        raise ValueError(
-            f"{column} must be one per item; got {first.iloc[row]!r} and {table[column].iloc[row]!r} "
-            f"on item {table['item'].iloc[row]!r}"
+        one, other, item = next(
+            zip(first[differs], table[column][differs], table["item"][differs], strict=True)
         )
+        raise ValueError(f"{column} must be one per item; got {one!r} and {other!r} on item {item!r}")
     return first.astype(object).where(first.notna(), None)
 
 
@@ -604,8 +573,7 @@ def _without_repeats(table: pd.DataFrame, repeats: Repeats, notes: list[str]) ->
     if not again.any():
         return table
     if repeats == "refuse":
-        row = int(np.argmax(again > 0))
-        item, rater = table["item"].iloc[row], table["rater"].iloc[row]
+        item, rater = table[["item", "rater"]][again > 0].iloc[0]
         raise ValueError(
             f"a rater must judge an item once; got {rater!r} on {item!r} twice. "
             'To count repeats as other raters, ask for it: repeats="separate".'

@@ -1,8 +1,4 @@
-"""Do a table's numbers go together? Each printed number held against the others, rounding allowed for.
-
-Who may live here: one check a file, a pure function of printed numbers that returns a `Finding`; and the audit of a
-user's table, which runs those that its columns allow.
-"""
+"""Checks of printed numbers against each other, rounding allowed for, and the audit of a user's table by them."""
 
 from __future__ import annotations
 

@@ -1,13 +1,10 @@
-"""Checks of differences, ratios, averages, prices, shares and kappas that a table prints, from its own entries.
-
-Interval arithmetic throughout: each entry may be any number that rounds to what is printed, so that a finding
-is never a matter of rounding.
-"""
+"""Checks of printed differences, ratios, averages, prices, shares and kappas, by interval arithmetic on the entries."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -41,7 +38,7 @@ __all__ = [
 def check_difference(
     new: Number, old: Number, stated: Number, *, place: str, check: str = "a difference"
 ) -> Finding:
-    """Check that `stated` is new - old.
+    """Check that a printed number is the difference new - old.
 
     Examples
     --------
@@ -55,7 +52,7 @@ def check_difference(
 def check_ratio(
     above: Number, below: Number, stated: Number, *, place: str, check: str = "a ratio"
 ) -> Finding:
-    """Check that `stated` is above / below.
+    """Check that a printed number is the ratio above / below.
 
     Examples
     --------
@@ -69,7 +66,7 @@ def check_ratio(
 def check_relative_gain(
     new: Number, old: Number, stated: Number, *, place: str, check: str = "a relative gain in percent"
 ) -> Finding:
-    """Check that `stated` is 100 (new - old) / old, in percent.
+    """Check that a printed number is the relative gain 100 (new - old) / old, in percent.
 
     Examples
     --------
@@ -89,16 +86,14 @@ def check_average(
     weights: Sequence[float] | None = None,
     check: str = "an average",
 ) -> Finding:
-    """Check that `stated` is the (weighted) mean of the parts.
+    """Check that a printed number is the (weighted) mean of the parts.
 
     Examples
     --------
     >>> check_average(["8.5", "9.6", "9.5", "10.5", "10.5", "10.8"], "8.7", place="4.2").implied
     '9.9 (9.85 to 9.95)'
     """
-    given = [printed(p) for p in parts]
-    if not given:
-        raise ValueError("parts must not be empty; got none")
+    given = _all("parts", parts)
     shares = [1.0] * len(given) if weights is None else list(weights)
     if len(shares) != len(given) or min(shares) < 0 or sum(shares) <= 0:
         raise ValueError(f"weights must be one number >= 0 per part, not all 0; got {weights}")
@@ -115,17 +110,12 @@ def held(check: str, place: str, said: Printed, value: float, low: float, high: 
 
     A number that only digits beyond the printed ones can give is consistent, and the finding says so.
     """
-    fits = said.covers(low, high)
-    return Finding(
-        check=check,
-        place=place,
-        printed=str(said),
-        implied=f"{shown(value)} ({shown(low)} to {shown(high)})",
-        verdict="consistent" if fits else "inconsistent",
-        needed=("" if said.covers(value) else "digits beyond the printed ones")
-        if fits
-        else "other entries than those printed",
+    implied = f"{shown(value)} ({shown(low)} to {shown(high)})"
+    found = fits_or_needs(
+        check, place, str(said), implied, said.covers(low, high), "other entries than those printed"
     )
+    beyond = found.verdict == "consistent" and not said.covers(value)
+    return replace(found, needed="digits beyond the printed ones") if beyond else found
 
 
 def shown(value: float) -> str:
@@ -142,40 +132,28 @@ def _ratio(name: str, above: Printed, below: Printed) -> tuple[float, float, flo
 
 
 def check_one_price(rows: Sequence[tuple[str, Number, Number]], *, place: str, per: float = 1000) -> Finding:
-    """Check that one price serves all rows (name, tokens, cost).
-
-    Parameters
-    ----------
-    rows : sequence of (str, number, number)
-    place : str
-    per : float
-        Tokens that the price is shown for.
+    """Check that one price, shown for `per` tokens, serves all rows (name, tokens, cost).
 
     Examples
     --------
     >>> check_one_price([("MORE", "3,050", "$0.31"), ("SAMRE", "4,650", "$0.47")], place="Table 2").implied
     '0.09999 to 0.1022 per 1,000 tokens'
     """
-    if not rows:
-        raise ValueError("rows must hold at least one; got none")
     ranges = {}
     for name, tokens, cost in rows:
         count, paid = printed(tokens), printed(cost)
         if count.low <= 0 or paid.high <= 0:
             raise ValueError(f"tokens and cost must be > 0; got {count.text!r} and {paid.text!r} for {name}")
         ranges[name] = per * max(paid.low, 0.0) / count.high, per * paid.high / count.low
+    if not ranges:
+        raise ValueError("rows must hold at least one; got none")
     low, high = max(r[0] for r in ranges.values()), min(r[1] for r in ranges.values())
     unit = f"per {per:,.0f} tokens"
     apart = ", ".join(f"{name} {shown(a)} to {shown(b)}" for name, (a, b) in ranges.items())
-    fits = low <= high
-    return fits_or_needs(
-        "one price for all rows",
-        place,
-        f"{len(rows)} rows of tokens and cost",
-        f"{shown(low)} to {shown(high)} {unit}" if fits else f"{apart} {unit}",
-        fits,
-        "another price for some rows, or tokens of another price",
-    )
+    implied = f"{shown(low)} to {shown(high)} {unit}" if low <= high else f"{apart} {unit}"
+    needed = "another price for some rows, or tokens of another price"
+    stated = f"{len(rows)} rows of tokens and cost"
+    return fits_or_needs("one price for all rows", place, stated, implied, low <= high, needed)
 
 
 def counts_of_share(share: Number, n: int, *, percent: bool = True) -> tuple[int, ...]:
@@ -187,10 +165,13 @@ def counts_of_share(share: Number, n: int, *, percent: bool = True) -> tuple[int
     ((), (69,))
     """
     n = integer("n", n, minimum=1)
-    given = printed(share)
-    value = given.scaled(0.01) if percent else given
+    value = _share(share, percent)
     low, high = max(math.floor(value.low * n), 0), min(math.ceil(value.high * n), n)
     return tuple(k for k in range(low, high + 1) if value.covers(k / n))
+
+
+def _share(number: Number, percent: bool) -> Printed:
+    return printed(number).scaled(0.01) if percent else printed(number)
 
 
 def possible_sizes(share: Number, n_max: int, *, percent: bool = True) -> tuple[int, ...]:
@@ -201,8 +182,7 @@ def possible_sizes(share: Number, n_max: int, *, percent: bool = True) -> tuple[
     >>> possible_sizes("73.9", 60)
     (23, 46)
     """
-    given = printed(share)
-    value = given.scaled(0.01) if percent else given
+    value = _share(share, percent)
     sizes = np.arange(1, integer("n_max", n_max, minimum=1) + 1)
     # The same slack as Printed.covers.
     slack = 1e-12 + 1e-9 * value.half_unit
@@ -222,12 +202,12 @@ def check_share(share: Number, n: int, *, place: str, percent: bool = True) -> F
     given = printed(share)
     counts = counts_of_share(given, n, percent=percent)
     scale = 100 if percent else 1
+    value, needed = given.scaled(1 / scale), ""
     if counts:
-        said = [f"{k}/{n}{_half(k / n, given.scaled(1 / scale))}" for k in counts]
-        implied, needed = " or ".join(said) if len(said) < 3 else f"{counts[0]}/{n} to {counts[-1]}/{n}", ""
+        said = [f"{k}/{n}{_half(k / n, value)}" for k in counts]
+        implied = " or ".join(said) if len(said) < 3 else f"{counts[0]}/{n} to {counts[-1]}/{n}"
     else:
-        value = given.scaled(1 / scale).value
-        near = sorted({math.floor(value * n), math.ceil(value * n)})
+        near = sorted({math.floor(value.value * n), math.ceil(value.value * n)})
         implied = " or ".join(f"{k}/{n} = {scale * k / n:.4g}" for k in near)
         # These are suggestions: a million sizes are enough to look through.
         largest = min(4 * n, max(n, 10**6))
@@ -235,35 +215,15 @@ def check_share(share: Number, n: int, *, place: str, percent: bool = True) -> F
         close = sorted(sizes, key=lambda m: (abs(m - n), m))[:4]
         listed = ", ".join(map(str, sorted(close)))
         needed = f"another number of items ({listed} would do), items left out, or fractional credit"
-    return Finding(
-        check=f"a share of {n} items",
-        place=place,
-        printed=str(given),
-        implied=implied,
-        verdict="consistent" if counts else "inconsistent",
-        needed=needed,
-    )
+    return fits_or_needs(f"a share of {n} items", place, str(given), implied, bool(counts), needed)
 
 
 def check_common_size(
-    shares: Sequence[Number],
-    *,
-    place: str,
-    n: int,
-    n_max: int | None = None,
-    percent: bool = True,
+    shares: Sequence[Number], *, place: str, n: int, n_max: int | None = None, percent: bool = True
 ) -> Finding:
-    """Check that shares of the same n items can be shares of one n, and say which n can print them all.
+    """Check that shares of the same n items can be shares of one n, and say which n up to `n_max` can print them all.
 
-    Parameters
-    ----------
-    shares : sequence of number
-    place : str
-    n : int
-        Number of items as stated.
-    n_max : int, optional
-        Largest number that is tried; 20 n by default.
-    percent : bool
+    By default `n_max` is 20 n.
 
     Examples
     --------
@@ -271,23 +231,18 @@ def check_common_size(
     '249, 372, 375 or 379 items (the smallest that print them all), items left out, or fractional credit'
     """
     n = integer("n", n, minimum=1)
-    given = [printed(share) for share in shares]
-    if not given:
-        raise ValueError("shares must not be empty; got none")
+    given = _all("shares", shares)
     largest = 20 * n if n_max is None else integer("n_max", n_max, minimum=n)
     failing = [str(g) for g in given if not counts_of_share(g, n, percent=percent)]
     fitting = set.intersection(*(set(possible_sizes(g, largest, percent=percent)) for g in given))
     first = " or ".join(", ".join(map(str, sorted(fitting)[:4])).rsplit(", ", 1))
     wanted = f"{first} items (the smallest that print them all)" if fitting else f"more than {largest} items"
-    return Finding(
-        check=f"shares of the same {n} items",
-        place=place,
-        printed=", ".join(map(str, given)),
-        implied=f"{len(failing)} of {len(given)} are no share of {n}"
-        + (f": {', '.join(failing)}" if failing else ""),
-        verdict="inconsistent" if failing else "consistent",
-        needed=f"{wanted}, items left out, or fractional credit" if failing else "",
+    implied = ": ".join(
+        [f"{len(failing)} of {len(given)} are no share of {n}", ", ".join(failing)][: 1 + bool(failing)]
     )
+    needed = f"{wanted}, items left out, or fractional credit"
+    check = f"shares of the same {n} items"
+    return fits_or_needs(check, place, ", ".join(map(str, given)), implied, not failing, needed)
 
 
 def _half(share: float, given: Printed) -> str:
@@ -309,14 +264,8 @@ def check_within_parts(
     """
     given, said = _all("parts", parts), printed(whole)
     fits = said.covers(min(p.low for p in given), max(p.high for p in given))
-    return fits_or_needs(
-        check,
-        place,
-        str(said),
-        f"between {_least(given)} and {_most(given)}",
-        fits,
-        "items that belong to none of the parts, or other items in the parts",
-    )
+    needed = "items that belong to none of the parts, or other items in the parts"
+    return fits_or_needs(check, place, str(said), "between {} and {}".format(*_ends(given)), fits, needed)
 
 
 def check_extremes(
@@ -327,7 +276,7 @@ def check_extremes(
     place: str,
     check: str = "smallest and largest entry",
 ) -> Finding:
-    """Check that entries are said to range from `least` to `most`.
+    """Check that printed entries range from `least` to `most`, as is said of them.
 
     Examples
     --------
@@ -338,14 +287,8 @@ def check_extremes(
     fits = low.covers(min(p.low for p in given), min(p.high for p in given)) and high.covers(
         max(p.low for p in given), max(p.high for p in given)
     )
-    return fits_or_needs(
-        check,
-        place,
-        f"{low} to {high}",
-        f"{_least(given)} to {_most(given)}",
-        fits,
-        "a range of some of the entries only",
-    )
+    needed = "a range of some of the entries only"
+    return fits_or_needs(check, place, f"{low} to {high}", "{} to {}".format(*_ends(given)), fits, needed)
 
 
 def check_same(
@@ -360,14 +303,10 @@ def check_same(
     """
     given = _all("numbers", [number for _, number in numbers])
     fits = max(p.low for p in given) <= min(p.high for p in given)
-    return fits_or_needs(
-        check,
-        place,
-        ", ".join(f"{p} ({where})" for (where, _), p in zip(numbers, given, strict=True)),
-        "the same" if fits else f"they differ by {shown(_spread(given))}",
-        fits,
-        "other items, or another run",
-    )
+    apart = max(p.value for p in given) - min(p.value for p in given)
+    said = ", ".join(f"{p} ({where})" for (where, _), p in zip(numbers, given, strict=True))
+    implied = "the same" if fits else f"they differ by {shown(apart)}"
+    return fits_or_needs(check, place, said, implied, fits, "other items, or another run")
 
 
 def check_part(
@@ -381,15 +320,8 @@ def check_part(
     'inconsistent'
     """
     taken, there = printed(part), printed(whole)
-    fits = taken.low <= there.high
-    return fits_or_needs(
-        check,
-        place,
-        f"{taken} of {there}",
-        f"at most {there}",
-        fits,
-        "items counted in parts or more than once",
-    )
+    fits, needed = taken.low <= there.high, "items counted in parts or more than once"
+    return fits_or_needs(check, place, f"{taken} of {there}", f"at most {there}", fits, needed)
 
 
 def check_grouped_mean(
@@ -413,10 +345,9 @@ def check_grouped_mean(
         raise ValueError(f"groups must have bounds low <= high and shares above 0; got {list(groups)}")
     least = _extreme([(p.low, p.high, low) for p, (_, low, _) in zip(shares, groups, strict=True)], -1)
     most = _extreme([(p.low, p.high, high) for p, (_, _, high) in zip(shares, groups, strict=True)], 1)
-    said = printed(stated)
-    fits = said.covers(least, most)
+    said, implied = printed(stated), f"{shown(least)} to {shown(most)}"
     return fits_or_needs(
-        check, place, str(said), f"{shown(least)} to {shown(most)}", fits, "other shares or other bounds"
+        check, place, str(said), implied, said.covers(least, most), "other shares or other bounds"
     )
 
 
@@ -440,16 +371,8 @@ def _all(name: str, numbers: Sequence[Number]) -> list[Printed]:
     return [printed(number) for number in numbers]
 
 
-def _least(given: list[Printed]) -> str:
-    return min(given, key=lambda p: p.value).text
-
-
-def _most(given: list[Printed]) -> str:
-    return max(given, key=lambda p: p.value).text
-
-
-def _spread(given: list[Printed]) -> float:
-    return max(p.value for p in given) - min(p.value for p in given)
+def _ends(given: list[Printed]) -> tuple[str, str]:
+    return min(given, key=lambda p: p.value).text, max(given, key=lambda p: p.value).text
 
 
 def kappa_range(right: int, labels: Sequence[int]) -> tuple[float, float]:
@@ -469,12 +392,12 @@ def kappa_range(right: int, labels: Sequence[int]) -> tuple[float, float]:
         raise ValueError(f"right must be at most the {n} labels; got right={right}")
     base = float((counts**2).sum())
     rivals = [np.delete(counts, i) for i in range(len(counts))]
-    least = np.repeat([r.min() - c for r, c in zip(rivals, counts, strict=True)], counts)
-    most = np.repeat([r.max() - c for r, c in zip(rivals, counts, strict=True)], counts)
-    wrong = n - right
-    lowest = base + float(np.sort(least)[:wrong].sum())
-    highest = base + float(np.sort(most)[::-1][:wrong].sum())
-    return _kappa(right / n, highest / n**2), _kappa(right / n, lowest / n**2)
+    least = np.repeat([r.min() for r in rivals] - counts, counts)
+    most = np.repeat([r.max() for r in rivals] - counts, counts)
+    lowest = base + float(np.sort(least)[: n - right].sum())
+    highest = base + float(np.sort(most)[::-1][: n - right].sum())
+    low, high = (float((right / n - x / n**2) / (1 - x / n**2)) for x in (highest, lowest))
+    return low, high
 
 
 def check_kappa_of_labels(
@@ -491,19 +414,11 @@ def check_kappa_of_labels(
     n = int(sum(labels))
     ranges = [kappa_range(k, labels) for k in counts_of_share(said, n, percent=percent)]
     low, high = min((r[0] for r in ranges), default=0.0), max((r[1] for r in ranges), default=0.0)
-    fits = bool(ranges) and stated.covers(low, high)
+    implied = f"kappa {shown(low)} to {shown(high)}" if ranges else f"no number of {n} items"
+    fits, needed = bool(ranges) and stated.covers(low, high), "other labels, other items, or a weighted kappa"
     return fits_or_needs(
-        "accuracy and kappa of known labels",
-        place,
-        f"{said} and {stated}",
-        f"kappa {shown(low)} to {shown(high)}" if ranges else f"no number of {n} items",
-        fits,
-        "other labels, other items, or a weighted kappa",
+        "accuracy and kappa of known labels", place, f"{said} and {stated}", implied, fits, needed
     )
-
-
-def _kappa(agreement: float, chance: float) -> float:
-    return float((agreement - chance) / (1 - chance))
 
 
 _SLACK = 1e-9
@@ -534,20 +449,14 @@ def check_kappas(rows: Sequence[tuple[Number, Number]], *, place: str, percent: 
     found = _common(rows, percent)
     alone = [found] if len(rows) == 1 else [majority_share(a, k, percent=percent) for a, k in rows]
     said = ", ".join(f"{printed(a)} and {printed(k)}" for a, k in rows)
+    if found is not None:
+        span = f"{found[0]:.3f} to {found[1]:.3f}"
+        needed = f"two classes and a human majority class of {span}"
+        return Finding("accuracy and kappa", place, said, f"majority class {span}", "conditional", needed)
+    needed = "more than two classes, or other items in each row"
+    needed += " (one row alone is impossible)" if len(rows) > 1 and None in alone else ""
     return Finding(
-        check="accuracy and kappa",
-        place=place,
-        printed=said,
-        implied="no share of the majority class"
-        if found is None
-        else f"majority class {found[0]:.3f} to {found[1]:.3f}",
-        verdict="inconsistent" if found is None else "conditional",
-        needed=(
-            "more than two classes, or other items in each row"
-            if found is None
-            else f"two classes and a human majority class of {found[0]:.3f} to {found[1]:.3f}"
-        )
-        + (" (one row alone is impossible)" if len(rows) > 1 and None in alone else ""),
+        "accuracy and kappa", place, said, "no share of the majority class", "inconsistent", needed
     )
 
 
@@ -562,16 +471,13 @@ def kappa_of_any_classes(accuracy: Number, kappa: Number, *, percent: bool = Tru
     >>> kappa_of_any_classes("50.0", "0.45"), kappa_of_any_classes("50.0", "0.60")
     (True, False)
     """
-    a = printed(accuracy).scaled(0.01) if percent else printed(accuracy)
+    a = _share(accuracy, percent)
     low, high = min(max(a.low, 0.0), 1.0), min(a.high, 1.0)
     return printed(kappa).covers(-(1 - low) / (1 + low), high)
 
 
 def _common(rows: Sequence[tuple[Number, Number]], percent: bool) -> tuple[float, float] | None:
-    ranges = []
-    for accuracy, kappa in rows:
-        a = printed(accuracy).scaled(0.01) if percent else printed(accuracy)
-        ranges.append(_range_of_majority(a, printed(kappa)))
+    ranges = [_range_of_majority(_share(a, percent), printed(kappa)) for a, kappa in rows]
     least, most = max(r[0] for r in ranges), min(r[1] for r in ranges)
     return (least, most) if least <= most else None
 

@@ -134,19 +134,11 @@ def printed(text: Number) -> Printed:
     if isinstance(text, Printed):
         return text
     if not isinstance(text, str):
-        text = repr(float(number("printed", text)))
-        text = text.removesuffix(".0")
+        text = repr(float(number("printed", text))).removesuffix(".0")
     text = text.strip().replace("≤", "<").replace("<=", "<")
     below = text.startswith("<")
-    bare = (
-        text.partition("±")[0]
-        .strip("< *†‡")
-        .replace("−", "-")
-        .strip("~≈$ ")
-        .removesuffix("%")
-        .rstrip("x×")
-        .strip()
-    )
+    bare = text.partition("±")[0].strip("< *†‡").replace("−", "-").strip("~≈$ ").removesuffix("%")
+    bare = bare.rstrip("x×").strip()
     power = 0
     if scientific := _POWER.fullmatch(bare):
         bare, power = scientific["digits"], int(scientific["power"])
@@ -165,16 +157,14 @@ Verdict = Literal["inconsistent", "conditional", "consistent"]
 COLUMNS = ("place", "check", "printed", "implied", "verdict", "needed")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One printed number held against the others.
 
     Attributes
     ----------
-    check : str
-        What was checked.
-    place : str
-        Where the number stands.
+    check, place : str
+        What was checked, and where the number stands.
     printed, implied : str
         As printed, and what the other numbers imply (a range where rounding leaves one).
     verdict : {"consistent", "inconsistent", "conditional"}
@@ -197,14 +187,8 @@ class Finding:
 
 def fits_or_needs(check: str, place: str, printed: str, implied: str, fits: bool, needed: str) -> Finding:
     """Return a finding that is consistent where the numbers fit, else inconsistent with what would be needed."""
-    verdict: Verdict = "consistent" if fits else "inconsistent"
     return Finding(
-        check=check,
-        place=place,
-        printed=printed,
-        implied=implied,
-        verdict=verdict,
-        needed="" if fits else needed,
+        check, place, printed, implied, "consistent" if fits else "inconsistent", "" if fits else needed
     )
 
 

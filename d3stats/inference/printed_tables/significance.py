@@ -1,8 +1,7 @@
 """Checks of printed t and p: Holm's adjustment, degrees of freedom, and whether n right-or-wrong answers reach them.
 
-The test of a difference hangs on the discordant items, which tables seldom print. The net difference bounds them: the
-smallest p comes with as few lost items as the accuracies allow, the largest with as many. Which test was made is
-seldom printed either, so that the range is that of all tests that are in use.
+Tables seldom print the discordant items or the test. The accuracies bound the former: the smallest p comes with as few
+lost items as they allow, the largest with as many; the range of p is that of all tests in use.
 """
 
 from __future__ import annotations
@@ -40,6 +39,7 @@ __all__ = [
 
 _FISHER = 20_000
 """Items beyond which Fisher's p is that of the corrected chi-square."""
+OTHER_SCORES = "another number of items, or scores that are not 0 or 1"
 
 
 def check_p_values(
@@ -51,14 +51,7 @@ def check_p_values(
 ) -> Finding:
     """Check which p-values (name, p) of one table stay at or below `level` after Holm's adjustment.
 
-    Parameters
-    ----------
-    rows : sequence of (str, number)
-        All tests of the family.
-    place : str
-    level : float
-    significant : collection of str, optional
-        Names that the paper calls significant; by default those printed at or below `level`.
+    `significant` names those that the paper calls significant; by default they are those printed at or below `level`.
 
     Examples
     --------
@@ -88,14 +81,9 @@ def check_p_values(
         verdict, needed = "conditional", f"{' and '.join(lost)} was to be tested by itself, no other with it"
     elif unclaimed and significant is not None:
         verdict, needed = "inconsistent", f"{' and '.join(unclaimed)} not tested at {level:g}"
-    return Finding(
-        check=f"{len(rows)} tests at {level:g} together",
-        place=place,
-        printed=", ".join(f"{n} {p}" for n, p in zip(names, given, strict=True)),
-        implied="after Holm: " + ", ".join(f"{n} {_text(p)}" for n, p in zip(names, middle, strict=True)),
-        verdict=verdict,
-        needed=needed,
-    )
+    said = ", ".join(f"{n} {p}" for n, p in zip(names, given, strict=True))
+    implied = "after Holm: " + ", ".join(f"{n} {_text(p)}" for n, p in zip(names, middle, strict=True))
+    return Finding(f"{len(rows)} tests at {level:g} together", place, said, implied, verdict, needed)
 
 
 def p_range(old: Number, new: Number, n: int, *, percent: bool = True) -> tuple[float, float, float]:
@@ -109,7 +97,7 @@ def p_range(old: Number, new: Number, n: int, *, percent: bool = True) -> tuple[
     [0.82, 1.0, 1.0]
     """
     n = integer("n", n, minimum=1)
-    pairs = _pairs(old, new, n, percent)
+    pairs = [(i, j) for i in _near(old, n, percent) for j in _near(new, n, percent)]
     apart = [_apart(i, j, n) for i, j in pairs]
     tables = [table for i, j in pairs for table in _ends(i, j, n)]
     exact = [_mcnemar(gained, lost) for gained, lost in tables]
@@ -149,14 +137,12 @@ def check_significance(
         needed = f"{fewest} items or more, or another unit than an answer"
     elif not fits:
         needed = "another test, or other items"
-    return Finding(
-        check=f"p of a difference at {n} items",
-        place=place,
-        printed=f"{printed(old)} and {printed(new)}, p {said}",
-        implied=f"p from {_text(least)} to {_text(most)}",
-        verdict="conditional" if fits or one_sided else "inconsistent",
-        needed=needed,
+    stated, implied = (
+        f"{printed(old)} and {printed(new)}, p {said}",
+        f"p from {_text(least)} to {_text(most)}",
     )
+    verdict: Verdict = "conditional" if fits or one_sided else "inconsistent"
+    return Finding(f"p of a difference at {n} items", place, stated, implied, verdict, needed)
 
 
 def check_distinguishable(
@@ -172,22 +158,11 @@ def check_distinguishable(
     level = probability("level", level, open_interval=True)
     apart, least, most = p_range(old, new, n, percent=percent)
     span = _text(least) if _text(least) == _text(most) else f"{_text(least)} to {_text(most)}"
-    return Finding(
-        check=f"{n} items tell two accuracies apart",
-        place=place,
-        printed=f"{printed(old)} and {printed(new)}",
-        implied=f"independent shares: p {_text(apart)}; exact McNemar: p {span}",
-        verdict="consistent" if most <= level else "conditional",
-        needed=""
-        if most <= level
-        else "few enough items lost"
-        if least <= level
-        else "more items: these cannot tell the two apart",
-    )
-
-
-def _pairs(old: Number, new: Number, n: int, percent: bool) -> list[tuple[int, int]]:
-    return [(i, j) for i in _near(old, n, percent) for j in _near(new, n, percent)]
+    needed = "few enough items lost" if least <= level else "more items: these cannot tell the two apart"
+    verdict: Verdict = "consistent" if most <= level else "conditional"
+    check, said = f"{n} items tell two accuracies apart", f"{printed(old)} and {printed(new)}"
+    implied = f"independent shares: p {_text(apart)}; exact McNemar: p {span}"
+    return Finding(check, place, said, implied, verdict, "" if most <= level else needed)
 
 
 def _near(share: Number, n: int, percent: bool) -> tuple[int, ...]:
@@ -319,43 +294,34 @@ def implied_df(t: Number, p: Number) -> tuple[int, int | None] | None:
 def check_t_and_p(t: Number, p: Number, *, place: str, df: int | None = None) -> Finding:
     """Check that t and p go together, with the degrees of freedom when they are given."""
     found = implied_df(t, p)
-    verdict: Verdict
     said = f"t = {printed(t)}, p = {printed(p)}"
     if found is None:
-        implied, verdict, needed = "no degrees of freedom", "inconsistent", "another t or another p"
-    elif df is not None:
-        fits = found[0] <= df and (found[1] is None or df <= found[1])
-        implied, verdict = f"{_range(found)} degrees of freedom", "consistent" if fits else "inconsistent"
-        needed = "" if fits else f"{_range(found)} degrees of freedom instead of {df}"
-    else:
-        implied, verdict, needed = (
-            f"{_range(found)} degrees of freedom",
-            "conditional",
-            f"{_range((found[0] + 1, None if found[1] is None else found[1] + 1))} pairs",
+        return Finding(
+            "t and p", place, said, "no degrees of freedom", "inconsistent", "another t or another p"
         )
-    return Finding(
-        check="t and p", place=place, printed=said, implied=implied, verdict=verdict, needed=needed
-    )
+    implied = f"{_range(found)} degrees of freedom"
+    if df is not None:
+        return fits_or_needs("t and p", place, said, implied, holds(found, df), f"{implied} instead of {df}")
+    pairs = _range((found[0] + 1, None if found[1] is None else found[1] + 1))
+    return Finding("t and p", place, said, implied, "conditional", f"{pairs} pairs")
+
+
+def holds(found: tuple[int, int | None], df: int) -> bool:
+    """Say whether these degrees of freedom are in a range of :func:`implied_df`."""
+    return found[0] <= df and (found[1] is None or df <= found[1])
 
 
 def check_common_df(rows: Sequence[tuple[str, Number, Number]], *, place: str) -> Finding:
     """Check that one number of degrees of freedom serves all rows (name, t, p) of one table."""
+    if not rows:
+        raise ValueError("rows must hold at least one t and p; got none")
     ranges = {name: implied_df(t, p) for name, t, p in rows}
     listed = ", ".join(f"{name} {'none' if r is None else _range(r)}" for name, r in ranges.items())
-    if any(r is None for r in ranges.values()):
-        common = False
-    else:
-        known = [r for r in ranges.values() if r is not None]
-        least = max(r[0] for r in known)
-        common = least <= min((r[1] for r in known if r[1] is not None), default=least)
-    return fits_or_needs(
-        "one number of degrees of freedom in all rows",
-        place,
-        f"{len(ranges)} rows of t and p",
-        listed,
-        common,
-        "another number of pairs for each row",
-    )
+    known = [r for r in ranges.values() if r is not None]
+    least = max((r[0] for r in known), default=0)
+    common = len(known) == len(ranges) and all(holds(r, least) for r in known)
+    check, said = "one number of degrees of freedom in all rows", f"{len(ranges)} rows of t and p"
+    return fits_or_needs(check, place, said, listed, common, "another number of pairs for each row")
 
 
 def _p_student(t: float, df: int) -> float:
@@ -391,18 +357,15 @@ class Discordance:
         """Whether the accuracies allow what t implies."""
         return self.allowed[0] <= self.implied <= self.allowed[1]
 
+    def __str__(self) -> str:
+        low, high = self.allowed
+        return f"a discordance of {self.implied:.3f}; the accuracies allow {low:.3f} to {high:.3f}"
+
 
 def discordance(old: float, new: float, t: float, n: int) -> Discordance:
-    """Return the discordance that t implies at n items beside the one that two accuracies allow, all taken as exact.
+    """Return the discordance that a paired t (not 0) implies at n items, beside the one that two accuracies allow.
 
-    Parameters
-    ----------
-    old, new : float
-        Accuracies in [0, 1].
-    t : float
-        Paired t, not 0.
-    n : int
-        Number of items.
+    All are taken as exact, accuracies as shares.
 
     Examples
     --------
@@ -467,13 +430,9 @@ def t_range(old: Number, new: Number, n: int) -> tuple[float, float]:
         for j in (after[0], after[-1]) if after else ():
             a, d = i / n, (j - i) / n
             pooled = (i + j) / (2 * n)
-            discordant = [abs(d), 2 * min(a, 1 - a - d) + d]
-            spreads = [
-                *discordant,
-                *(q - d * d for q in discordant),
-                2 * pooled * (1 - pooled),
-                a * (1 - a) + (a + d) * (1 - a - d),
-            ]
+            spreads = [abs(d), 2 * min(a, 1 - a - d) + d]
+            spreads += [q - d * d for q in spreads]
+            spreads += [2 * pooled * (1 - pooled), a * (1 - a) + (a + d) * (1 - a - d)]
             values += [
                 abs(d) * math.sqrt(m / x) if x > 1e-15 else math.inf for x in spreads for m in (n - 1, n)
             ]
@@ -494,16 +453,10 @@ def check_discordance(old: Number, new: Number, t: Number, n: int, *, place: str
     'a discordance of 0.072; the accuracies allow 0.090 to 0.210'
     """
     found = discordance(printed(old).value, printed(new).value, printed(t).value, n)
-    return Finding(
-        check=f"discordance of {n} right-or-wrong answers, entries exact",
-        place=place,
-        printed=f"{printed(old)} -> {printed(new)}, t = {printed(t)}",
-        implied=_discordances(found),
-        verdict="conditional" if found.possible else "inconsistent",
-        needed=f"a discordance of {found.implied:.3f}"
-        if found.possible
-        else "another number of items, or scores that are not 0 or 1",
-    )
+    check = f"discordance of {n} right-or-wrong answers, entries exact"
+    needed = f"a discordance of {found.implied:.3f}" if found.possible else OTHER_SCORES
+    verdict: Verdict = "conditional" if found.possible else "inconsistent"
+    return Finding(check, place, _paired(old, new, t), str(found), verdict, needed)
 
 
 def check_paired_t(old: Number, new: Number, t: Number, n: int, *, place: str) -> Finding:
@@ -514,16 +467,15 @@ def check_paired_t(old: Number, new: Number, t: Number, n: int, *, place: str) -
         # A share of 1 whose digits were cut off may have no middle within bounds.
         before, after = min(printed(old).value, 1.0), min(printed(new).value, 1.0)
         middle = discordance(before, after, printed(t).value, n)
-        implied = f"{_discordances(middle)}; {implied}"
-    shown = [f"{g} gained and {x} lost" for _, g, x in tables[:2]]
-    return Finding(
-        check=f"paired t of {n} right-or-wrong answers",
-        place=place,
-        printed=f"{printed(old)} -> {printed(new)}, t = {printed(t)}",
-        implied=implied,
-        verdict="conditional" if tables else "inconsistent",
-        needed=" or ".join(shown) if tables else "another number of items, or scores that are not 0 or 1",
-    )
+        implied = f"{middle}; {implied}"
+    needed = " or ".join(f"{g} gained and {x} lost" for _, g, x in tables[:2]) or OTHER_SCORES
+    verdict: Verdict = "conditional" if tables else "inconsistent"
+    check = f"paired t of {n} right-or-wrong answers"
+    return Finding(check, place, _paired(old, new, t), implied, verdict, needed)
+
+
+def _paired(old: Number, new: Number, t: Number) -> str:
+    return f"{printed(old)} -> {printed(new)}, t = {printed(t)}"
 
 
 def check_gains_and_losses(gained: Number, lost: Number, difference: Number, *, place: str) -> Finding:
@@ -536,19 +488,6 @@ def check_gains_and_losses(gained: Number, lost: Number, difference: Number, *, 
     """
     up, down, said = printed(gained), printed(lost), printed(difference)
     low, high = up.low - down.high, up.high - down.low
-    fits = said.covers(low, high)
-    return fits_or_needs(
-        "gained minus lost items",
-        place,
-        str(said),
-        f"{up.value - down.value:g} ({low:g} to {high:g})",
-        fits,
-        '"improves" must mean something else than a verdict that becomes right',
-    )
-
-
-def _discordances(found: Discordance) -> str:
-    return (
-        f"a discordance of {found.implied:.3f}; the accuracies allow "
-        f"{found.allowed[0]:.3f} to {found.allowed[1]:.3f}"
-    )
+    implied = f"{up.value - down.value:g} ({low:g} to {high:g})"
+    needed = '"improves" must mean something else than a verdict that becomes right'
+    return fits_or_needs("gained minus lost items", place, str(said), implied, said.covers(low, high), needed)

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from typing import Any, Literal, get_args
 
 import pandas as pd
@@ -24,13 +25,7 @@ from d3stats.inference.printed_tables.checks import (
     counts_of_share,
     kappa_of_any_classes,
 )
-from d3stats.inference.printed_tables.printed import (
-    Finding,
-    Printed,
-    Verdict,
-    findings_frame,
-    printed,
-)
+from d3stats.inference.printed_tables.printed import Finding, Printed, Verdict, findings_frame, printed
 from d3stats.inference.printed_tables.significance import (
     check_common_df,
     check_gains_and_losses,
@@ -38,6 +33,7 @@ from d3stats.inference.printed_tables.significance import (
     check_paired_t,
     check_significance,
     check_t_and_p,
+    holds,
     implied_df,
     t_range,
 )
@@ -60,22 +56,8 @@ __all__ = [
 
 Unit = Literal["percent", "share", "count"]
 
-COLUMNS = (
-    "accuracy",
-    "kappa",
-    "n",
-    "baseline",
-    "gain",
-    "relative_gain",
-    "gained",
-    "lost",
-    "t",
-    "p",
-    "tokens",
-    "cost",
-    "tokens_per_point",
-    "cost_per_point",
-)
+COLUMNS = ("accuracy", "kappa", "n", "baseline", "gain", "relative_gain", "gained", "lost", "t", "p", "tokens", "cost",
+           "tokens_per_point", "cost_per_point")  # fmt: skip
 """Columns that are read, besides the name of the row."""
 FROM_ITEMS = ("accuracy", "baseline")
 """Columns of which each number is a share of items."""
@@ -113,30 +95,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class UserTable:
-    """A table as read.
-
-    Attributes
-    ----------
-    rows : tuple of Row
-        Without rows that average or total the others.
-    averages, wholes : tuple of Row
-        Rows called "average" or "mean", and "overall", "total" or "all".
-    units : dict of str to str
-        What a column is read as: "percent", "share", or "count" of items. One unit a column.
-    columns : tuple of str
-        Columns that were read and have a number.
-    ignored : tuple of str
-        Columns that no check knows.
-    notes : tuple of str
-        What was decided in reading.
-    """
+    """A table as read: its rows, those that average or total the others apart; one unit a column."""
 
     rows: tuple[Row, ...]
     averages: tuple[Row, ...]
     wholes: tuple[Row, ...]
     units: Mapping[str, Unit]
-    columns: tuple[str, ...]
-    ignored: tuple[str, ...]
+    columns: tuple[str, ...]  # that have a number
+    ignored: tuple[str, ...]  # that no check knows
     notes: tuple[str, ...] = ()
 
     @property
@@ -171,13 +137,8 @@ class UserTable:
                 Row(r.name, {c: x if c in exact else x.cut_off() for c, x in r.cells.items()}) for r in rows
             )
 
-        return replace(
-            self,
-            rows=cut(self.rows),
-            averages=cut(self.averages),
-            wholes=cut(self.wholes),
-            units=reading.units,
-        )
+        rows, averages, wholes = map(cut, (self.rows, self.averages, self.wholes))
+        return replace(self, rows=rows, averages=averages, wholes=wholes, units=reading.units)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,34 +156,25 @@ def readings(table: UserTable) -> Iterator[Reading]:
     def cells(*columns: str) -> list[Printed]:
         return [row[c] for row in every for c in columns if c in row]
 
-    def of_size(*columns: str, first: Unit) -> tuple[Unit, ...]:
-        given = cells(*columns)
+    def of_size(column: str, first: Unit) -> tuple[Unit, ...]:
+        given = cells(column)
         if not given:
             return (first,)
         if any("%" in x.text or abs(x.value) > 1 for x in given):
             return ("percent",)
         return ("percent", "share") if first == "percent" else ("share", "percent")
 
-    counted = cells("gained", "lost")
-    relative = of_size("relative_gain", first="percent")
+    counts = _units_of_items(cells("gained", "lost"), any("n" in row for row in every))
+    relative = of_size("relative_gain", "percent")
     if (rises := cells("relative_gain")) and not any("%" in x.text for x in rises):
         relative = ("percent", "share")
-    for cut_off in (False, True):
-        for accuracy in of_size("accuracy", first="share"):
-            baselines = of_size("baseline", first=accuracy)
-            # Both columns small: one unit for both.
-            both_small = len(of_size("accuracy", first="share")) == len(baselines) == 2
-            for baseline in (accuracy,) if both_small else baselines:
-                for gain in of_size("gain", first=accuracy):
-                    for items in _units_of_items(counted, any("n" in row for row in every)):
-                        for rise in relative:
-                            units: dict[str, Unit] = {
-                                "accuracy": accuracy,
-                                "baseline": baseline,
-                                "gain": gain,
-                            }
-                            units |= {"gained": items, "lost": items, "relative_gain": rise}
-                            yield Reading(units, cut_off)
+    for cut_off, accuracy in product((False, True), of_size("accuracy", "share")):
+        baselines = of_size("baseline", accuracy)
+        if len(of_size("accuracy", "share")) == len(baselines) == 2:
+            baselines = (accuracy,)  # both columns are small: one unit for both
+        for baseline, gain, items, rise in product(baselines, of_size("gain", accuracy), counts, relative):
+            units: dict[str, Unit] = {"accuracy": accuracy, "baseline": baseline, "gain": gain}
+            yield Reading(units | {"gained": items, "lost": items, "relative_gain": rise}, cut_off)
 
 
 def _units_of_items(cells: Sequence[Printed], sized: bool) -> tuple[Unit, ...]:
@@ -278,10 +230,10 @@ def read_table(frame: pd.DataFrame, *, n: int | None = None) -> UserTable:
         raise ValueError(f"a table must print at least one number in {', '.join(known)}; got none")
     _refuse_outside(rows)
     rows, notes = _in_tens(rows)
-    kinds = [
-        "average" if AVERAGE.fullmatch(k) else "whole" if k in WHOLES else "row"
-        for k in (name.strip().lower() for name in names)
-    ]
+    kinds: dict[str, list[Row]] = {"row": [], "average": [], "whole": []}
+    for row in rows:
+        low = row.name.strip().lower()
+        kinds["average" if AVERAGE.fullmatch(low) else "whole" if low in WHOLES else "row"].append(row)
     unsure = [r.name for r in rows if any(r.cells[c].several_runs for c in r.cells if c in FROM_ITEMS)]
     if unsure:
         notes.append(
@@ -289,9 +241,7 @@ def read_table(frame: pd.DataFrame, *, n: int | None = None) -> UserTable:
             "it is not held against whole numbers of items"
         )
     table = UserTable(
-        rows=tuple(r for r, k in zip(rows, kinds, strict=True) if k == "row"),
-        averages=tuple(r for r, k in zip(rows, kinds, strict=True) if k == "average"),
-        wholes=tuple(r for r, k in zip(rows, kinds, strict=True) if k == "whole"),
+        *map(tuple, kinds.values()),
         units={},
         columns=tuple(c for c in COLUMNS if any(c in r.cells for r in rows)),
         ignored=tuple(str(c) for low, c in given.items() if low not in COLUMNS and low not in NAMES),
@@ -332,12 +282,13 @@ def _in_tens(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
     zeros = min(len(str(int(x.value))) - len(str(int(x.value)).rstrip("0")) for x in cells)
     if not zeros:
         return list(rows), []
-    out = []
-    for row in rows:
-        if "tokens" in row.cells:
-            given = row.cells["tokens"]
-            row = Row(row.name, row.cells | {"tokens": replace(given, half_unit=0.5 * 10**zeros)})
-        out.append(row)
+    out = [
+        Row(
+            r.name,
+            {c: replace(x, half_unit=0.5 * 10**zeros) if c == "tokens" else x for c, x in r.cells.items()},
+        )
+        for r in rows
+    ]
     return out, [f"tokens all end in 0: they are taken as rounded to {10**zeros:,}"]
 
 
@@ -362,18 +313,7 @@ _OTHER_ITEMS = "another number of items, clusters of items, or scores that are n
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check of a user's table.
-
-    Attributes
-    ----------
-    name : str
-    needs : tuple of str
-        Columns that some row must have together.
-    asks : str
-        The question, for people.
-    run : callable
-        Takes the table, yields findings.
-    """
+    """One check of a user's table: columns that some row must have together, the question, what yields findings."""
 
     name: str
     needs: tuple[str, ...]
@@ -389,19 +329,22 @@ def _shares(table: UserTable) -> Iterator[Finding]:
 def _gains(table: UserTable) -> Iterator[Finding]:
     unit = table.units["gain"]
     for row in table.with_columns("accuracy", "baseline", "gain"):
-        new, old = (table.cell(row, column, unit) for column in ("accuracy", "baseline"))
+        new, old = _both(table, row, unit)
         yield check_difference(new, old, row.cells["gain"], place=row.name, check="gain")
 
 
 def _relative_gains(table: UserTable) -> Iterator[Finding]:
     for row in table.with_columns("accuracy", "baseline", "relative_gain"):
-        new, old = (table.cell(row, column, "share") for column in ("accuracy", "baseline"))
-        if old.low <= 0:  # nothing is relative to 0
-            continue
+        new, old = _both(table, row, "share")
         said = table.cell(row, "relative_gain", "percent")
         if table.units["relative_gain"] == "share":
             said = replace(said, text=f"{said.text} = {said.value:.6g}%")
-        yield check_relative_gain(new, old, said, place=row.name, check="relative gain in percent")
+        if old.low > 0:  # nothing is relative to 0
+            yield check_relative_gain(new, old, said, place=row.name, check="relative gain in percent")
+
+
+def _both(table: UserTable, row: Row, unit: Unit) -> list[Printed]:
+    return [table.cell(row, column, unit) for column in FROM_ITEMS]
 
 
 def _gained_and_lost(table: UserTable) -> Iterator[Finding]:
@@ -412,9 +355,8 @@ def _gained_and_lost(table: UserTable) -> Iterator[Finding]:
         if "gain" in row.cells:
             said = _from_entries(table, row, "gain")
         elif row.has(("accuracy", "baseline")):
-            new, old = (table.cell(row, column, unit) for column in ("accuracy", "baseline"))
-            difference, error = new.value - old.value, new.half_unit + old.half_unit
-            said = Printed(f"{new} - {old}", difference, error)
+            new, old = _both(table, row, unit)
+            said = Printed(f"{new} - {old}", new.value - old.value, new.half_unit + old.half_unit)
         else:
             continue
         up, down = (table.cell(row, column, unit) for column in ("gained", "lost"))
@@ -461,14 +403,14 @@ def _other_t_test(t: Printed, p: Printed, n: int | None) -> str:
         halves.append(Printed(p.text, 2 - 2 * p.value, 2 * p.half_unit + 1e-15))
     for half in halves:
         found = implied_df(t, half) if half.low <= 1 else None
-        if found is not None and (n is None or _holds(found, n - 1) or _test_of_items(found, n)):
+        if found is not None and (n is None or holds(found, n - 1) or _test_of_items(found, n)):
             return "a one-sided test"
     return ""
 
 
 def _test_of_items(found: tuple[int, int | None] | None, n: int | None) -> str:
     """Name the test of n items, other than the paired t, that has degrees of freedom in this range; "" if none has."""
-    if found is None or n is None or _holds(found, n - 1):
+    if found is None or n is None or holds(found, n - 1):
         return ""
     least, most = found
     if most is None:
@@ -476,10 +418,6 @@ def _test_of_items(found: tuple[int, int | None] | None, n: int | None) -> str:
     if most >= n and least <= 2 * n - 2:
         return "a test of two independent samples"
     return f"{least + 1} to {most + 1} pairs or clusters" if most < n - 1 else ""
-
-
-def _holds(found: tuple[int, int | None], df: int) -> bool:
-    return found[0] <= df and (found[1] is None or df <= found[1])
 
 
 def _one_df(table: UserTable) -> Iterator[Finding]:
@@ -492,7 +430,7 @@ def _one_df(table: UserTable) -> Iterator[Finding]:
 
 def _paired_t(table: UserTable) -> Iterator[Finding]:
     for row in _of_items(table, "accuracy", "baseline", "t", "n"):
-        old, new = (table.cell(row, column, "share") for column in ("baseline", "accuracy"))
+        new, old = _both(table, row, "share")
         n, t = _n(row.n), row.cells["t"]
         if n < 2:
             continue
@@ -501,14 +439,10 @@ def _paired_t(table: UserTable) -> Iterator[Finding]:
         reached = stated[1] >= least - _SLACK and (stated[0] <= most + _SLACK or t.low <= 0 <= t.high)
         if len(counts_of_share(old, n, percent=False)) * len(counts_of_share(new, n, percent=False)) > _PAIRS:
             # Too many tables to count them: between the extremes every t is nearly reached.
-            yield Finding(
-                check=f"paired t of {n} right-or-wrong answers",
-                place=row.name,
-                printed=f"{old} -> {new}, t = {t}",
-                implied=f"t from {least:.2f} to {most:.2f}",
-                verdict="conditional" if reached else "inconsistent",
-                needed="few enough items lost" if reached else _OTHER_ITEMS,
-            )
+            verdict: Verdict = "conditional" if reached else "inconsistent"
+            needed = "few enough items lost" if reached else _OTHER_ITEMS
+            check, said = f"paired t of {n} right-or-wrong answers", f"{old} -> {new}, t = {t}"
+            yield Finding(check, row.name, said, f"t from {least:.2f} to {most:.2f}", verdict, needed)
             continue
         found = check_paired_t(old, new, t, n, place=row.name)
         if found.verdict == "inconsistent":
@@ -518,7 +452,7 @@ def _paired_t(table: UserTable) -> Iterator[Finding]:
 
 def _differences(table: UserTable) -> Iterator[Finding]:
     for row in _of_items(table, "accuracy", "baseline", "p", "n"):
-        old, new = (table.cell(row, column, "share") for column in ("baseline", "accuracy"))
+        new, old = _both(table, row, "share")
         yield check_significance(old, new, row.cells["p"], _n(row.n), place=row.name, percent=False)
 
 
@@ -546,30 +480,19 @@ def _kappas(table: UserTable) -> Iterator[Finding]:
 def _ratio(above: str) -> Callable[[UserTable], Iterator[Finding]]:
     def run(table: UserTable) -> Iterator[Finding]:
         for row in table.with_columns(above, "accuracy", f"{above}_per_point"):
-            points = table.cell(row, "accuracy", "percent")
-            if points.low <= 0:
-                continue
-            yield check_ratio(
-                row.cells[above],
-                points,
-                row.cells[f"{above}_per_point"],
-                place=row.name,
-                check=f"{above} for a point of accuracy",
-            )
+            points, said = table.cell(row, "accuracy", "percent"), row.cells[f"{above}_per_point"]
+            check = f"{above} for a point of accuracy"
+            if points.low > 0:
+                yield check_ratio(row.cells[above], points, said, place=row.name, check=check)
 
     return run
 
 
 def _price(table: UserTable) -> Iterator[Finding]:
-    rows = [
-        row
-        for row in table.with_columns("tokens", "cost")
-        if row.cells["tokens"].low > 0 and row.cells["cost"].high > 0
-    ]
+    rows = [(r.name, r.cells["tokens"], r.cells["cost"]) for r in table.with_columns("tokens", "cost")]
+    rows = [(name, tokens, cost) for name, tokens, cost in rows if tokens.low > 0 and cost.high > 0]
     if len(rows) > 1:
-        found = check_one_price(
-            [(r.name, r.cells["tokens"], r.cells["cost"]) for r in rows], place="all rows"
-        )
+        found = check_one_price(rows, place="all rows")
         yield _only_if(found, "another price for some rows")
 
 
@@ -586,35 +509,27 @@ def _averages(table: UserTable) -> Iterator[Finding]:
             parts, said = [_from_entries(table, r, column) for r in rows], _from_entries(table, whole, column)
             if not all(math.isfinite(p.half_unit) for p in (*parts, said)):
                 continue
-            made = [
+            plain, weighted = (
                 check_average(parts, said, place=whole.name, weights=w, check=f"average {column}")
                 for w in (None, sizes)
-                if w is None or sizes is not None
-            ]
-            plain, weighted = made[0], made[-1]
+            )
             if plain.verdict == "consistent":
                 yield plain
             elif weighted.verdict == "consistent":
                 yield replace(weighted, needed="rows weighted by their n")
             elif column == "relative_gain" and _of_averages(table, whole):
-                yield replace(_only_if(plain, "a relative gain of the averages"))
+                yield _only_if(plain, "a relative gain of the averages")
             elif sizes is None or column == "relative_gain":
                 unclear.append((column, plain))
             else:
                 yield plain
-        linear = [c for c in columns if c in ("accuracy", "baseline", "gain") or c in dict(unclear)]
-        linear = [c for c in linear if c != "relative_gain"]
-        weights = _weights_exist(
-            [([_from_entries(table, r, c) for r in rows], _from_entries(table, whole, c)) for c in linear]
-            if sizes is None
-            else []
-        )
+        taken = {
+            c: ([_from_entries(table, r, c) for r in rows], _from_entries(table, whole, c)) for c in columns
+        }
+        linear = {"accuracy", "baseline", "gain", *dict(unclear)} - {"relative_gain"}
+        weights = _weights_exist([taken[c] for c in columns if c in linear] if sizes is None else [])
         for column, plain in unclear:
-            parts = [_from_entries(table, r, column) for r in rows]
-            among = (
-                check_within_parts(parts, _from_entries(table, whole, column), place="").verdict
-                == "consistent"
-            )
+            among = check_within_parts(*taken[column], place="").verdict == "consistent"
             fits = weights and among
             yield _only_if(plain, "rows weighted by numbers that are not printed") if fits else plain
 
@@ -623,7 +538,7 @@ def _of_averages(table: UserTable, whole: Row) -> bool:
     """Say whether a row's relative gain is that of its own accuracy and baseline."""
     if not whole.has(("accuracy", "baseline")):
         return False
-    new, old = (table.cell(whole, column, "share") for column in ("accuracy", "baseline"))
+    new, old = _both(table, whole, "share")
     said = table.cell(whole, "relative_gain", "percent")
     return old.low > 0 and check_relative_gain(new, old, said, place="").verdict == "consistent"
 
@@ -649,32 +564,25 @@ def _wholes(table: UserTable) -> Iterator[Finding]:
         parts = table.with_columns("accuracy")
         if "accuracy" not in whole.cells or len(parts) < max(2, len(table.rows)):
             continue
-        cells = [r.cells["accuracy"] for r in parts]
-        sizes = [r.n for r in parts if "n" in r.cells]
-        if len(sizes) == len(parts) and whole.n == sum(map(_n, sizes)):
+        cells, said = [r.cells["accuracy"] for r in parts], whole.cells["accuracy"]
+        sizes = [r.n for r in parts if r.n is not None]
+        if len(sizes) == len(parts) and whole.n == sum(sizes):
             # The parts make up the whole, so that their sizes are its weights.
             found = check_average(
-                cells,
-                whole.cells["accuracy"],
-                place=whole.name,
-                weights=[float(_n(x)) for x in sizes],
-                check="accuracy over all items",
+                cells, said, place=whole.name, weights=sizes, check="accuracy over all items"
             )
-            plain = check_average(cells, whole.cells["accuracy"], place=whole.name)
+            plain = check_average(cells, said, place=whole.name)
             if found.verdict == "inconsistent" and plain.verdict == "consistent":
                 found = replace(found, needed="a mean of the rows, each of which counts alike")
             yield found
         else:
-            yield check_within_parts(cells, whole.cells["accuracy"], place=whole.name)
+            yield check_within_parts(cells, said, place=whole.name)
 
 
 def _of_items(table: UserTable, *columns: str) -> list[Row]:
     """Return the rows that print these and whose accuracies are those of one run over n items."""
-    return [
-        row
-        for row in table.with_columns(*columns)
-        if not any(row.cells[c].several_runs for c in columns if c in ("accuracy", "baseline"))
-    ]
+    items = [c for c in columns if c in FROM_ITEMS]
+    return [row for row in table.with_columns(*columns) if not any(row.cells[c].several_runs for c in items)]
 
 
 def _only_if(found: Finding, needed: str) -> Finding:
@@ -693,12 +601,7 @@ CHECKS = {
     for name, needs, asks, run in (
         ("share", "accuracy n", "Is each accuracy a whole number of n items?", _shares),
         ("gain", "accuracy baseline gain", "Is the gain the difference?", _gains),
-        (
-            "relative-gain",
-            "accuracy baseline relative_gain",
-            "Is the relative gain that of the entries?",
-            _relative_gains,
-        ),
+        ("relative-gain", "accuracy baseline relative_gain", "Is it that of the entries?", _relative_gains),
         ("gained-lost", "gained lost", "Is gained minus lost the gain?", _gained_and_lost),
         ("kappa", "accuracy kappa", "Which share of the majority class do they need?", _kappas),
         ("t-and-p", "t p", "Which degrees of freedom do t and p share?", _t_and_p),
@@ -753,13 +656,9 @@ class TableAudit(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return findings, what was left out and the verdict, as JSON can hold them."""
-        return {
-            "holds": self.holds,
-            "findings": [asdict(f) for f in self.findings],
-            "left_out": dict(self.left_out),
-            "ignored_columns": list(self.ignored),
-            "notes": list(self.notes),
-        }
+        findings, ignored = [asdict(f) for f in self.findings], list(self.ignored)
+        return {"holds": self.holds, "findings": findings, "left_out": dict(self.left_out),
+                "ignored_columns": ignored, "notes": list(self.notes)}  # fmt: skip
 
     def summary(self) -> str:
         """Return the counts in a line, every finding (the inconsistent ones first) and the notes."""
@@ -782,7 +681,7 @@ class TableAudit(Result):
 def audit_table(
     frame: pd.DataFrame, *, checks: Sequence[str] | None = None, n: int | None = None
 ) -> TableAudit:
-    """Hold every number of a table against the others, rounding allowed for.
+    """Check every number of a table against the others by interval arithmetic, rounding allowed for.
 
     A table is read in the way in which the fewest numbers are inconsistent, one unit a column; `notes` say which.
 
@@ -801,10 +700,6 @@ def audit_table(
     n : int, optional
         Number of items of every row, when there is no column ``n``.
 
-    Returns
-    -------
-    TableAudit
-
     Raises
     ------
     ValueError
@@ -820,25 +715,17 @@ def audit_table(
     """
     table = read_table(frame, n=n)
     wanted = list(CHECKS) if checks is None else [choice("check", name, CHECKS) for name in checks]
-    first: TableAudit | None = None
-    best: tuple[int, Reading, TableAudit] | None = None
+    made: list[tuple[int, Reading, TableAudit]] = []
     for reading in readings(table):
         found = _made(table.read_as(reading), wanted)
-        first = first or found
-        wrong = len(found.of("inconsistent"))
-        if best is None or wrong < best[0]:
-            best = wrong, reading, found
-        if not wrong:
+        made.append((len(found.of("inconsistent")), reading, found))
+        if not made[-1][0]:
             break
-    if first is None or best is None:
-        raise AssertionError("every table has a reading")
-    wrong, reading, found = best
+    wrong, reading, found = min(made, key=lambda one: one[0])
     if checks is not None and found.left_out:
         name, why = next(iter(found.left_out.items()))
         raise ValueError(f"check {name!r} must have its columns ({', '.join(CHECKS[name].needs)}); got {why}")
-    return replace(
-        found, notes=(*_notes(table, reading, len(first.of("inconsistent")) - wrong), *table.notes)
-    )
+    return replace(found, notes=(*_notes(table, reading, made[0][0] - wrong), *table.notes))
 
 
 def _made(table: UserTable, wanted: Sequence[str]) -> TableAudit:
