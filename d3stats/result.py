@@ -130,7 +130,7 @@ class Result:
 class EstimatesResult(Result):
     """Show a result that is a list of estimates: one row each, columns as in :class:`~d3stats.estimate.Estimate`."""
 
-    _json = ("estimates", "notes")
+    _json: ClassVar[tuple[str, ...]] = ("estimates", "notes")
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ _BOOLEANS = {"true": "1", "false": "0"}
 class Lines:
     """Where the rows of a table stand in their file; a frame keeps it in its ``attrs``."""
 
-    def __init__(self, file: str, line: Sequence[int]) -> None:
+    def __init__(self, file: str, line: Any) -> None:
         self.file, self.line = file, line
 
     def __deepcopy__(self, memo: object) -> Lines:

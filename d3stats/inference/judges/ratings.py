@@ -279,9 +279,9 @@ def _from_table(table: pd.DataFrame, notes: tuple[str, ...], categories: Sequenc
         label[item] = _coded("label", table, names)
     cluster = np.zeros(len(items), dtype=np.int64)
     cluster[item], clusters = pd.factorize(table["cluster"])
-    items, raters, clusters = (tuple(map(str, each)) for each in (items, raters, clusters))
-    notes = (*notes, *_strangers(codes, label, raters))
-    return Ratings(items, raters, names, codes, label if labelled else None, cluster, clusters, notes)
+    judged, who, together = (tuple(map(str, each)) for each in (items, raters, clusters))
+    notes = (*notes, *_strangers(codes, label, who))
+    return Ratings(judged, who, names, codes, label if labelled else None, cluster, together, notes)
 
 
 def _strangers(codes: Codes, label: Codes, raters: tuple[str, ...]) -> list[str]:

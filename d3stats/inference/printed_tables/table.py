@@ -241,7 +241,9 @@ def read_table(frame: pd.DataFrame, *, n: int | None = None) -> UserTable:
             "it is not held against whole numbers of items"
         )
     table = UserTable(
-        *map(tuple, kinds.values()),
+        rows=tuple(kinds["row"]),
+        averages=tuple(kinds["average"]),
+        wholes=tuple(kinds["whole"]),
         units={},
         columns=tuple(c for c in COLUMNS if any(c in r.cells for r in rows)),
         ignored=tuple(str(c) for low, c in given.items() if low not in COLUMNS and low not in NAMES),
