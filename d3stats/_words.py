@@ -21,6 +21,18 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
+def setting(name: str, value: str, option: str | None = None) -> str:
+    """Write how to set an argument: in Python, and as an option of the command line.
+
+    Examples
+    --------
+    >>> setting("items", "intersection"), setting("round_number", "...", "round")
+    ('items="intersection" (--items intersection)', 'round_number=... (--round ...)')
+    """
+    quoted = value if value == "..." else f'"{value}"'
+    return f"{name}={quoted} (--{option or name} {value})"
+
+
 def verb(count: int, singular: str, plural: str) -> str:
     """Return the verb that goes with a number.
 

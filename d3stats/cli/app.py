@@ -18,6 +18,7 @@ from d3stats.cli import (
     debate,
     demo,
     doctor,
+    example,
     fit,
     import_,
     lists,
@@ -28,7 +29,6 @@ from d3stats.cli import (
     simulate,
     theorems,
 )
-from d3stats.cli.output import spoken
 
 
 class _OneLineErrors(TyperGroup):
@@ -43,7 +43,7 @@ class _OneLineErrors(TyperGroup):
             raise typer.Exit(0) from None
         except (ValueError, TypeError, KeyError, OSError) as error:
             message = error.args[0] if isinstance(error, KeyError) and error.args else str(error)
-            typer.echo(f"d3stats: {' '.join(spoken(str(message)).split())}", err=True)
+            typer.echo(f"d3stats: {' '.join(str(message).split())}", err=True)
             raise typer.Exit(1) from None
         except KeyboardInterrupt:
             typer.echo("d3stats: interrupted", err=True)
@@ -126,7 +126,7 @@ _COMMANDS: dict[str, Callable[..., Any]] = {
     "doctor": doctor.doctor,
     "show": show.show,
     "import": import_.import_,
-    "example": lists.example,
+    "example": example.example,
     "rules": lists.rules,
     "worlds": lists.worlds,
     "protocols": lists.protocols,

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import csv
-import shutil
-import sys
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from d3stats.cli.options import Json
-from d3stats.cli.output import print_json
+from d3stats.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from d3stats.inference.printed_tables import Finding, TableAudit
 
-PIPED_WIDTH = 100
 HEADS = {
     "inconsistent": "Inconsistent: no numbers that round to these go together",
     "conditional": "Possible only if something else holds",
@@ -93,7 +89,7 @@ def _read(file: Path) -> pd.DataFrame:
 
 
 def _show(found: TableAudit) -> None:
-    typer.echo(found.summary().splitlines()[0])
+    print_text(found.summary().splitlines()[0])
     for verdict, head in HEADS.items():
         findings = [f for f in found.findings if f.verdict == verdict]
         if findings:
@@ -119,8 +115,7 @@ def _show_finding(finding: Finding) -> None:
 
 
 def _wrapped(text: str, indent: str = "  ") -> None:
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
-    typer.echo(textwrap.fill(text, max(width, 40), initial_indent=indent, subsequent_indent=indent + "    "))
+    print_text(text, indent, indent + "    ")
 
 
 def _list_checks(as_json: bool) -> None:

@@ -10,11 +10,11 @@ import typer
 
 from d3stats.cli.options import Columns, Encoding, Json, Level, MissingValues, Seed, checked_figure, reading
 from d3stats.cli.output import (
+    is_warning,
     print_json,
     print_notes,
     print_table,
     save_figure,
-    stands_above,
     without_warnings,
 )
 
@@ -106,7 +106,9 @@ def bias(
         typer.echo(_latex(found))
     else:
         doubts = {doubt for part in (data, *map(data.of, data.judges)) for doubt in part.doubts()}
-        for result in found.values():
+        for number, result in enumerate(found.values()):
+            if number:
+                typer.echo("")
             _show(result, doubts)
         print_notes([f"{name} was not audited: {why}" for name, why in found.not_audited.items()])
 
@@ -138,7 +140,7 @@ def _audited(
 
 def _show(result: Audit, doubts: Collection[str]) -> None:
     """Print an audit; what makes one doubt that the table was read rightly stands above the numbers."""
-    print_notes([f"{result.judge}: {note}" for note in result.notes if note in doubts or stands_above(note)])
+    print_notes([f"{result.judge}: {note}" for note in result.notes if note in doubts or is_warning(note)])
     rows = [_row(e) for e in result.estimates]
     print_table(result.judge, ("", "estimate", "interval", "kind", "n", "clusters", "p"), rows)
     notes = without_warnings(result.notes, doubts)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 import typer
 
 from d3stats.cli.options import Json, Seed
-from d3stats.cli.output import print_json, print_notes, print_table, spoken
+from d3stats.cli.output import print_json, print_notes, print_table
 
 if TYPE_CHECKING:
     from d3stats.agent import Agent
@@ -357,7 +357,7 @@ class _Said:
         if isinstance(error, KeyboardInterrupt):
             self.show("interrupted")
         elif isinstance(error, (ValueError, TypeError, KeyError, OSError)):
-            self.show(" ".join(spoken(str(error)).split()))
+            self.show(" ".join(str(error).split()))
 
     def show(self, error: str | None = None) -> None:
         """Print the object, what must be read first in front."""

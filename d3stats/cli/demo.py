@@ -9,7 +9,7 @@ import typer
 
 from d3stats.cli.fit import show_rounds
 from d3stats.cli.options import Seed
-from d3stats.cli.output import print_notes, save_figure, working
+from d3stats.cli.output import print_notes, print_text, save_figure, working
 from d3stats.cli.replay import show_replay
 
 RULES = ("fixed:1", "fixed:2", "unanimity", "ks:0.05,patience=1", "ks:0.15,patience=1")
@@ -25,10 +25,9 @@ def demo(
     from d3stats.planning.replay import replay
 
     t = datasets.load_slm7()
-    typer.echo(
-        "160 debates of 7 small language models over 3 rounds on 40 GSM8K and MMLU questions\n"
-        "(votes of github.com/lferreiraMD/slm_multiagent_debate, MIT; see d3stats/datasets/slm7.md)\n"
-    )
+    print_text("160 debates of 7 small language models over 3 rounds on 40 GSM8K and MMLU questions")
+    print_text("(votes of github.com/lferreiraMD/slm_multiagent_debate, MIT; see d3stats/datasets/slm7.md)")
+    typer.echo("")
     with working("fitting and resampling (the first run compiles, some ten seconds)"):
         report = describe_rounds(t, rng=seed)
     show_rounds(report)

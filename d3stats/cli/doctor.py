@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from d3stats.cli.options import Columns, Encoding, Json, Logs, MissingValues, paths_of, reading
-from d3stats.cli.output import line_width, working
+from d3stats.cli.output import prose_columns, working
 
 Fix = Annotated[
     Path | None,
@@ -37,11 +37,11 @@ def doctor(
 
         with working("writing a clean copy"):
             fixed = fix_log(paths_of(logs), fix, overwrite=overwrite, **how)
-        typer.echo(fixed.to_json() if as_json else fixed.to_text(line_width()))
+        typer.echo(fixed.to_json() if as_json else fixed.to_text(prose_columns()))
         raise typer.Exit(fixed.exit_code)
     from d3stats.log.doctor import examine
 
     with working("examining"):
         report = examine(*paths_of(logs), **how)
-    typer.echo(report.to_json() if as_json else report.to_text(line_width()))
+    typer.echo(report.to_json() if as_json else report.to_text(prose_columns()))
     raise typer.Exit(report.exit_code)

@@ -27,6 +27,7 @@ from d3stats.cli.output import (
     print_json,
     print_notes,
     print_table,
+    print_text,
     records,
     save_figure,
     without_warnings,
@@ -34,6 +35,7 @@ from d3stats.cli.output import (
 )
 
 if TYPE_CHECKING:
+    from d3stats.models.mixtures.result import MixtureFit
     from d3stats.planning.describe import RoundsReport
 
 
@@ -83,7 +85,7 @@ def fit(
                 }
             )
         else:
-            typer.echo(one.summary())
+            _show_fit(one, level, seed)
         return
     if as_json:
         print_json(
@@ -99,6 +101,28 @@ def fit(
     show_rounds(report)
     below = without_warnings(report.notes(), t.notes)
     print_notes([*below, *[f"left out: {line}" for line in left_out]])
+
+
+def _show_fit(fit: MixtureFit, level: float, seed: int) -> None:
+    """Print one round's fit: what the data determine, the components, and what to be careful of."""
+    print_text(f"Mixture of {fit.settings.n_components} Beta-Binomials, fitted to {fit.n_obs:g} debates")
+    print_text(f"log-likelihood {fit.llf:.4f}, AIC {fit.aic:.2f}, BIC {fit.bic:.2f}")
+    print_text(
+        f"{fit.n_reached_best} of {fit.settings.n_starts} starts reached the best optimum; {fit.n_iter} iterations; "
+        f"converged: {'yes' if fit.converged else 'no'}"
+    )
+    typer.echo("")
+    table = fit.functionals(level, rng=seed)
+    how = f"{level:.0%} intervals, {table['kind'].iloc[0]}"
+    shown = table[["estimate", "se", "low", "high"]]
+    for title, frame, digits in (
+        (f"What the data determine (panel of {fit.panel}; {how})", shown, ".4f"),
+        ("Components, ordered by mean", fit.components, ".4g"),
+    ):
+        cells = zip(frame.index, frame.to_numpy(), strict=True)
+        rows = [[str(name), *[f"{value:{digits}}" for value in row]] for name, row in cells]
+        print_table(title, [str(frame.index.name), *frame.columns], rows)
+    print_notes(fit.notes)
 
 
 def show_rounds(report: RoundsReport) -> None:

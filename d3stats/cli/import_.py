@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from d3stats.cli.options import Json
-from d3stats.cli.output import print_json, working
+from d3stats.cli.output import print_json, print_notes, print_text, working
 
 
 def import_(
@@ -32,9 +32,9 @@ def import_(
         if as_json:
             print_json({name: module.title for name, module in formats.items()})
         else:
-            width = max(map(len, formats))
+            width = max(map(len, formats)) + 2
             for name, module in formats.items():
-                typer.echo(f"{name:<{width}}  {module.title}")
+                print_text(module.title, f"{name:<{width}}", " " * width)
         return
     if source is None or output is None:
         absent = "SRC" if source is None else "--output"
@@ -47,9 +47,8 @@ def import_(
     if as_json:
         print_json({**asdict(summary), "log": str(output)})
         return
-    typer.echo(
+    print_text(
         f"{output}: {summary.n_debates} debates, {summary.n_turns} turns, "
         f"{summary.n_missing_votes} missing votes"
     )
-    for note in summary.notes:
-        typer.echo(f"- {note}")
+    print_notes(summary.notes)

@@ -1,25 +1,18 @@
-"""``d3stats rules``, ``worlds``, ``protocols``, ``formats``: what there is; ``example``: a table to imitate."""
+"""``d3stats rules``, ``worlds``, ``protocols``, ``formats``: what there is."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from d3stats.cli.options import Json
-from d3stats.cli.output import print_json
-
-if TYPE_CHECKING:
-    import pandas as pd
+from d3stats.cli.output import print_json, print_text
 
 Name = Annotated[str | None, typer.Argument(help="Only this one, with all its parameters.")]
-WIDTH = 100
-"""Columns where there is no terminal."""
-
 _READ = {
     "jsonl": "the log that d3stats writes: a header, then items, turns and verdicts, one JSON object a line; or flat "
     "lines, one object per turn; also .ndjson, .jsonl.gz",
@@ -65,106 +58,6 @@ def formats(as_json: Json = False) -> None:
     _print([(f".{name}", text, "") for name, text in _READ.items()])
     typer.echo("\nImported first, with d3stats import FORMAT SRC -o LOG.jsonl:")
     _print([(name, text, "") for name, text in imported.items()])
-
-
-def example(
-    out: Annotated[
-        Path, typer.Argument(metavar="OUT", help="Where to: .csv, .tsv, .xlsx, .parquet or .jsonl.")
-    ],
-    wide: Annotated[bool, typer.Option("--wide", help="One column per agent, one row per round.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
-) -> None:
-    """Write a small table of debates to imitate, and say what to try with it."""
-    if out.exists() and not overwrite:
-        raise ValueError(f"OUT must not exist, or be given with --overwrite; got {str(out)!r}")
-    if not out.absolute().parent.is_dir():
-        raise ValueError(f"OUT must lie in a folder that exists; got {str(out)!r}")
-    table = example_table()
-    _write(_wide(table) if wide else table, out, wide)
-    row = "a round, with a column per agent" if wide else "a turn"
-    row = "an item or a turn" if out.suffix.lower() == ".jsonl" else row
-    typer.echo(
-        f"{out}: {table['debate'].nunique()} debates of {table['agent'].nunique()} agents over "
-        f"{table['round'].max()} rounds; a row is {row}\n\nTry:"
-    )
-    for command in (
-        f"d3stats doctor {out}",
-        f"d3stats fit {out}",
-        f"d3stats replay {out} -r fixed:1 -r supermajority:0.7",
-        f"d3stats plan {out} --max-loss 0.05",
-    ):
-        typer.echo(f"  {command}")
-
-
-def example_table() -> pd.DataFrame:
-    """Return 20 debates of 5 agents over 3 rounds on 10 questions, one row per turn; always the same."""
-    import numpy as np
-    import pandas as pd
-
-    rng = np.random.default_rng(7)
-    rows = []
-    for d in range(20):
-        question = d // 2
-        label = "ABCD"[question % 4]
-        wrong = "ABCD"[(question + 1) % 4]
-        skill = rng.beta(4, 2)
-        votes = [label if rng.random() < skill else wrong for _ in range(5)]
-        for r in (1, 2, 3):
-            for a, vote in enumerate(votes):
-                tokens = int(rng.integers(80, 160))
-                rows.append(
-                    (
-                        f"debate {d + 1:02d}",
-                        f"question {question + 1:02d}",
-                        r,
-                        f"agent {a + 1}",
-                        vote,
-                        label,
-                        tokens,
-                    )
-                )
-            votes = [str(rng.choice(votes)) if rng.random() < 0.6 else vote for vote in votes]
-    columns = ["debate", "question", "round", "agent", "vote", "label", "tokens"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def _wide(table: pd.DataFrame) -> pd.DataFrame:
-    keys = ["debate", "question", "round", "label"]
-    wide = table.pivot_table(index=keys, columns="agent", values="vote", aggfunc="first").reset_index()
-    wide.columns.name = None
-    return wide
-
-
-def _write(table: pd.DataFrame, out: Path, wide: bool) -> None:
-    from d3stats._check import meant
-
-    writers: dict[str, Callable[[], Any]] = {
-        ".csv": lambda: table.to_csv(out, index=False),
-        ".tsv": lambda: table.to_csv(out, index=False, sep="\t"),
-        ".xlsx": lambda: table.to_excel(out, index=False),
-        ".parquet": lambda: _by_log(table, out),
-        ".jsonl": lambda: _by_log(table, out),
-    }
-    suffix = out.suffix.lower()
-    if suffix not in writers:
-        raise ValueError(f"OUT must end in {', '.join(writers)}; got {out.name!r}{meant(suffix, writers)}")
-    if wide and suffix in (".parquet", ".jsonl"):
-        raise ValueError(f"--wide must come with .csv, .tsv or .xlsx; got {out.name!r}")
-    writers[suffix]()
-
-
-def _by_log(table: pd.DataFrame, out: Path) -> None:
-    import tempfile
-
-    from d3stats.log import write_jsonl, write_parquet
-
-    # A JSON Lines log keeps prompt and completion tokens apart.
-    split = table.assign(tokens_in=table["tokens"] - 60, tokens_out=60).drop(columns="tokens")
-    with tempfile.TemporaryDirectory() as folder:
-        plain = Path(folder) / "example.csv"
-        split.to_csv(plain, index=False)
-        out.unlink(missing_ok=True)
-        (write_jsonl if out.suffix.lower() == ".jsonl" else write_parquet)(plain, out)
 
 
 # ------------------------------------------------------------------------------------------ lists
@@ -222,25 +115,10 @@ def _listed(parameters: Mapping[str, str | None]) -> str:
 
 
 def _print(rows: Iterable[tuple[str, str, str]]) -> None:
-    """Print names with a sentence each, and below it the parameters that fit a line."""
-    from textwrap import fill, shorten
-
-    from rich.console import Console
-
+    """Print names with a sentence each, and below it their parameters."""
     lines = list(rows)
-    console = Console()
-    width = console.width if console.is_terminal else WIDTH
     indent = max((len(name) for name, *_ in lines), default=0) + 2
     for name, about, more in lines:
-        typer.echo(
-            fill(
-                about,
-                width,
-                initial_indent=f"{name:<{indent}}",
-                subsequent_indent=" " * indent,
-                break_long_words=False,
-            )
-        )
+        print_text(about, f"{name:<{indent}}", " " * indent)
         if more:
-            cut = shorten(more, width - indent, placeholder=" ...")
-            typer.echo(" " * indent + cut)
+            print_text(more, " " * indent, " " * indent)

@@ -1,13 +1,15 @@
-"""How results are shown: tables for people, JSON for machines, a progress line for what takes a while."""
+"""How results are shown: tables and prose that fit the terminal, JSON for machines, a spinner for waiting."""
 
 from __future__ import annotations
 
 import json
-import re
+import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+import typer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,35 +18,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+PIPED = 110
+"""Columns of prose where there is no terminal; a table in a pipe is as wide as it needs to be."""
 
-_OPTIONS = {"names": "--name", "measures": "--measure", "round_number": "--round"} | {
-    word: f"--{word}"
-    for word in (
-        "items",
-        "repeats",
-        "identical",
-        "votes",
-        "categories",
-        "kind",
-        "missing",
-        "margin",
-        "by",
-        "value",
-    )
-}
-"""What an argument of the library is called on the command line, where a message may tell to give it."""
-_ASKED = re.compile(rf"""\b({"|".join(_OPTIONS)})=(?:(["'])(.*?)\2|\.\.\.|(?=[);,]))""")
+WIDEST = 120
+"""Columns of prose on a wider terminal: longer lines are hard to read."""
 
+LEAST = 40
+"""Columns that prose and tables take on a narrower terminal."""
 
-def spoken(message: str) -> str:
-    """Put options where a message of the library names arguments of Python.
-
-    Examples
-    --------
-    >>> spoken('To compare on the 3 common items, ask for it: items="intersection".')
-    'To compare on the 3 common items, ask for it: --items intersection.'
-    """
-    return _ASKED.sub(lambda m: f"{_OPTIONS[m[1]]} {m[3]}" if m[3] else _OPTIONS[m[1]], message)
+_NARROW = 14
+_TALLEST = 5
 
 
 def print_json(value: Any) -> None:
@@ -58,58 +42,183 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return rows
 
 
-def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table that fits the terminal; without a terminal it is as wide as it needs to be."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+# ------------------------------------------------------------------------------------------ width
 
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=240)
-    table = Table(
-        # As Text: a name in brackets is no markup.
-        title=Text(title, style="bold"),
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-        padding=(0, 1),
-    )
-    for i, name in enumerate(columns):
-        table.add_column(Text(name), justify="left" if i == 0 else "right", no_wrap=True)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    console.print(table)
+
+def terminal_columns() -> int | None:
+    """Return the columns of the terminal, or those that COLUMNS says; None in a pipe, where nothing has to fit."""
+    said = os.environ.get("COLUMNS", "")
+    if said.isdecimal() and int(said):
+        return max(int(said), LEAST)
+    try:
+        return max(os.get_terminal_size(sys.stdout.fileno()).columns or 80, LEAST)
+    except (OSError, ValueError):  # a pipe, a file, or what stands for one in a test
+        return None
+
+
+def prose_columns(piped: int = PIPED) -> int:
+    """Return the columns that prose may take."""
+    return min(terminal_columns() or piped, WIDEST)
+
+
+def folded(text: str, room: int, first: str = "", rest: str = "") -> list[str]:
+    """Break a text at its spaces into lines of at most `room` columns; only a word wider than a line is cut.
+
+    Examples
+    --------
+    >>> folded("0.731 [0.660, 0.801] of 160 debates", 16, "- ", "  ")
+    ['- 0.731 [0.660,', '  0.801] of 160', '  debates']
+    """
+    from rich.cells import cell_len, chop_cells
+
+    lines, line, empty = [], first, True
+    for word in text.split():
+        if not empty and cell_len(line) + 1 + cell_len(word) > room:
+            lines.append(line)
+            line, empty = rest, True
+        while empty and cell_len(line) + cell_len(word) > room and cell_len(line) < room:
+            part = chop_cells(word, room - cell_len(line))[0]
+            part = part[: part.rfind(",") + 1] or part
+            lines.append(line + part)
+            line, word = rest, word[len(part) :]
+        line, empty = line + ("" if empty else " ") + word, False
+    return [*lines, line]
+
+
+def print_text(text: str, first: str = "", rest: str = "", *, bold: bool = False) -> None:
+    """Print a sentence, wrapped."""
+    for line in folded(text, prose_columns(), first, rest):
+        typer.secho(line, bold=bold)
 
 
 def print_notes(notes: Sequence[str]) -> None:
     """Print notes as a list, wrapped."""
-    import textwrap
-
     for note in notes:
-        sys.stdout.write(textwrap.fill(spoken(note), 110, initial_indent="- ", subsequent_indent="  ") + "\n")
+        print_text(note, "- ", "  ")
+
+
+def is_warning(note: str) -> bool:
+    """Say whether a note belongs above the tables: the numbers can hardly be what was meant."""
+    return "WARNING: " in note
 
 
 def print_warnings(notes: Sequence[str]) -> None:
     """Print the notes that belong above the tables."""
-    print_notes(list(filter(stands_above, notes)))
+    print_notes(list(filter(is_warning, notes)))
 
 
 def without_warnings(notes: Sequence[str], said: Collection[str] = ()) -> list[str]:
     """Return the notes that belong below the tables, without those that were said already."""
-    return [note for note in notes if not stands_above(note) and note not in said]
+    return [note for note in notes if not is_warning(note) and note not in said]
 
 
-def stands_above(note: str) -> bool:
-    """Say whether a note belongs above the tables: what can hardly be meant, and which column was taken for what."""
-    return _ABOVE.search(note) is not None
+# ------------------------------------------------------------------------------------------ tables
 
 
-_ABOVE = re.compile(
-    r"WARNING: |(^|: |; )(columns: |columns that were not read: |a wide table: |raters are |there is no column "
-    r"|the first sheet, )"
-)
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table; one that does not fit the terminal becomes records, a line per value, so that no digit is lost.
+
+    Heads and cells of several words may take several lines before that.
+    """
+    from rich.cells import cell_len
+
+    room = terminal_columns()
+    if title:
+        for line in [title] if room is None else folded(title, min(room, WIDEST)):
+            typer.secho(line, bold=True)
+        typer.echo("")
+    gap = 3
+    widths = _widths(columns, rows, room, gap)
+    if widths is None:
+        gap = 2
+        widths = _widths(columns, rows, room, gap)
+    if widths is None:
+        _print_records(columns, rows, room or PIPED)
+        return
+    for number, row in enumerate([columns, *rows]):
+        cells = [_lines(cell, width) for cell, width in zip(row, widths, strict=True)]
+        for k in range(max(map(len, cells))):
+            padded = []
+            for i, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+                text = cell[k] if k < len(cell) else ""
+                blank = " " * (width - cell_len(text))
+                padded.append(blank + text if i and not _is_prose(rows, i) else text + blank)
+            typer.secho((" " + (" " * gap).join(padded)).rstrip(), bold=number == 0)
+        if number == 0:
+            typer.echo(" " + "─" * (sum(widths) + gap * (len(widths) - 1)))
+    typer.echo("")
+
+
+def _widths(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], room: int | None, gap: int
+) -> list[int] | None:
+    """Return the width of each column, None where the table cannot fit."""
+    from rich.cells import cell_len
+
+    def widest(texts: Sequence[str]) -> int:
+        return max((cell_len(line) for text in texts for line in text.split("\n")), default=0)
+
+    def word(texts: Sequence[str]) -> int:
+        return widest([part for text in texts for part in text.split()])
+
+    cells = [[row[i] for row in rows] for i in range(len(columns))]
+    natural = [max(widest(column), cell_len(head)) for head, column in zip(columns, cells, strict=True)]
+    if room is None:
+        return natural
+    room -= 1 + gap * (len(columns) - 1)
+    least = [max(widest(column), word([head])) for head, column in zip(columns, cells, strict=True)]
+    for i, column in enumerate(cells):
+        if sum(least) > room and _is_prose(rows, i):
+            shortest = max(_NARROW, word([columns[i], *column]))
+            least[i] = min(least[i], max(shortest, least[i] + room - sum(least)))
+            if max(len(_lines(cell, least[i])) for cell in column) > _TALLEST:
+                return None
+    spare = room - sum(least)
+    if spare < 0:
+        return None
+    for i, width in enumerate(natural):  # what is left goes to heads, from the left
+        more = min(max(width - least[i], 0), spare)
+        least[i], spare = least[i] + more, spare - more
+    return least
+
+
+def _lines(cell: str, width: int) -> list[str]:
+    return [line for part in cell.split("\n") for line in folded(part, width)]
+
+
+def _is_prose(rows: Sequence[Sequence[str]], column: int) -> bool:
+    """Whether a column holds sentences, which may be wrapped, rather than numbers and names."""
+    return any(sum(part[:1].isalpha() for part in row[column].split()) > 1 for row in rows)
+
+
+def _print_records(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> None:
+    """Print each row as a list of its values, as psql's expanded display does; empty cells are left out."""
+    from rich.cells import cell_len
+
+    label = min(max(map(cell_len, columns[1:])), room // 2)
+    for row in rows:
+        for line in folded(f"{columns[0]} {row[0]}".strip(), room):
+            typer.secho(line, bold=True)
+        for head, cell in zip(columns[1:], row[1:], strict=True):
+            if cell:
+                *above, name = folded(head, label + 2, "  ", "  ")
+                for line in above:
+                    typer.echo(line)
+                start = f"{name}{' ' * (label + 4 - cell_len(name))}"
+                for line in folded(cell, room, start, " " * (label + 4)):
+                    typer.echo(line)
+        typer.echo("")
+
+
+def estimate(value: float, lower: float, upper: float, digits: int = 3) -> str:
+    """Write an estimate with its interval where it has one; a dash stands for what could not be estimated."""
+    if value != value:  # NaN: nothing could be estimated
+        return "-"
+    bare = f"{value:.{digits}f}"
+    return bare if lower != lower else f"{bare} [{lower:.{digits}f}, {upper:.{digits}f}]"
+
+
+# ------------------------------------------------------------------------------------------ else
 
 
 def save_figure(draw: Callable[[], Axes | Figure], path: Path, *, err: bool = True) -> None:
@@ -138,18 +247,3 @@ def working(what: str) -> Iterator[None]:
             yield
     else:
         yield
-
-
-def line_width() -> int:
-    """Characters of a line of the terminal, 80 without one; longer lines than 100 are hard to read."""
-    import shutil
-
-    return max(40, min(shutil.get_terminal_size().columns, 100))
-
-
-def estimate(value: float, lower: float, upper: float, digits: int = 3) -> str:
-    """Write an estimate with its interval where it has one; a dash stands for what could not be estimated."""
-    if value != value:  # NaN: nothing could be estimated
-        return "-"
-    bare = f"{value:.{digits}f}"
-    return bare if lower != lower else f"{bare} [{lower:.{digits}f}, {upper:.{digits}f}]"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -25,6 +24,7 @@ from d3stats.cli.output import (
     print_json,
     print_notes,
     print_table,
+    print_text,
     records,
     save_figure,
     without_warnings,
@@ -197,12 +197,14 @@ def show_plan(made: Plan) -> None:
     first = table.iloc[0]
     unit = str(first["total_unit"])
     sign, digits = ("$", 2) if unit == "dollars" else ("", 0)
-    typer.echo(f"Run {made.rule}")
-    typer.echo(f"  why: {made.reason}")
+    print_text(f"Run {made.rule}")
+    print_text(made.reason, "  why: ", "       ")
     if first["undecided"]:
-        typer.echo(
-            f"  {made.debates} debates: cost unknown, because {first['undecided']} debates of the pilot ended before "
-            "this rule would have stopped"
+        print_text(
+            f"{made.debates} debates: cost unknown, because {first['undecided']} debates of the pilot ended before "
+            "this rule would have stopped",
+            "  ",
+            "    ",
         )
     else:
         limits = (
@@ -227,7 +229,7 @@ def show_plan(made: Plan) -> None:
     measures = [(m, d) for m, d in measures if table[m].notna().any()]
     rows = []
     for row in table.to_dict("records"):
-        cells = [fill(str(row["rule"]), 34)]
+        cells = [str(row["rule"])]
         cells += [_cell(row, m, places) for m, places in (*measures, ("loss", 3))]
         cells += [_bare(row["p_within"], 2), str(row["loss_from"])]
         rows.append(cells)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from d3stats.cli.options import Columns, Encoding, Json, Level, Missing, MissingValues, paths_of, reading
-from d3stats.cli.output import print_json, print_notes, print_table, working
+from d3stats.cli.output import print_json, print_notes, print_table, print_text, working
 
 if TYPE_CHECKING:
     from d3stats.inference.comparison.power import PilotPlan, PowerPlan
@@ -157,7 +157,8 @@ def _show(plan: PowerPlan | PilotPlan, as_json: bool, as_latex: bool) -> None:
         typer.echo(plan.to_latex())
         return
     answer, *_ = str(plan).splitlines()
-    typer.echo(f"{answer}\n")
+    print_text(answer)
+    typer.echo("")
     print_table(*_table(plan))
     print_notes(plan.notes)
 

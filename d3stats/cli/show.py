@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from d3stats.cli.options import Columns, Encoding, Json, paths_of, reading
-from d3stats.cli.output import print_table
+from d3stats.cli.output import print_table, print_text, prose_columns
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
 LISTED = 50
 """Debates that a list shows."""
-
-WIDTH = 100
-"""Columns where there is no terminal."""
 
 
 def show(
@@ -82,7 +79,7 @@ def _list(path: str, how: dict[str, Any], *, as_json: bool) -> None:
         rows,
     )
     if len(lines) > LISTED:
-        typer.echo(f"The first {LISTED} of {len(lines)} debates; --json lists all.")
+        print_text(f"The first {LISTED} of {len(lines)} debates; --json lists all.")
 
 
 def _as_json(found: Transcript, *, text: bool) -> dict[str, Any]:
@@ -115,9 +112,7 @@ def _print(found: Transcript, *, text: bool) -> None:
     from rich.console import Console
 
     # Whatever is printed is a Text, which knows no markup, of characters that `visible` let pass.
-    console = Console(highlight=False, markup=False, emoji=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, markup=False, emoji=False, width=WIDTH)
+    console = Console(highlight=False, markup=False, emoji=False, width=prose_columns())
     _print_item(console, found, text=text)
     for number, turns in found.rounds.items():
         console.print()

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from d3stats.cli.options import Json
-from d3stats.cli.output import print_json
+from d3stats.cli.output import print_json, print_table, print_text, prose_columns
 
 if TYPE_CHECKING:
     from d3stats.theory import Audit, Page
 
 EXAMPLES = 300
-PIPED_WIDTH = 100
-_WIDEST = {1: 11, 2: 20}
-"""Columns that must leave room for what stands to the right of them."""
 
 
 def theorems(
@@ -71,24 +67,17 @@ def _show_contents(as_json: bool, as_latex: bool) -> None:
     else:
         table = contents()
         columns = ("claim", "source", "verdict", "smallest counterexample, or examples survived")
-        _print_wrapped(table.to_dict()["title"], columns, table.rows)
-        typer.echo("One claim in full: d3stats theorems NAME. Check them all now: d3stats theorems --verify.")
+        print_table(table.to_dict()["title"], columns, table.rows)
+        print_text("One claim in full: d3stats theorems NAME. Check them all now: d3stats theorems --verify.")
 
 
 def _show_page(shown: Page, as_json: bool, as_latex: bool) -> None:
-    from rich.console import Console
-
-    console = Console()
     if as_json:
         print_json(shown.to_dict())
     elif as_latex:
         typer.echo(shown.to_latex())
-    elif console.is_terminal:
-        from rich.markdown import Markdown
-
-        console.print(Markdown(shown.to_markdown()))
     else:
-        typer.echo(shown.to_text(PIPED_WIDTH))
+        typer.echo(shown.to_text(prose_columns()))
 
 
 def _verify(
@@ -122,10 +111,10 @@ def _show_audit(audit: Audit) -> None:
         )
         for v in audit.verdicts
     ]
-    _print_wrapped(
+    print_table(
         "Claims checked live", ("claim", "stated", "found now", "counterexample found or least margin"), rows
     )
-    typer.echo(audit.summary())
+    print_text(audit.summary())
 
 
 @contextmanager
@@ -146,25 +135,3 @@ def _bar(total: int) -> Iterator[Callable[[int, int, str], None] | None]:
             progress.update(task, completed=done, description=latest)
 
         yield advance
-
-
-def _print_wrapped(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table whose last columns wrap; without a terminal it is 100 columns wide."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=PIPED_WIDTH, file=sys.stdout)
-    table = Table(
-        title=Text(title), title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False
-    )
-    table.padding = (0, 1, 0, 0)
-    for i, column in enumerate(columns):
-        table.add_column(column, no_wrap=i == 0, overflow="fold", max_width=_WIDEST.get(i))
-    for row in rows:
-        # Text, since a bracket in a claim is not mark-up.
-        table.add_row(*map(Text, row))
-    console.print(table)

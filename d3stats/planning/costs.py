@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice, integer, probability
-from d3stats._words import counted
+from d3stats._words import counted, setting
 from d3stats.resampling import FEW_CLUSTERS, cluster_totals, ratios, resampled_totals
 from d3stats.resampling.bootstrap import bca_ends, percentile_ends
 from d3stats.resampling.proportions import share_limits
@@ -557,7 +557,7 @@ def notes_on(
         treatment = "left out of accuracy and agreement" if missing == "exclude" else "counted as not correct"
         worst = max(silent, key=lambda name: silent[name])
         notes.append(
-            f'Debates without any vote at their stop are {treatment} (missing="{missing}"); '
+            f"Debates without any vote at their stop are {treatment}, {setting('missing', missing)}; "
             f"most under {worst}: {silent[worst]} of {n}."
         )
     tied = {name: int(results[name].tied.sum()) for name in decided}

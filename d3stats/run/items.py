@@ -326,8 +326,13 @@ def read_items(
     return list(items.values())
 
 
-_EMPTY = 'candidates must not be empty; got an empty one (empty="keep" debates it all the same)'
-_IDENTICAL = 'candidates must differ; got the same text twice (identical="keep" debates it all the same)'
+_EMPTY = (
+    'candidates must not be empty; got an empty one (empty="keep", --empty keep, debates it all the same)'
+)
+_IDENTICAL = (
+    'candidates must differ; got the same text twice (identical="keep", --identical keep, '
+    "debates it all the same)"
+)
 
 
 def _refuse(found: Sequence[tuple[str, DebateItem]], odd: Callable[[DebateItem], bool], message: str) -> None:

@@ -89,11 +89,11 @@ class Page(Result):
         return "\n".join([f"# {self.claim.name}: {_markdown(self.claim.title)}", "", *lines])
 
     def to_text(self, width: int = 100) -> str:
-        """Return the page as plain text of at most `width` columns, formulas excepted."""
+        """Return the page as plain text of at most `width` columns."""
         lines = self._written(
             head=lambda title: ["", title],
             text=lambda text: _wrap(text, width, "  ", "  "),
-            formula=lambda latex: [f"  {latex}"],
+            formula=lambda latex: _wrap(latex, width, "  ", "    "),
             entries=lambda entries: [line for e in entries for line in _wrap(e, width, "  - ", "    ")],
             numbers=_aligned,
         )

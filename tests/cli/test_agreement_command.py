@@ -141,7 +141,7 @@ def test_unknown_weights_are_one_message(votes: str) -> None:
 
 def test_a_rater_who_votes_twice_is_told_of_the_option(tmp_path: Path) -> None:
     code, text = run(written(tmp_path / "l.csv", "item,rater,vote\nq1,x,A\nq1,x,B\nq1,y,A\n"))
-    assert (code, "ask for it: --repeats separate." in text) == (1, True)
+    assert (code, "(--repeats separate)" in text) == (1, True)
 
 
 def test_the_jury_is_shown_by_size_beside_condorcets(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def test_what_makes_one_doubt_the_table_stands_above_the_numbers(tmp_path: Path)
     code, text = run(str(path))
     assert code == 0, text
     assert "every vote says A" in text.splitlines()[0]
-    assert text.index("--votes slot") < text.index("swap consistency")
+    assert text.index("(--votes slot)") < text.index("swap consistency")
     assert "every vote says A" not in run(str(path), "--votes", "slot")[1]
 
 

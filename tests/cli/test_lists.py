@@ -17,7 +17,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from d3stats.cli import app
-from d3stats.cli.lists import example_table
+from d3stats.cli.example import example_table
 from d3stats.protocols import protocol_from_text
 from d3stats.stopping import from_text
 from d3stats.trajectories import as_trajectories

@@ -61,7 +61,7 @@ def test_compare_reports_the_accuracy_that_was_recorded(logs: dict[str, str]) ->
 def test_compare_says_which_verdict_was_read(logs: dict[str, str]) -> None:
     words = ("compare", logs["samre"], logs["multi_persona"])
     assert (
-        "multi_persona: verdicts are the recorded decisions; the plurality of the votes (--value plurality)"
+        'multi_persona: verdicts are the recorded decisions; the plurality of the votes, value="plurality" (--value'
         in (said(*words))
     )
     assert "multi_persona: verdicts are pluralities of the votes; the recorded decision differs in" in (

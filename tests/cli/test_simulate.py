@@ -99,7 +99,7 @@ def test_what_is_wrong_is_one_line_and_exit_code_1(study: Path, old: str, new: s
     ("words", "line"),
     [
         (("--workers", "0"), "workers must be >= 1; got workers=0"),
-        (("--by", "rule"), "by must be one of 'world', 'seed'; got --by rule"),
+        (("--by", "rule"), "by must be one of 'world', 'seed'; got by='rule'"),
         (("--csv", "/no/such/folder/x.csv"), "--csv must lie in a folder that exists"),
         (
             ("--scheduler", "here"),

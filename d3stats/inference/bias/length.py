@@ -130,8 +130,8 @@ def length_bias(
     usable = (data.vote != MISSING) & ~np.isnan(lengths[0]) & ~np.isnan(lengths[1])
     if use_label and not (data.label != MISSING).any():
         raise ValueError(
-            "labels are needed to hold quality fixed; got none. use_label=False estimates length without them, "
-            "together with all that goes with length"
+            "labels are needed to hold quality fixed; got none. use_label=False (--no-label) estimates length "
+            "without them, together with all that goes with length"
         )
     if use_label:
         usable &= data.label != MISSING

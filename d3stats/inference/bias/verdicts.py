@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice, meant
+from d3stats._words import setting
 from d3stats.inference.tables import Fields, place_of, read_source, unread_note
 from d3stats.log.column_names import Columns
 from d3stats.plausibility import judged, warnings_of
@@ -151,7 +152,7 @@ class Judgments:
             which = "vote" if len(letters) == int(cast.sum()) else "vote that is no tie"
             doubts.append(
                 f"every {which} says {'AB'[letters[0]]}, whichever answer was shown first: read as the same answer "
-                'each time. If votes name the place, say votes="slot": then the place alone decides'
+                f"each time. If votes name the place, say {setting('votes', 'slot')}: then the place alone decides"
             )
         keys: dict[str, Any] = {"item": self.item, "judge": self.judge, "order": self.order}
         if "persona" in self.table:
@@ -266,7 +267,7 @@ def _coded(
         unknown = (order == MISSING) & (vote != MISSING)
         if unknown.any():
             raise ValueError(
-                f'votes="slot" needs the order of every verdict; got none {_first(table, unknown)}'
+                f"{setting('votes', 'slot')} needs the order of every verdict; got none {_first(table, unknown)}"
             )
         named = (vote == 0) | (vote == 1)
         vote = np.where(named, vote ^ np.maximum(order, 0), vote)

@@ -24,6 +24,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import as_share, choice, integer, number, probability, refuse_first
+from d3stats._words import setting
 from d3stats.estimate import Estimate
 from d3stats.inference.comparison.power_laws import (
     connor_power,
@@ -151,7 +152,7 @@ class Design:
         choice("alternative", self.alternative, ("two-sided", "one-sided"))
         probability("alpha", self.alpha, open_interval=True)
         if self.goal == "difference" and self.margin is not None:
-            wanted = "goal='non-inferiority' or 'equivalence'"
+            wanted = f"{setting('goal', 'non-inferiority')} or {setting('goal', 'equivalence')}"
             raise ValueError(f"margin must come with {wanted}; got margin={self.margin} for a difference")
 
     def _check_noise(self) -> None:

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import meant
+from d3stats._words import setting
 from d3stats.inference.tables import (
     Fields,
     TableFile,
@@ -347,7 +348,8 @@ def _what_was_read(log: RecordedLog, decided: bool, round_number: int | None) ->
         return f"verdicts are pluralities of the votes; the recorded decision {differs}"
     gone = f"; {none} without a decision are missing" if none else ""
     return (
-        f'verdicts are the recorded decisions; the plurality of the votes (value="plurality") {differs}{gone}'
+        f"verdicts are the recorded decisions; the plurality of the votes, {setting('value', 'plurality')}, "
+        f"{differs}{gone}"
     )
 
 

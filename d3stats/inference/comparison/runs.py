@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice
-from d3stats._words import counted
+from d3stats._words import counted, setting
 from d3stats.inference.comparison.run_tables import (
     RecordedLog,
     RunTable,
@@ -180,7 +180,7 @@ def pair(runs: Sequence[Run], *, items: Items = "same") -> PairedRuns:
         raise ValueError(f"runs must be at least two; got {len(runs)}")
     names = tuple(run.name for run in runs)
     if len(set(names)) < len(names):
-        raise ValueError(f"runs must have different names (pass names=); got {list(names)}")
+        raise ValueError(f"runs must have different names (pass names=, --name); got {list(names)}")
     shared = set(runs[0].items).intersection(*(run.items for run in runs[1:]))
     only = {run.name: tuple(i for i in run.items if i not in shared) for run in runs}
     if any(only.values()) and items == "same":
@@ -293,7 +293,8 @@ def _mismatch(only: dict[str, tuple[str, ...]], n_shared: int) -> str:
     parts = [f"{len(items)} only in {name} ({_listed(items)})" for name, items in only.items() if items]
     mended = "They have no item in common."
     if n_shared:
-        mended = f'To compare on the {counted(n_shared, "common item")}, ask for it: items="intersection".'
+        common = counted(n_shared, "common item")
+        mended = f"To compare on the {common}, ask for it: {setting('items', 'intersection')}."
     return f"runs must have the same items; got {'; '.join(parts)}. {mended}"
 
 

@@ -339,7 +339,7 @@ def gwet_ac(
     read = as_ratings(ratings, categories=categories)
     _need_pairs(read, "Gwet's coefficient")
     if len(read.categories) < 2:
-        needed = "two categories that could have been chosen (categories=...)"
+        needed = "two categories that could have been chosen (categories=..., --categories)"
         raise ValueError(f"Gwet's coefficient needs {needed}; got only {read.categories[0]!r}")
     plain = weights is None or (isinstance(weights, str) and weights == "identity")
     made = panel_coefficient(
@@ -755,7 +755,7 @@ def _refuse_constant(ratings: Ratings, measure: str) -> None:
         raise ValueError(
             f"{measure} is undefined where all ratings are one category; got only "
             f"{ratings.categories[int(used[0])]!r}. Report the share of agreement (1.000), or Gwet's AC1 over all "
-            "categories that could have been chosen (categories=...)"
+            "categories that could have been chosen (categories=..., --categories)"
         )
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice, meant
-from d3stats._words import counted
+from d3stats._words import counted, setting
 from d3stats.inference.tables import (
     Fields,
     blank_clusters,
@@ -545,7 +545,7 @@ def _which_round(round_number: int | None, n_rounds: int, taken: Any) -> list[st
     rounds = sorted({int(one) for one in taken})
     which = f"round {rounds[0]}" if len(rounds) == 1 else f"rounds {rounds[0]} to {rounds[-1]}, by item"
     note = f"votes are those of the last round in which raters had a turn ({which}); for another, ask with "
-    return [note + "round_number=..."]
+    return [note + setting("round_number", "...", "round")]
 
 
 def _in_round(table: pd.DataFrame, item: str, round_number: int | None) -> pd.DataFrame:
@@ -576,7 +576,7 @@ def _without_repeats(table: pd.DataFrame, repeats: Repeats, notes: list[str]) ->
         item, rater = table[["item", "rater"]][again > 0].iloc[0]
         raise ValueError(
             f"a rater must judge an item once; got {rater!r} on {item!r} twice. "
-            'To count repeats as other raters, ask for it: repeats="separate".'
+            f"To count repeats as other raters, ask for it: {setting('repeats', 'separate')}."
         )
     notes.append(f"repeated votes count as those of other raters: {int((again > 0).sum())} of {len(table)}")
     name = [r if k == 0 else f"{r} ({k + 1})" for r, k in zip(table["rater"], again, strict=True)]

@@ -1,0 +1,243 @@
+"""Every command in real terminals of 80, 100 and 140 columns, beside what it writes to a pipe."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.cells import cell_len
+from typer.main import get_command
+
+from d3stats.cli import app
+from d3stats.cli.output import folded
+
+COMMANDS = sorted(get_command(app).commands)  # type: ignore[attr-defined]
+
+CASES: dict[str, list[str]] = {
+    "agreement": [
+        "agreement turns.csv --round 1",
+        "agreement ratings.csv --jury --n-boot 50",
+        "agreement ratings.csv --measure cohen --kind percentile --n-boot 50",
+    ],
+    "audit-table": ["audit-table printed.csv --n 80", "audit-table --checks"],
+    "bias": [f"bias verdicts.csv --audit {audit}" for audit in ("position", "verbosity", "self", "persona")],
+    "compare": [
+        "compare run_one.csv run_two.csv run_three.csv --margin 0.1",
+        "compare turns.csv turns.csv --round 1 --round 3 --by debate",
+    ],
+    "debate": [
+        "debate --synthetic world.toml --limit 8 --protocol samre -o log.jsonl",
+        "debate --synthetic world.toml --limit 8 --dry-run --budget-tokens 90000",
+    ],
+    "demo": [],
+    "doctor": ["doctor turns.csv", "doctor defective.csv", "doctor defective.csv --fix mended.csv"],
+    "example": ["example example.csv", "example wide.xlsx --wide"],
+    "fit": ["fit turns.csv --n-boot 10", "fit turns.csv --n-boot 10 --round 2", "fit ragged.csv --n-boot 10"],
+    "formats": ["formats"],
+    "import": ["import list", "import faireval human.txt -o imported.jsonl"],
+    "plan": ["plan turns.csv --prices prices.toml --model mine -r fixed:2"],
+    "power": ["power --effect 0.05 --discordance 0.2", "power --pilot run_one.csv,run_two.csv --effect 0.1"],
+    "protocols": ["protocols", "protocols samre"],
+    "replay": [
+        "replay turns.csv -r fixed:1 -r unanimity|supermajority:0.7 --paired --n-boot 50",
+        "replay ragged.csv --n-boot 50",
+    ],
+    "rules": ["rules", "rules ks"],
+    "show": ["show log.jsonl", "show log.jsonl 1", "show turns.csv 'debate 01'"],
+    "simulate": ["simulate study.toml", "simulate study.toml --by seed"],
+    "theorems": [
+        "theorems",
+        "theorems d3-theorem-1",
+        "theorems cantelli-bound --verify --examples 3 --workers 1",
+    ],
+    "worlds": ["worlds", "worlds voter"],
+}
+"""Each command on small inputs; demo has none, so it is slow."""
+
+DRIVER = """
+import json, sys
+from typer.main import get_command
+from d3stats.cli import app
+
+group = get_command(app)
+for words in json.load(open(sys.argv[1])):
+    sys.stdout.write(chr(30))
+    sys.stdout.flush()
+    try:
+        group(words, prog_name="d3stats")
+    except SystemExit as end:
+        sys.stdout.flush()
+        if end.code not in (0, 2, None):
+            sys.stdout.write(f"EXIT {end.code} of {words}\\n")
+    sys.stdout.flush()
+"""
+"""One process runs all commands of a width, since most of a command's time is the import of the library."""
+
+NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:e[+-]\d+)?")
+
+
+def make_inputs(folder: Path) -> None:
+    """Write every file that the cases read."""
+    from d3stats.cli.example import example_table
+
+    turns = example_table()
+    turns.to_csv(folder / "turns.csv", index=False)
+    turns[(turns["round"] == 1) | (turns["debate"] > "debate 05")].to_csv(folder / "ragged.csv", index=False)
+    with (folder / "defective.csv").open("w") as file:
+        file.write(turns.to_csv(index=False) + "debate 01,question 01,1,agent 1,B,A,90\n")
+    last = turns[turns["round"] == 3].rename(columns={"debate": "item", "agent": "rater"})
+    last[["item", "rater", "vote", "label", "question"]].to_csv(folder / "ratings.csv", index=False)
+    rng = np.random.default_rng(3)
+    for k, name in enumerate(("one", "two", "three")):
+        right = (rng.random(60) < 0.5 + 0.15 * k).astype(int)
+        pd.DataFrame({"item": range(60), "correct": right, "cluster": np.arange(60) // 2}).to_csv(
+            folder / f"run_{name}.csv", index=False
+        )
+    rows = [
+        {
+            "item": i,
+            "cluster": i // 2,
+            "judge": judge,
+            "order": order,
+            "vote": rng.choice(["A", "B", "tie"], p=[0.5, 0.4, 0.1]),
+            "label": "AB"[i % 2],
+            "length_a": 100 + i,
+            "length_b": 150 - i,
+            "family_a": "x",
+            "family_b": "y",
+            "judge_family": "x" if judge == "small" else "z",
+            "persona": "none" if order == "AB" else "ethics",
+        }
+        for i in range(40)
+        for judge in ("small", "large")
+        for order in ("AB", "BA")
+    ]
+    pd.DataFrame(rows).to_csv(folder / "verdicts.csv", index=False)
+    (folder / "printed.csv").write_text(
+        "model,accuracy,baseline,gain,note\nMORE,85.0,72.5,12.5,a\nSAMRE,86.3,72.5,14.8,b\n"
+    )
+    (folder / "prices.toml").write_text('date = "2026-01-01"\n[models.mine]\ninput = 1.0\noutput = 4.0\n')
+    (folder / "world.toml").write_text('name = "courtroom"\n')
+    (folder / "human.txt").write_text("CHATGPT\nTIE\nVICUNA13B\n")
+    (folder / "study.toml").write_text(
+        'rules = ["fixed:2", "ks:0.1"]\nn_rounds = 4\ndebates = 200\nseeds = 2\nbatch = 100\n'
+        '[prices]\ndollars_per_million_tokens = 1.5\n[[worlds]]\nname = "voter"\npanel = 5\n'
+    )
+
+
+def run(folder: Path, cases: list[list[str]], width: int | None) -> list[str]:
+    """Return what each case writes to a terminal of so many columns, or to a pipe; colours are left out."""
+    (folder / "cases.json").write_text(json.dumps(cases))
+    env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR")}
+    words = [sys.executable, "-c", DRIVER, "cases.json"]
+    settings = {"cwd": folder, "env": env | {"TERM": "xterm-256color"}, "stderr": subprocess.PIPE}
+    if width is None:
+        done = subprocess.run(words, stdout=subprocess.PIPE, check=True, timeout=300, **settings)  # type: ignore[call-overload]
+        return done.stdout.decode().split(chr(30))[1:]
+    here, there = pty.openpty()
+    fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+    process = subprocess.Popen(words, stdin=there, stdout=there, **settings)  # type: ignore[call-overload]
+    os.close(there)
+    written = b""
+    try:
+        while block := os.read(here, 65536):
+            written += block
+    except OSError:  # Linux says so when the last writer is gone
+        pass
+    os.close(here)
+    assert process.wait() == 0, process.stderr.read().decode()
+    process.stderr.close()
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", written.decode()).replace("\r\n", "\n")
+    return text.split(chr(30))[1:]
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[list[str]]:
+    import shlex
+
+    # The log is made before it is shown.
+    first = CASES["debate"]
+    lines = [*first, *(line for name in COMMANDS if name != "debate" for line in CASES[name])]
+    helps = [[name, "--help"] for name in COMMANDS]
+    return [["--help"], *helps, *[shlex.split(line) for line in lines]]
+
+
+@pytest.fixture(scope="module")
+def shown(cases: list[list[str]], tmp_path_factory: pytest.TempPathFactory) -> dict[int | None, list[str]]:
+    found = {}
+    for width in (None, 80, 100, 140):
+        folder = tmp_path_factory.mktemp("terminal")
+        make_inputs(folder)
+        found[width] = run(folder, cases, width)
+    return found
+
+
+def test_every_command_has_a_case() -> None:
+    assert sorted(CASES) == COMMANDS
+
+
+def test_every_case_succeeds(cases: list[list[str]], shown: dict[int | None, list[str]]) -> None:
+    for texts in shown.values():
+        for words, text in zip(cases, texts, strict=True):
+            assert "EXIT" not in text, text
+            assert text.strip(), words
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut(
+    cases: list[list[str]], shown: dict[int | None, list[str]], width: int
+) -> None:
+    for words, text in zip(cases, shown[width], strict=True):
+        assert "…" not in text, f"{words}\n{text}"
+        wide = [line for line in text.splitlines() if cell_len(line) > width]
+        assert not wide, f"{words}\n" + "\n".join(wide)
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_every_number_of_the_wide_output_is_there_in_full(
+    cases: list[list[str]], shown: dict[int | None, list[str]], width: int
+) -> None:
+    for words, wide, narrow in zip(cases, shown[None], shown[width], strict=True):
+        if "--help" not in words:
+            lost = _numbers(wide) - _numbers(narrow)
+            assert not lost, f"{words} lost {dict(lost)}\n{narrow}"
+
+
+def _numbers(text: str) -> Counter[str]:
+    """Count the numbers, without those that a clock says."""
+    lines = [line for line in text.splitlines() if "seconds" not in line and "done in" not in line]
+    return Counter(NUMBER.findall("\n".join(lines)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_the_demo_fits_the_terminal(width: int, tmp_path: Path) -> None:
+    (wide,) = run(tmp_path, [["demo"]], None)
+    (narrow,) = run(tmp_path, [["demo"]], width)
+    assert "…" not in narrow
+    assert max(map(cell_len, narrow.splitlines())) <= width
+    assert not _numbers(wide) - _numbers(narrow)
+
+
+def test_a_fold_keeps_every_character_and_its_width() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        words = [
+            "".join(rng.choice(list("ab0.9[漢é"), rng.integers(1, 30))) for _ in range(rng.integers(1, 9))
+        ]
+        room = int(rng.integers(8, 40))
+        lines = folded(" ".join(words), room, "- ", "  ")
+        assert max(map(cell_len, lines)) <= room
+        assert "".join(lines).replace(" ", "").removeprefix("-") == "".join(words)
