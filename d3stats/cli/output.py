@@ -85,10 +85,14 @@ def folded(text: str, room: int, first: str = "", rest: str = "") -> list[str]:
     return [*lines, line]
 
 
+def _write(line: str, *, bold: bool = False) -> None:
+    typer.echo(typer.style(line, bold=True) if bold else line)
+
+
 def print_text(text: str, first: str = "", rest: str = "", *, bold: bool = False) -> None:
     """Print a sentence, wrapped."""
     for line in folded(text, prose_columns(), first, rest):
-        typer.secho(line, bold=bold)
+        _write(line, bold=bold)
 
 
 def print_notes(notes: Sequence[str]) -> None:
@@ -125,7 +129,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     room = terminal_columns()
     if title:
         for line in [title] if room is None else folded(title, min(room, WIDEST)):
-            typer.secho(line, bold=True)
+            _write(line, bold=True)
         typer.echo("")
     gap = 3
     widths = _widths(columns, rows, room, gap)
@@ -143,7 +147,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
                 text = cell[k] if k < len(cell) else ""
                 blank = " " * (width - cell_len(text))
                 padded.append(blank + text if i and not _is_prose(rows, i) else text + blank)
-            typer.secho((" " + (" " * gap).join(padded)).rstrip(), bold=number == 0)
+            _write((" " + (" " * gap).join(padded)).rstrip(), bold=number == 0)
         if number == 0:
             typer.echo(" " + "─" * (sum(widths) + gap * (len(widths) - 1)))
     typer.echo("")
@@ -198,7 +202,7 @@ def _print_records(columns: Sequence[str], rows: Sequence[Sequence[str]], room: 
     label = min(max(map(cell_len, columns[1:])), room // 2)
     for row in rows:
         for line in folded(f"{columns[0]} {row[0]}".strip(), room):
-            typer.secho(line, bold=True)
+            _write(line, bold=True)
         for head, cell in zip(columns[1:], row[1:], strict=True):
             if cell:
                 *above, name = folded(head, label + 2, "  ", "  ")
