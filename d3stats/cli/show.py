@@ -112,7 +112,7 @@ def _print(found: Transcript, *, text: bool) -> None:
     from rich.console import Console
 
     # Whatever is printed is a Text, which knows no markup, of characters that `visible` let pass.
-    console = Console(highlight=False, markup=False, emoji=False, width=prose_columns())
+    console = Console(highlight=False, markup=False, emoji=False, width=prose_columns(100))
     _print_item(console, found, text=text)
     for number, turns in found.rounds.items():
         console.print()
