@@ -71,14 +71,16 @@ def number(name: str, value: float, *, minimum: float | None = None) -> float:
     return result
 
 
-def integer(name: str, value: int, *, minimum: int | None = None) -> int:
-    """Return `value` as an int, at least `minimum` when given; 3.0 is taken, 3.5 and True are not."""
+def integer(name: str, value: int, *, minimum: int | None = None, maximum: int | None = None) -> int:
+    """Return `value` as an int in this range; 3.0 is taken, 3.5 and True are not."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise TypeError(f"{name} must be an integer; got {name}={value!r}")
     if not math.isfinite(value) or value != int(value):
         raise ValueError(f"{name} must be an integer; got {name}={value!r}")
     if minimum is not None and value < minimum:
         raise ValueError(f"{name} must be >= {minimum}; got {name}={value!r}")
+    if maximum is not None and value > maximum:
+        raise ValueError(f"{name} must be <= {maximum}; got {name}={value!r}")
     return int(value)
 
 
@@ -95,6 +97,14 @@ def flag(name: str, value: Any) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} must be True or False; got {name}={value!r}")
     return bool(value)
+
+
+def within(name: str, value: float, *, low: float, high: float) -> float:
+    """Return `value` as a finite float from `low` to `high`."""
+    result = number(name, value)
+    if not low <= result <= high:
+        raise ValueError(f"{name} must lie between {low:g} and {high:g}; got {name}={value!r}")
+    return result
 
 
 def positive(name: str, value: float) -> float:

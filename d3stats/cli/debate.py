@@ -467,7 +467,7 @@ def _of_world(path: Path, source: str | None, limit: int | None, seed: int) -> t
     import tomllib
 
     from d3stats.run.items import DebateItem
-    from d3stats.worlds.read import from_table
+    from d3stats.worlds.base import from_table
     from d3stats.worlds.streams import synthetic_agent, synthetic_items
 
     if source is not None:

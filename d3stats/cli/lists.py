@@ -34,7 +34,7 @@ def rules(name: Name = None, as_json: Json = False) -> None:
 
 def worlds(name: Name = None, as_json: Json = False) -> None:
     """List the synthetic worlds, as a study file and debate --synthetic take them."""
-    from d3stats.worlds.read import world_types
+    from d3stats.worlds.base import world_types
 
     _show("world", world_types(), name, as_json)
 

@@ -8,7 +8,7 @@ that law for the protocols.
 
 from d3stats.models.beliefs.latent import belief_after
 from d3stats.worlds.assembly import Assembly
-from d3stats.worlds.base import PanelWorld, World
+from d3stats.worlds.base import PanelWorld, World, from_table
 from d3stats.worlds.conformity import Conformity, conformity_process, sample_conformity
 from d3stats.worlds.courtroom import Category, Courtroom, courtroom_items, courtroom_tokens, sample_courtroom
 from d3stats.worlds.draw import BLOCK, count_process, simulate
@@ -19,7 +19,6 @@ from d3stats.worlds.mixture_panel import (
     mixtures_by_round,
     sample_mixture_panel,
 )
-from d3stats.worlds.read import from_table
 from d3stats.worlds.referees import Referees, sample_referees
 from d3stats.worlds.streams import SyntheticItem, synthetic_agent, synthetic_items
 from d3stats.worlds.tokens import Lengths, PriceTable, round_tokens, sample_tokens

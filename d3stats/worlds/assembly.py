@@ -6,27 +6,16 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from statistics import fmean
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
-import numpy as np
-
-from d3stats._check import choice, number, probability
+from d3stats._check import NonNegativeFloat, PositiveFloat, Probability
 from d3stats.agent import Message, Refused, Reply, Request, Rubric, Size
-from d3stats.worlds.base import World, positive
-from d3stats.worlds.courtroom import (
-    TOKENS_PER_WORD,
-    CourtAgent,
-    Courtroom,
-    Heard,
-    heard_by_round,
-    juror_error,
-    marks,
-)
+from d3stats.worlds.base import World
+from d3stats.worlds.courtroom import BenchAgent, Courtroom, Heard, juror_error
 from d3stats.worlds.streams import (
+    Scores,
     Stream,
-    SyntheticAgent,
     SyntheticItem,
     synthetic_agent,
     synthetic_items,
@@ -34,20 +23,7 @@ from d3stats.worlds.streams import (
     told,
 )
 
-__all__ = ["REVEALS", "Assembly", "AssemblyAgent"]
-
-REVEALS = ("argument", "talk")
-"""What brings hidden quality to light: advocates' arguments alone, or any message."""
-
-_AT_LEAST_ZERO = (
-    "contrariness",
-    "decide_at",
-    "accept_at",
-    "mark_noise",
-    "reply_words",
-    "summary_words",
-    "expert_words",
-)
+__all__ = ["Assembly", "AssemblyAgent"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,17 +106,17 @@ class Assembly(World):
 
     court: Courtroom = field(default_factory=Courtroom)
     reveals: Literal["argument", "talk"] = "argument"
-    diversity: float = 1.0
-    conformity: float = 0.4
-    contrariness: float = 2.0
-    decide_at: float = 6.0
-    accept_at: float = 2.0
-    accept_scale: float = 2.0
-    points_per_mark: float = 2.0
-    mark_noise: float = 0.3
-    reply_words: float = 100.0
-    summary_words: float = 80.0
-    expert_words: float = 25.0
+    diversity: Probability = 1.0
+    conformity: Probability = 0.4
+    contrariness: NonNegativeFloat = 2.0
+    decide_at: NonNegativeFloat = 6.0
+    accept_at: NonNegativeFloat = 2.0
+    accept_scale: PositiveFloat = 2.0
+    points_per_mark: PositiveFloat = 2.0
+    mark_noise: NonNegativeFloat = 0.3
+    reply_words: NonNegativeFloat = 100.0
+    summary_words: NonNegativeFloat = 80.0
+    expert_words: NonNegativeFloat = 25.0
 
     name: ClassVar[str] = "assembly"
     citation: ClassVar[str] = "this library's; items and advocates as in D3, talk as in ChatEval (2023)"
@@ -148,13 +124,7 @@ class Assembly(World):
     def __post_init__(self) -> None:
         if not isinstance(self.court, Courtroom):
             raise TypeError(f"court must be a Courtroom; got court={self.court!r}")
-        choice("reveals", self.reveals, REVEALS)
-        for name in ("diversity", "conformity"):
-            object.__setattr__(self, name, probability(name, getattr(self, name)))
-        for name in _AT_LEAST_ZERO:
-            object.__setattr__(self, name, number(name, getattr(self, name), minimum=0))
-        for name in ("accept_scale", "points_per_mark"):
-            object.__setattr__(self, name, positive(name, getattr(self, name)))
+        super().__post_init__()
 
     @property
     def run(self) -> int:
@@ -166,21 +136,11 @@ class Assembly(World):
         return 1 - self.court.hidden * self.court.decay**rounds
 
 
-Scores = dict[str, dict[str, float]]
-
 COURT = ("argue", "aggregate")
 ALONE = ("judge", "vote", "review")
 TALK = (
-    "referee",
-    "answer",
-    "affirm",
-    "oppose",
-    "moderate",
-    "solve",
-    "synthesise",
-    "criticise",
-    "evaluate",
-    "discuss",
+    *("referee", "answer", "affirm", "oppose", "moderate"),
+    *("solve", "synthesise", "criticise", "evaluate", "discuss"),
 )
 
 _ASKED_TWICE = re.compile(r", \S+ first$")
@@ -189,35 +149,11 @@ JUDGES_TOP = 20
 """A rubric that goes up to here is a judge's; its marks are the courtroom's."""
 
 
-class _Transcript(NamedTuple):
-    """What can be read out of messages: words, arguments by round, everybody's leans and the last round of them."""
-
-    seen: tuple[Message, ...]
-    sides: tuple[str, ...]
-    words: float
-    argued: dict[int, Heard]
-    leans: list[tuple[str, float]]
-    talked: int
-
-
-class _Advocates(CourtAgent):
-    """The courtroom's advocates and aggregators, under the assembly's name."""
-
-    @property
-    def model(self) -> str:
-        return f"synthetic {Assembly.name}"
-
-
-class AssemblyAgent(SyntheticAgent[Assembly]):
+class AssemblyAgent(BenchAgent[Assembly]):
     """Everybody in a debate of an assembly; the law is in :class:`~d3stats.worlds.Assembly`.
 
     An agent asked twice, "judge, A first" and "judge, B first", is one and the same, and misreads a question in the
     same way both times.
-
-    Parameters
-    ----------
-    world : Assembly
-    seed : int
 
     Examples
     --------
@@ -233,43 +169,32 @@ class AssemblyAgent(SyntheticAgent[Assembly]):
 
     def __init__(self, world: Assembly, seed: int = 0) -> None:
         super().__init__(world, seed)
-        self.court = _Advocates(world.court, seed)
-        self._standing = lru_cache(maxsize=65536)(self._normal_of)
-        self._latest = _Transcript((), (), 0.0, {}, [], 0)
-        self._told: tuple[Mapping[int, Heard], tuple[int, float, float]] = ({}, (0, 0.0, 0.0))
-
-    def _normal_of(self, *names: str) -> float:
-        return self.streams.of(*names).normal()
+        self._spoken: tuple[tuple[Message, ...], list[tuple[Message, float]]] = ((), [])
 
     def reply(self, request: Request) -> Reply:
         """Answer a request at once."""
         if not request.case.sides:
             raise Refused(f"case must have two candidates in this world; got none in {request.case.debate!r}")
-        if request.act in COURT:
-            return self.court.reply(request)
-        stream = self.call(request, request.act)
-        if request.act in ALONE or request.act in TALK:
-            return self._read(request, stream)
-        if request.act == "summarise":
-            heard = self._heard(request)
-            return self._say(request, stream, {} if not heard else {"lean": fmean(heard)})
-        if request.act == "assign":
-            return self._assign(request, stream)
-        raise self.refuse(request)
+        return super().reply(request)
 
-    def imagine(self, request: Request, size: Size, /) -> Reply:
-        """Return a reply of the mean or the greatest length, without vote or scores."""
-        if request.act in COURT:
-            return self.court.imagine(request, size)
-        kept = 1 - self.world.court.slack / 2 if size == "typical" else 1.0
-        shown, filed = (kept * words for words in self._lengths(request))
-        sent, written = TOKENS_PER_WORD * self._prompt(request), TOKENS_PER_WORD * (shown + filed)
-        if size == "longest":
-            sent, written = math.ceil(sent), math.ceil(written)
-        text = tell(shown, reasons=filed) if request.act == "judge" else tell(shown)
+    def _answer(self, request: Request, stream: Stream) -> Reply:
+        match request.act:
+            case "argue":
+                return self._argue(request, stream)
+            case "aggregate":
+                return self._aggregate(request, stream)
+            case "summarise":
+                heard = self._heard_leans(request)
+                return self.say(request, stream, {"lean": fmean(heard)} if heard else {})
+            case "assign":
+                words = [self._long(self.world.expert_words, stream) for _ in range(request.slot.listed)]
+                return self.done(request, stream, "\n".join(map(tell, words)), sum(words))
+        return self._read(request, stream)
+
+    def _imagined(self, request: Request, size: Size, text: str, words: float) -> Reply:
         if request.act == "assign":
-            text = "\n".join([tell(kept * self.world.expert_words)] * request.slot.listed)
-        return Reply(text, tokens_in=round(sent), tokens_out=round(written), model=self.model)
+            text = "\n".join([tell(self._kept(size) * self.world.expert_words)] * request.slot.listed)
+        return super()._imagined(request, size, text, words)
 
     def reading(self, request: Request, heard: Mapping[int, Heard], noise: float) -> float:
         """Return how much better A looks to this agent, in points, its errors included.
@@ -282,49 +207,40 @@ class AssemblyAgent(SyntheticAgent[Assembly]):
         noise : float
             The call's own standard normal error.
         """
-        world, question = self.world, request.case.question
-        talked = self._read_through(request).talked if world.reveals == "talk" else 0
-        seen, argued = self._revealed(heard, talked)
-        own = self._standing("juror", question, _ASKED_TWICE.sub("", request.agent))
+        world, question, rounds = self.world, request.case.question, heard.values()
+        talked = 0
+        if world.reveals == "talk":
+            talked = max((message.round for message, _ in self._leans(request)), default=0)
+        seen, argued = world.shown(talked), 0.0
+        if rounds:
+            seen = fmean(fmean(world.shown(max(int(n) + 1, talked)) for n in at.feedback) for at in rounds)
+            argued = fmean(at.strength[0] - at.strength[1] for at in rounds)
+        own = self.standing("juror", question, _ASKED_TWICE.sub("", request.agent))
         if world.diversity < 1:
-            alike = self._standing("persona", question)
+            alike = self.standing("persona", question)
             own = math.sqrt(1 - world.diversity) * alike + math.sqrt(world.diversity) * own
-        error = juror_error(world.court, self._standing("jury", question), own, noise)
-        return float(self.court.item(question).gap * seen + argued + self.court.bias(request) + error)
+        error = juror_error(world.court, self.standing("jury", question), own, noise)
+        return float(self.item(question).gap * seen + argued + self.bias(request) + error)
 
-    def _read_through(self, request: Request) -> _Transcript:
-        """Read the transcript; several agents in a row see the same one."""
-        latest, sides = self._latest, request.case.sides
-        if request.seen != latest.seen or sides != latest.sides:
-            words, leans, talked = 0.0, [], 0
-            for message in request.seen:
-                for line in message.text.splitlines():
-                    words += told(line).words
-                lean = told(message.text).facts.get("lean")
-                if lean is not None:
-                    leans.append((message.speaker, lean))
-                    talked = max(talked, message.round)
-            argued = heard_by_round(request.seen, sides, self.world.court.temperature)
-            self._latest = latest = _Transcript(request.seen, sides, words, argued, leans, talked)
-        return latest
+    def _leans(self, request: Request) -> list[tuple[Message, float]]:
+        """Return who leaned how far to A, message by message; several agents in a row see the same ones."""
+        if request.seen is not self._spoken[0]:
+            facts = ((message, told(message.text).facts.get("lean")) for message in request.seen)
+            self._spoken = request.seen, [(message, lean) for message, lean in facts if lean is not None]
+        return self._spoken[1]
 
-    def _revealed(self, heard: Mapping[int, Heard], talked: int) -> tuple[float, float]:
-        """Return the share of the gap that shows, and by how much A is argued for better."""
-        if not heard:
-            return self.world.shown(talked), 0.0
-        if heard is not self._told[0] or talked != self._told[1][0]:
-            seen = fmean(
-                fmean(self.world.shown(max(int(feedback) + 1, talked)) for feedback in at.feedback)
-                for at in heard.values()
-            )
-            argued = fmean(at.strength[0] - at.strength[1] for at in heard.values())
-            self._told = heard, (talked, seen, argued)
-        return self._told[1][1:]
+    def _latest(self, request: Request) -> dict[str, float]:
+        return {message.speaker: lean for message, lean in self._leans(request)}
+
+    def _heard_leans(self, request: Request) -> list[float]:
+        """Return the latest lean of everybody else who can be heard."""
+        me = (request.agent, request.role)
+        return [lean for speaker, lean in self._latest(request).items() if speaker not in me]
 
     def _read(self, request: Request, stream: Stream) -> Reply:
         """Read the pair, and say what the act asks for: a vote, scores, a lean."""
         world, slot, (a, b) = self.world, request.slot, request.case.sides
-        argued = self._read_through(request).argued
+        argued = self.heard(request)
         if request.act == "judge":
             argued = {n: at for n, at in argued.items() if n == request.round}
         lean = self.reading(request, argued, stream.normal())
@@ -338,46 +254,32 @@ class AssemblyAgent(SyntheticAgent[Assembly]):
                 leans = {a: lean, b: -lean}
                 if slot.rubric.sides != request.case.sides:
                     leans = {who: lean * self._way_of(request, who) for who in slot.rubric.sides}
-                scores = self._marks(slot.rubric, leans, argued, stream)
+                scores = self._scores(slot.rubric, leans, argued, stream)
         passed = slot.may_pass and abs(lean) < world.decide_at
         vote = (a if lean > 0 else b) if slot.wants_vote and not passed else None
-        return self._say(request, stream, {"lean": lean}, vote, scores)
-
-    def _heard(self, request: Request) -> list[float]:
-        """Return the latest lean of everybody else who can be heard."""
-        latest = dict(self._read_through(request).leans)
-        return [lean for speaker, lean in latest.items() if speaker not in (request.agent, request.role)]
+        return self.say(request, stream, {"lean": lean}, vote, scores)
 
     def _after_talk(self, request: Request, lean: float) -> float:
-        heard, w = self._heard(request), self.world.conformity
+        heard, w = self._heard_leans(request), self.world.conformity
         if heard:
             lean = (1 - w) * lean + w * fmean(heard)
-        if request.act == "oppose":
-            proposed = self._lean_of(request, "affirmative")
-            if proposed is not None:
-                lean -= math.copysign(self.world.contrariness, proposed)
-        return lean
-
-    def _lean_of(self, request: Request, speaker: str) -> float | None:
-        return dict(self._read_through(request).leans).get(speaker)
+        proposed = self._latest(request).get("affirmative") if request.act == "oppose" else None
+        return lean if proposed is None else lean - math.copysign(self.world.contrariness, proposed)
 
     def _way_of(self, request: Request, speaker: str) -> float:
         """Return which way a speaker leaned before this round: 1 to A, -1 to B, 0 when it was not heard."""
-        before = [m for m in request.seen if m.round < request.round and m.speaker == speaker]
-        leans = [lean for m in before if (lean := told(m.text).facts.get("lean")) is not None]
+        leans = [x for m, x in self._leans(request) if m.round < request.round and m.speaker == speaker]
         return math.copysign(1.0, leans[-1]) if leans else 0.0
 
-    def _marks(
+    def _scores(
         self, rubric: Rubric, leans: Mapping[str, float], argued: Mapping[int, Heard], stream: Stream
     ) -> Scores:
-        world, court, n = self.world, self.world.court, len(rubric.criteria)
+        world, n = self.world, len(rubric.criteria)
         if rubric.high == JUDGES_TOP:
             level = fmean(fmean(at.strength) for at in argued.values()) if argued else 0.0
-            merit = np.array([[level + lean / 2] for lean in leans.values()])
-            errors = np.array(stream.normals(2 + 2 * n))
-            given = marks(court, merit, errors[:2, None], errors[2:].reshape(2, n)).tolist()
+            given = self.marks(rubric, [level + lean / 2 for lean in leans.values()], stream)
         else:
-            level = rubric.low + (rubric.high - rubric.low) * (court.base - 1) / (JUDGES_TOP - 1)
+            level = rubric.low + (rubric.high - rubric.low) * (self.court.base - 1) / (JUDGES_TOP - 1)
             halves = [lean / (2 * n * world.points_per_mark) for lean in leans.values()]
             given = [
                 [float(round(level + half + world.mark_noise * z)) for z in stream.normals(n)]
@@ -390,75 +292,28 @@ class AssemblyAgent(SyntheticAgent[Assembly]):
 
     def _verdict_on_solution(self, request: Request, rubric: Rubric, lean: float, stream: Stream) -> Scores:
         """Say for each side of the rubric whether the solution is right: its lowest or its highest mark."""
-        world, solution = self.world, self._lean_of(request, "solver")
+        world, solution = self.world, self._latest(request).get("solver")
         toward = -math.inf if solution is None else math.copysign(lean, lean * solution)
         at = (toward - world.accept_at) / world.accept_scale
         right = stream.uniform() < (1 / (1 + math.exp(-at)) if at > -700 else 0.0)
         mark = float(rubric.high if right else rubric.low)
         return {side: dict.fromkeys(rubric.criteria, mark) for side in rubric.sides}
 
-    def _assign(self, request: Request, stream: Stream) -> Reply:
-        words = [self._long(self.world.expert_words, stream) for _ in range(request.slot.listed)]
-        return self._done(request, stream, "\n".join(map(tell, words)), sum(words))
-
-    def _say(
-        self,
-        request: Request,
-        stream: Stream,
-        facts: Mapping[str, float],
-        vote: str | None = None,
-        scores: Scores | None = None,
-    ) -> Reply:
-        shown, filed = (self._long(words, stream) for words in self._lengths(request))
-        # Feedback to advocates is by its length alone: they are not to argue by what the judge leans to.
-        text = tell(shown, reasons=filed) if request.act == "judge" else tell(shown, **facts)
-        return self._done(request, stream, text, shown + filed, vote, scores)
-
-    def _done(
-        self,
-        request: Request,
-        stream: Stream,
-        text: str,
-        words: float,
-        vote: str | None = None,
-        scores: Scores | None = None,
-    ) -> Reply:
-        return Reply(
-            text,
-            vote,
-            scores,
-            tokens_in=stream.rounded(TOKENS_PER_WORD * self._prompt(request)),
-            tokens_out=stream.rounded(TOKENS_PER_WORD * words),
-            model=self.model,
-        )
-
-    def _long(self, longest: float, stream: Stream) -> float:
-        return longest * (1 - self.world.court.slack * stream.uniform())
-
-    def _lengths(self, request: Request) -> tuple[float, float]:
-        """Return the most words of a reply that others read, and of what is only filed."""
-        world, court = self.world, self.world.court
+    def _lengths(self, request: Request) -> tuple[float, ...]:
+        world, court = self.world, self.court
+        if request.act in COURT:
+            return super()._lengths(request)
         if request.act == "judge":
-            # Feedback to two sides, where another round may come.
             return (2 * court.feedback_words if request.rounds > 1 else 0.0), court.reasons_words
+        # Nothing of these is filed; streams were named with a second length, 0, which stays.
         if request.act in ("vote", "review", "answer"):
             return court.rationale_words, 0.0
-        if request.act == "summarise":
-            return world.summary_words, 0.0
         if request.act == "assign":
             return world.expert_words * request.slot.listed, 0.0
-        if request.act in TALK:
-            return world.reply_words, 0.0
-        raise self.refuse(request)
-
-    def _prompt(self, request: Request) -> float:
-        return self.court.item(request.case.question).words + self._read_through(request).words
+        return (world.summary_words if request.act == "summarise" else world.reply_words), 0.0
 
 
-@synthetic_agent.register
-def assembly_agent(world: Assembly, seed: int = 0) -> AssemblyAgent:
-    """Return everybody in the debates of an assembly."""
-    return AssemblyAgent(world, seed)
+synthetic_agent.register(Assembly, AssemblyAgent)
 
 
 @synthetic_items.register

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from d3stats._check import integer, number, probability
+from d3stats._check import Finite, NonNegativeFloat, Probability, integer, number
 from d3stats.agent import Refused, Request
 from d3stats.models.chains.process import CountProcess
-from d3stats.worlds.base import PanelWorld
+from d3stats.worlds.base import Group, PanelWorld, simplex
 from d3stats.worlds.draw import (
     BLOCK,
     Drawn,
@@ -29,17 +29,33 @@ from d3stats.worlds.draw import (
 )
 from d3stats.worlds.panel import PanelAgent, last_votes
 from d3stats.worlds.streams import Stream, seat_of, synthetic_agent
-from d3stats.worlds.voter import Voter, draw_ability
 
 __all__ = [
     "Conformity",
-    "ConformityAgent",
-    "VoterAgent",
     "conformity_process",
     "fill_votes",
     "reference_conformity",
     "sample_conformity",
 ]
+
+
+Floats = NDArray[np.float64]
+Pairs = tuple[tuple[float, float], ...]
+
+
+def _classes(name: str, given: Any) -> Pairs:
+    try:
+        pairs = tuple(
+            (number("difficulties' weight", w), number("difficulties' easiness", e)) for w, e in given
+        )
+    except (TypeError, ValueError) as error:
+        if "difficulties'" in str(error):
+            raise
+        raise ValueError(f"difficulties must be pairs (weight, easiness); got {given!r}") from None
+    total = sum(weight for weight, _ in pairs)
+    if not pairs or min(weight for weight, _ in pairs) < 0 or abs(total - 1) > 1e-9:
+        raise ValueError(f"difficulties' weights must be >= 0 and sum to 1; got {[w for w, _ in pairs]}")
+    return pairs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,65 +103,65 @@ class Conformity(PanelWorld):
     (0.0, 0.0, 0.0, 0.0, 0.0)
     """
 
-    difficulties: tuple[tuple[float, float], ...] = ((0.5, 1.6), (0.3, 0.3), (0.2, -1.0))
+    difficulties: Annotated[Pairs, _classes] = ((0.5, 1.6), (0.3, 0.3), (0.2, -1.0))
     skill: float | tuple[float, ...] = 0.0
-    stubbornness: float = 0.5
-    conformity: float = 1.5
-    shared_sd: float = 0.5
-    shared_points: int = 5
+    stubbornness: Probability = 0.5
+    conformity: Finite = 1.5
+    shared_sd: NonNegativeFloat = 0.5
+    shared_points: Annotated[int, partial(integer, minimum=1, maximum=31)] = 5
     llms: tuple[str, ...] = ()
 
     name: ClassVar[str] = "conformity"
     citation: ClassVar[str] = (
         "Rasch (1960), Probabilistic Models; Brock and Durlauf (2001), Review of Economic Studies 68"
     )
+    free: ClassVar[tuple[str, ...]] = ("skill", "stubbornness", "conformity", "shared_sd")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "difficulties", _classes(self.difficulties))
-        if np.ndim(self.skill) == 1:
-            values = tuple(number("skill", a) for a in np.asarray(self.skill).tolist())
-            if len(values) != self.panel:
-                raise ValueError(
-                    f"skill must be one number or one per seat ({self.panel}); got {len(values)}"
-                )
-            object.__setattr__(self, "skill", values)
-        else:
-            object.__setattr__(self, "skill", number("skill", self.skill))  # type: ignore[arg-type]  # a scalar here
-        object.__setattr__(self, "stubbornness", probability("stubbornness", self.stubbornness))
-        object.__setattr__(self, "conformity", number("conformity", self.conformity))
-        object.__setattr__(self, "shared_sd", number("shared_sd", self.shared_sd, minimum=0.0))
-        points = integer("shared_points", self.shared_points, minimum=1)
-        if points > 31:
-            raise ValueError(f"shared_points must be <= 31; got shared_points={points}")
-        object.__setattr__(self, "shared_points", points)
-        given: Any = self.llms
+        given: Any = self.skill
+        several = np.ndim(given) == 1
+        skill = tuple(number("skill", a) for a in given) if several else number("skill", given)
+        if several and len(given) != self.panel:
+            raise ValueError(f"skill must be one number or one per seat ({self.panel}); got {len(given)}")
+        object.__setattr__(self, "skill", skill)
+        given = self.llms
         if isinstance(given, str) or len(given) not in (0, self.panel):
             raise ValueError(f"llms must be empty or one name per seat ({self.panel}); got {self.llms!r}")
-        object.__setattr__(self, "llms", tuple(map(str, self.llms)))
+        object.__setattr__(self, "llms", tuple(map(str, given)))
 
     @property
     def skills(self) -> tuple[float, ...]:
         """Skill of each seat, in log-odds."""
         return self.skill if isinstance(self.skill, tuple) else (self.skill,) * self.panel
 
+    def groups(self) -> dict[str, Group]:
+        def weights(world: Conformity) -> tuple[float, ...]:
+            return tuple(w for w, _ in world.difficulties)
 
-def _classes(given: Any) -> tuple[tuple[float, float], ...]:
-    try:
-        pairs = tuple(
-            (number("difficulties' weight", w), number("difficulties' easiness", e)) for w, e in given
-        )
-    except (TypeError, ValueError) as error:
-        if "difficulties'" in str(error):
-            raise
-        raise ValueError(f"difficulties must be pairs (weight, easiness); got {given!r}") from None
-    total = sum(weight for weight, _ in pairs)
-    if not pairs or min(weight for weight, _ in pairs) < 0 or abs(total - 1) > 1e-9:
-        raise ValueError(f"difficulties' weights must be >= 0 and sum to 1; got {[w for w, _ in pairs]}")
-    return pairs
+        def easiness(world: Conformity) -> tuple[float, ...]:
+            return tuple(e for _, e in world.difficulties)
 
+        def paired(world: Conformity, w: tuple[float, ...], e: tuple[float, ...]) -> Conformity:
+            return replace(world, difficulties=tuple(zip(w, e, strict=True)))
 
-Floats = NDArray[np.float64]
+        groups = self.scalars("stubbornness", "conformity", "shared_sd")
+        groups["easiness"] = Group(easiness, lambda world, values: paired(world, weights(world), values))
+        if not isinstance(self.skill, tuple):
+            groups["skill"] = Group(
+                lambda world: (world.skill,), lambda world, values: replace(world, skill=values[0])
+            )
+        if len(self.difficulties) > 1:
+            groups["weights"] = simplex(weights, lambda world, values: paired(world, values, easiness(world)))
+        return groups
+
+    def untold(self, free: tuple[str, ...], labelled: bool) -> list[str]:
+        if {"skill", "easiness"} <= set(free):
+            return ["skill and easiness enter as a sum: votes show the sum alone"]
+        if "weights" not in free:
+            return ["how many classes of difficulty there are is assumed: few seats hardly show it"]
+        return []
+
 
 ONE = 2**32
 """Chances are compared with 32 random bits: a resolution of 2.3e-10."""
@@ -357,36 +373,11 @@ def conformity_process(world: Conformity, n_rounds: int) -> CountProcess:
     )
 
 
-class VoterAgent(PanelAgent[Voter]):
-    """Right with the item's ability while no votes are seen; then the vote of a seat of the last round seen.
-
-    Parameters
-    ----------
-    world : Voter
-    seed : int
-    """
-
-    def _item(self, question: str) -> float:
-        return float(draw_ability(self.world, 1, self.streams.generator("item", question))[0])
-
-    def _said(self, request: Request, stream: Stream) -> int:
-        votes = list(last_votes(request.seen).values())
-        question = request.case.question
-        if not votes:
-            return int(stream.uniform() >= self.item(question))
-        return self._number(votes[int(stream.uniform() * len(votes))], question)
-
-
 class ConformityAgent(PanelAgent[Conformity]):
     """Keeps its vote by habit or decides again, pulled by the share of right votes in the last round seen.
 
     An agent that does not see its own last vote always decides again. The seat, which gives skill and LLM, is the
     number at the end of the agent's name.
-
-    Parameters
-    ----------
-    world : Conformity
-    seed : int
     """
 
     def _item(self, question: str) -> tuple[float, list[float]]:
@@ -412,13 +403,4 @@ class ConformityAgent(PanelAgent[Conformity]):
         return int(stream.uniform() >= chance_again(self.world, logit, share, float(right[request.agent])))
 
 
-@synthetic_agent.register
-def voter_agent(world: Voter, seed: int = 0) -> VoterAgent:
-    """Return a panel of the voter model."""
-    return VoterAgent(world, seed)
-
-
-@synthetic_agent.register
-def conformity_agent(world: Conformity, seed: int = 0) -> ConformityAgent:
-    """Return a conformity panel."""
-    return ConformityAgent(world, seed)
+synthetic_agent.register(Conformity, ConformityAgent)

@@ -4,27 +4,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats._check import RngLike, choice, integer, number, probability
-from d3stats.agent import Message, Reply, Request, Size
+from d3stats._check import (
+    Finite,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveInt,
+    Probability,
+    RngLike,
+    integer,
+    number,
+    within,
+)
+from d3stats.agent import Message, Reply, Request, Rubric
 from d3stats.trajectories import MISSING
-from d3stats.worlds.base import World
-from d3stats.worlds.draw import BLOCK, Drawn, block_seed, blocks_of, sample, seed_of
+from d3stats.worlds.base import Group, World, scalar
+from d3stats.worlds.draw import BLOCK, Drawn, block_seed, blocks_of, sample, seed_of, simulate
 from d3stats.worlds.streams import (
+    TOKENS_PER_WORD,
     Stream,
     Streams,
     SyntheticAgent,
     SyntheticItem,
-    questions,
+    item_range,
     synthetic_agent,
     synthetic_items,
-    tell,
     told,
 )
 
@@ -45,6 +55,10 @@ __all__ = [
     "joined",
     "sample_courtroom",
 ]
+
+
+Floats = NDArray[np.float64]
+CRITERIA = 6
 
 
 class Category(NamedTuple):
@@ -79,28 +93,26 @@ CATEGORIES = (
 )
 """Six categories of equal weight, their gaps in the order of D3, appendix G.4."""
 
-_AT_LEAST_ZERO = (
-    "upside",
-    "improvement",
-    "advocate_sd",
-    "temperature",
-    "noise",
-    "length_sd",
-    "juror_shared",
-    "juror_persona",
-    "juror_noise",
-    "label_noise",
-    "question_words",
-    "answer_words",
-    "instruction_words",
-    "defence_words",
-    "aggregate_words",
-    "feedback_words",
-    "reasons_words",
-    "rationale_words",
-)
-_ANY_SIGN = ("skill", "position_bias", "verbosity_bias", "self_preference")
-_SHARES = ("hidden", "decay", "advocate_correlation", "halo", "own_family", "slack")
+
+def _checked(name: str, rows: Sequence[Any]) -> tuple[Category, ...]:
+    if not len(rows):
+        raise ValueError(f"{name} must have at least one row; got none")
+    checked = tuple(_category(row, i) for i, row in enumerate(rows))
+    if sum(row.share for row in checked) <= 0:
+        raise ValueError("share must be above 0 in some category; got 0 in all")
+    if len({row.name for row in checked}) < len(checked):
+        raise ValueError(f"{name} must have distinct names; got {[row.name for row in checked]}")
+    return checked
+
+
+def _category(row: Any, i: int) -> Category:
+    try:
+        name, *numbers = Category(**row) if isinstance(row, Mapping) else Category(*row)
+    except TypeError:
+        wanted = ", ".join(Category._fields)
+        raise ValueError(f"categories must be rows of ({wanted}); got {row!r} at row {i}") from None
+    checked = (number(n, x, minimum=0) for n, x in zip(Category._fields[1:], numbers, strict=True))
+    return Category(str(name), *checked)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,100 +237,98 @@ class Courtroom(World):
     3.0
     """
 
-    panel: int = 5
+    panel: PositiveInt = 5
     protocol: Literal["samre", "more"] = "samre"
-    categories: Sequence[Category] = CATEGORIES
+    categories: Annotated[Sequence[Category], _checked] = CATEGORIES
     first: Literal["A", "B"] = "A"
-    run: int = 0
+    run: NonNegativeInt = 0
 
-    advocates: int = 1
-    skill: float = 0.0
-    improvement: float = 3.0
-    hidden: float = 0.2
-    decay: float = 0.3
-    advocate_sd: float = 2.8
-    upside: float = 1.0
-    advocate_correlation: float = 0.9
-    temperature: float = 0.0
+    advocates: PositiveInt = 1
+    skill: Finite = 0.0
+    improvement: NonNegativeFloat = 3.0
+    hidden: Probability = 0.2
+    decay: Probability = 0.3
+    advocate_sd: NonNegativeFloat = 2.8
+    upside: NonNegativeFloat = 1.0
+    advocate_correlation: Probability = 0.9
+    temperature: NonNegativeFloat = 0.0
 
-    base: float = 14.0
-    ceiling: int = 20
-    noise: float = 0.35
-    halo: float = 0.0
-    position_bias: float = 0.6
-    verbosity_bias: float = 1.5
-    self_preference: float = 1.0
-    length_sd: float = 0.4
-    own_family: float = 0.25
-    label_noise: float = 1.5
+    base: Annotated[float, partial(within, low=1, high=20)] = 14.0
+    ceiling: Annotated[int, partial(integer, minimum=2, maximum=20)] = 20
+    noise: NonNegativeFloat = 0.35
+    halo: Probability = 0.0
+    position_bias: Finite = 0.6
+    verbosity_bias: Finite = 1.5
+    self_preference: Finite = 1.0
+    length_sd: NonNegativeFloat = 0.4
+    own_family: Probability = 0.25
+    label_noise: NonNegativeFloat = 1.5
 
-    juror_shared: float = 1.5
-    juror_persona: float = 2.2
-    juror_noise: float = 1.5
+    juror_shared: NonNegativeFloat = 1.5
+    juror_persona: NonNegativeFloat = 2.2
+    juror_noise: NonNegativeFloat = 1.5
 
     poll: Literal["end", "every_round"] = "end"
     memory: Literal["transcript", "latest"] = "transcript"
-    question_words: float = 40.0
-    answer_words: float = 120.0
-    instruction_words: float = 80.0
-    defence_words: float = 80.0
-    aggregate_words: float = 150.0
-    feedback_words: float = 50.0
-    reasons_words: float = 120.0
-    rationale_words: float = 60.0
-    slack: float = 0.3
+    question_words: NonNegativeFloat = 40.0
+    answer_words: NonNegativeFloat = 120.0
+    instruction_words: NonNegativeFloat = 80.0
+    defence_words: NonNegativeFloat = 80.0
+    aggregate_words: NonNegativeFloat = 150.0
+    feedback_words: NonNegativeFloat = 50.0
+    reasons_words: NonNegativeFloat = 120.0
+    rationale_words: NonNegativeFloat = 60.0
+    slack: Probability = 0.3
 
     name: ClassVar[str] = "courtroom"
     citation: ClassVar[str] = "D3: Debate, Deliberate, Decide, sections 2.1 to 2.3, appendices B, D, F and G"
+    free: ClassVar[tuple[str, ...]] = (
+        *("mean_gap", "improvement", "advocate_sd", "base", "noise", "position_bias", "juror_noise"),
+    )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "panel", integer("panel", self.panel, minimum=1))
-        choice("protocol", self.protocol, ("samre", "more"))
-        choice("first", self.first, ("A", "B"))
-        choice("poll", self.poll, ("end", "every_round"))
-        choice("memory", self.memory, ("transcript", "latest"))
-        object.__setattr__(self, "run", integer("run", self.run, minimum=0))
-        object.__setattr__(self, "advocates", integer("advocates", self.advocates, minimum=1))
-        object.__setattr__(self, "ceiling", integer("ceiling", self.ceiling, minimum=2))
-        if self.ceiling > 20:
-            raise ValueError(f"ceiling must be <= 20; got ceiling={self.ceiling}")
-        for name in _AT_LEAST_ZERO:
-            number(name, getattr(self, name), minimum=0)
-        for name in _ANY_SIGN:
-            number(name, getattr(self, name))
-        for name in _SHARES:
-            probability(name, getattr(self, name))
+        super().__post_init__()
         if self.decay == 1:
             raise ValueError("decay must be < 1; got decay=1")
-        if not 1 <= number("base", self.base) <= 20:
-            raise ValueError(f"base must lie between 1 and 20; got base={self.base!r}")
-        object.__setattr__(self, "categories", _checked(self.categories))
+
+    @property
+    def seats(self) -> int:
+        """The jurors, and one more that breaks the ties of an even jury."""
+        return self.panel + (self.panel % 2 == 0)
+
+    @property
+    def points(self) -> tuple[int, int]:
+        return (CRITERIA, CRITERIA * self.ceiling)
+
+    def groups(self) -> dict[str, Group]:
+        groups = self.scalars(
+            *("improvement", "advocate_sd", "upside", "noise", "label_noise", "hidden", "decay", "halo"),
+            *("juror_shared", "juror_persona", "juror_noise", "advocate_correlation"),
+        )
+        groups |= self.scalars("skill", "position_bias", width=4.0)
+        groups["base"] = scalar("base", 1, 20)
+        if _mean_gap(self) > 0:
+            groups["mean_gap"] = Group(lambda world: (_mean_gap(world),), _stretched, 0)
+        return groups
+
+    def untold(self, free: tuple[str, ...], labelled: bool) -> list[str]:
+        return [
+            "verbosity_bias, self_preference, length_sd and own_family need lengths and families of answers, "
+            "which the log does not hold: they act as position_bias and noise do",
+            "skill and base enter the scores as a sum",
+        ]
 
 
-def _checked(rows: Sequence[Any]) -> tuple[Category, ...]:
-    if not len(rows):
-        raise ValueError("categories must have at least one row; got none")
-    checked = tuple(_category(row, i) for i, row in enumerate(rows))
-    if sum(row.share for row in checked) <= 0:
-        raise ValueError("share must be above 0 in some category; got 0 in all")
-    if len({row.name for row in checked}) < len(checked):
-        raise ValueError(f"categories must have distinct names; got {[row.name for row in checked]}")
-    return checked
+def _mean_gap(world: Courtroom) -> float:
+    share = np.array([c.share for c in world.categories])
+    return float(share @ np.array([c.gap for c in world.categories]) / share.sum())
 
 
-def _category(row: Any, i: int) -> Category:
-    try:
-        name, *numbers = Category(**row) if isinstance(row, Mapping) else Category(*row)
-    except TypeError:
-        wanted = ", ".join(Category._fields)
-        raise ValueError(f"categories must be rows of ({wanted}); got {row!r} at row {i}") from None
-    checked = (number(n, x, minimum=0) for n, x in zip(Category._fields[1:], numbers, strict=True))
-    return Category(str(name), *checked)
-
-
-Floats = NDArray[np.float64]
-
-TOKENS_PER_WORD = 4 / 3
+def _stretched(world: Courtroom, values: tuple[float, ...]) -> Courtroom:
+    """Return the world with another mean size of the categories' gaps; spreads go along."""
+    factor = values[0] / _mean_gap(world)
+    rows = [c._replace(gap=c.gap * factor, spread=c.spread * factor) for c in world.categories]
+    return replace(world, categories=rows)
 
 
 def case_words(world: Courtroom, log_length_ratio: Floats) -> Floats:
@@ -367,9 +377,6 @@ def court_tokens(
         # One rationale per juror, counted where the jury would first be asked.
         rationales[:, 1:] = 0.0
     return TOKENS_PER_WORD * (sent + to_jury), TOKENS_PER_WORD * (said + rationales)
-
-
-CRITERIA = 6
 
 
 class Items(NamedTuple):
@@ -484,16 +491,8 @@ def courtroom_tokens(
     >>> sent.shape, bool((sent > written).all())
     ((2, 3), True)
     """
-    integer("n_debates", n_debates, minimum=1)
-    integer("n_rounds", n_rounds, minimum=1)
-    integer("first", first, minimum=0)
-    seed, parts = seed_of(rng), []
-    for block, cut in blocks_of(first, n_debates):
-        items = draw_items(world, BLOCK, np.random.default_rng(block_seed(seed, block)))
-        both = court_tokens(world, n_rounds, items.log_length_ratio, _streams(world, items)[-1])
-        parts.append(np.stack(both)[:, cut])
-    sent, written = np.concatenate(parts, axis=1)
-    return sent, written
+    drawn = simulate(world, n_debates, n_rounds, rng, first=first)
+    return np.asarray(drawn.tokens_in), np.asarray(drawn.tokens_out)
 
 
 def _streams(world: Courtroom, items: Items) -> list[np.random.Generator]:
@@ -714,7 +713,83 @@ def court_item(world: Courtroom, streams: Streams, question: str) -> CourtItem:
     )
 
 
-class CourtAgent(SyntheticAgent[Courtroom]):
+W = TypeVar("W", bound=World)
+
+
+class BenchAgent(SyntheticAgent[W]):
+    """Advocates, aggregators, and what all who read their arguments share; the numbers are those of `court`."""
+
+    def __init__(self, world: W, seed: int = 0) -> None:
+        super().__init__(world, seed)
+        self._argued: tuple[tuple[Message, ...], dict[int, Heard]] = ((), {})
+
+    @property
+    def court(self) -> Courtroom:
+        """The world of items and advocates."""
+        found: Any = self.world
+        return found if isinstance(found, Courtroom) else found.court
+
+    @property
+    def slack(self) -> float:
+        return self.court.slack
+
+    def _item(self, question: str) -> CourtItem:
+        return court_item(self.court, self.streams, question)
+
+    def bias(self, request: Request) -> float:
+        """Return the reading bias toward A, in points, with what this agent reads first."""
+        item = self.item(request.case.question)
+        # Names are fixed, so "A" stands for the first of them.
+        first = "A" if request.shown_first == request.case.sides[0] else "B"
+        return float(reading_bias(self.court, item.ratio, item.own_family, first))
+
+    def _argue(self, request: Request, stream: Stream) -> Reply:
+        if request.side is None:
+            raise ValueError(f"side must be given to an advocate; got side=None for {request.agent!r}")
+        court, item = self.court, self.item(request.case.question)
+        heard = max((m.round for m in request.seen if "reasons" in told(m.text).facts), default=0)
+        at = request.case.sides.index(request.side)
+        side = self.standing("side", request.case.question, str(at))
+        scale = court.upside if item.better[at] else 1.0
+        strength = argued(court, scale, side, stream.normal()) + gain(court, heard)
+        return self.say(request, stream, {"strength": strength, "heard": heard})
+
+    def _aggregate(self, request: Request, stream: Stream) -> Reply:
+        told_here = [told(m.text).facts for m in request.seen]
+        own = [(facts["strength"], facts["heard"]) for facts in told_here if "strength" in facts]
+        strength, heard = joined(own, self.court.temperature) if own else (0.0, 0.0)
+        return self.say(request, stream, {"joint": strength, "heard": heard})
+
+    def heard(self, request: Request) -> dict[int, Heard]:
+        """Return the defences that this agent sees, by round; those who are asked at once see the same tuple."""
+        if request.seen is not self._argued[0]:
+            heard = heard_by_round(request.seen, request.case.sides, self.court.temperature)
+            self._argued = request.seen, heard
+        return self._argued[1]
+
+    def marks(self, rubric: Rubric, merit: Sequence[float], stream: Stream) -> list[list[float]]:
+        """Return the marks of both sides on a judge's rubric, from their merits in points."""
+        n = len(rubric.criteria)
+        errors = np.array(stream.normals(2 + 2 * n))
+        given = marks(self.court, np.array(merit)[:, None], errors[:2, None], errors[2:].reshape(2, n))
+        return np.clip(given, rubric.low, rubric.high).tolist()  # type: ignore[no-any-return]  # a list of rows
+
+    def _lengths(self, request: Request) -> tuple[float, ...]:
+        court = self.court
+        # Feedback to two sides, where another round may come.
+        feedback = court.feedback_words if request.rounds > 1 else 0.0
+        return {
+            "argue": (court.defence_words,),
+            "aggregate": (court.aggregate_words,),
+            "judge": (feedback, feedback, court.reasons_words),
+        }.get(request.act, (court.rationale_words,))
+
+    def _prompt(self, request: Request) -> float:
+        words: float = self.item(request.case.question).words
+        return self.tokens_per_word * (words + self.read(request.seen))
+
+
+class CourtAgent(BenchAgent[Courtroom]):
     """Everybody in a courtroom.
 
     - argue: the strength is skill + u advocate_sd (sqrt(c) Z(s) + sqrt(1 - c) Z) plus the gain of as many rounds of
@@ -733,159 +808,38 @@ class CourtAgent(SyntheticAgent[Courtroom]):
 
     acts: ClassVar[tuple[str, ...]] = ("argue", "aggregate", "judge", "vote", "answer")
 
-    def __init__(self, world: Courtroom, seed: int = 0) -> None:
-        super().__init__(world, seed)
-        self.item = lru_cache(maxsize=4096)(self._item)
-        self._argued: tuple[tuple[Message, ...], dict[int, Heard]] = ((), {})
-        self._standing = lru_cache(maxsize=65536)(self._normal_of)
-
-    def _item(self, question: str) -> CourtItem:
-        return court_item(self.world, self.streams, question)
-
-    def _normal_of(self, *names: str) -> float:
-        return self.streams.of(*names).normal()
-
-    def reply(self, request: Request) -> Reply:
-        """Answer a request at once."""
-        stream = self.call(request, request.act)
-        match request.act:
-            case "argue":
-                return self._argue(request, stream)
-            case "aggregate":
-                return self._aggregate(request, stream)
-            case "judge":
-                return self._judge(request, stream)
-            case "vote" | "answer":
-                return self._vote(request, stream)
-        raise self.refuse(request)
-
-    def imagine(self, request: Request, size: Size, /) -> Reply:
-        """Return a reply of the mean or the greatest length, without vote or scores."""
-        shown, hidden = self._lengths(request)
-        kept = 1 - self.world.slack / 2 if size == "typical" else 1.0
-        sent = TOKENS_PER_WORD * self._prompt(request)
-        written = TOKENS_PER_WORD * kept * (shown + hidden)
-        if size == "longest":
-            sent, written = float(np.ceil(sent)), float(np.ceil(written))
-        return Reply(
-            tell(kept * shown, reasons=kept * hidden) if request.act == "judge" else tell(kept * shown),
-            tokens_in=round(sent),
-            tokens_out=round(written),
-            model=self.model,
-        )
+    def _answer(self, request: Request, stream: Stream) -> Reply:
+        if request.act in ("vote", "answer"):
+            return self._vote(request, stream)
+        answer: Reply = getattr(self, f"_{request.act}")(request, stream)
+        return answer
 
     def reading(self, request: Request, heard: Sequence[Heard]) -> float:
         """Return how much better A looks to a reader of these rounds, in points, before the reader's errors."""
         item = self.item(request.case.question)
         rounds = heard or (SILENCE,)
-        mean = sum(_gap(self.world, item, at) + at.strength[0] - at.strength[1] for at in rounds) / len(
-            rounds
-        )
-        return float(mean) + self.bias(request)
-
-    def bias(self, request: Request) -> float:
-        """Return the reading bias toward A, in points, with what this agent reads first."""
-        item = self.item(request.case.question)
-        # Names are fixed, so "A" stands for the first of them.
-        first = "A" if request.shown_first == request.case.sides[0] else "B"
-        return float(reading_bias(self.world, item.ratio, item.own_family, first))
-
-    def _argue(self, request: Request, stream: Stream) -> Reply:
-        if request.side is None:
-            raise ValueError(f"side must be given to an advocate; got side=None for {request.agent!r}")
-        world, item = self.world, self.item(request.case.question)
-        heard = max((m.round for m in request.seen if "reasons" in told(m.text).facts), default=0)
-        at = request.case.sides.index(request.side)
-        side = self._standing("side", request.case.question, str(at))
-        scale = world.upside if item.better[at] else 1.0
-        strength = argued(world, scale, side, stream.normal()) + gain(world, heard)
-        words = self._long(world.defence_words, stream)
-        return self._done(request, stream, tell(words, strength=strength, heard=heard), words)
-
-    def _aggregate(self, request: Request, stream: Stream) -> Reply:
-        own = [
-            (facts["strength"], facts["heard"])
-            for m in request.seen
-            if "strength" in (facts := told(m.text).facts)
-        ]
-        strength, heard = joined(own, self.world.temperature) if own else (0.0, 0.0)
-        words = self._long(self.world.aggregate_words, stream)
-        return self._done(request, stream, tell(words, joint=strength, heard=heard), words)
+        argued_for = sum(_gap(self.world, item, at) + at.strength[0] - at.strength[1] for at in rounds)
+        return float(argued_for / len(rounds)) + self.bias(request)
 
     def _judge(self, request: Request, stream: Stream) -> Reply:
-        world, item, rubric = self.world, self.item(request.case.question), request.slot.rubric
-        heard = self._heard(request).get(request.round, SILENCE)
-        scores = None
+        item, rubric, scores = self.item(request.case.question), request.slot.rubric, None
+        heard = self.heard(request).get(request.round, SILENCE)
         if rubric is not None:
-            n = len(rubric.criteria)
-            lean = (_gap(world, item, heard) + self.bias(request)) / 2
-            merit = np.array([[heard.strength[0] + lean], [heard.strength[1] - lean]])
-            errors = np.array(stream.normals(2 + 2 * n))
-            given = marks(world, merit, errors[:2, None], errors[2:].reshape(2, n))
-            if rubric.low > 1 or rubric.high < world.ceiling:
-                given = np.clip(given, rubric.low, rubric.high)
+            lean = (_gap(self.world, item, heard) + self.bias(request)) / 2
+            given = self.marks(rubric, (heard.strength[0] + lean, heard.strength[1] - lean), stream)
             scores = {
                 side: dict(zip(rubric.criteria, row, strict=True))
-                for side, row in zip(request.case.sides, given.tolist(), strict=True)
+                for side, row in zip(request.case.sides, given, strict=True)
             }
-        shown, hidden = self._lengths(request)
-        feedback = self._long(shown / 2, stream) + self._long(shown / 2, stream)
-        reasons = self._long(hidden, stream)
-        reply = self._done(request, stream, tell(feedback, reasons=reasons), feedback + reasons)
-        return reply if scores is None else _with_scores(reply, scores)
+        return self.say(request, stream, scores=scores)
 
     def _vote(self, request: Request, stream: Stream) -> Reply:
-        world, question = self.world, request.case.question
-        heard = self._heard(request)
-        error = juror_error(
-            world,
-            self._standing("jury", question),
-            self._standing("juror", question, request.agent),
-            stream.normal(),
-        )
+        question = request.case.question
+        standing = self.standing("jury", question), self.standing("juror", question, request.agent)
+        error = juror_error(self.world, *standing, stream.normal())
         a, b = request.case.sides
-        vote = a if self.reading(request, list(heard.values())) + error > 0 else b
-        words = self._long(world.rationale_words, stream)
-        return self._done(request, stream, tell(words), words, vote)
-
-    def _heard(self, request: Request) -> dict[int, Heard]:
-        # Jurors who are asked at once see the same tuple.
-        if request.seen is not self._argued[0]:
-            heard = heard_by_round(request.seen, request.case.sides, self.world.temperature)
-            self._argued = request.seen, heard
-        return self._argued[1]
-
-    def _lengths(self, request: Request) -> tuple[float, float]:
-        """Return the most words of a reply that others read, and of what is only filed."""
-        world = self.world
-        match request.act:
-            case "argue":
-                return world.defence_words, 0.0
-            case "aggregate":
-                return world.aggregate_words, 0.0
-            case "judge":
-                # Feedback to two sides, where another round may come; reasons are not read to anybody.
-                return (2 * world.feedback_words if request.rounds > 1 else 0.0), world.reasons_words
-            case "vote" | "answer":
-                return world.rationale_words, 0.0
-        raise self.refuse(request)
-
-    def _long(self, longest: float, stream: Stream) -> float:
-        return longest * (1 - self.world.slack * stream.uniform())
-
-    def _prompt(self, request: Request) -> float:
-        return self.item(request.case.question).words + self.read(request.seen)
-
-    def _done(
-        self, request: Request, stream: Stream, text: str, words: float, vote: str | None = None
-    ) -> Reply:
-        return Reply(
-            text,
-            vote,
-            tokens_in=stream.rounded(TOKENS_PER_WORD * self._prompt(request)),
-            tokens_out=stream.rounded(TOKENS_PER_WORD * words),
-            model=self.model,
-        )
+        lean = self.reading(request, list(self.heard(request).values())) + error
+        return self.say(request, stream, vote=a if lean > 0 else b)
 
 
 def _gap(world: Courtroom, item: CourtItem, heard: Heard) -> float:
@@ -893,30 +847,16 @@ def _gap(world: Courtroom, item: CourtItem, heard: Heard) -> float:
     return float(item.gap * shown)
 
 
-def _with_scores(reply: Reply, scores: dict[str, dict[str, float]]) -> Reply:
-    return Reply(reply.text, None, scores, reply.tokens_in, reply.tokens_out, model=reply.model)
-
-
-@synthetic_agent.register
-def court_agent(world: Courtroom, seed: int = 0) -> CourtAgent:
-    """Return the people of a courtroom."""
-    return CourtAgent(world, seed)
+synthetic_agent.register(Courtroom, CourtAgent)
 
 
 @synthetic_items.register
 def court_items(world: Courtroom, n: int, seed: int = 0, *, first: int = 0) -> list[SyntheticItem]:
     """Return pairs of answers to compare."""
     streams = Streams(seed)
-    items = []
-    for question in questions(n, first):
-        state = court_item(world, streams, question)
-        items.append(
-            SyntheticItem(
-                question,
-                f"Synthetic question {question} of the category {state.category}",
-                (f"Synthetic answer A to question {question}", f"Synthetic answer B to question {question}"),
-                ("A", "B"),
-                state.label,
-            )
-        )
-    return items
+
+    def state(question: str) -> tuple[str, str]:
+        item = court_item(world, streams, question)
+        return item.label, f" of the category {item.category}"
+
+    return item_range(n, first, state, ("A", "B"), pairs=True)

@@ -247,11 +247,6 @@ def relabelled(
     return (said + label[:, None, None]) % np.int32(n_answers), label
 
 
-def letters(n_answers: int) -> tuple[str, ...]:
-    """Return the names of that many answers: A, B, C and on to Z."""
-    return tuple(chr(ord("A") + i) for i in range(n_answers))
-
-
 Floats = NDArray[np.float64]
 
 

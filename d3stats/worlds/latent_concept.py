@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
-from typing import ClassVar
+from functools import partial
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from d3stats._check import choice, integer, probability
+from d3stats._check import OpenProbability, integer
 from d3stats.agent import Message, Request
 from d3stats.models.chains.process import CountProcess
-from d3stats.worlds.base import PanelWorld
-from d3stats.worlds.draw import Drawn, binomial_rows, count_process, letters, relabelled, sample
-from d3stats.worlds.panel import PanelAgent
+from d3stats.worlds.base import Group, PanelWorld, letters
+from d3stats.worlds.draw import Drawn, binomial_rows, count_process, relabelled, sample
+from d3stats.worlds.panel import PanelAgent, number_drawn
 from d3stats.worlds.streams import Stream, seat_of, synthetic_agent, told
-from d3stats.worlds.voter import DirichletCompound, draw_ability, first_counts
 
-__all__ = [
-    "DirichletAgent",
-    "LatentConcept",
-    "LatentConceptAgent",
-    "latent_concept_process",
-    "sample_latent_concept",
-]
+__all__ = ["LatentConcept", "latent_concept_process", "sample_latent_concept"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,23 +59,29 @@ class LatentConcept(PanelWorld):
     2
     """
 
-    prior: float = 0.5
-    clarity: float = 0.7
-    n_concepts: int = 2
-    evidence: str = "fresh"
+    prior: OpenProbability = 0.5
+    clarity: OpenProbability = 0.7
+    n_concepts: Annotated[int, partial(integer, minimum=2, maximum=26)] = 2
+    evidence: Literal["fresh", "self"] = "fresh"
 
     name: ClassVar[str] = "latent_concept"
     citation: ClassVar[str] = "Hu et al. (2025), arXiv 2510.12697, latent concepts and theorem 4.1"
+    free: ClassVar[tuple[str, ...]] = ("prior", "clarity")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "prior", probability("prior", self.prior, open_interval=True))
-        object.__setattr__(self, "clarity", probability("clarity", self.clarity, open_interval=True))
-        concepts = integer("n_concepts", self.n_concepts, minimum=2)
-        if concepts > 26:
-            raise ValueError(f"n_concepts must be <= 26; got n_concepts={concepts}")
-        object.__setattr__(self, "n_concepts", concepts)
-        choice("evidence", self.evidence, ("fresh", "self"))
+    @property
+    def answers(self) -> tuple[str, ...]:
+        return letters(self.n_concepts)
+
+    def groups(self) -> dict[str, Group]:
+        # Beliefs mirrored in clarity and prior vote alike, so clarity stays on the template's side.
+        middle = 1 / self.n_concepts
+        low, high = (middle, 1.0) if self.clarity >= middle else (0.0, middle)
+        groups = self.scalars("prior", "clarity")
+        return groups | {"clarity": groups["clarity"]._replace(low=low, high=high)}
+
+    def untold(self, free: tuple[str, ...], labelled: bool) -> list[str]:
+        fresh = self.evidence == "fresh"
+        return ["the arguments themselves are not in the log: belief is read off votes"] if fresh else []
 
 
 @sample.register
@@ -102,7 +100,7 @@ def sample_latent_concept(
             heard = said[:, t, j] if world.evidence == "self" else _under_the_truth(world, n_debates, rng)
             log_belief[np.arange(n_debates), heard] += gain
     votes, label = relabelled(said, m, rng)
-    return Drawn(votes, label, letters(m))
+    return Drawn(votes, label, world.answers)
 
 
 def log_prior(world: LatentConcept) -> float:
@@ -152,32 +150,6 @@ def latent_concept_process(world: LatentConcept, n_rounds: int) -> CountProcess:
         weights=[world.prior, 1 - world.prior],
         names=("the panel ends up right", "the panel ends up wrong"),
     )
-
-
-class DirichletAgent(PanelAgent[DirichletCompound]):
-    """Answers by its first opinion and by the count of every vote of its neighbours that it sees.
-
-    Parameters
-    ----------
-    world : DirichletCompound
-    seed : int
-    """
-
-    def _item(self, question: str) -> list[float]:
-        ability = draw_ability(self.world, 1, self.streams.generator("item", question))
-        return list(first_counts(self.world, ability)[0].tolist())
-
-    def _said(self, request: Request, stream: Stream) -> int:
-        question, world = request.case.question, self.world
-        counts = list(self.item(question))
-        mine = seat_of(request.agent)
-        for message in request.seen:
-            if message.vote is None or message.speaker == request.agent:
-                continue
-            # Neighbours are the next ones around the table.
-            if world.degree is None or (seat_of(message.speaker) - mine) % world.panel <= world.degree:
-                counts[self._number(message.vote, question)] += 1.0
-        return drawn(counts, stream.uniform() * sum(counts))
 
 
 class LatentConceptAgent(PanelAgent[LatentConcept]):
@@ -235,21 +207,7 @@ class LatentConceptAgent(PanelAgent[LatentConcept]):
         return 1 + int(stream.uniform() * wrong)
 
     def _predicted(self, belief: NDArray[np.float64], stream: Stream) -> int:
-        return drawn(predictive(self.world, belief).tolist(), stream.uniform())
+        return number_drawn(predictive(self.world, belief).tolist(), stream.uniform())
 
 
-def drawn(weights: Sequence[float], point: float) -> int:
-    """Return in which of these weights, heaped up, a point lies; rounding cannot leave the heap."""
-    return min(sum(point >= edge for edge in accumulate(weights)), len(weights) - 1)
-
-
-@synthetic_agent.register
-def dirichlet_agent(world: DirichletCompound, seed: int = 0) -> DirichletAgent:
-    """Return a Dirichlet-compound panel."""
-    return DirichletAgent(world, seed)
-
-
-@synthetic_agent.register
-def latent_concept_agent(world: LatentConcept, seed: int = 0) -> LatentConceptAgent:
-    """Return a latent-concept panel."""
-    return LatentConceptAgent(world, seed)
+synthetic_agent.register(LatentConcept, LatentConceptAgent)

@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from itertools import chain
+from math import inf
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from d3stats._check import number, probability
+from d3stats._check import Probability, probability
 from d3stats.agent import Request
 from d3stats.models.chains.process import CountProcess
 from d3stats.models.mixtures.law import BetaBinomialMixture
-from d3stats.worlds.base import PanelWorld
+from d3stats.worlds.base import Group, PanelWorld, simplex, vector
 from d3stats.worlds.draw import Drawn, answers_from_correctness, binomial_rows, count_process, sample
 from d3stats.worlds.panel import PanelAgent
 from d3stats.worlds.streams import Stream, synthetic_agent
 
-__all__ = [
-    "MixtureAgent",
-    "MixturePanel",
-    "mixture_panel_process",
-    "mixtures_by_round",
-    "sample_mixture_panel",
-]
+__all__ = ["MixturePanel", "mixture_panel_process", "mixtures_by_round", "sample_mixture_panel"]
 
+Floats = NDArray[np.float64]
 Rows = tuple[tuple[float, ...], ...]
+
+
+def _rows(name: str, given: Any) -> Rows:
+    try:
+        table = np.atleast_2d(np.asarray(given, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be K numbers, or rows of K numbers; got {given!r}") from None
+    if table.ndim != 2 or table.size == 0 or not np.isfinite(table).all():
+        raise ValueError(f"{name} must be K finite numbers, or rows of them; got {given!r}")
+    return tuple(tuple(row) for row in table.tolist())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,47 +74,36 @@ class MixturePanel(PanelWorld):
     (((0.8, 0.3),), (0.1, 0.0))
     """
 
-    weights: Rows | tuple[float, ...] = (0.62, 0.38)
-    means: Rows | tuple[float, ...] = (5 / 6, 1 / 3)
-    precisions: Rows | tuple[float, ...] = (7.2, 4.5)
+    weights: Annotated[Any, _rows] = (0.62, 0.38)
+    means: Annotated[Any, _rows] = (5 / 6, 1 / 3)
+    precisions: Annotated[Any, _rows] = (7.2, 4.5)
     weight_drift: tuple[float, ...] = ()
     mean_drift: tuple[float, ...] = ()
     precision_drift: tuple[float, ...] = ()
-    persistence: float = 0.8
+    persistence: Probability = 0.8
 
     name: ClassVar[str] = "mixture_panel"
     citation: ClassVar[str] = "Hu et al. (2025), arXiv 2510.12697, time-varying Beta-Binomial mixture"
+    free: ClassVar[tuple[str, ...]] = ("weights", "means", "precisions", "persistence")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("weights", "means", "precisions"):
-            object.__setattr__(self, name, _rows(name, getattr(self, name)))
         sizes = {len(row) for name in ("weights", "means", "precisions") for row in getattr(self, name)}
         if len(sizes) != 1:
             raise ValueError(
                 f"weights, means and precisions must have one length; got lengths {sorted(sizes)}"
             )
-        k = sizes.pop()
+        size = sizes.pop()
         for row in self.weights:
-            if min(row) < 0 or abs(sum(row) - 1) > 1e-9:  # type: ignore[arg-type]  # rows since _rows
+            if min(row) < 0 or abs(sum(row) - 1) > 1e-9:
                 raise ValueError(f"weights must be >= 0 and sum to 1; got weights={row}")
-        for row in self.means:
-            for value in row:  # type: ignore[union-attr]  # rows since _rows
-                probability("means", value, open_interval=True)
+        for value in chain(*self.means):
+            probability("means", value, open_interval=True)
         for row in self.precisions:
-            if min(row) <= 0:  # type: ignore[arg-type]  # rows since _rows
+            if min(row) <= 0:
                 raise ValueError(f"precisions must be > 0; got precisions={row}")
         for name in ("weight_drift", "mean_drift", "precision_drift"):
-            given = getattr(self, name)
-            if isinstance(given, (int, float, str)):
-                raise ValueError(
-                    f"{name} must be a list with one number per component ({k}); got {name}={given!r}"
-                )
-            drift = tuple(number(name, x) for x in given)
-            if len(drift) not in (0, k):
-                raise ValueError(f"{name} must be empty or have one number per component ({k}); got {drift}")
-            object.__setattr__(self, name, drift)
-        object.__setattr__(self, "persistence", probability("persistence", self.persistence))
+            object.__setattr__(self, name, vector(name, getattr(self, name), size, "component"))
 
     @property
     def drifts(self) -> bool:
@@ -116,18 +112,45 @@ class MixturePanel(PanelWorld):
         moved = (*self.weight_drift, *self.mean_drift, *self.precision_drift)
         return any(len(set(given)) > 1 for given in rows) or any(moved)
 
+    def groups(self) -> dict[str, Group]:
+        size = len(self.weights[0])
+        groups = self.scalars("persistence")
+        # Several rows are a given course of rounds; only one row with a drift has few enough parameters.
+        for name, high in (("means", 1.0), ("precisions", inf)):
+            if len(getattr(self, name)) == 1:
+                groups[name] = Group(partial(_row, name=name), partial(_with_row, name=name), 0.0, high)
+        if len(self.weights) == 1 and size > 1:
+            groups["weights"] = simplex(partial(_row, name="weights"), partial(_with_row, name="weights"))
+        # Weights are normalised, so one drift of the log weights is no parameter.
+        for name, n in (("mean_drift", size), ("precision_drift", size), ("weight_drift", size - 1)):
+            if n:
+                groups[name] = _drift(name, size, n)
+        return groups
 
-def _rows(name: str, given: Any) -> Rows:
-    try:
-        table = np.atleast_2d(np.asarray(given, dtype=np.float64))
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be K numbers, or rows of K numbers; got {given!r}") from None
-    if table.ndim != 2 or table.size == 0 or not np.isfinite(table).all():
-        raise ValueError(f"{name} must be K finite numbers, or rows of them; got {given!r}")
-    return tuple(tuple(row) for row in table.tolist())
+    def untold(self, free: tuple[str, ...], labelled: bool) -> list[str]:
+        return [
+            "how the rounds of a debate depend on one another is this world's copula, seen in pairs of rounds"
+        ]
 
 
-Floats = NDArray[np.float64]
+def _row(world: MixturePanel, name: str) -> tuple[float, ...]:
+    return tuple(getattr(world, name)[0])
+
+
+def _with_row(world: MixturePanel, values: tuple[float, ...], name: str) -> MixturePanel:
+    changed: dict[str, Any] = {name: (values,)}
+    return replace(world, **changed)
+
+
+def _drift(name: str, size: int, n: int) -> Group:
+    def whole(world: Any) -> tuple[float, ...]:
+        return getattr(world, name) or (0.0,) * size
+
+    return Group(
+        lambda world: whole(world)[:n],
+        lambda world, values: replace(world, **{name: (*values, *whole(world)[n:])}),
+        width=0.5,
+    )
 
 
 def mixtures_by_round(world: MixturePanel, n_rounds: int) -> BetaBinomialMixture:
@@ -259,31 +282,21 @@ def beta_rule(alpha: float, beta: float, size: int) -> tuple[Floats, Floats]:
 
 
 class MixtureAgent(PanelAgent[MixturePanel]):
-    """Right with the ability that the debate has in this round; hears nobody.
-
-    Parameters
-    ----------
-    world : MixturePanel
-    seed : int
-    """
+    """Right with the ability that the debate has in this round; hears nobody."""
 
     def __init__(self, world: MixturePanel, seed: int = 0) -> None:
         super().__init__(world, seed)
-        self._law = lru_cache(maxsize=256)(self._law_of)
+        self._law = lru_cache(maxsize=256)(partial(mixtures_by_round, world))
         self._ability = lru_cache(maxsize=4096)(self._ability_of)
 
-    def _law_of(self, number: int) -> BetaBinomialMixture:
-        return mixtures_by_round(self.world, number)
-
-    def _item(self, question: str) -> tuple[float, float]:
+    def _item(self, question: str) -> list[float]:
         """Return the Normals that the item keeps, of its component and of its quantile."""
-        which, quantile = self.streams.of("item", question).normals(2)
-        return which, quantile
+        return self.streams.of("item", question).normals(2)
 
     def _ability_of(self, question: str, debate: str, number: int) -> float:
         kept, fresh = self.item(question), self.streams.of("round", debate, number).normals(2)
         mixed = [
-            np.array([persistent(self.world.persistence, a, b)]) for a, b in zip(kept, fresh, strict=True)
+            np.array([persistent(self.world.persistence, *pair)]) for pair in zip(kept, fresh, strict=True)
         ]
         return float(ability_in_round(self._law(number), number - 1, *mixed)[0])
 
@@ -292,7 +305,4 @@ class MixtureAgent(PanelAgent[MixturePanel]):
         return int(stream.uniform() >= self._ability(case.question, case.debate, request.round))
 
 
-@synthetic_agent.register
-def mixture_agent(world: MixturePanel, seed: int = 0) -> MixtureAgent:
-    """Return a mixture panel."""
-    return MixtureAgent(world, seed)
+synthetic_agent.register(MixturePanel, MixtureAgent)

@@ -2,61 +2,38 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from statistics import fmean
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from d3stats._check import choice, integer, number, probability
-from d3stats.agent import Message, Refused, Reply, Request, Size
-from d3stats.worlds.base import World
+from d3stats._check import Finite, NonNegativeFloat, NonNegativeInt, PositiveInt, Probability, within
+from d3stats.agent import Message, Refused, Reply, Request
+from d3stats.worlds.base import Group, World, scalar, vector
 from d3stats.worlds.draw import Drawn, sample
 from d3stats.worlds.streams import (
+    TOKENS_PER_WORD,
     Stream,
     Streams,
     SyntheticAgent,
     SyntheticItem,
-    questions,
+    item_range,
     seat_of,
     synthetic_agent,
     synthetic_items,
-    tell,
     told,
 )
 
-__all__ = [
-    "COMMUNICATION",
-    "Pair",
-    "RefereeAgent",
-    "Referees",
-    "draw_pair",
-    "heard_difference",
-    "sample_referees",
-]
+__all__ = ["Pair", "RefereeAgent", "Referees", "draw_pair", "heard_difference", "sample_referees"]
 
-COMMUNICATION = ("one_by_one", "simultaneous", "simultaneous_with_summarizer")
-"""Who hears whom (ChatEval, section 2)."""
+Floats = NDArray[np.float64]
 
-_AT_LEAST_ZERO = (
-    "gap_sd",
-    "label_noise",
-    "tie_margin",
-    "shared_sd",
-    "role_sd",
-    "talk_noise",
-    "level_sd",
-    "summary_noise",
-    "question_words",
-    "answer_words",
-    "instruction_words",
-    "reply_words",
-    "summary_words",
-)
+A, B, TIE = 0, 1, 2
+LOWEST, HIGHEST = 1, 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,61 +105,66 @@ class Referees(World):
     (0.5, -0.5)
     """
 
-    panel: int = 3
+    panel: PositiveInt = 3
     communication: Literal["one_by_one", "simultaneous", "simultaneous_with_summarizer"] = "one_by_one"
     first: Literal["A", "B"] = "A"
-    run: int = 0
+    run: NonNegativeInt = 0
 
-    gap_sd: float = 1.5
-    label_noise: float = 0.8
-    tie_margin: float = 0.4
-    position_bias: float = 0.3
+    gap_sd: NonNegativeFloat = 1.5
+    label_noise: NonNegativeFloat = 0.8
+    tie_margin: NonNegativeFloat = 0.4
+    position_bias: Finite = 0.3
     lean: Sequence[float] = ()
-    shared_sd: float = 0.9
-    role_sd: float = 1.2
-    talk_noise: float = 0.5
-    conformity: float = 0.4
-    summary_noise: float = 0.5
-    base: float = 7.5
-    level_sd: float = 0.7
+    shared_sd: NonNegativeFloat = 0.9
+    role_sd: NonNegativeFloat = 1.2
+    talk_noise: NonNegativeFloat = 0.5
+    conformity: Probability = 0.4
+    summary_noise: NonNegativeFloat = 0.5
+    base: Annotated[float, partial(within, low=1, high=10)] = 7.5
+    level_sd: NonNegativeFloat = 0.7
 
-    question_words: float = 40.0
-    answer_words: float = 150.0
-    instruction_words: float = 130.0
-    reply_words: float = 100.0
-    summary_words: float = 80.0
-    slack: float = 0.3
+    question_words: NonNegativeFloat = 40.0
+    answer_words: NonNegativeFloat = 150.0
+    instruction_words: NonNegativeFloat = 130.0
+    reply_words: NonNegativeFloat = 100.0
+    summary_words: NonNegativeFloat = 80.0
+    slack: Probability = 0.3
 
     name: ClassVar[str] = "referees"
     citation: ClassVar[str] = "ChatEval (2023), arXiv 2308.07201, sections 2 and 3, appendices A and B"
+    free: ClassVar[tuple[str, ...]] = (
+        *("gap_sd", "shared_sd", "role_sd", "talk_noise", "conformity", "position_bias", "base"),
+    )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "panel", integer("panel", self.panel, minimum=1))
-        object.__setattr__(self, "run", integer("run", self.run, minimum=0))
-        choice("communication", self.communication, COMMUNICATION)
-        choice("first", self.first, ("A", "B"))
-        for name in _AT_LEAST_ZERO:
-            number(name, getattr(self, name), minimum=0)
-        number("position_bias", self.position_bias)
-        probability("conformity", self.conformity)
-        probability("slack", self.slack)
-        if not 1 <= number("base", self.base) <= 10:
-            raise ValueError(f"base must lie between 1 and 10; got base={self.base!r}")
-        if isinstance(self.lean, (int, float, str)):
-            raise ValueError(
-                f"lean must be a list with one value per referee ({self.panel}); got lean={self.lean!r}"
-            )
-        lean = tuple(number("lean", value) for value in self.lean)
-        if lean and len(lean) != self.panel:
-            raise ValueError(f"lean must have one value per referee ({self.panel}); got {len(lean)}")
-        object.__setattr__(self, "lean", lean)
+        super().__post_init__()
+        object.__setattr__(self, "lean", vector("lean", self.lean, self.panel, "referee"))
 
+    @property
+    def answers(self) -> tuple[str, ...]:
+        return ("A", "B", "tie")
 
-Floats = NDArray[np.float64]
+    @property
+    def points(self) -> tuple[int, int]:
+        return (LOWEST, HIGHEST)
 
-A, B, TIE = 0, 1, 2
-LOWEST, HIGHEST = 1, 10
-TOKENS_PER_WORD = 4 / 3
+    def groups(self) -> dict[str, Group]:
+        groups = self.scalars(
+            *("gap_sd", "label_noise", "tie_margin", "shared_sd", "role_sd", "talk_noise", "level_sd"),
+            *("conformity", "position_bias"),
+        )
+        groups["base"] = scalar("base", 1, 10)
+        if self.communication == "simultaneous_with_summarizer":
+            groups |= self.scalars("summary_noise")
+        groups["lean"] = Group(
+            lambda world: tuple(world.lean) or (0.0,) * world.panel,
+            lambda world, values: replace(world, lean=values),
+        )
+        return groups
+
+    def untold(self, free: tuple[str, ...], labelled: bool) -> list[str]:
+        note = "without labels gap_sd and shared_sd are not told apart: both make a team lean together"
+        return [] if labelled else [note]
 
 
 @sample.register
@@ -217,7 +199,7 @@ def sample_referees(world: Referees, n_debates: int, n_rounds: int, rng: np.rand
     seats = tuple(f"referee {j + 1}" for j in range(world.panel))
     tokens, written = _tokens(world, n_debates, n_rounds, writing)
     sides, points = ("A", "B"), given.mean(axis=2)
-    return Drawn(votes, label, ("A", "B", "tie"), tokens, points, sides, seats, tokens - written, written)
+    return Drawn(votes, label, world.answers, tokens, points, sides, seats, tokens - written, written)
 
 
 def draw_pairs(world: Referees, n: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.int32]]:
@@ -310,9 +292,6 @@ def _tokens(world: Referees, n: int, n_rounds: int, rng: np.random.Generator) ->
     return TOKENS_PER_WORD * words, TOKENS_PER_WORD * said
 
 
-ANSWERS = ("A", "B", "tie")
-
-
 class Pair(NamedTuple):
     """The hidden state of an item: points by which A is better, and the label."""
 
@@ -323,7 +302,7 @@ class Pair(NamedTuple):
 def draw_pair(world: Referees, streams: Streams, question: str) -> Pair:
     """Draw the state of an item; the same for every debate about the question."""
     quality, label = draw_pairs(world, 1, streams.generator("item", question))
-    return Pair(float(quality[0]), ANSWERS[int(label[0])])
+    return Pair(float(quality[0]), world.answers[int(label[0])])
 
 
 def heard_difference(seen: Sequence[Message], sides: Sequence[str], me: str) -> float | None:
@@ -367,105 +346,50 @@ class RefereeAgent(SyntheticAgent[Referees]):
 
     def __init__(self, world: Referees, seed: int = 0) -> None:
         super().__init__(world, seed)
-        self.item = lru_cache(maxsize=4096)(self._item)
-        self._standing = lru_cache(maxsize=65536)(self._normals_of)
+        self._errors = lru_cache(maxsize=65536)(lambda *names: self.streams.of(*names).normals(2))
 
     def _item(self, question: str) -> Pair:
         return draw_pair(self.world, self.streams, question)
 
-    def _normals_of(self, *names: str) -> tuple[float, float]:
-        first, second = self.streams.of(*names).normals(2)
-        return first, second
-
-    def reply(self, request: Request) -> Reply:
-        """Answer a request at once."""
-        stream = self.call(request, request.act)
-        match request.act:
-            case "referee":
-                return self._referee(request, stream)
-            case "summarise":
-                return self._summarise(request, stream)
-        raise self.refuse(request)
-
-    def imagine(self, request: Request, size: Size, /) -> Reply:
-        """Return a reply of the mean or the greatest length, without vote or scores."""
-        words = self._longest(request) * (1 - self.world.slack / 2 if size == "typical" else 1.0)
-        tokens = [TOKENS_PER_WORD * self._prompt(request), TOKENS_PER_WORD * words]
-        sent, written = (round(x) if size == "typical" else math.ceil(x) for x in tokens)
-        return Reply(tell(words), tokens_in=sent, tokens_out=written, model=self.model)
-
-    def _referee(self, request: Request, stream: Stream) -> Reply:
+    def _answer(self, request: Request, stream: Stream) -> Reply:
         world, case, rubric = self.world, request.case, request.slot.rubric
-        role, level = self._standing("referee", case.question, request.agent)
-        team, _ = self._standing("team", case.question)
-        lean = world.lean[seat_of(request.agent) - 1] if world.lean else 0.0
-        first = "A" if request.shown_first == case.sides[0] else "B"
-        own = opinion(world, self.item(case.question).quality, lean, team, role, first)
-        heard = heard_difference(request.seen, case.sides, request.agent)
-        a, b = spoken(world, own, heard, world.base + world.level_sd * level, stream.normal())
-        scores = None
+        if request.act == "summarise":
+            given = [_difference(m, case.sides) for m in request.seen if m.scores is not None]
+            facts = {"difference": fmean(given) + world.summary_noise * stream.normal()} if given else {}
+            return self.say(request, stream, facts)
         if request.slot.wants_vote or (rubric is not None and rubric.sides != case.sides):
             raise Refused(
                 "slot of a referee must ask for scores of the candidates in world 'referees', which has no law for "
                 f"other votes and marks; got {request.slot}"
             )
-        if rubric is not None:
-            given = dict(zip(case.sides, (float(a), float(b)), strict=True))
-            scores = {side: dict.fromkeys(rubric.criteria, points) for side, points in given.items()}
-        return self._done(request, stream, scores)
+        role, level = self._errors("referee", case.question, request.agent)
+        team = self._errors("team", case.question)[0]
+        lean = world.lean[seat_of(request.agent) - 1] if world.lean else 0.0
+        first = "A" if request.shown_first == case.sides[0] else "B"
+        own = opinion(world, self.item(case.question).quality, lean, team, role, first)
+        heard = heard_difference(request.seen, case.sides, request.agent)
+        points = spoken(world, own, heard, world.base + world.level_sd * level, stream.normal())
+        if rubric is None:
+            return self.say(request, stream)
+        scores = {
+            side: dict.fromkeys(rubric.criteria, float(x)) for side, x in zip(case.sides, points, strict=True)
+        }
+        return self.say(request, stream, scores=scores)
 
-    def _summarise(self, request: Request, stream: Stream) -> Reply:
-        sides = request.case.sides
-        given = [_difference(message, sides) for message in request.seen if message.scores is not None]
-        if not given:
-            return self._done(request, stream, None)
-        blur = self.world.summary_noise * stream.normal()
-        return self._done(request, stream, None, difference=fmean(given) + blur)
-
-    def _longest(self, request: Request) -> float:
-        if request.act not in self.acts:
-            raise self.refuse(request)
-        return self.world.reply_words if request.act == "referee" else self.world.summary_words
+    def _lengths(self, request: Request) -> tuple[float, ...]:
+        return (self.world.reply_words if request.act == "referee" else self.world.summary_words,)
 
     def _prompt(self, request: Request) -> float:
         # A summarizer reads what was said and not the case.
         case = self.world.instruction_words if request.act == "summarise" else case_words(self.world)
-        return case + self.read(request.seen)
-
-    def _done(
-        self,
-        request: Request,
-        stream: Stream,
-        scores: dict[str, dict[str, float]] | None,
-        **facts: float,
-    ) -> Reply:
-        words = self._longest(request) * (1 - self.world.slack * stream.uniform())
-        return Reply(
-            tell(words, **facts),
-            scores=scores,
-            tokens_in=stream.rounded(TOKENS_PER_WORD * self._prompt(request)),
-            tokens_out=stream.rounded(TOKENS_PER_WORD * words),
-            model=self.model,
-        )
+        return self.tokens_per_word * (case + self.read(request.seen))
 
 
-@synthetic_agent.register
-def referee_agent(world: Referees, seed: int = 0) -> RefereeAgent:
-    """Return a team of referees and its summarizer."""
-    return RefereeAgent(world, seed)
+synthetic_agent.register(Referees, RefereeAgent)
 
 
 @synthetic_items.register
 def referee_items(world: Referees, n: int, seed: int = 0, *, first: int = 0) -> list[SyntheticItem]:
     """Return pairs of answers to compare; a tie may be the right verdict."""
     streams = Streams(seed)
-    return [
-        SyntheticItem(
-            question,
-            f"Synthetic question {question}",
-            (f"Synthetic answer A to question {question}", f"Synthetic answer B to question {question}"),
-            ANSWERS,
-            draw_pair(world, streams, question).label,
-        )
-        for question in questions(n, first)
-    ]
+    return item_range(n, first, lambda q: (draw_pair(world, streams, q).label, ""), world.answers, pairs=True)

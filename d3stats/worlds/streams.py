@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, singledispatch
 from statistics import NormalDist
@@ -151,6 +152,9 @@ def told(text: str) -> Told:
 
 W = TypeVar("W", bound=World)
 
+Scores = dict[str, dict[str, float]]
+TOKENS_PER_WORD = 4 / 3
+
 _SEAT = re.compile(r"(\d+)$")
 
 
@@ -268,10 +272,21 @@ def synthetic_items(world: World, n: int, seed: int = 0, *, first: int = 0) -> l
     raise TypeError(f"world must be one that items can be drawn from; got {type(world).__name__}")
 
 
-def questions(n: int, first: int) -> list[str]:
-    """Return the names of a range of questions."""
-    start = integer("first", first, minimum=0)
-    return [str(i + 1) for i in range(start, start + integer("n", n, minimum=1))]
+def item_range(
+    n: int, first: int, state: Callable[[str], tuple[str, str]], answers: tuple[str, ...], *, pairs: bool
+) -> list[SyntheticItem]:
+    """Return a range of items; `state` gives the label of a question, and what its text adds about it.
+
+    With `pairs` two answers are compared; otherwise the question itself is answered.
+    """
+    start, found = integer("first", first, minimum=0), []
+    for number in range(start + 1, start + integer("n", n, minimum=1) + 1):
+        question = str(number)
+        label, about = state(question)
+        shown = [f"Synthetic answer {side} to question {question}" for side in "AB" if pairs]
+        text = f"Synthetic question {question}{about}"
+        found.append(SyntheticItem(question, text, tuple(shown), answers, label))
+    return found
 
 
 class SyntheticAgent(ABC, Generic[W]):
@@ -289,10 +304,13 @@ class SyntheticAgent(ABC, Generic[W]):
     """
 
     acts: ClassVar[tuple[str, ...]] = ()
+    tokens_per_word: float = TOKENS_PER_WORD
 
     def __init__(self, world: W, seed: int = 0) -> None:
         self.world = world
         self.streams = Streams(seed)
+        self.item = lru_cache(maxsize=4096)(self._item)
+        self.standing = lru_cache(maxsize=65536)(self._normal_of)
         self._seen: tuple[Message, ...] = ()
         self._words = 0.0
 
@@ -310,12 +328,60 @@ class SyntheticAgent(ABC, Generic[W]):
         return {"agent": type(self).__name__, "world": repr(self.world), "seed": self.streams.seed}
 
     @abstractmethod
-    def reply(self, request: Request) -> Reply:
-        """Answer a request at once."""
+    def _item(self, question: str) -> Any:
+        """Draw the state of an item, the same for every debate about the question."""
 
     @abstractmethod
+    def _answer(self, request: Request, stream: Stream) -> Reply:
+        """Answer a request for one of `acts`, with the stream of this call."""
+
+    @abstractmethod
+    def _lengths(self, request: Request) -> tuple[float, ...]:
+        """Return the most words of each part of a reply; a judge's last part, the reasons, is read to nobody."""
+
+    @abstractmethod
+    def _prompt(self, request: Request) -> float:
+        """Return the tokens of the prompt."""
+
+    def _normal_of(self, *names: str) -> float:
+        """Return a standard normal number that belongs to these names, whatever is asked for and when."""
+        return self.streams.of(*names).normal()
+
+    def check(self, request: Request) -> None:
+        """Refuse what the world has no law for."""
+        if request.act not in self.acts:
+            known = ", ".join(map(repr, self.acts))
+            raise Refused(
+                f"act must be one that world {self.world.name!r} has a law for ({known}); got {request.act!r}"
+            )
+
+    def reply(self, request: Request) -> Reply:
+        """Answer a request at once."""
+        self.check(request)
+        return self._answer(request, self.call(request, request.act))
+
     def imagine(self, request: Request, size: Size, /) -> Reply:
         """Return a reply of the mean or the greatest length, without vote or scores."""
+        self.check(request)
+        kept = self._kept(size)
+        text, words = _message(request, [kept * words for words in self._lengths(request)])
+        return self._imagined(request, size, text, words)
+
+    def _imagined(self, request: Request, size: Size, text: str, words: float) -> Reply:
+        tokens = self._prompt(request), self.tokens_per_word * words
+        sent, written = (round(x) if size == "typical" else math.ceil(x) for x in tokens)
+        return Reply(text, tokens_in=sent, tokens_out=written, model=self.model)
+
+    @property
+    def slack(self) -> float:
+        """A message has between (1 - slack) and 1 times its longest length, uniformly."""
+        return float(getattr(self.world, "slack", 0.0))
+
+    def _kept(self, size: Size) -> float:
+        return 1 - self.slack / 2 if size == "typical" else 1.0
+
+    def _long(self, longest: float, stream: Stream) -> float:
+        return longest * (1 - self.slack * stream.uniform())
 
     async def act(self, request: Request, /, more: More = always) -> Reply:
         """Answer a request; a synthetic agent never fails, so `more` is never asked."""
@@ -341,12 +407,43 @@ class SyntheticAgent(ABC, Generic[W]):
     def read(self, seen: tuple[Message, ...]) -> float:
         """Return the words of what is seen; several agents that are asked at once see the same tuple."""
         if seen is not self._seen:
-            self._seen, self._words = seen, sum([told(message.text).words for message in seen])
+            lines = (line for message in seen for line in message.text.splitlines())
+            self._seen, self._words = seen, sum([told(line).words for line in lines])
         return self._words
 
-    def refuse(self, request: Request) -> Refused:
-        """Return the error for an act that the world has no law for."""
-        known = ", ".join(map(repr, self.acts))
-        return Refused(
-            f"act must be one that world {self.world.name!r} has a law for ({known}); got {request.act!r}"
-        )
+    def say(
+        self,
+        request: Request,
+        stream: Stream,
+        facts: Mapping[str, float] = MappingProxyType({}),
+        vote: str | None = None,
+        scores: Scores | None = None,
+    ) -> Reply:
+        """Reply with a message of a random length, which tells these facts."""
+        text, words = _message(request, [self._long(w, stream) for w in self._lengths(request)], facts)
+        return self.done(request, stream, text, words, vote, scores)
+
+    def done(
+        self,
+        request: Request,
+        stream: Stream,
+        text: str,
+        words: float,
+        vote: str | None = None,
+        scores: Scores | None = None,
+    ) -> Reply:
+        """Reply with this text of so many words."""
+        sent = stream.rounded(self._prompt(request))
+        written = stream.rounded(self.tokens_per_word * words)
+        return Reply(text, vote, scores, sent, written, model=self.model)
+
+
+def _message(
+    request: Request, parts: Sequence[float], facts: Mapping[str, float] = MappingProxyType({})
+) -> tuple[str, float]:
+    """Return a message whose parts have these words, and the words of all."""
+    if request.act != "judge":
+        return tell(sum(parts), **facts), sum(parts)
+    # Feedback to advocates is by its length alone: they are not to argue by what the judge leans to.
+    *read, filed = parts
+    return tell(sum(read), reasons=filed), sum(read) + filed

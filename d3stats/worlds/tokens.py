@@ -8,20 +8,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import RngLike, as_rng, choice, integer, number
+from d3stats._check import NonNegativeFloat, PositiveFloat, RngLike, as_rng, choice, integer, number
+from d3stats._named import Value
 
 __all__ = ["Lengths", "PriceTable", "round_tokens", "sample_tokens"]
 
-_SEEN = ("everything", "last_round")
-
 
 @dataclass(frozen=True, kw_only=True)
-class Lengths:
+class Lengths(Value):
     """Lengths of what is sent and written in a debate.
 
     Each agent makes one call a round. Its prompt holds the system prompt, the question with its context and
@@ -48,21 +47,14 @@ class Lengths:
     120.0
     """
 
-    system: float = 150.0
-    question: float = 200.0
-    context: float = 0.0
-    message_words: float = 120.0
-    verdict_words: float = 15.0
-    tokens_per_word: float = 4 / 3
-    sees: str = "everything"
-    spread: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name in ("system", "question", "context", "message_words", "verdict_words", "spread"):
-            object.__setattr__(self, name, number(name, getattr(self, name), minimum=0.0))
-        if number("tokens_per_word", self.tokens_per_word) <= 0:
-            raise ValueError(f"tokens_per_word must be > 0; got tokens_per_word={self.tokens_per_word!r}")
-        choice("sees", self.sees, _SEEN)
+    system: NonNegativeFloat = 150.0
+    question: NonNegativeFloat = 200.0
+    context: NonNegativeFloat = 0.0
+    message_words: NonNegativeFloat = 120.0
+    verdict_words: NonNegativeFloat = 15.0
+    tokens_per_word: PositiveFloat = 4 / 3
+    sees: Literal["everything", "last_round"] = "everything"
+    spread: NonNegativeFloat = 0.0
 
     @property
     def prompt(self) -> float:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import partial
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from d3stats._check import integer, number, probability
+from d3stats._check import OpenProbability, PositiveFloat, integer
+from d3stats.agent import Request
 from d3stats.models.chains.process import CountProcess
 from d3stats.models.mixtures.law import BetaBinomialMixture
-from d3stats.worlds.base import PanelWorld, positive
-from d3stats.worlds.draw import Drawn, answers_from_correctness, count_process, letters, relabelled, sample
+from d3stats.worlds.base import Group, PanelWorld, letters
+from d3stats.worlds.draw import Drawn, answers_from_correctness, count_process, relabelled, sample
+from d3stats.worlds.panel import PanelAgent, last_votes, number_drawn
+from d3stats.worlds.streams import Stream, seat_of, synthetic_agent
 
 __all__ = ["DirichletCompound", "Voter", "sample_dirichlet", "sample_voter", "voter_process"]
 
@@ -40,19 +44,17 @@ class Voter(PanelWorld):
     4.0
     """
 
-    accuracy: float = 0.65
-    precision: float = 4.0
+    accuracy: OpenProbability = 0.65
+    precision: PositiveFloat = 4.0
 
     name: ClassVar[str] = "voter"
     citation: ClassVar[str] = (
         "Clifford and Sudbury (1973), Biometrika 60; as the null of debate: arXiv 2508.17536"
     )
+    free: ClassVar[tuple[str, ...]] = ("accuracy", "precision")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        probability("accuracy", self.accuracy, open_interval=True)
-        if number("precision", self.precision) <= 0:
-            raise ValueError(f"precision must be > 0; got precision={self.precision!r}")
+    def groups(self) -> dict[str, Group]:
+        return self.scalars("accuracy", "precision")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,26 +87,20 @@ class DirichletCompound(PanelWorld):
     2
     """
 
-    accuracy: float = 0.65
-    precision: float = 4.0
-    strength: float = 4.0
-    n_answers: int = 2
+    accuracy: OpenProbability = 0.65
+    precision: PositiveFloat = 4.0
+    strength: PositiveFloat = 4.0
+    n_answers: Annotated[int, partial(integer, minimum=2, maximum=26)] = 2
     degree: int | None = None
 
     name: ClassVar[str] = "dirichlet_compound"
     citation: ClassVar[str] = (
         "Debate or Vote (2025), arXiv 2508.17536, the Dirichlet-compound-multinomial model"
     )
+    free: ClassVar[tuple[str, ...]] = ("accuracy", "precision", "strength")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "accuracy", probability("accuracy", self.accuracy, open_interval=True))
-        object.__setattr__(self, "precision", positive("precision", self.precision))
-        object.__setattr__(self, "strength", positive("strength", self.strength))
-        answers = integer("n_answers", self.n_answers, minimum=2)
-        if answers > 26:
-            raise ValueError(f"n_answers must be <= 26; got n_answers={answers}")
-        object.__setattr__(self, "n_answers", answers)
         if self.degree is not None:
             degree = integer("degree", self.degree, minimum=0)
             if degree >= self.panel:
@@ -115,6 +111,16 @@ class DirichletCompound(PanelWorld):
     def neighbours(self) -> int:
         """How many others an agent hears."""
         return self.panel - 1 if self.degree is None else self.degree
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        return letters(self.n_answers)
+
+    def groups(self) -> dict[str, Group]:
+        return self.scalars("accuracy", "precision", "strength")
+
+    def untold(self, free: tuple[str, ...], labelled: bool) -> list[str]:
+        return ["who hears whom is assumed: counts hardly show it"] if self.degree is None else []
 
 
 @sample.register
@@ -170,7 +176,7 @@ def sample_dirichlet(
             for step in range(1, world.neighbours + 1):
                 alpha += np.roll(spoken, -step, axis=1)
     votes, label = relabelled(said, m, rng)
-    return Drawn(votes, label, letters(m))
+    return Drawn(votes, label, world.answers)
 
 
 def first_counts(world: DirichletCompound, ability: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -179,3 +185,41 @@ def first_counts(world: DirichletCompound, ability: NDArray[np.float64]) -> NDAr
     counts[:, 0] = world.strength * ability
     counts[:, 1:] = world.strength * ((1 - ability) / (world.n_answers - 1))[:, None]
     return counts
+
+
+class VoterAgent(PanelAgent[Voter]):
+    """Right with the item's ability while no votes are seen; then the vote of a seat of the last round seen."""
+
+    def _item(self, question: str) -> float:
+        return float(draw_ability(self.world, 1, self.streams.generator("item", question))[0])
+
+    def _said(self, request: Request, stream: Stream) -> int:
+        votes = list(last_votes(request.seen).values())
+        question = request.case.question
+        if not votes:
+            return int(stream.uniform() >= self.item(question))
+        return self._number(votes[int(stream.uniform() * len(votes))], question)
+
+
+class DirichletAgent(PanelAgent[DirichletCompound]):
+    """Answers by its first opinion and by the count of every vote of its neighbours that it sees."""
+
+    def _item(self, question: str) -> list[float]:
+        ability = draw_ability(self.world, 1, self.streams.generator("item", question))
+        return list(first_counts(self.world, ability)[0].tolist())
+
+    def _said(self, request: Request, stream: Stream) -> int:
+        question, world = request.case.question, self.world
+        counts = list(self.item(question))
+        mine = seat_of(request.agent)
+        for message in request.seen:
+            if message.vote is None or message.speaker == request.agent:
+                continue
+            # Neighbours are the next ones around the table.
+            if world.degree is None or (seat_of(message.speaker) - mine) % world.panel <= world.degree:
+                counts[self._number(message.vote, question)] += 1.0
+        return number_drawn(counts, stream.uniform() * sum(counts))
+
+
+synthetic_agent.register(Voter, VoterAgent)
+synthetic_agent.register(DirichletCompound, DirichletAgent)

@@ -23,8 +23,7 @@ from d3stats.models.chains.process import CountProcess
 from d3stats.planning.exact import ExactResult, evaluate
 from d3stats.planning.plan import plan
 from d3stats.stopping import Ladder, LookAhead, StoppingRule, from_text
-from d3stats.worlds import PanelWorld, count_process, simulate
-from d3stats.worlds.read import from_table
+from d3stats.worlds import PanelWorld, count_process, from_table, simulate
 from d3stats.worlds.tokens import round_tokens
 
 HERE = Path(__file__).resolve().parent

@@ -26,7 +26,7 @@ from d3stats.planning import Study, sweep
 from d3stats.stopping import KSStability
 from d3stats.stopping.ks import stop_round_of_series
 from d3stats.trajectories import Trajectories
-from d3stats.worlds.read import from_table
+from d3stats.worlds import from_table
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))

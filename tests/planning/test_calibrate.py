@@ -13,7 +13,7 @@ import pytest
 
 from d3stats.planning import Calibration, calibrate
 from d3stats.planning.calibration.moments import fit_moments, two_sided
-from d3stats.planning.calibration.parameters import Space, default_free, groups_of, observe
+from d3stats.planning.calibration.parameters import Space, default_free, observe
 from d3stats.planning.calibration.path_likelihood import Paths
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.worlds import (
@@ -73,7 +73,7 @@ def fit(pilot: Trajectories) -> Calibration:
 
 @every_world
 def test_a_world_goes_to_the_real_line_and_back(world: Any) -> None:
-    space = Space(world, tuple(groups_of(world)))
+    space = Space(world, tuple(world.groups()))
     back = space.world(space.start())
     x = space.start() + 0.3
     np.testing.assert_allclose(Space(space.world(x), space.free).start(), x, atol=1e-9)
@@ -86,8 +86,8 @@ def test_a_world_goes_to_the_real_line_and_back(world: Any) -> None:
 def test_what_is_not_free_stays_as_in_the_template(world: Any) -> None:
     space = Space(world, default_free(world)[:1])
     moved = space.world(space.start() + 0.5)
-    group = groups_of(world)[space.free[0]]
-    for name, other in groups_of(world).items():
+    group = world.groups()[space.free[0]]
+    for name, other in world.groups().items():
         if name != space.free[0]:
             assert other.read(moved) == other.read(world)
     assert group.read(moved) != group.read(world)

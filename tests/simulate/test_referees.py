@@ -13,8 +13,8 @@ from scipy import stats
 
 from d3stats.trajectories import Trajectories
 from d3stats.worlds import Referees, simulate
-from d3stats.worlds.referees import COMMUNICATION
 
+COMMUNICATION = ("one_by_one", "simultaneous", "simultaneous_with_summarizer")
 ONE_BY_ONE, SIMULTANEOUS, SUMMARIZED = COMMUNICATION
 every_mode = pytest.mark.parametrize("mode", COMMUNICATION)
 
@@ -288,7 +288,7 @@ def test_the_default_team_of_three_is_near_its_paper_and_better_than_one(mode: s
         ({"base": 11}, "base must lie between 1 and 10; got base=11"),
         ({"conformity": -0.1}, "conformity must lie between 0 and 1; got conformity=-0.1"),
         ({"role_sd": -1}, "role_sd must be >= 0; got role_sd=-1"),
-        ({"lean": (1.0, 2.0)}, r"lean must have one value per referee \(3\); got 2"),
+        ({"lean": (1.0, 2.0)}, r"lean must have one number per referee \(3\); got 2"),
         ({"lean": (1.0, 2.0, np.inf)}, "lean must be finite; got lean=inf"),
         ({"run": -1}, "run must be >= 0; got run=-1"),
     ],

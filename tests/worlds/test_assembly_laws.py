@@ -78,7 +78,7 @@ def softmax_mean(x: Iterable[float], temperature: float) -> float:
 
 def errors_of_readings(world: Assembly, agent: AssemblyAgent, spoken: Spoken) -> list[tuple[str, int, float]]:
     """Take from every reading what the documented law says of it; what is left is the agent's error."""
-    court, state = world.court, agent.court.item(spoken[0][0].case.question)
+    court, state = world.court, agent.item(spoken[0][0].case.question)
     wrote = {line: (q, numbers(line)) for q, r in spoken for line in (r.text or "").splitlines()}
     left = []
     for request, reply in spoken:

@@ -21,23 +21,12 @@ from d3stats.planning.calibration.moments import MomentFit, fit_moments, predict
 from d3stats.planning.calibration.parameters import (
     Observed,
     Space,
-    answers_of,
     default_free,
-    groups_of,
     observe,
-    seats_of,
 )
 from d3stats.planning.calibration.path_likelihood import LikelihoodFit, fit_likelihood, is_exact
 from d3stats.trajectories import MISSING, LogSource, Trajectories, as_trajectories
-from d3stats.worlds import (
-    Conformity,
-    Courtroom,
-    DirichletCompound,
-    LatentConcept,
-    MixturePanel,
-    Referees,
-    World,
-)
+from d3stats.worlds import World
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -249,15 +238,16 @@ def _checked(world: Any, pilot: Trajectories) -> Any:
     if not (pilot.votes != MISSING).any():
         raise ValueError("pilot must hold at least one vote; got none")
     panels = sorted({int(n) for n in pilot.panel})
-    if not set(panels) <= {int(world.panel), seats_of(world)}:
+    if not set(panels) <= {int(world.panel), world.seats}:
         raise ValueError(
             f"pilot must have the world's panel of {world.panel}; got panels of {', '.join(map(str, panels))}"
         )
-    if isinstance(world, (Courtroom, Referees)):
+    known = len(world.answers)
+    if world.points is not None:
         _check_scores(world, name, pilot)
-    elif len(pilot.answers) > answers_of(world) and (pilot.label == MISSING).any():
+    elif len(pilot.answers) > known and (pilot.label == MISSING).any():
         raise ValueError(
-            f"pilot must have a label in every debate, or at most the {answers_of(world)} answers that {name} "
+            f"pilot must have a label in every debate, or at most the {known} answers that {name} "
             f"knows; got {len(pilot.answers)} answers and {int((pilot.label == MISSING).sum())} debates without "
             f"a label"
         )
@@ -269,10 +259,9 @@ def _check_scores(world: Any, name: str, pilot: Trajectories) -> None:
         raise ValueError(f"pilot must have scores, which {name} is fitted to; got none")
     if set(pilot.sides) != {"A", "B"}:
         raise ValueError(f"pilot must have scores of the sides A and B for {name}; got {pilot.sides}")
-    known = {"A", "B", "tie"} if isinstance(world, Referees) else {"A", "B"}
-    if not set(pilot.answers) <= known:
-        raise ValueError(f"pilot must have votes for {', '.join(sorted(known))} only; got {pilot.answers}")
-    low, high = (1, 10) if isinstance(world, Referees) else (6, 6 * world.ceiling)
+    if not set(pilot.answers) <= set(world.answers):
+        raise ValueError(f"pilot must have votes for {', '.join(world.answers)} only; got {pilot.answers}")
+    low, high = world.points
     lowest, highest = float(np.nanmin(pilot.scores)), float(np.nanmax(pilot.scores))
     if lowest < low or highest > high:
         raise ValueError(
@@ -290,7 +279,7 @@ def untold_by_search(
 ) -> list[str]:
     """Say which parameters the pilot does not, or hardly, inform; intervals of 95 %, shape (parameters, 2)."""
     notes, names = [], np.array(space.names)
-    rest = [name for name in sorted(groups_of(space.template)) if name not in space.free]
+    rest = [name for name in sorted(space.template.groups()) if name not in space.free]
     if rest:
         notes.append(
             f"not estimated: {', '.join(rest)}; they stay as given, and the standard errors take them as known"
@@ -354,48 +343,24 @@ def untold_by_pilot(
             f"{pilot.n_debates} debates are on {questions} questions: errors are clustered by question, and the "
             f"world draws a new question each time"
         )
-    if len(pilot.answers) > answers_of(world):
+    if len(pilot.answers) > len(world.answers):
         notes.append(
-            f"{len(pilot.answers)} answers occur and the world knows {answers_of(world)}: "
+            f"{len(pilot.answers)} answers occur and the world knows {len(world.answers)}: "
             f"wrong votes are taken as one camp"
         )
-    missing = 1 - seen.cast.sum() / (pilot.panel * pilot.depth).sum()
-    if missing > 0 and not isinstance(world, Courtroom):
+    # A seat that breaks ties is mostly empty, and counts for nothing here.
+    missing = 1 - seen.cast.sum() / (np.minimum(pilot.panel, world.panel) * pilot.depth).sum()
+    if missing > 0:
         notes.append(f"{missing:.1%} of the votes are missing: taken as missing at random")
     off = checks[checks["p_value"] < _OFF]
     if len(off):
         worst = ", ".join(f"{s} in round {r}" for s, r in zip(off["statistic"], off["round"], strict=True))
         notes.append(f"this world does not reproduce the pilot's {worst}: do not plan with it")
-    notes += _unseen(world, free, labelled > 0)
+    notes += world.untold(free, labelled > 0)
     notes.append(f"nothing is known of rounds beyond {pilot.n_rounds}: there the world's equations speak")
     if pilot.tokens is not None:
         notes.append("tokens are not matched: what a debate costs is the template's")
     return notes
-
-
-def _unseen(world: Any, free: tuple[str, ...], labels: bool) -> list[str]:
-    """Say what no log of votes, or of votes and scores, shows of this family of worlds."""
-    if isinstance(world, Conformity) and {"skill", "easiness"} <= set(free):
-        return ["skill and easiness enter as a sum: votes show the sum alone"]
-    if isinstance(world, Conformity) and "weights" not in free:
-        return ["how many classes of difficulty there are is assumed: few seats hardly show it"]
-    if isinstance(world, MixturePanel):
-        return [
-            "how the rounds of a debate depend on one another is this world's copula, seen in pairs of rounds"
-        ]
-    if isinstance(world, DirichletCompound) and world.degree is None:
-        return ["who hears whom is assumed: counts hardly show it"]
-    if isinstance(world, LatentConcept) and world.evidence == "fresh":
-        return ["the arguments themselves are not in the log: belief is read off votes"]
-    if isinstance(world, Courtroom):
-        return [
-            "verbosity_bias, self_preference, length_sd and own_family need lengths and families of answers, "
-            "which the log does not hold: they act as position_bias and noise do",
-            "skill and base enter the scores as a sum",
-        ]
-    if isinstance(world, Referees) and not labels:
-        return ["without labels gap_sd and shared_sd are not told apart: both make a team lean together"]
-    return []
 
 
 def calibrate(

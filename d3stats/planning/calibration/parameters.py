@@ -1,249 +1,32 @@
-"""Which numbers of a world a pilot can be asked for.
+"""The free parameters of a world as points of the real line, and a log reduced to what worlds are compared by.
 
-A *group* is what a user names in `free`; a vector group (one number per class) makes several parameters.
+What may be free stands in each world's own file (:meth:`~d3stats.worlds.World.groups`). A *group* is what a user
+names in `free`; a vector group (one number per class) makes several parameters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import singledispatch
-from typing import Any, Literal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from d3stats.trajectories import MISSING, Trajectories
-from d3stats.worlds import (
-    Conformity,
-    Courtroom,
-    DirichletCompound,
-    LatentConcept,
-    MixturePanel,
-    Referees,
-    Voter,
-    World,
-)
+from d3stats.worlds import World
+from d3stats.worlds.base import completed
 
-__all__ = [
-    "Group",
-    "Observed",
-    "Space",
-    "answers_of",
-    "completed",
-    "default_free",
-    "groups_of",
-    "observe",
-    "seats_of",
-]
+__all__ = ["Observed", "Space", "default_free", "observe"]
 
 INF = float("inf")
 
 
-@dataclass(frozen=True)
-class Group:
-    """One name of `free`.
-
-    Attributes
-    ----------
-    read : callable
-        From a world to its values.
-    write : callable
-        From a world and new values to a new world.
-    low, high : float
-        Range of a value.
-    width : float
-        What counts as a large difference, for a number without bounds.
-    simplex : bool
-        Whether the values are all weights but the last.
-    closed : bool
-        Whether a value may be `low` itself, as a standard deviation may be 0 and a precision may not.
-    """
-
-    read: Callable[[Any], tuple[float, ...]]
-    write: Callable[[Any, tuple[float, ...]], Any]
-    low: float = -INF
-    high: float = INF
-    width: float = 2.0
-    simplex: bool = False
-    closed: bool = False
-
-
-def scalar(
-    name: str, low: float = -INF, high: float = INF, width: float = 2.0, closed: bool = False
-) -> Group:
-    """Return the group of a field that is one number."""
-    return Group(
-        lambda world: (float(getattr(world, name)),),
-        lambda world, values: replace(world, **{name: values[0]}),
-        low,
-        high,
-        width,
-        closed=closed,
-    )
-
-
-@singledispatch
-def groups_of(world: World) -> dict[str, Group]:
-    """Return what can be free in a world; each family registers its own."""
-    raise TypeError(f"world must be one that can be calibrated; got {type(world).__name__}")
-
-
-@groups_of.register
-def _voter(world: Voter) -> dict[str, Group]:
-    return {"accuracy": scalar("accuracy", 0, 1), "precision": scalar("precision", 0)}
-
-
-@groups_of.register
-def _dirichlet(world: DirichletCompound) -> dict[str, Group]:
-    return {
-        "accuracy": scalar("accuracy", 0, 1),
-        "precision": scalar("precision", 0),
-        "strength": scalar("strength", 0),
-    }
-
-
-@groups_of.register
-def _latent(world: LatentConcept) -> dict[str, Group]:
-    # Beliefs mirrored in clarity and prior vote alike, so clarity stays on the template's side.
-    middle = 1 / world.n_concepts
-    low, high = (middle, 1.0) if world.clarity >= middle else (0.0, middle)
-    return {"prior": scalar("prior", 0, 1), "clarity": scalar("clarity", low, high)}
-
-
-@groups_of.register
-def _conformity(world: Conformity) -> dict[str, Group]:
-    classes = len(world.difficulties)
-
-    def weigh(given: Conformity, values: tuple[float, ...]) -> Conformity:
-        pairs = zip(completed(values), (e for _, e in given.difficulties), strict=True)
-        return replace(given, difficulties=tuple(pairs))
-
-    def ease(given: Conformity, values: tuple[float, ...]) -> Conformity:
-        pairs = zip((w for w, _ in given.difficulties), values, strict=True)
-        return replace(given, difficulties=tuple(pairs))
-
-    groups = {
-        "stubbornness": scalar("stubbornness", 0, 1),
-        "conformity": scalar("conformity"),
-        "shared_sd": scalar("shared_sd", 0, closed=True),
-        "easiness": Group(lambda w: tuple(e for _, e in w.difficulties), ease),
-    }
-    if not isinstance(world.skill, tuple):
-        groups["skill"] = scalar("skill")
-    if classes > 1:
-        groups["weights"] = Group(
-            lambda w: tuple(s for s, _ in w.difficulties[:-1]), weigh, 0, 1, simplex=True
-        )
-    return groups
-
-
-@groups_of.register
-def _mixture(world: MixturePanel) -> dict[str, Group]:
-    size = len(np.asarray(world.weights)[0])
-    groups = {"persistence": scalar("persistence", 0, 1)}
-    # Several rows are a given course of rounds; only one row with a drift has few enough parameters.
-    for name, low, high in (("means", 0.0, 1.0), ("precisions", 0.0, INF)):
-        if len(getattr(world, name)) == 1:
-            groups[name] = _row(name, low, high)
-    if len(world.weights) == 1 and size > 1:
-        groups["weights"] = Group(
-            lambda w: tuple(w.weights[0][:-1]),
-            lambda w, values: replace(w, weights=(tuple(completed(values)),)),
-            0,
-            1,
-            simplex=True,
-        )
-    for name in ("mean_drift", "precision_drift"):
-        groups[name] = _drift(name, size, size)
-    if size > 1:  # weights are normalised, so one drift of the log weights is no parameter
-        groups["weight_drift"] = _drift("weight_drift", size, size - 1)
-    return groups
-
-
-def _row(name: str, low: float, high: float) -> Group:
-    return Group(
-        lambda world: tuple(getattr(world, name)[0]),
-        lambda world, values: replace(world, **{name: (values,)}),
-        low,
-        high,
-    )
-
-
-def _drift(name: str, size: int, free: int) -> Group:
-    def read(world: Any) -> tuple[float, ...]:
-        return tuple((getattr(world, name) or (0.0,) * size)[:free])
-
-    def write(world: Any, values: tuple[float, ...]) -> Any:
-        rest = (getattr(world, name) or (0.0,) * size)[free:]
-        return replace(world, **{name: (*values, *rest)})
-
-    return Group(read, write, width=0.5)
-
-
-@groups_of.register
-def _courtroom(world: Courtroom) -> dict[str, Group]:
-    def stretch(given: Courtroom, values: tuple[float, ...]) -> Courtroom:
-        # The scale is the mean size of the categories' gaps; spreads go along.
-        factor = values[0] / _mean_gap(given)
-        rows = [c._replace(gap=c.gap * factor, spread=c.spread * factor) for c in given.categories]
-        return replace(given, categories=rows)
-
-    groups = {
-        name: scalar(name, 0, closed=True)
-        for name in (
-            *("improvement", "advocate_sd", "upside", "noise", "label_noise"),
-            *("juror_shared", "juror_persona", "juror_noise"),
-        )
-    }
-    groups |= {name: scalar(name, 0, 1) for name in ("hidden", "decay", "advocate_correlation", "halo")}
-    groups |= {name: scalar(name, width=4.0) for name in ("skill", "position_bias")}
-    groups["base"] = scalar("base", 1, 20)
-    if _mean_gap(world) > 0:
-        groups["mean_gap"] = Group(lambda w: (_mean_gap(w),), stretch, 0)
-    return groups
-
-
-def _mean_gap(world: Courtroom) -> float:
-    share = np.array([c.share for c in world.categories])
-    return float(share @ np.array([c.gap for c in world.categories]) / share.sum())
-
-
-@groups_of.register
-def _referees(world: Referees) -> dict[str, Group]:
-    positive = ("gap_sd", "label_noise", "tie_margin", "shared_sd", "role_sd", "talk_noise", "level_sd")
-    groups = {name: scalar(name, 0, closed=True) for name in positive}
-    groups["conformity"] = scalar("conformity", 0, 1)
-    groups["position_bias"] = scalar("position_bias")
-    groups["base"] = scalar("base", 1, 10)
-    if world.communication == "simultaneous_with_summarizer":
-        groups["summary_noise"] = scalar("summary_noise", 0, closed=True)
-    zeros = (0.0,) * world.panel
-    groups["lean"] = Group(lambda w: tuple(w.lean) or zeros, lambda w, values: replace(w, lean=values))
-    return groups
-
-
-_DEFAULT: dict[type[World], tuple[str, ...]] = {
-    Voter: ("accuracy", "precision"),
-    DirichletCompound: ("accuracy", "precision", "strength"),
-    LatentConcept: ("prior", "clarity"),
-    Conformity: ("skill", "stubbornness", "conformity", "shared_sd"),
-    MixturePanel: ("weights", "means", "precisions", "persistence"),
-    Courtroom: ("mean_gap", "improvement", "advocate_sd", "base", "noise", "position_bias", "juror_noise"),
-    Referees: ("gap_sd", "shared_sd", "role_sd", "talk_noise", "conformity", "position_bias", "base"),
-}
-
-
 def default_free(world: World) -> tuple[str, ...]:
     """Return what is free when nothing is said: what counts, or scores, can tell apart."""
-    allowed = groups_of(world)
-    return tuple(name for name in _DEFAULT[type(world)] if name in allowed)
-
-
-def completed(values: Sequence[float]) -> tuple[float, ...]:
-    """Return weights with the last one, which the others leave."""
-    return (*values, max(0.0, 1.0 - sum(values)))
+    allowed = world.groups()
+    return tuple(name for name in world.free if name in allowed)
 
 
 Floats = NDArray[np.float64]
@@ -264,7 +47,7 @@ class Space:
     """
 
     def __init__(self, world: World, free: Sequence[str]) -> None:
-        allowed = groups_of(world)
+        allowed = world.groups()
         unknown = [name for name in free if name not in allowed]
         if isinstance(free, str) or unknown or not free:
             listed = ", ".join(sorted(allowed))
@@ -315,7 +98,7 @@ class Space:
         for group in self._groups:
             values = np.array(group.read(self.template))
             if group.simplex:
-                whole = np.maximum(completed(values.tolist()), 1e-3)
+                whole = np.maximum(completed(tuple(values.tolist())), 1e-3)
                 out.append(np.log(whole[:-1] / whole[-1]))
             elif np.isfinite(group.high):
                 share = (values - group.low) / (group.high - group.low)
@@ -386,24 +169,6 @@ class Space:
         return result
 
 
-Coding = Literal["right", "first"]
-
-
-def seats_of(world: World) -> int:
-    """Return how many seats a debate of this world has in a log."""
-    panel = int(getattr(world, "panel", 0))
-    return panel + 1 if isinstance(world, Courtroom) and panel % 2 == 0 else panel
-
-
-def answers_of(world: World) -> int:
-    """Return how many answers a world knows."""
-    if isinstance(world, DirichletCompound):
-        return world.n_answers
-    if isinstance(world, LatentConcept):
-        return world.n_concepts
-    return 3 if isinstance(world, Referees) else 2
-
-
 @dataclass(frozen=True, eq=False)
 class Observed:
     """A log reduced to what worlds are compared by.
@@ -463,10 +228,10 @@ def observe(world: World, log: Trajectories, present: NDArray[np.bool_] | None =
     a, b = sides_of(log)
     for_a, for_b = (votes == a).sum(axis=2), (votes == b).sum(axis=2)
     right = ((votes == log.label[:, None, None]) & seen).sum(axis=2)
-    two = answers_of(world) == 2
+    two = len(world.answers) == 2
     ones = np.where(labelled[:, None], right, for_a)
     # Referees may vote for a tie: their lead is that of A over B, whatever is right.
-    ties = isinstance(world, Referees)
+    ties = "tie" in world.answers
     ahead = for_a if ties else ones
     behind = for_b if ties else np.where(labelled[:, None], cast - right, for_b)
     none = cast == 0
@@ -483,7 +248,7 @@ def observe(world: World, log: Trajectories, present: NDArray[np.bool_] | None =
         unanimous = high == low
     toward = np.where(labelled, (log.label == a) * 1.0 - (log.label == b), np.nan)
     gap = level = None
-    if log.scores is not None and isinstance(world, (Courtroom, Referees)):
+    if log.scores is not None and world.points is not None:
         pair: Any = log.scores[:, :, [log.sides.index("A"), log.sides.index("B")]]
         gap, level = pair[:, :, 0] - pair[:, :, 1], pair.mean(axis=2)
     return Observed(
@@ -499,7 +264,7 @@ def observe(world: World, log: Trajectories, present: NDArray[np.bool_] | None =
         log.cluster,
         gap,
         level,
-        np.where(labelled, toward == 0, np.nan) if isinstance(world, Referees) else None,
+        np.where(labelled, toward == 0, np.nan) if ties else None,
     )
 
 
