@@ -12,7 +12,7 @@ import pandas as pd
 from d3stats._latex import booktabs
 from d3stats._words import counted
 
-__all__ = ["Estimate", "estimates_frame", "estimates_latex", "interval_kind", "named_notes"]
+__all__ = ["Estimate", "estimates_frame", "estimates_latex", "interval_kind", "limits_text", "named_notes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,13 +118,18 @@ def estimates_latex(estimates: Iterable[Estimate], *, digits: int = 3) -> str:
         (
             e.name,
             f"{e.value:.{digits}f}",
-            "-" if e.low is None else f"[{e.low:.{digits}f}, {e.high:.{digits}f}]",
+            limits_text(e, digits),
             interval_kind(e),
             f"{e.n}" if e.n_clusters is None else f"{e.n} in {e.n_clusters}",
         )
         for e in estimates
     ]
     return booktabs("lrlll", ("", "estimate", "interval", "kind", "n"), rows)
+
+
+def limits_text(e: Estimate, digits: int) -> str:
+    """Write the limits in square brackets, or a dash where there are none."""
+    return "-" if e.low is None else f"[{e.low:.{digits}f}, {e.high:.{digits}f}]"
 
 
 def interval_kind(e: Estimate) -> str:

@@ -19,14 +19,14 @@ import pandas as pd
 from d3stats._check import RngLike, as_rng, choice, integer, probability
 from d3stats._latex import booktabs
 from d3stats._words import counted
-from d3stats.estimate import Estimate, estimates_frame, interval_kind, named_notes
+from d3stats.estimate import Estimate, estimates_frame, interval_kind, limits_text, named_notes
 from d3stats.inference.comparison.margins import Better, MarginTests, checked_margin
 from d3stats.inference.comparison.multiplicity import FAMILIES, Family, adjust
 from d3stats.inference.comparison.pair_data import TESTS, Kind, PairData, Test, checked_kind, said_p
 from d3stats.inference.comparison.paired import PairedDifference, difference_of
 from d3stats.inference.comparison.runs import UNNAMED, Items, PairedRuns, Run, as_runs, pair
 from d3stats.log.column_names import Columns
-from d3stats.result import Result
+from d3stats.result import Result, json_value
 from d3stats.trajectories import Missing
 
 if TYPE_CHECKING:
@@ -87,13 +87,7 @@ class Comparison(Result):
 
     @property
     def only(self) -> PairedDifference:
-        """The pair, where there is one.
-
-        Raises
-        ------
-        ValueError
-            When there are several.
-        """
+        """The pair, where there is one; an error where there are several."""
         if len(self.differences) > 1:
             names = [d.name for d in self.differences]
             raise ValueError(f"a comparison must have one pair for this, or say which; got {names}")
@@ -165,18 +159,13 @@ class Comparison(Result):
             margins["noninferior"] = self.noninferior(self.margin).to_dict()
             margins["equivalent"] = self.equivalent(self.margin).to_dict()
         pairs = zip(self.differences, self.adjusted, strict=True)
+        counts = ("n_items", "n_clusters", "left_out", "unscored", "notes")
         return {
             "differences": [d.to_dict() | {"p_adjusted": p} for d, p in pairs],
             "runs": [run.to_dict() for run in self.runs],
-            "family": self.family,
-            "baseline": self.baseline,
-            "margin": self.margin,
+            **{name: getattr(self, name) for name in ("family", "baseline", "margin")},
             **margins,
-            "n_items": self.n_items,
-            "n_clusters": self.n_clusters,
-            "left_out": {name: list(items) for name, items in self.left_out.items()},
-            "unscored": {name: list(items) for name, items in self.unscored.items()},
-            "notes": list(self.notes),
+            **{name: json_value(getattr(self, name)) for name in counts},
         }
 
     def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
@@ -188,16 +177,15 @@ class Comparison(Result):
         several = len(self) > 1
         rows = []
         for d, adjusted in zip(self.differences, self.adjusted, strict=True):
-            effect = d.difference
-            limits = "-" if effect.low is None else f"[{effect.low:.{digits}f}, {effect.high:.{digits}f}]"
+            e, changed = d.difference, f"{d.gained} / {d.lost}"
+            size = (interval_kind(e), f"{e.n} in {e.n_clusters}")
             cells = (
-                effect.name,
-                f"{effect.value:.{digits}f}",
-                limits,
-                interval_kind(effect),
-                f"{effect.n} in {effect.n_clusters}",
-                f"{d.gained} / {d.lost}",
-                _short(effect.p_value),
+                e.name,
+                f"{e.value:.{digits}f}",
+                limits_text(e, digits),
+                *size,
+                changed,
+                _short(e.p_value),
             )
             rows.append((*cells, _short(adjusted)) if several else cells)
         head = ("", "difference", "interval", "kind", "n", "gained / lost", "p")

@@ -30,7 +30,7 @@ import pandas as pd
 
 from d3stats._check import choice, number, probability
 from d3stats._latex import booktabs
-from d3stats.estimate import Estimate
+from d3stats.estimate import Estimate, limits_text
 from d3stats.inference.comparison.pair_data import PairData, score_z
 from d3stats.resampling.clusters import FEW_CLUSTERS
 from d3stats.result import Result
@@ -58,24 +58,18 @@ class MarginTest(Result):
 
     Attributes
     ----------
-    question : {"non-inferior", "equivalent"}
     difference : Estimate
         Second - first, with the two-sided interval of level 1 - 2 alpha that decides.
     margin : float
         Units of the difference, above 0.
     alpha : float
         Of each one-sided test.
-    better : {"higher", "lower"}
     p_value : float or None
         One-sided, or the larger of two; None where the interval is a bootstrap's, which decides alone, or where
         nothing can be decided.
     holds : bool or None
         Whether the claim is shown; None where the data carry no interval or too few clusters changed. False is not
         "the contrary is shown": where that is so, the conclusion says it.
-    conclusion : str
-        The same in words.
-    notes : tuple of str
-        What to know of the pair: clusters too few, or too few that changed, make the interval rough.
     """
 
     question: str
@@ -160,10 +154,15 @@ class MarginTests(Result):
         rows = []
         for result in self.results:
             effect = result.difference
-            limits = "-" if effect.low is None else f"[{effect.low:.{digits}f}, {effect.high:.{digits}f}]"
             p = "-" if result.p_value is None else f"{result.p_value:.3g}"
             shown = {True: "shown", False: "not shown", None: "cannot be told"}[result.holds]
-            cells = (effect.name, f"{effect.value:.{digits}f}", limits, f"{result.margin:g}", p)
+            cells = (
+                effect.name,
+                f"{effect.value:.{digits}f}",
+                limits_text(effect, digits),
+                f"{result.margin:g}",
+                p,
+            )
             rows.append((*cells, f"{result.question}: {shown}"))
         return booktabs("lrlrrl", ("", "difference", "interval", "margin", "p", "claim"), rows)
 
@@ -341,14 +340,6 @@ class _Test:
 
     def decided(self, holds: bool | None, p_value: float | None, conclusion: str) -> MarginTest:
         """Return the test with its decision."""
-        return MarginTest(
-            question=self.question,
-            difference=self.effect,
-            margin=self.margin,
-            alpha=self.alpha,
-            better=self.better,
-            p_value=p_value,
-            holds=holds,
-            conclusion=conclusion,
-            notes=self.pair.notes,
-        )
+        asked = {name: getattr(self, name) for name in ("question", "margin", "alpha", "better")}
+        said: dict[str, Any] = {"conclusion": conclusion, "notes": self.pair.notes}
+        return MarginTest(difference=self.effect, p_value=p_value, holds=holds, **asked, **said)

@@ -170,9 +170,8 @@ class Design:
             probability("accuracy", accuracy)
         if correlation is not None:
             if accuracy is None or discordance is not None:
-                raise ValueError(
-                    "correlation must come with accuracy= and without discordance=, which it gives"
-                )
+                wanted = "accuracy= and without discordance=, which it gives"
+                raise ValueError(f"correlation must come with {wanted}")
             if not -1 <= number("correlation", correlation) < 1:
                 raise ValueError(f"correlation must lie in [-1, 1); got correlation={correlation}")
 
@@ -193,14 +192,12 @@ class Design:
             )
         between = 0.0 if icc is None else probability("icc", icc)
         if m == 1 and r == 1 and between > 0:
-            raise ValueError(
-                "icc must come with cluster_size > 1 or repeats > 1; got one item to a question, run once"
-            )
+            got = "got one item to a question, run once"
+            raise ValueError(f"icc must come with cluster_size > 1 or repeats > 1; {got}")
         again = between if repeat_icc is None else probability("repeat_icc", repeat_icc)
         if r > 1 and m > 1 and again < between:
-            raise ValueError(
-                f"repeat_icc must be >= icc, for repeats of one item share its question; got {again} < {between}"
-            )
+            why = "for repeats of one item share its question"
+            raise ValueError(f"repeat_icc must be >= icc, {why}; got {again} < {between}")
         object.__setattr__(self, "icc", between if m > 1 else 0.0)
         object.__setattr__(self, "repeat_icc", again if r > 1 else 0.0)
 
@@ -223,9 +220,8 @@ class Design:
         effect = number("effect", effect)
         self.check(effect)
         if self.goal == "difference" and effect != 0:
-            raise ValueError(
-                f"effect must be left out where the smallest one is asked for; got effect={effect}"
-            )
+            where = "where the smallest one is asked for"
+            raise ValueError(f"effect must be left out {where}; got effect={effect}")
         found = self.smallest(n, chance, effect)
         if found is None:
             most = self.largest_effect() or 0.0
@@ -264,8 +260,10 @@ class Design:
         """Return the power of the test at a size and an effect; with `margin` in place of the design's own."""
         if self.test == "McNemar":
             return connor_power(effect, self.discordance_at(effect), n_questions, self.alpha, self.sides)
-        df = max(n_questions - 1, 1e-9)
-        se = math.sqrt(self.question_variance(effect)) / math.sqrt(n_questions)
+        df, se = (
+            max(n_questions - 1, 1e-9),
+            math.sqrt(self.question_variance(effect)) / math.sqrt(n_questions),
+        )
         if self.goal == "difference":
             reach = abs(effect) if self.sides == 2 else effect
             return float(reach > 0) if se == 0 else t_power(reach / se, df, self.alpha, self.sides)
@@ -284,9 +282,8 @@ class Design:
             return connor_size(effect, self.discordance_at(effect), self.alpha, chance, self.sides)
         found = rising_root(lambda n: self.power_at(effect, n), chance, 2.0)
         if found is None:
-            raise ValueError(
-                f"effect must be larger: more than 10^15 questions would be needed at effect={effect}"
-            )
+            needed = "more than 10^15 questions would be needed"
+            raise ValueError(f"effect must be larger: {needed} at effect={effect}")
         return found
 
     def smallest(self, n_questions: int, chance: float, effect: float = 0.0) -> float | None:
@@ -474,8 +471,8 @@ class PowerPlan(Result):
     asked : {"sample size", "power", "minimum detectable effect", "smallest margin"}
     effect : float
         Second protocol less first, in the units of the noise (accuracy: 0.012 is 1.2 points).
-    margin, goal, alpha, alternative
-        As of the design.
+    margin, goal, alpha, alternative, design
+        As planned for.
     power : float
         For McNemar's test that of the normal formula; `enumerated` holds the tests' own.
     test : str
@@ -486,11 +483,8 @@ class PowerPlan(Result):
         Questions before rounding up; equal to `n_questions` where they were given.
     design_effect : float
         By how much the variance of the mean exceeds that of as many independent differences.
-    design : Design
-        Noise, clusters and repeats.
     enumerated : dict of str to float
         For McNemar's test: the power of the exact and mid-p tests at `n_questions`, added up over all tables.
-    notes : tuple of str
     """
 
     asked: str
@@ -628,11 +622,6 @@ def sample_size(effect: float, *, power: float = 0.8, **design: Unpack[DesignSet
     -------
     PowerPlan
 
-    Raises
-    ------
-    ValueError
-        When the noise is not given in one way, parts contradict each other, or no number of questions shows it.
-
     Examples
     --------
     >>> print(sample_size(0.012, discordance=0.06))
@@ -690,11 +679,6 @@ def minimum_detectable_effect(
     -------
     PowerPlan
 
-    Raises
-    ------
-    ValueError
-        When even the largest difference that the discordance allows is not found so often.
-
     Examples
     --------
     >>> round(minimum_detectable_effect(80, discordance=0.25).effect, 4)
@@ -734,7 +718,6 @@ class PilotPlan(EstimatesResult):
         Standard deviation of a question's mean difference, from which the others follow, with its limits.
     found : Estimate
         The pilot's own difference; it is not the effect to plan for.
-    effect, margin : float or None
     n_questions : int
         Questions that `detectable` is for.
     items_per_question : float
@@ -743,9 +726,6 @@ class PilotPlan(EstimatesResult):
         Correlation of the differences of two items of one question; None where a question is one item.
     discordance : float or None
         Share of items on which the runs differ; None unless all are right or wrong.
-    goal, alternative : str
-    power, alpha, level : float
-    notes : tuple of str
     """
 
     questions: Estimate | None
@@ -777,24 +757,16 @@ class PilotPlan(EstimatesResult):
 
     def summary(self) -> str:
         """Return the answers in sentences, where the noise comes from, and the notes."""
-        lines = []
+        q, d, n = self.questions, self.detectable, self.found.n_clusters
         shown = f"with power {self.power:.3g} ({self.goal}, alpha {self.alpha:g})"
-        if self.questions is not None:
-            q, room = self.questions, "" if self.margin is None else f" and a margin of {self.margin:.4g}"
-            lines.append(
-                f"{q.value:.0f} [{q.low:.0f}, {q.high:.0f}] questions for "
-                f"a difference of {self.effect:.4g}{room} {shown}"
-            )
-        d = self.detectable
-        lines.append(
-            f"{self.n_questions} questions: {d.name} {d.value:.4g} [{d.low:.4g}, {d.high:.4g}] {shown}"
-        )
-        lines.append(
-            f"from a pilot of {self.found.n_clusters} questions of {self.items_per_question:.3g} items; "
-            f"limits: {100 * self.level:.6g} % {KIND}"
-        )
-        lines.append(str(self.found))
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+        lines = [f"{self.n_questions} questions: {d.name} {d.value:.4g} [{d.low:.4g}, {d.high:.4g}] {shown}"]
+        if q is not None:
+            room = "" if self.margin is None else f" and a margin of {self.margin:.4g}"
+            planned = f"questions for a difference of {self.effect:.4g}{room} {shown}"
+            lines.insert(0, f"{q.value:.0f} [{q.low:.0f}, {q.high:.0f}] {planned}")
+        limits = f"limits: {100 * self.level:.6g} % {KIND}"
+        lines.append(f"from a pilot of {n} questions of {self.items_per_question:.3g} items; {limits}")
+        return "\n".join([*lines, str(self.found), *(f"note: {note}" for note in self.notes)])
 
 
 def plan_comparison(
@@ -834,11 +806,6 @@ def plan_comparison(
     -------
     PilotPlan
 
-    Raises
-    ------
-    ValueError
-        When the pilot has fewer than three questions, or every question shows the same difference.
-
     Notes
     -----
     With influence values e_g the variance is sum(e_g^2)/(G - 1), and its degrees of freedom are
@@ -867,18 +834,14 @@ def plan_comparison(
     size = np.bincount(codes)
     n_clusters = len(size)
     if n_clusters < 3:
-        raise ValueError(
-            "a pilot must have at least three questions, for nothing says how questions vary in fewer; "
-            f"got {n_clusters}"
-        )
+        why = "for nothing says how questions vary in fewer"
+        raise ValueError(f"a pilot must have at least three questions, {why}; got {n_clusters}")
     mean = float(diff.mean())
     influence = (np.bincount(codes, weights=diff) - size * mean) * n_clusters / len(diff)
     variance = float(influence @ influence) / (n_clusters - 1)
     if variance <= 1e-24 * max(float(np.abs(diff).max()) ** 2, 1e-300):
-        raise ValueError(
-            f"the pilot's questions must differ; got the same difference, {mean:.4g}, in all {n_clusters}: "
-            "nothing says how questions vary"
-        )
+        got = f"the same difference, {mean:.4g}, in all {n_clusters}: nothing says how questions vary"
+        raise ValueError(f"the pilot's questions must differ; got {got}")
     sds = sd_limits(variance, influence, level)
     planned = [replace(wanted, sd=sd) for sd in sds]
     at = n_clusters if n_questions is None else integer("n_questions", n_questions, minimum=2)

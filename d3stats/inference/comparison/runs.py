@@ -66,8 +66,6 @@ class Run:
         How many values each mean is made of; 0 where there is none.
     binary : bool
         Whether every value is 0 or 1.
-    notes : tuple of str
-        What was done to get here.
     unlabelled : tuple of str
         Items without a label: whether they are right is unknown, whatever a missing vote counts as.
     label : tuple of str or None
@@ -193,11 +191,8 @@ def pair(runs: Sequence[Run], *, items: Items = "same") -> PairedRuns:
     table = np.vstack([run.value[at] for run, at in zip(runs, places, strict=True)])
     repeats = np.vstack([run.repeats[at] for run, at in zip(runs, places, strict=True)])
     cluster, cluster_note = _common_clusters(runs, places, common)
-    scored = ~np.isnan(table).any(axis=0)
-    unscored = {
-        name: tuple(common[k] for k in np.flatnonzero(np.isnan(row)))
-        for name, row in zip(names, table, strict=True)
-    }
+    scored, rows = ~np.isnan(table).any(axis=0), zip(names, table, strict=True)
+    unscored = {name: tuple(common[k] for k in np.flatnonzero(np.isnan(row))) for name, row in rows}
     if not scored.any():
         counts = ", ".join(f"{len(v)} of {len(common)} not by {k}" for k, v in unscored.items() if v)
         raise ValueError(f"runs must have items that all of them scored; got none ({counts})")
@@ -261,8 +256,8 @@ def _two_scales(names: Sequence[str], values: Floats) -> list[str]:
     beyond = ((values < 0) | (values > 1)).any(axis=1)
     if not (binary.any() and beyond.any()):
         return []
-    one, other = names[int(binary.argmax())], names[int(beyond.argmax())]
-    low, high = values[int(beyond.argmax())].min(), values[int(beyond.argmax())].max()
+    at = int(beyond.argmax())
+    one, other, low, high = names[int(binary.argmax())], names[at], values[at].min(), values[at].max()
     return [
         f"WARNING: values of {one} are 0 or 1, those of {other} go from {low:g} to {high:g}: their difference means "
         "nothing unless both are of one kind; value (--value) names a column that all runs have"
@@ -280,9 +275,9 @@ def _common_clusters(
         different = np.flatnonzero(owner[k] != owner[source])
         if len(different):
             at = int(different[0])
+            one, other = (f"{owner[run][at]!r} ({runs[run].name})" for run in (source, k))
             raise ValueError(
-                f"an item must be in one cluster in all runs; got {common[at]!r} in {owner[source][at]!r} "
-                f"({runs[source].name}) and {owner[k][at]!r} ({runs[k].name})"
+                f"an item must be in one cluster in all runs; got {common[at]!r} in {one} and {other}"
             )
     silent = [run.name for k, run in enumerate(runs) if stating and k not in stating]
     note = f"clusters are those of {runs[source].name}; none stated by {', '.join(silent)}" if silent else ""
@@ -383,9 +378,8 @@ def as_run(
     elif not isinstance(source, (Run, Trajectories, pd.Series)):
         source, recorded, taken = _in_memory(source, value, columns, missing_values)
     if round_number is not None and isinstance(source, (Run, pd.Series, pd.DataFrame)):
-        raise ValueError(
-            f"round_number must be left out where a run has no rounds; got {round_number} for a table"
-        )
+        got = f"got {round_number} for a table"
+        raise ValueError(f"round_number must be left out where a run has no rounds; {got}")
     if value is not None and isinstance(source, (Run, pd.Series)):
         raise ValueError(f"value must be left out where a run has one column; got {value!r}")
     if isinstance(source, Run):
@@ -482,18 +476,13 @@ def _doubts(rows: pd.DataFrame, missing: Missing) -> list[str]:
 def _again(run: Run, name: str | None, missing: Missing) -> Run:
     if missing == "wrong" and np.isnan(run.value).any():
         if run.repeats.max(initial=0) > 1:
-            raise ValueError(
-                f"missing must be given to as_run where items were run several times; got a finished {run!r}"
-            )
+            where = "where items were run several times"
+            raise ValueError(f"missing must be given to as_run {where}; got a finished {run!r}")
         labelled = ~np.isin(run.items, run.unlabelled)
         empty = np.isnan(run.value) & labelled
-        said = missing_as_wrong(int(empty.sum()), int(labelled.sum()), "values")
-        run = replace(
-            run,
-            value=np.where(empty, 0.0, run.value),
-            repeats=np.where(empty, 1, run.repeats),
-            notes=(*run.notes, *said),
-        )
+        notes = (*run.notes, *missing_as_wrong(int(empty.sum()), int(labelled.sum()), "values"))
+        value, repeats = np.where(empty, 0.0, run.value), np.where(empty, 1, run.repeats)
+        run = replace(run, value=value, repeats=repeats, notes=notes)
     return run if name is None else replace(run, name=name)
 
 
@@ -507,9 +496,8 @@ def _reduced(table: pd.DataFrame, name: str, missing: Missing, notes: Sequence[s
     labelled = table["labelled"].to_numpy(dtype=bool)
     given = _floats(table, name)
     values = _filled(given, labelled, missing, name)
-    filled = missing_as_wrong(
-        int((values == values).sum() - (given == given).sum()), int(labelled.sum()), "values"
-    )
+    n_filled = int((np.isnan(given) & ~np.isnan(values)).sum())
+    filled = missing_as_wrong(n_filled, int(labelled.sum()), "values")
     codes, names = pd.factorize(table["item"].astype(str))
     known = ~np.isnan(values)
     repeats = np.bincount(codes[known], minlength=len(names))
@@ -540,15 +528,13 @@ def _floats(table: pd.DataFrame, name: str) -> Floats:
     except (TypeError, ValueError):
         read = pd.to_numeric(column, errors="coerce").isna().to_numpy()
         row = int(np.argmax(read & column.notna().to_numpy()))
-        raise TypeError(
-            f"values of a run must be numbers; got {column.iloc[row]!r} {place_of(table, row)}, item "
-            f"{str(table['item'].iloc[row])!r} of {name!r}"
-        ) from None
-    if np.isinf(values).any():
-        row = int(np.isinf(values).argmax())
-        raise ValueError(
-            f"values must be finite or missing; got an infinite one {place_of(table, row)} of {name!r}"
+        got = (
+            f"{column.iloc[row]!r} {place_of(table, row)}, item {str(table['item'].iloc[row])!r} of {name!r}"
         )
+        raise TypeError(f"values of a run must be numbers; got {got}") from None
+    if np.isinf(values).any():
+        got = f"an infinite one {place_of(table, int(np.isinf(values).argmax()))} of {name!r}"
+        raise ValueError(f"values must be finite or missing; got {got}")
     return values
 
 
@@ -559,10 +545,8 @@ def _filled(values: Floats, labelled: NDArray[Any], missing: Missing, name: str)
     there = values[~np.isnan(values)]
     if not np.isin(there, (0.0, 1.0)).all():
         # 0 would be a guessed score.
-        raise ValueError(
-            f"missing must be 'exclude' where values are not right or wrong; got 'wrong' with values from "
-            f"{there.min():g} to {there.max():g} in {name!r}"
-        )
+        got = f"'wrong' with values from {there.min():g} to {there.max():g} in {name!r}"
+        raise ValueError(f"missing must be 'exclude' where values are not right or wrong; got {got}")
     return np.where(empty, 0.0, values)
 
 
