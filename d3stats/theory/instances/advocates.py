@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,7 +34,7 @@ from d3stats.models.separation.orders import (
     is_dfr,
 )
 from d3stats.theory.claim import Assumption
-from d3stats.theory.instances.draws import Dice, drawn
+from d3stats.theory.instances.draws import Dice, drawn, strategy
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -382,79 +382,122 @@ def _k(dice: Dice) -> int:
     return dice.whole(2, dice.pick(6, 12))
 
 
+def _advocates(build: Callable[[Dice], Pair]) -> Callable[[], SearchStrategy[Advocates]]:
+    """Turn a function that makes two laws into one that returns the strategy of such pairs, with a k."""
+    return wraps(build)(lambda: drawn(lambda dice: Advocates(*build(dice), _k(dice))))
+
+
 def laws() -> SearchStrategy[ScoreLaw]:
     """Return tables of small whole scores, uniform, exponential, normal, Weibull and Beta laws, and mixtures."""
     return drawn(_some_law)
 
 
-def single_laws() -> SearchStrategy[BestOf]:
+@strategy
+def single_laws(dice: Dice) -> BestOf:
     """Return one law with a number of advocates."""
-    return drawn(lambda dice: BestOf(_some_law(dice), _k(dice)))
+    return BestOf(_some_law(dice), _k(dice))
 
 
-def pairs() -> SearchStrategy[Advocates]:
+@_advocates
+def pairs(dice: Dice) -> Pair:
     """Return two unrelated laws."""
-    return _advocates(lambda dice: (_some_law(dice), _some_law(dice)))
+    return _some_law(dice), _some_law(dice)
 
 
-def dfr_laws() -> SearchStrategy[BestOf]:
+@strategy
+def dfr_laws(dice: Dice) -> BestOf:
     """Return one law with a falling failure rate, maybe with an atom at 0, and a number of advocates."""
-    return drawn(lambda dice: BestOf(_falling_rate(dice), _k(dice)))
+    return BestOf(_falling_rate(dice), _k(dice))
 
 
-def dominating_pairs() -> SearchStrategy[Advocates]:
+@_advocates
+def dominating_pairs(dice: Dice) -> Pair:
     """Return pairs of which the first score is stochastically larger, strictly somewhere.
 
     Tables whose points are raised one by one, laws that are moved up or stretched from their lower end, Beta and
     uniform laws ordered by their parameters, powers of one distribution function, and mixtures of such pairs.
     """
-    return _advocates(_ordered)
+    simple = (raised_tables, _moved_up, _uniform_order, _beta_order, _powers)
+    how = dice.whole(0, len(simple) + 1)
+    if how < len(simple):
+        return simple[how](dice)
+    one, two = (dice.pick(*simple[:4])(dice) for _ in range(2))
+    w = _weight(dice)
+    if how == len(simple):
+        return MixtureLaw([one[0], two[0]], [w, 1 - w]), MixtureLaw([one[1], two[1]], [w, 1 - w])
+    # Weight moves from the lower law of one ordered pair to its upper one.
+    less = w * _weight(dice)
+    return MixtureLaw(one, [w, 1 - w]), MixtureLaw(one, [less, 1 - less])
 
 
-def lehmann_pairs() -> SearchStrategy[Advocates]:
+@_advocates
+def lehmann_pairs(dice: Dice) -> Pair:
     """Return pairs without ties of which one distribution function is a power of the other."""
-    return _advocates(lambda dice: _swapped(dice, _powers(dice)))
+    return _swapped(dice, _powers(dice))
 
 
-def dispersive_pairs() -> SearchStrategy[Advocates]:
+@_advocates
+def dispersive_pairs(dice: Dice) -> Pair:
     """Return pairs of which the first is larger in the dispersive order, wherever the two lie.
 
     Tables whose jumps grow, laws that are stretched (mixtures among them), exponential, normal and Beta laws and
     mixtures of these that are nowhere denser than a uniform one, a uniform law that is nowhere denser than a mixture
     with another, and the best of several scores with a falling failure rate against one.
     """
-    return _advocates(_dispersed)
+    return _dispersed(dice)
 
 
-def excess_wealth_pairs() -> SearchStrategy[Advocates]:
+@_advocates
+def excess_wealth_pairs(dice: Dice) -> Pair:
     """Return pairs of which the first is larger in the excess-wealth order.
 
     Those of :func:`dispersive_pairs`, tables whose jumps move up in level, and exponential laws against laws with
     a monotone failure rate and a mean on the right side of theirs.
     """
-    return _advocates(_wealthier)
+    return dice.pick(wealthier_tables, _against_exponential, _dispersed)(dice)
 
 
-def dfr_pairs() -> SearchStrategy[Advocates]:
+@_advocates
+def dfr_pairs(dice: Dice) -> Pair:
     """Return pairs with falling failure rates, E M1 - E M2 >= E G1 - E G2 for every k, and P(G1 >= G2) >= 1/2.
 
     Exponential and Weibull laws, mixtures of exponentials, such laws with an atom at 0, and a sure score behind one.
     """
-    return _advocates(_decreasing_rates)
+    how = dice.whole(0, 3)
+    if how == 3:
+        # A sure score is its own maximum, and one up to the median of the other is behind it half of the time.
+        law = _falling_rate(dice)
+        return law, _table([float(law.quantile(0.5)) * dice.part(0, 6, 6)], [1])
+    if how == 0:
+        # Stretched from its lower end: larger in the dispersive order, and stochastically.
+        law = _falling_rate(dice)
+        return _moved(law, 0, dice.part(2, 6, 2)), law
+    scale = dice.part(1, 4, 2)
+    if how == 1:
+        # s E against c + m E', s >= m: P(s E >= c + m E') = s / (s + m) exp(-c / s), for any c not too large.
+        first = scale * dice.part(2, 6, 2)
+        most = first * math.log(2 * first / (first + scale))
+        return Shape("exponential").at(0, first), Shape("exponential").at(most * dice.part(0, 8, 9), scale)
+    # y^c <= c y + 1 - c for c <= 1: a Weibull of shape c and scale >= m above (1 - c) m dominates the exponential
+    # of mean m, and has the larger mean residual life.
+    shape = _some_shape(dice, "weibull, falling")
+    start = (1 - shape.a) * scale + dice.part(0, 2, 2)
+    return shape.at(start, scale * dice.part(2, 4, 2)), Shape("exponential").at(0, scale)
 
 
-def bounded_pairs() -> SearchStrategy[Advocates]:
+@_advocates
+def bounded_pairs(dice: Dice) -> Pair:
     """Return pairs of bounded laws."""
-    return _advocates(_bounded)
+    return _below(dice, dice.pick(1, 2, 20)), _below(dice, dice.pick(1, 2, 20))
 
 
-def ceiling_pairs() -> SearchStrategy[Advocates]:
+@_advocates
+def ceiling_pairs(dice: Dice) -> Pair:
     """Return pairs of bounded laws with a common essential supremum, not both of them points."""
-    return _advocates(_common_ceiling)
-
-
-def _advocates(build: Callable[[Dice], Pair]) -> SearchStrategy[Advocates]:
-    return drawn(lambda dice: Advocates(*build(dice), _k(dice)))
+    ceiling = dice.pick(1, 2, 20)
+    sure = dice.whole(0, 1) == 0
+    first = _table([ceiling], [1]) if sure else _below(dice, ceiling)
+    return _swapped(dice, (first, _below(dice, ceiling)))
 
 
 def _table(points: Sequence[float], weights: Sequence[int]) -> DiscreteLaw:
@@ -574,20 +617,6 @@ def _best(law: ScoreLaw, k: int) -> ScoreLaw:
     return law if k == 1 else MaxLaw(law, k)
 
 
-def _ordered(dice: Dice) -> Pair:
-    simple = (raised_tables, _moved_up, _uniform_order, _beta_order, _powers)
-    how = dice.whole(0, len(simple) + 1)
-    if how < len(simple):
-        return simple[how](dice)
-    one, two = (dice.pick(*simple[:4])(dice) for _ in range(2))
-    w = _weight(dice)
-    if how == len(simple):
-        return MixtureLaw([one[0], two[0]], [w, 1 - w]), MixtureLaw([one[1], two[1]], [w, 1 - w])
-    # Weight moves from the lower law of one ordered pair to its upper one.
-    less = w * _weight(dice)
-    return MixtureLaw(one, [w, 1 - w]), MixtureLaw(one, [less, 1 - less])
-
-
 def _swapped(dice: Dice, pair: Pair) -> Pair:
     return pair if dice.whole(0, 1) == 0 else (pair[1], pair[0])
 
@@ -686,11 +715,6 @@ def _against_exponential(dice: Dice) -> Pair:
     return falling, Shape("exponential").at(other, falling.mean / factor * (1 - 1e-12))
 
 
-def _wealthier(dice: Dice) -> Pair:
-    """Return a pair of which the first is larger in the excess-wealth order."""
-    return dice.pick(wealthier_tables, _against_exponential, _dispersed)(dice)
-
-
 def _falling_rate(dice: Dice) -> ScoreLaw:
     """Return a law on [0, infinity) whose failure rate falls: maybe with an atom at 0, where scores tie."""
     # Ends are drawn more often than what lies between: mixtures, which cost more, lie there.
@@ -708,30 +732,6 @@ def _falling_rate(dice: Dice) -> ScoreLaw:
     return MixtureLaw([_table([0], [1]), one], [w, 1 - w])
 
 
-def _decreasing_rates(dice: Dice) -> Pair:
-    """Return DFR laws, or one and a sure score, with E M1 - E M2 >= E G1 - E G2 for all k and P(G1 >= G2) >= 1/2."""
-    how = dice.whole(0, 3)
-    if how == 3:
-        # A sure score is its own maximum, and one up to the median of the other is behind it half of the time.
-        law = _falling_rate(dice)
-        return law, _table([float(law.quantile(0.5)) * dice.part(0, 6, 6)], [1])
-    if how == 0:
-        # Stretched from its lower end: larger in the dispersive order, and stochastically.
-        law = _falling_rate(dice)
-        return _moved(law, 0, dice.part(2, 6, 2)), law
-    scale = dice.part(1, 4, 2)
-    if how == 1:
-        # s E against c + m E', s >= m: P(s E >= c + m E') = s / (s + m) exp(-c / s), for any c not too large.
-        first = scale * dice.part(2, 6, 2)
-        most = first * math.log(2 * first / (first + scale))
-        return Shape("exponential").at(0, first), Shape("exponential").at(most * dice.part(0, 8, 9), scale)
-    # y^c <= c y + 1 - c for c <= 1: a Weibull of shape c and scale >= m above (1 - c) m dominates the exponential
-    # of mean m, and has the larger mean residual life.
-    shape = _some_shape(dice, "weibull, falling")
-    start = (1 - shape.a) * scale + dice.part(0, 2, 2)
-    return shape.at(start, scale * dice.part(2, 4, 2)), Shape("exponential").at(0, scale)
-
-
 def _below(dice: Dice, ceiling: int) -> ScoreLaw:
     """Return a bounded law with the essential supremum `ceiling`, not a point."""
     how = dice.pick("table", "uniform", "beta", "mixture", "table", "beta", "uniform")
@@ -747,16 +747,3 @@ def _below(dice: Dice, ceiling: int) -> ScoreLaw:
     w = _weight(dice)
     atom = _table([dice.whole(0, ceiling)], [1])
     return MixtureLaw([atom, Shape("uniform").at(ceiling - width, width)], [w, 1 - w])
-
-
-def _bounded(dice: Dice) -> Pair:
-    """Return two bounded laws, each with a ceiling of its own or with one in common."""
-    return _below(dice, dice.pick(1, 2, 20)), _below(dice, dice.pick(1, 2, 20))
-
-
-def _common_ceiling(dice: Dice) -> Pair:
-    """Return two bounded laws with one essential supremum; one of them may be sure of it."""
-    ceiling = dice.pick(1, 2, 20)
-    sure = dice.whole(0, 1) == 0
-    first = _table([ceiling], [1]) if sure else _below(dice, ceiling)
-    return _swapped(dice, (first, _below(dice, ceiling)))

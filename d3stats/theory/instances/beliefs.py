@@ -11,14 +11,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING
 
 from d3stats.models.beliefs.latent import belief_after, expected_belief
 from d3stats.theory.claim import Assumption
-from d3stats.theory.instances.draws import Dice, drawn, listed
-
-if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
+from d3stats.theory.instances.draws import Dice, listed, strategy
 
 __all__ = [
     "CONCEPTS",
@@ -259,87 +255,69 @@ COUNTING_AGENTS = Assumption(
 )
 
 
-def evidence(*, fresh: bool | None = None) -> SearchStrategy[Evidence]:
+@strategy
+def evidence(dice: Dice, *, fresh: bool | None = None) -> Evidence:
     """Return beliefs over two or three concepts and up to two responses; `fresh` or from either maker."""
-
-    def one(dice: Dice) -> Evidence:
-        concepts, kinds = dice.whole(2, 3), dice.whole(2, 3)
-        made = dice.coin() if fresh is None else fresh
-        n = dice.whole(1, 2)
-        return Evidence(_row(dice, concepts), tuple(_row(dice, kinds) for _ in range(concepts)), made, n)
-
-    return drawn(one)
+    concepts, kinds = dice.whole(2, 3), dice.whole(2, 3)
+    made = dice.coin() if fresh is None else fresh
+    n = dice.whole(1, 2)
+    return Evidence(_row(dice, concepts), tuple(_row(dice, kinds) for _ in range(concepts)), made, n)
 
 
-def discussions() -> SearchStrategy[Discussion]:
+@strategy
+def discussions(dice: Dice) -> Discussion:
     """Return beliefs over two to four concepts and up to ten responses, of any kind."""
-
-    def one(dice: Dice) -> Discussion:
-        concepts, kinds = dice.whole(2, 4), dice.whole(2, 3)
-        table = tuple(_row(dice, kinds) for _ in range(concepts))
-        heard = dice.some_wholes(0, kinds - 1, most=10)
-        return Discussion(_row(dice, concepts), table, tuple(heard))
-
-    return drawn(one)
+    concepts, kinds = dice.whole(2, 4), dice.whole(2, 3)
+    table = tuple(_row(dice, kinds) for _ in range(concepts))
+    heard = dice.some_wholes(0, kinds - 1, most=10)
+    return Discussion(_row(dice, concepts), table, tuple(heard))
 
 
-def strong_discussions() -> SearchStrategy[Discussion]:
+@strategy
+def strong_discussions(dice: Dice) -> Discussion:
     """Return discussions in which response 0, heard at least once, matches the truth strongly."""
-
-    def one(dice: Dice) -> Discussion:
-        concepts, kinds = dice.whole(2, 3), dice.whole(2, 3)
-        heads = [Fraction(9, 10), *(Fraction(dice.whole(1, 10), 100) for _ in range(concepts - 1))]
-        rows = [_headed(head, _row(dice, kinds - 1)) for head in heads]
-        others = dice.some_wholes(0, kinds - 1, most=9)
-        return Discussion(_row(dice, concepts), tuple(rows), (0, *others))
-
-    return drawn(one)
+    concepts, kinds = dice.whole(2, 3), dice.whole(2, 3)
+    heads = [Fraction(9, 10), *(Fraction(dice.whole(1, 10), 100) for _ in range(concepts - 1))]
+    rows = [_headed(head, _row(dice, kinds - 1)) for head in heads]
+    others = dice.some_wholes(0, kinds - 1, most=9)
+    return Discussion(_row(dice, concepts), tuple(rows), (0, *others))
 
 
-def listeners() -> SearchStrategy[Listeners]:
+@strategy
+def listeners(dice: Dice) -> Listeners:
     """Return two to four agents with any counts, each of whom hears some of the panel."""
-
-    def panel(dice: Dice) -> Listeners:
-        n = dice.whole(2, 4)
-        counts = tuple((dice.whole(1, 9), dice.whole(1, 9)) for _ in range(n))
-        heard = tuple(tuple(sorted(set(dice.some_wholes(0, n - 1, most=4)))) for _ in range(n))
-        return Listeners(counts, heard)
-
-    return drawn(panel)
+    n = dice.whole(2, 4)
+    counts = tuple((dice.whole(1, 9), dice.whole(1, 9)) for _ in range(n))
+    heard = tuple(tuple(sorted(set(dice.some_wholes(0, n - 1, most=4)))) for _ in range(n))
+    return Listeners(counts, heard)
 
 
-def level_listeners() -> SearchStrategy[Listeners]:
+@strategy
+def level_listeners(dice: Dice) -> Listeners:
     """Return panels in which those heard believe, on average, what the listener believes.
 
     Agents come in pairs whose beliefs lie at equal distances from a middle, or share the middle's belief; who is
     not at the middle hears only its likes, the others hear whole pairs. Strengths differ.
     """
-
-    def panel(dice: Dice) -> Listeners:
-        right, wrong = dice.whole(1, 5), dice.whole(1, 5)
-        times = dice.some_wholes(1, 4, fewest=1, most=2)
-        aside = dice.whole(0, 2 * min(right, wrong) - 1)
-        middle = [(right * t, wrong * t) for t in times]
-        high, low = (2 * right + aside, 2 * wrong - aside), (2 * right - aside, 2 * wrong + aside)
-        n = len(middle)
-        hears = (*range(n if dice.coin() else 0), n, n + 1)
-        heard = [hears] * n + [(i,) if dice.coin() else () for i in (n, n + 1)]
-        return Listeners((*middle, high, low), tuple(heard))
-
-    return drawn(panel)
+    right, wrong = dice.whole(1, 5), dice.whole(1, 5)
+    times = dice.some_wholes(1, 4, fewest=1, most=2)
+    aside = dice.whole(0, 2 * min(right, wrong) - 1)
+    middle = [(right * t, wrong * t) for t in times]
+    high, low = (2 * right + aside, 2 * wrong - aside), (2 * right - aside, 2 * wrong + aside)
+    n = len(middle)
+    hears = (*range(n if dice.coin() else 0), n, n + 1)
+    heard = [hears] * n + [(i,) if dice.coin() else () for i in (n, n + 1)]
+    return Listeners((*middle, high, low), tuple(heard))
 
 
-def equal_listeners() -> SearchStrategy[Listeners]:
+@strategy
+def equal_listeners(dice: Dice) -> Listeners:
     """Return panels of equal strength in which every agent hears and is heard by equally many around a table."""
-
-    def panel(dice: Dice) -> Listeners:
-        n, strength = dice.whole(2, 5), dice.whole(2, 12)
-        rights = dice.wholes(n, 1, strength - 1)
-        degree, first = dice.whole(0, n), dice.whole(0, 1)
-        heard = tuple(tuple((i + first + d) % n for d in range(degree)) for i in range(n))
-        return Listeners(tuple((right, strength - right) for right in rights), heard)
-
-    return drawn(panel)
+    n, strength = dice.whole(2, 5), dice.whole(2, 12)
+    rights = dice.wholes(n, 1, strength - 1)
+    degree, first = dice.whole(0, n), dice.whole(0, 1)
+    heard = tuple(tuple((i + first + d) % n for d in range(degree)) for i in range(n))
+    return Listeners(tuple((right, strength - right) for right in rights), heard)
 
 
 def _headed(head: Fraction, rest: Row) -> Row:

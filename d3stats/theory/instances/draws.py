@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, wraps
 from math import gcd
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-__all__ = ["Dice", "between", "drawn", "listed", "sign"]
+__all__ = ["Dice", "between", "drawn", "listed", "sign", "strategy"]
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 _ROUNDS: tuple[int, ...] = (*range(1, 31), 40, 50, 75, 100, 150, 200, 300, 500, 750, 1000)
 
@@ -101,6 +102,16 @@ def drawn(build: Callable[[Dice], T]) -> SearchStrategy[T]:
         return build(Dice(draw))
 
     return made()
+
+
+def strategy(build: Callable[Concatenate[Dice, P], T]) -> Callable[P, SearchStrategy[T]]:
+    """Turn a function of dice into one that returns the strategy of what it makes."""
+
+    @wraps(build)
+    def made(*args: P.args, **kwargs: P.kwargs) -> SearchStrategy[T]:
+        return drawn(lambda dice: build(dice, *args, **kwargs))
+
+    return made
 
 
 @cache

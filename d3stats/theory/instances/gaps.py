@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from d3stats.models.gaps.beta import BetaGap, gap_posterior
 from d3stats.theory.claim import Assumption
-from d3stats.theory.instances.draws import Dice, between, drawn
+from d3stats.theory.instances.draws import Dice, between, drawn, strategy
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -339,50 +339,42 @@ def _debate(dice: Dice) -> GapDebate:
     return GapDebate(a0, b0, dice.whole(0, r), r, eps)
 
 
-def debates_above() -> SearchStrategy[GapDebate]:
+@strategy
+def debates_above(dice: Dice) -> GapDebate:
     """Return debates whose posterior mean lies above 1 - eps."""
-
-    def widened(dice: Dice) -> GapDebate:
-        debate = _debate(dice)
-        return replace(debate, eps=between(1 - debate.mean, Fraction(1), dice.share()))
-
-    return drawn(widened)
+    debate = _debate(dice)
+    return replace(debate, eps=between(1 - debate.mean, Fraction(1), dice.share()))
 
 
-def debates_near_one() -> SearchStrategy[GapDebate]:
+@strategy
+def debates_near_one(dice: Dice) -> GapDebate:
     """Return debates whose posterior mean lies within eps / 2 of 1: those that the sources' proof covers."""
-
-    def near_one(dice: Dice) -> GapDebate:
-        a0, b0, lost = dice.positive(), dice.positive(), dice.whole(0, 30)
-        # More successes than beta in all: the mean is above 1/2, so that eps may exceed twice its distance to 1.
-        w = lost + ceil(b0) + dice.rounds()
-        debate = GapDebate(a0, b0, w, w + lost, Fraction(1, 2))
-        return replace(debate, eps=between(2 * (1 - debate.mean), Fraction(1), dice.share()))
-
-    return drawn(near_one)
+    a0, b0, lost = dice.positive(), dice.positive(), dice.whole(0, 30)
+    # More successes than beta in all: the mean is above 1/2, so that eps may exceed twice its distance to 1.
+    w = lost + ceil(b0) + dice.rounds()
+    debate = GapDebate(a0, b0, w, w + lost, Fraction(1, 2))
+    return replace(debate, eps=between(2 * (1 - debate.mean), Fraction(1), dice.share()))
 
 
-def courses(most: int) -> SearchStrategy[Course]:
+@strategy
+def courses(dice: Dice, most: int) -> Course:
     """Return courses with up to `most` different shares."""
-
-    def course(dice: Dice) -> Course:
-        ends = (Fraction(0), Fraction(1))
-        growing = [
-            dice.tenth_or_simpler() if how == 2 else ends[how]
-            for how in dice.some_wholes(0, 2, fewest=1, most=most)
-        ]
-        if not sum(growing):
-            growing = [*growing[1:], Fraction(1)]
-        found = Course(dice.positive(), dice.positive(), tuple(growing), dice.rounds(), Fraction(0))
-        # Near enough for the proof's bound to be stated; how near is drawn.
-        return replace(found, eps=found.bias + dice.share())
-
-    return drawn(course)
+    ends = (Fraction(0), Fraction(1))
+    growing = [
+        dice.tenth_or_simpler() if how == 2 else ends[how]
+        for how in dice.some_wholes(0, 2, fewest=1, most=most)
+    ]
+    if not sum(growing):
+        growing = [*growing[1:], Fraction(1)]
+    found = Course(dice.positive(), dice.positive(), tuple(growing), dice.rounds(), Fraction(0))
+    # Near enough for the proof's bound to be stated; how near is drawn.
+    return replace(found, eps=found.bias + dice.share())
 
 
-def trials() -> SearchStrategy[Trial]:
+@strategy
+def trials(dice: Dice) -> Trial:
     """Return a posterior and a next trial."""
-    return drawn(lambda dice: Trial(dice.count(), dice.count(), dice.coin()))
+    return Trial(dice.count(), dice.count(), dice.coin())
 
 
 def paths() -> SearchStrategy[GapPath]:

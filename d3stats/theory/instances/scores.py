@@ -6,14 +6,10 @@ import cmath
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from d3stats.models.separation.softmax import softmax_selected
 from d3stats.theory.claim import Assumption
-from d3stats.theory.instances.draws import Dice, drawn, listed
-
-if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
+from d3stats.theory.instances.draws import Dice, listed, strategy
 
 __all__ = [
     "POSITIVE_LEVEL",
@@ -185,45 +181,41 @@ POSITIVE_LEVEL = Assumption(
 WARM = Assumption("the temperature is above 0", lambda team: team.temperature > 0)
 
 
-def scores() -> SearchStrategy[Scores]:
+@strategy
+def scores(dice: Dice) -> Scores:
     """Return the scores of two to four advocates a side."""
-
-    def one(dice: Dice) -> Scores:
-        total, k = dice.pick(1, 2, 4, 20), dice.whole(2, 4)
-        return Scores(_over(total, *dice.wholes(k, 0, total)), _over(total, *dice.wholes(k, 0, total)))
-
-    return drawn(one)
+    total, k = dice.pick(1, 2, 4, 20), dice.whole(2, 4)
+    return Scores(_over(total, *dice.wholes(k, 0, total)), _over(total, *dice.wholes(k, 0, total)))
 
 
-def improving_scores() -> SearchStrategy[Scores]:
+@strategy
+def improving_scores(dice: Dice) -> Scores:
     """Return scores of which the best of the answer that was ahead improves on its first advocate by more."""
-
-    def one(dice: Dice) -> Scores:
-        total, others = dice.pick(2, 3, 4, 20), dice.whole(0, 2)
-        if dice.whole(0, 4) == 4:  # a tie, of which nothing is asked
-            tied = dice.whole(0, total)
-            ends = [(tied, dice.whole(tied, total)) for _ in range(2)]
-        else:
-            ahead = dice.whole(1, total - 1)
-            behind = dice.whole(0, ahead - 1)
-            more = dice.whole(1, total - ahead)
-            ends = [(ahead, ahead + more), (behind, behind + dice.whole(0, more - 1))]
-        if dice.whole(0, 1) == 1:
-            ends.reverse()
-        sides = [_over(total, one, best, *dice.wholes(others, 0, best)) for one, best in ends]
-        return Scores(sides[0], sides[1])
-
-    return drawn(one)
+    total, others = dice.pick(2, 3, 4, 20), dice.whole(0, 2)
+    if dice.whole(0, 4) == 4:  # a tie, of which nothing is asked
+        tied = dice.whole(0, total)
+        ends = [(tied, dice.whole(tied, total)) for _ in range(2)]
+    else:
+        ahead = dice.whole(1, total - 1)
+        behind = dice.whole(0, ahead - 1)
+        more = dice.whole(1, total - ahead)
+        ends = [(ahead, ahead + more), (behind, behind + dice.whole(0, more - 1))]
+    if dice.whole(0, 1) == 1:
+        ends.reverse()
+    sides = [_over(total, one, best, *dice.wholes(others, 0, best)) for one, best in ends]
+    return Scores(sides[0], sides[1])
 
 
-def curves() -> SearchStrategy[Curves]:
+@strategy
+def curves(dice: Dice) -> Curves:
     """Return curves of which the second is nowhere lower than the first."""
-    return drawn(lambda dice: _curves(dice, steps_above=0, reached=False))
+    return _curves(dice, steps_above=0, reached=False)
 
 
-def reached_curves() -> SearchStrategy[Curves]:
+@strategy
+def reached_curves(dice: Dice) -> Curves:
     """Return curves of which the first reaches the level and the second is higher in every round."""
-    return drawn(lambda dice: _curves(dice, steps_above=1, reached=True))
+    return _curves(dice, steps_above=1, reached=True)
 
 
 def _curves(dice: Dice, *, steps_above: int, reached: bool) -> Curves:
@@ -234,14 +226,16 @@ def _curves(dice: Dice, *, steps_above: int, reached: bool) -> Curves:
     return Curves(_over(total, *single), _over(total, *several), Fraction(level, total), dice.whole(2, 4))
 
 
-def teams(within: int = 2) -> SearchStrategy[Team]:
+@strategy
+def teams(dice: Dice, within: int = 2) -> Team:
     """Return scores on a scale of twenty, the inner ones within some steps of the judge's."""
-    return drawn(lambda dice: _team(dice, within, agreeing=False))
+    return _team(dice, within, agreeing=False)
 
 
-def agreeing_teams() -> SearchStrategy[Team]:
+@strategy
+def agreeing_teams(dice: Dice) -> Team:
     """Return teams in which every argument that tops the inner scores tops the judge's."""
-    return drawn(lambda dice: _team(dice, 2, agreeing=True))
+    return _team(dice, 2, agreeing=True)
 
 
 def _team(dice: Dice, within: int, *, agreeing: bool) -> Team:

@@ -7,15 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from math import comb, exp, factorial, prod
-from typing import TYPE_CHECKING
 
 from d3stats.models.beliefs.latent import vote_or_consensus
 from d3stats.models.mixtures.ks import empirical_ks
 from d3stats.theory.claim import Assumption
-from d3stats.theory.instances.draws import Dice, drawn
-
-if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
+from d3stats.theory.instances.draws import Dice, strategy
 
 __all__ = [
     "SAME_DEBATES",
@@ -370,81 +366,60 @@ def stopped_histories() -> tuple[tuple[int, int, bool], ...]:
     return tuple(found)
 
 
-def ballots() -> SearchStrategy[Ballot]:
+@strategy
+def ballots(dice: Dice) -> Ballot:
     """Return up to nine agents and two to four answers of which the right one is the likeliest."""
-
-    def ballot(dice: Dice) -> Ballot:
-        rivals = dice.some_wholes(0, 9, fewest=1, most=3)
-        return Ballot((max(rivals) + dice.whole(1, 9), *rivals), dice.whole(1, 9))
-
-    return drawn(ballot)
+    rivals = dice.some_wholes(0, 9, fewest=1, most=3)
+    return Ballot((max(rivals) + dice.whole(1, 9), *rivals), dice.whole(1, 9))
 
 
-def two_rounds() -> SearchStrategy[TwoRounds]:
+@strategy
+def two_rounds(dice: Dice) -> TwoRounds:
     """Return any two rounds of up to twelve debates."""
-
-    def rounds(dice: Dice) -> TwoRounds:
-        panel = dice.whole(1, 7)
-        # A count before and one after, as one number.
-        pairs = [divmod(x, panel + 1) for x in dice.some_wholes(0, (panel + 1) ** 2 - 1, fewest=1, most=12)]
-        return TwoRounds(panel, tuple(a for a, _ in pairs), tuple(b for _, b in pairs))
-
-    return drawn(rounds)
+    panel = dice.whole(1, 7)
+    # A count before and one after, as one number.
+    pairs = [divmod(x, panel + 1) for x in dice.some_wholes(0, (panel + 1) ** 2 - 1, fewest=1, most=12)]
+    return TwoRounds(panel, tuple(a for a, _ in pairs), tuple(b for _, b in pairs))
 
 
-def still_rounds() -> SearchStrategy[TwoRounds]:
+@strategy
+def still_rounds(dice: Dice) -> TwoRounds:
     """Return two rounds with the same counts in another order: all with D = 0."""
-
-    def rounds(dice: Dice) -> TwoRounds:
-        panel = dice.whole(1, 7)
-        # A count and its rank in the other order, as one number.
-        ranked = [divmod(x, 12) for x in dice.some_wholes(0, 12 * panel + 11, fewest=1, most=12)]
-        after = sorted(ranked, key=lambda pair: pair[1])
-        return TwoRounds(panel, tuple(count for count, _ in ranked), tuple(count for count, _ in after))
-
-    return drawn(rounds)
+    panel = dice.whole(1, 7)
+    # A count and its rank in the other order, as one number.
+    ranked = [divmod(x, 12) for x in dice.some_wholes(0, 12 * panel + 11, fewest=1, most=12)]
+    after = sorted(ranked, key=lambda pair: pair[1])
+    return TwoRounds(panel, tuple(count for count, _ in ranked), tuple(count for count, _ in after))
 
 
-def count_chains() -> SearchStrategy[CountChain]:
+@strategy
+def count_chains(dice: Dice) -> CountChain:
     """Return chains that keep their mean: a count jumps below or above, copies as voters do, or stays."""
-
-    def chain(dice: Dice) -> CountChain:
-        n = dice.whole(1, 6)
-        # One debate at least in which nobody is right, so that the weights have a sum.
-        weights = (1, *dice.wholes(n, 0, 5))
-        return CountChain(tuple(Fraction(x, sum(weights)) for x in weights), _steps(dice, n))
-
-    return drawn(chain)
+    n = dice.whole(1, 6)
+    # One debate at least in which nobody is right, so that the weights have a sum.
+    weights = (1, *dice.wholes(n, 0, 5))
+    return CountChain(tuple(Fraction(x, sum(weights)) for x in weights), _steps(dice, n))
 
 
-def condorcet_chains() -> SearchStrategy[CountChain]:
+@strategy
+def condorcet_chains(dice: Dice) -> CountChain:
     """Return chains that begin with an odd panel of independent agents, each right with p >= 1/2."""
-
-    def chain(dice: Dice) -> CountChain:
-        n, p = dice.pick(1, 3, 5), dice.share()
-        return CountChain(_binomial(n, max(p, 1 - p)), _steps(dice, n))
-
-    return drawn(chain)
+    n, p = dice.pick(1, 3, 5), dice.share()
+    return CountChain(_binomial(n, max(p, 1 - p)), _steps(dice, n))
 
 
-def judges() -> SearchStrategy[Judge]:
+@strategy
+def judges(dice: Dice) -> Judge:
     """Return judges with any p, whole odds up to 1000."""
-
-    def judge(dice: Dice) -> Judge:
-        right, wrong = dice.wholes(2, 1, 1000)
-        return Judge(Fraction(right, right + wrong))
-
-    return drawn(judge)
+    right, wrong = dice.wholes(2, 1, 1000)
+    return Judge(Fraction(right, right + wrong))
 
 
-def judges_above_half() -> SearchStrategy[Judge]:
+@strategy
+def judges_above_half(dice: Dice) -> Judge:
     """Return judges with p >= 1/2."""
-
-    def judge(dice: Dice) -> Judge:
-        wrong, more = dice.whole(1, 1000), dice.whole(0, 1000)
-        return Judge(Fraction(wrong + more, 2 * wrong + more))
-
-    return drawn(judge)
+    wrong, more = dice.whole(1, 1000), dice.whole(0, 1000)
+    return Judge(Fraction(wrong + more, 2 * wrong + more))
 
 
 def _steps(dice: Dice, n: int) -> tuple[Row, ...]:
