@@ -58,6 +58,8 @@ class MarginTest(Result):
 
     Attributes
     ----------
+    question, better, conclusion : str
+        "non-inferior" or "equivalent"; "higher" or "lower"; and what was found, in words.
     difference : Estimate
         Second - first, with the two-sided interval of level 1 - 2 alpha that decides.
     margin : float

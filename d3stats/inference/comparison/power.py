@@ -718,6 +718,8 @@ class PilotPlan(EstimatesResult):
         Standard deviation of a question's mean difference, from which the others follow, with its limits.
     found : Estimate
         The pilot's own difference; it is not the effect to plan for.
+    effect, margin, goal, alternative, power, alpha, level
+        As planned for.
     n_questions : int
         Questions that `detectable` is for.
     items_per_question : float

@@ -66,6 +66,8 @@ class Run:
         How many values each mean is made of; 0 where there is none.
     binary : bool
         Whether every value is 0 or 1.
+    notes : tuple of str
+        What was done to get here.
     unlabelled : tuple of str
         Items without a label: whether they are right is unknown, whatever a missing vote counts as.
     label : tuple of str or None
