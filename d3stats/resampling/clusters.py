@@ -320,7 +320,7 @@ def column_scale(totals: Floats, times: Ints) -> Floats:
 
 
 def anova_sums(values: Floats, codes: Ints) -> Floats:
-    """Return per group what a one-way analysis of variance adds up, shape (groups, 6).
+    """Return the sums of a one-way analysis of variance by group, shape (groups, 6).
 
     Columns: 1, members n, n^2, their sum, sum^2 / n, and the sum of squares about the group's mean. Values are taken
     about their mean, so that nothing cancels. Their totals over groups, or over resampled groups, go into

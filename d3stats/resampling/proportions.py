@@ -264,7 +264,7 @@ def share(
     rng: RngLike = None,
     name: str = "share",
 ) -> Estimate:
-    """Estimate a share of successes, with its interval.
+    """Estimate a share of successes, with Wilson's interval or another, over clusters where there are any.
 
     Parameters
     ----------

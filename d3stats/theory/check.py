@@ -224,7 +224,7 @@ def survive(
     workers: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Survival:
-    """Compute a claim's margin on many generated instances, and fail on the first that contradicts it.
+    """Return the least margin of a claim over many generated instances; fail on the first that contradicts it.
 
     The first thousand are made by Hypothesis's engine, which varies them and tries extremes, and the assumptions are
     checked on each; the rest are made by the same strategy from seeded bytes, and checked one in ten.

@@ -405,7 +405,7 @@ def _mcnemar(change: Floats, binary: bool, repeated: bool, sizes: NDArray[np.int
 
 
 def disagreements(difference: Estimate, tests: Sequence[PairTest], chosen: str) -> list[str]:
-    """Name the tests that fall on the other side of 1 - level than the interval, for they are other methods."""
+    """Return a note on tests that reject 0 where the interval holds it, or the reverse: they are other methods."""
     out, percent = difference.excludes(0.0), f"{100 * difference.level:.6g} %"
     # A test with a note of its own is for reference only, and that note says why.
     asked = [t for t in tests if t.p_value is not None and (t.name == chosen or not t.note)]
@@ -422,7 +422,7 @@ def disagreements(difference: Estimate, tests: Sequence[PairTest], chosen: str) 
 
 
 def notes_on(data: PairData, tests: Sequence[PairTest], *, repeated: bool, level: float) -> list[str]:
-    """Return what the data cannot carry, in words; `level` is that of the bound where the runs agree everywhere."""
+    """Return notes on few clusters or changes, and a bound of this level on the difference of runs that agree everywhere."""
     notes = []
     n_clusters, changed, df = data.n_clusters, data.changed, counted_df(data.df)
     if data.agree:

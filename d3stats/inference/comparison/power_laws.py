@@ -25,7 +25,7 @@ _NODES = 400
 
 
 def connor_size(effect: float, discordance: float, alpha: float, power: float, sides: int) -> float:
-    """Return the items that McNemar's test needs, before rounding up.
+    """Return the items that McNemar's test needs by its normal law (Connor, 1987), before rounding up.
 
     (z_alpha sqrt(psi) + z_beta sqrt(psi - d^2))^2 / d^2 with discordance psi and difference d.
     """
@@ -35,7 +35,7 @@ def connor_size(effect: float, discordance: float, alpha: float, power: float, s
 
 
 def connor_power(effect: float, discordance: float, n: float, alpha: float, sides: int) -> float:
-    """Return the power that :func:`connor_size` inverts; both tails where the test has two."""
+    """Return the power of McNemar's test by its normal law (Connor, 1987); both tails where the test has two."""
     spread = math.sqrt(max(discordance - effect**2, 0.0))
     threshold = -ndtri(alpha / sides) * math.sqrt(discordance)
     shift = effect * math.sqrt(n)

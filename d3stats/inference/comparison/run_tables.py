@@ -30,8 +30,6 @@ from d3stats.trajectories import MISSING, Missing, Trajectories, as_trajectories
 from d3stats.values import canonical, is_missing_word
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from d3stats.log.problems import Problem
     from d3stats.log.reader import DebateLog
 
