@@ -328,6 +328,11 @@ def bootstrap(
     -------
     Bootstrap
 
+    Raises
+    ------
+    ValueError
+        Fewer than two clusters, or a statistic that is undefined on the data.
+
     Examples
     --------
     >>> draws = bootstrap([[1, 2], [2, 2], [0, 4], [3, 3]], lambda sums: sums[:, 0] / sums[:, 1], rng=0)
@@ -380,6 +385,11 @@ def bootstrap_limits(
     BootstrapLimits
         Where the replicates carry no interval (all alike, limits that coincide, mostly undefined) its `reasons` say
         so and its `interval` is (None, None): two equal limits are not an interval.
+
+    Raises
+    ------
+    ValueError
+        Fewer than two clusters, a statistic that is undefined on the data, or `expand` with studentised limits.
 
     Examples
     --------

@@ -142,6 +142,11 @@ def cluster_t(
     -------
     ClusterT
 
+    Raises
+    ------
+    ValueError
+        Fewer than two clusters, or a statistic that is undefined on the data.
+
     Examples
     --------
     >>> result = cluster_t([[1, 2], [2, 2], [0, 4], [3, 3]], lambda sums: sums[:, 0] / sums[:, 1])

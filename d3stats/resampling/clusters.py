@@ -58,6 +58,11 @@ def cluster_codes(labels: Any, size: int, *, name: str = "cluster", unit: str = 
 
     Labels, shape (size,), are whatever can be hashed; errors call the argument `name` and its rows `unit`.
 
+    Raises
+    ------
+    ValueError
+        Not one label per row, or a missing one.
+
     Examples
     --------
     >>> cluster_codes(["q7", "q2", "q7"], 3).tolist()
@@ -112,6 +117,11 @@ def resampled_counts(cells: ArrayLike, n_boot: int, rng: RngLike) -> Ints:
     Returns
     -------
     ndarray of int, shape (n_boot, q)
+
+    Raises
+    ------
+    ValueError
+        Cells that are not whole numbers >= 0, or all 0.
 
     Examples
     --------
@@ -230,6 +240,11 @@ def ratios(*pairs: tuple[int, int]) -> Statistic:
 
 def jackknife(totals: ArrayLike, statistic: Statistic) -> Floats:
     """Return the statistic without each cluster in turn, shape (clusters, p); NaN where it is undefined then.
+
+    Raises
+    ------
+    ValueError
+        Fewer than two clusters.
 
     Examples
     --------

@@ -242,6 +242,11 @@ def proportion_interval(
     low, high : ndarray of float, the shape of the arguments together
         Within [0, 1].
 
+    Raises
+    ------
+    ValueError
+        When a count is negative, no whole number, or successes exceed trials.
+
     Examples
     --------
     >>> [limit.round(4).tolist() for limit in proportion_interval([9, 18], [10, 20])]
@@ -338,7 +343,18 @@ def share(
 def exact_coverage(n: int, p: ArrayLike, kind: Kind = "Wilson", level: float = 0.95) -> Floats:
     """Return the exact coverage of an interval at true shares `p`: the Binomial added up over all n + 1 counts.
 
-    `n` are the trials, `p` one share or several in [0, 1]; `kind` and `level` are as for :func:`proportion_interval`.
+    Parameters
+    ----------
+    n : int
+        Trials, at least 1.
+    p : float or array of float
+        True shares, in [0, 1].
+    kind, level
+        As for :func:`proportion_interval`.
+
+    Returns
+    -------
+    ndarray of float, the shape of `p`
 
     Examples
     --------

@@ -87,6 +87,11 @@ def sign_flip_p(values: ArrayLike, *, n_draws: int = 100_000, rng: RngLike = Non
     -------
     SignFlip
 
+    Raises
+    ------
+    ValueError
+        Values that are not finite or not one-dimensional, or none at all.
+
     Examples
     --------
     Student's ten differences of hours of sleep (Student, 1908):

@@ -543,6 +543,11 @@ def verify(
     -------
     Audit
 
+    Raises
+    ------
+    KeyError
+        For a name that no claim has.
+
     Examples
     --------
     >>> audit = verify(["sign-agreement-beats-three"], n_examples=20)

@@ -195,6 +195,11 @@ def page(claim: str | Claim) -> Page:
 
     It prints as text, and has Markdown, LaTeX, HTML and a dictionary.
 
+    Raises
+    ------
+    KeyError
+        For a name that no claim has.
+
     Examples
     --------
     >>> page("sign-agreement").to_text(80).splitlines()[0]

@@ -194,6 +194,11 @@ def noninferiority(
     -------
     MarginTest
 
+    Raises
+    ------
+    ValueError
+        When the margin is not above 0 or alpha not between 0 and 0.5.
+
     Examples
     --------
     >>> from d3stats.inference import paired_difference
@@ -227,6 +232,11 @@ def equivalence(pair: Compared, margin: float, *, alpha: float = 0.05) -> Margin
     """Test whether two runs differ by less than a margin, by two one-sided tests.
 
     The parameters are those of :func:`noninferiority`; `alpha` is the size of each of the two tests.
+
+    Raises
+    ------
+    ValueError
+        When the margin is not above 0 or alpha not between 0 and 0.5.
 
     Examples
     --------

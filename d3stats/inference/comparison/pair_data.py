@@ -422,7 +422,7 @@ def disagreements(difference: Estimate, tests: Sequence[PairTest], chosen: str) 
 
 
 def notes_on(data: PairData, tests: Sequence[PairTest], *, repeated: bool, level: float) -> list[str]:
-    """Return notes on few clusters or changes, and a bound of this level on the difference of runs that agree everywhere."""
+    """Return notes on what is too few; `level` is that of the bound where the runs agree everywhere."""
     notes = []
     n_clusters, changed, df = data.n_clusters, data.changed, counted_df(data.df)
     if data.agree:

@@ -123,6 +123,11 @@ class Design:
     alternative : {"two-sided", "one-sided"}
         Of a difference; the other goals test one side at a time.
 
+    Raises
+    ------
+    ValueError
+        When the noise is not given in one way, or parts contradict each other.
+
     Examples
     --------
     >>> design = Design(discordance=0.15, cluster_size=5, icc=0.2)
@@ -622,6 +627,11 @@ def sample_size(effect: float, *, power: float = 0.8, **design: Unpack[DesignSet
     -------
     PowerPlan
 
+    Raises
+    ------
+    ValueError
+        When the noise is not given in one way, parts contradict each other, or no number of questions shows it.
+
     Examples
     --------
     >>> print(sample_size(0.012, discordance=0.06))
@@ -648,6 +658,11 @@ def power(effect: float, n_questions: int, **design: Unpack[DesignSettings]) -> 
     Returns
     -------
     PowerPlan
+
+    Raises
+    ------
+    ValueError
+        When the noise is not given in one way, or parts contradict each other.
 
     Examples
     --------
@@ -678,6 +693,11 @@ def minimum_detectable_effect(
     Returns
     -------
     PowerPlan
+
+    Raises
+    ------
+    ValueError
+        When even the largest difference that the discordance allows is not found so often.
 
     Examples
     --------
@@ -807,6 +827,11 @@ def plan_comparison(
     Returns
     -------
     PilotPlan
+
+    Raises
+    ------
+    ValueError
+        When the pilot has fewer than three questions, or every question shows the same difference.
 
     Notes
     -----

@@ -149,6 +149,11 @@ def mcnemar_power(
     -------
     float
 
+    Raises
+    ------
+    ValueError
+        When the effect is larger than the discordance, or a number is out of its range.
+
     Examples
     --------
     >>> round(mcnemar_power(0.012, 3269, discordance=0.06), 4)
