@@ -106,6 +106,8 @@ def show_report(report: RunReport) -> None:
         notes.append(
             f"Parameters that the server did not take: {', '.join(report.dropped)}; calls were made without."
         )
+    if report.structured is not None:
+        notes.append(f"Votes and scores were asked for as {report.structured}.")
     if not report.warnings:
         notes += [f"The server's last words on {kind}: {words}" for kind, words in report.words.items()]
     if report.overdrawn:

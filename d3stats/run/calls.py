@@ -325,6 +325,12 @@ class Calls:
             self._told[(id(agent), "")] = dropped
             self.report.dropped = tuple(dict.fromkeys((*self.report.dropped, *dropped)))
             self.journal.write({"dropped": list(dropped), "server": where})
+        form: str | None = getattr(agent, "form", None)
+        if form and self._told.get((id(agent), "form")) != form:
+            self._told[(id(agent), "form")] = form
+            known = self.report.structured
+            self.report.structured = form if known is None or form in known else f"{known}, {form}"
+            self.journal.write({"structured": form, "server": where})
 
     def _look_at(self, agent: Agent, reply: Reply) -> None:
         """Stop the run when an agent's replies, one after another, hold nothing that can be read."""

@@ -57,6 +57,9 @@ class RunReport:
         What servers said last for each kind of error, or what was wrong with the last reply.
     dropped : tuple of str
         Parameters that servers did not take, and that calls were made without.
+    structured : str or None
+        How votes and scores are asked for: ``"json_schema"``, ``"json_object with the schema"``, ``"json_object"`` or
+        ``"text"``; of several agents each form once. None until a first reply was read.
     waiting : str or None
         What is waited for at the moment, when a server is gone or loads its model.
     estimated : int
@@ -97,6 +100,7 @@ class RunReport:
     votes_missing: Counter[str] = field(default_factory=Counter)
     words: dict[str, str] = field(default_factory=dict)
     dropped: tuple[str, ...] = ()
+    structured: str | None = None
     waiting: str | None = None
     estimated: int = 0
     overdrawn: int = 0
@@ -142,6 +146,7 @@ class RunReport:
             "votes_missing": dict(self.votes_missing.most_common()),
             "words": dict(self.words),
             "dropped": list(self.dropped),
+            "structured": self.structured,
             "estimated": self.estimated,
             "overdrawn": self.overdrawn,
             "tokens_left": self.tokens_left,

@@ -135,7 +135,7 @@ class Asked:
     def schema(self) -> dict[str, Any] | None:
         """Of the slot: from the response format, or from the prompt in text mode."""
         given = self.body.get("response_format")
-        if given is not None:
+        if given is not None and len(given) > 1:
             return given["schema"] if given["type"] == "json_object" else given["json_schema"]["schema"]
         found = re.search(r"^JSON schema: (\{.*\})$", self.system, re.M)
         return json.loads(found[1]) if found else None

@@ -124,6 +124,8 @@ class Server:
         Take a request for structured output and answer in prose all the same.
     object_only : bool
         Refuse a JSON schema with 500, as llama-cpp-python does, and take the type ``json_object`` with a schema.
+    plain_object_only : bool
+        Refuse a JSON schema, and one beside the type ``json_object``, as some hosted services do; take the bare type.
     ignores_object : bool
         Take the type ``json_object`` and answer with an object of another shape.
     lacks : tuple of str
@@ -150,6 +152,7 @@ class Server:
     ignores_schema: bool = False
     object_only: bool = False
     ignores_object: bool = False
+    plain_object_only: bool = False
     lacks: tuple[str, ...] = ()
     loading: int = 0
     window: int | None = None
@@ -337,6 +340,11 @@ class _Connection(asyncio.Protocol):
             return self._fail(400, text, None, call, "response_format")
         if server.object_only and asked.body.get("response_format", {}).get("type") == "json_schema":
             return self._fail(500, OBJECT_ONLY, None, call)
+        form = asked.body.get("response_format")
+        if server.plain_object_only and form is not None and form != {"type": "json_object"}:
+            if form["type"] == "json_schema":
+                return self._fail(400, "This response_format type is unavailable now", None, call)
+            return self._fail(400, "Unknown parameter: 'response_format.schema'.", None, call)
         fault = server.faults(asked) if server.faults is not None else None
         kind = None if fault is None else fault.kind
         call.fault = kind

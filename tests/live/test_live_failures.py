@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from asking import BOTH, EXPERTS, JUDGE, MODERATE, OPEN, QUICK, VOTE, asked, at_once
@@ -365,6 +367,56 @@ def test_a_server_that_takes_the_type_and_ignores_the_schema_is_asked_in_text_af
     replies = asked(server, VOTE, VOTE, VOTE)
     assert [reply.error for reply in replies] == ["unreadable", None, None]
     assert "response_format" not in server.calls[-1].body
+
+
+def test_a_server_that_takes_only_the_bare_type_gets_the_schema_in_the_prompt(server: Server) -> None:
+    server.plain_object_only = True
+
+    async def run() -> tuple[list[int], tuple[str | None, ...]]:
+        async with LiveAgent("scripted", server.url, **QUICK) as agent:
+            bounds = [agent.imagine(request, "longest").tokens_in or 0 for request in (VOTE, BOTH, EXPERTS)]
+            replies = [await agent.act(request) for request in (VOTE, BOTH, EXPERTS)]
+            assert [reply.error for reply in replies] == [None] * 3
+            assert all((r.tokens_in or 0) <= bound for r, bound in zip(replies, bounds, strict=True))
+            return [reply.attempts for reply in replies], (agent.form, *agent.dropped)
+
+    attempts, said = asyncio.run(run())
+    assert attempts == [3, 1, 1]
+    assert said == ("json_object", "json_schema")
+    forms = [call.body["response_format"] for call in server.calls]
+    assert [set(form) for form in forms[:3]] == [{"type", "json_schema"}, {"type", "schema"}, {"type"}]
+    assert all("JSON schema: {" in call.body["messages"][0]["content"] for call in server.calls[2:])
+
+
+@pytest.mark.parametrize("form", ["json_schema", "json_object with the schema", "json_object", "text"])
+def test_the_report_says_once_how_votes_were_asked_for(server: Server, tmp_path: Path, form: str) -> None:
+    from d3stats.protocols.catalogue import protocol_from_text
+    from d3stats.run.items import DebateItem
+    from d3stats.run.run import run_debates
+
+    server.object_only = form == "json_object with the schema"
+    server.plain_object_only, server.json_schema = form == "json_object", form != "text"
+    items = [DebateItem(f"q{i}", f"question {i}?", ("this", "that")) for i in range(12)]
+
+    async def run() -> str | None:
+        async with LiveAgent("scripted", server.url, **QUICK) as agent:
+            protocol = protocol_from_text("single_judge")
+            report = await run_debates(protocol, items, agent, tmp_path / "log.jsonl")
+            assert report.missing == {}
+            return report.structured
+
+    assert asyncio.run(run()) == form
+    journal = map(json.loads, (tmp_path / "log.calls.jsonl").read_text().splitlines())
+    assert [entry["structured"] for entry in journal if "structured" in entry] == [form]
+
+
+def test_a_refused_parameter_costs_one_call_though_the_server_loads_first(server: Server) -> None:
+    from dataclasses import replace
+
+    server.latency_s, server.lacks, server.loading = 0.05, ("seed",), 3
+    replies = at_once(server, [replace(VOTE, agent=f"juror {i}") for i in range(12)], concurrency=12)
+    assert [reply.error for reply in replies] == [None] * 12
+    assert len(server.calls) == 12 + 1
 
 
 @pytest.mark.parametrize("structured", ["schema", "text"])

@@ -382,7 +382,10 @@ class LiveAgent:
         """
         while True:
             async with self._one_at_first():
-                prompt = call.draft.prompt(seed=self.seed, as_text=self._dialect.as_text)
+                dialect = self._dialect
+                prompt = call.draft.prompt(
+                    seed=self.seed, as_text=dialect.as_text, with_schema=dialect.in_prompt
+                )
                 prompt = prompt if call.problem is None else prompt.mended(call.problem)
                 most = self._bounds.most_in(prompt, call.draft.wire), self._bounds.most_out(call.draft.wire)
                 if call.attempts and not call.more(sum(most), call.tokens_in + call.tokens_out):

@@ -86,6 +86,11 @@ class Dialect:
         return self.form == "text"
 
     @property
+    def in_prompt(self) -> bool:
+        """Whether the schema has to stand in the prompt, because it is not sent beside it."""
+        return self.form in ("json_object", "text")
+
+    @property
     def mode(self) -> bool | None:
         """Whether slots are asked for as a last line; None when that may still change."""
         return None if self.structured == "auto" and not self.as_text else self.as_text

@@ -318,29 +318,28 @@ class Draft:
             "End of the material. Now do what you were told above, and reply in the form given there."
         )
         self._user = "\n\n".join(blocks)
-        self._prompts: dict[tuple[int, bool], Prompt] = {}
+        self._prompts: dict[tuple[int, bool, bool], Prompt] = {}
 
-    def prompt(self, *, seed: int = 0, as_text: bool = False) -> Prompt:
-        """Return the messages; see :func:`render`."""
-        form = (seed, as_text)
+    def prompt(self, *, seed: int = 0, as_text: bool = False, with_schema: bool = False) -> Prompt:
+        """Return the messages; see :func:`render`. In text mode the schema is in them anyway."""
+        form = (seed, as_text, with_schema)
         if form not in self._prompts:
             nonce = None
             if as_text:
                 nonce = _unlike([*self._texts, self._token], f"{seed}\x1f{call_key(self.request)}")
-            system = _system(self.request, self.wire, self._token, nonce)
+            system = _system(self.request, self.wire, self._token, nonce, with_schema or as_text)
             self._prompts[form] = Prompt(system, self._user, nonce)
         return self._prompts[form]
 
 
-def _system(request: Request, wire: Wire, token: str, nonce: str | None) -> str:
+def _system(request: Request, wire: Wire, token: str, nonce: str | None, with_schema: bool) -> str:
     where = f"This is round {request.round} of at most {max(request.rounds, request.round)}."
     if request.side is not None:
         where += f" Your side is {wire.shown(request.side)}."
-    lines = [request.instruction, "", where, FENCES.format(token=token), ""]
-    if nonce is None:
-        lines += [AS_OBJECT, wire.words_for()]
-    else:
-        lines += [AS_LINE.format(nonce=nonce), wire.words_for(), f"JSON schema: {wire.schema_text}"]
+    form = AS_OBJECT if nonce is None else AS_LINE.format(nonce=nonce)
+    lines = [request.instruction, "", where, FENCES.format(token=token), "", form, wire.words_for()]
+    if with_schema:
+        lines.append(f"JSON schema: {wire.schema_text}")
     return storable("\n".join(lines))
 
 
@@ -444,7 +443,7 @@ class Bounds:
 
     def most_in(self, prompt: Prompt, wire: Wire) -> int:
         """Return the most tokens that a prompt can have, the schema included where it is sent beside it."""
-        beside = 0 if prompt.nonce is not None else len(wire.schema_text)
+        beside = 0 if wire.schema_text in prompt.system else len(wire.schema_text)
         return prompt.size + 2 * PER_MESSAGE + PER_CALL + beside
 
     def imagine(self, draft: Draft, size: Size, *, seed: int = 0, as_text: bool | None = None) -> Reply:
