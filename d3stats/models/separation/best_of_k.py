@@ -16,10 +16,10 @@ from d3stats.models.separation.laws import (
     ScoreLaw,
     as_counts,
     as_law,
+    laws_with_means,
     log_below,
     log_cdf,
     require_digits,
-    require_mean,
     tail_remainder,
 )
 from d3stats.models.separation.quadrature import integrate
@@ -59,15 +59,8 @@ def summed(one: ScoreLaw, two: ScoreLaw, k: Counts) -> tuple[Floats, ...]:
             points[middle] + x[:, middle:-1] @ width[middle:] - y[:, :middle] @ width[:middle]
             for x, y in zip(over, up_to, strict=True)
         ]
-        chance = ((mass[0] * below[1]), (mass[0] * mass[1]), (mass[1] * below[0]))
-        rows.append(
-            [
-                cross[:, :-1] @ width,
-                (over[0] - over[1])[:, :-1] @ width,
-                *means,
-                *(x.sum(axis=1) for x in chance),
-            ]
-        )
+        chance = [x.sum(axis=1) for x in (mass[0] * below[1], mass[0] * mass[1], mass[1] * below[0])]
+        rows.append([cross[:, :-1] @ width, (over[0] - over[1])[:, :-1] @ width, *means, *chance])
     numbers = [np.concatenate(parts) for parts in zip(*rows, strict=True)]
     rounding = 8 * _EPS * np.sqrt(points.size)
     largest = float(np.abs(points[[0, -1]]).max())
@@ -164,71 +157,52 @@ def _balanced(
     return first, tie, second, bound
 
 
-def _integrate(
-    sweeps: Sequence[_Sweep],
-    integrand: Callable[[_Sweep, Floats], list[Floats]],
-    scale: Callable[[Floats], Floats],
-) -> tuple[Floats, Floats]:
-    """Integrate several functions of (points, ks), joined along k, over the whole line."""
+def integrated(one: ScoreLaw, two: ScoreLaw, k: Counts, *, chances_only: bool = False) -> tuple[Floats, ...]:
+    """Integrate all numbers piece by piece, as many k at a time as memory allows; both means must be finite.
 
-    def along(sweep: _Sweep) -> tuple[Callable[[Floats], Floats], Floats]:
-        return (lambda x: np.concatenate(integrand(sweep, x), axis=1)), sweep.cuts
-
-    return integrate(*map(along, sweeps), scale=scale)
-
-
-def _in_blocks(
-    compute: Callable[[ScoreLaw, ScoreLaw, Counts], tuple[Floats, ...]],
-    one: ScoreLaw,
-    two: ScoreLaw,
-    k: Counts,
-) -> tuple[Floats, ...]:
-    """Compute for so many k at a time as memory allows."""
-    parts = [compute(one, two, k[start : start + _BLOCK]) for start in range(0, k.size, _BLOCK)]
-    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
-
-
-def chances(one: ScoreLaw, two: ScoreLaw, k: Counts) -> tuple[Floats, Floats, Floats, Floats]:
-    """Integrate P(M1 > M2), P(M1 = M2), P(M1 < M2); last a bound on their error."""
-
-    def integrand(sweep: _Sweep, x: Floats) -> list[Floats]:
-        logs = sweep.logs(x)
-        return sweep.ahead(x, logs, [np.exp(k * z) for z in logs])
-
-    sweeps = _sweeps(one, two, k)
-    value, error = _integrate(sweeps, integrand, np.ones_like)
-    first, second = (value + sum(sweep.ahead_by_steps() for sweep in sweeps)).reshape(2, k.size)
-    return _balanced((one, two), k, first, second, error.reshape(2, k.size).max(axis=0))
-
-
-def integrated(one: ScoreLaw, two: ScoreLaw, k: Counts) -> tuple[Floats, ...]:
-    """Integrate all numbers piece by piece; both means must be finite."""
+    With `chances_only` P(M1 > M2), P(M1 = M2), P(M1 < M2) and a bound on their error: laws need no mean.
+    """
+    if k.size > _BLOCK:
+        blocks = [k[start : start + _BLOCK] for start in range(0, k.size, _BLOCK)]
+        parts = [integrated(one, two, block, chances_only=chances_only) for block in blocks]
+        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
     n = k.size
     middles = one.middle, two.middle
 
-    def integrand(sweep: _Sweep, x: Floats) -> list[Floats]:
-        logs = sweep.logs(x)
-        up_to, over = [np.exp(k * z) for z in logs], [-np.expm1(k * z) for z in logs]
-        below = [np.zeros(x.size, bool) if sweep.from_top else x < middle for middle in middles]
-        means = [np.where(low[:, None], -u, v) for low, u, v in zip(below, up_to, over, strict=True)]
-        return [up_to[1] * over[0], up_to[0] * over[1], *means, *sweep.ahead(x, logs, up_to)]
+    def along(sweep: _Sweep) -> tuple[Callable[[Floats], Floats], Floats]:
+        def integrand(x: Floats) -> Floats:
+            logs = sweep.logs(x)
+            up_to = [np.exp(k * z) for z in logs]
+            ahead = sweep.ahead(x, logs, up_to)
+            if chances_only:
+                return np.concatenate(ahead, axis=1)
+            over = [-np.expm1(k * z) for z in logs]
+            below = [np.zeros(x.size, bool) if sweep.from_top else x < middle for middle in middles]
+            means = [np.where(low[:, None], -u, v) for low, u, v in zip(below, up_to, over, strict=True)]
+            return np.concatenate([up_to[1] * over[0], up_to[0] * over[1], *means, *ahead], axis=1)
+
+        return integrand, sweep.cuts
 
     def scale(size: Floats) -> Floats:
+        if chances_only:
+            return np.ones_like(size)
         # How far each side is ahead adds up to the gap: both are held against it.
         gap = size[:n] + size[n : 2 * n]
         return np.concatenate([gap, gap, size[2 * n : 4 * n], np.ones(2 * n)])
 
     sweeps = _sweeps(one, two, k)
-    value, error = _integrate(sweeps, integrand, scale)
-    value[4 * n :] += sum(sweep.ahead_by_steps() for sweep in sweeps)
-    ahead, behind, up, down, first, second = value.reshape(6, n)
-    errors = error.reshape(6, n)
-    first, tie, second, prob_error = _balanced((one, two), k, first, second, errors[4:].max(axis=0))
+    value, error = integrate(*map(along, sweeps), scale=scale)
+    value[-2 * n :] += sum(sweep.ahead_by_steps() for sweep in sweeps)
+    numbers, errors = value.reshape(-1, n), error.reshape(-1, n)
+    chances = _balanced((one, two), k, numbers[-2], numbers[-1], errors[-2:].max(axis=0))
+    if chances_only:
+        return chances
+    ahead, behind, up, down = numbers[:4]
     gap, means = ahead + behind, (middles[0] + up, middles[1] + down)
     outside = sum(tail_remainder(law, law.breakpoints(), k)[0] for law in (one, two))
     rounding = 64 * _EPS * np.maximum(np.maximum(np.abs(means[0]), np.abs(means[1])), gap)
     bound = errors[:2].sum(axis=0) + errors[2:4].max(axis=0) + outside + rounding
-    return gap, ahead - behind, *means, first, tie, second, bound, prob_error
+    return gap, ahead - behind, *means, *chances[:3], bound, chances[3]
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,19 +213,15 @@ class Separation(Result):
     ----------
     k : array of int, shape (ks,)
         Advocates a side.
-    expected_gap : array
-        E abs(M1 - M2), in the points of the scores.
-    mean_gap : array
-        E M1 - E M2, in points.
+    expected_gap, mean_gap : array
+        E abs(M1 - M2) and E M1 - E M2, in the points of the scores.
     mean_first, mean_second : array
         E M1 and E M2, in points.
     prob_first, prob_tie, prob_second : array
         P(M1 > M2), P(M1 = M2), P(M1 < M2).
-    error : array
-        Bound on the absolute error of the four numbers in points: rounding for sums, the difference of two orders
-        for integrals.
-    prob_error : array
-        The same for the three probabilities.
+    error, prob_error : array
+        Bounds on the absolute error of the four numbers in points and of the three probabilities: rounding for sums,
+        the difference of two orders for integrals.
     method : {"sum", "quadrature"}
     """
 
@@ -298,7 +268,7 @@ class Separation(Result):
         return base, "first", self.ranking
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the gap by k, with the probability of the right ranking on a second axis."""
+        """Draw the gap by k and, on a second axis, the probability of the right ranking."""
         from d3stats.plotting.fits import plot_separation
 
         return plot_separation(self.to_frame(), ax=ax)
@@ -324,15 +294,11 @@ def separation(first: Any, second: Any, k: int | Sequence[int] | Counts = 1) -> 
     k : int or sequence of int
         Advocates a side, from 1 to 10,000.
 
-    Returns
-    -------
-    Separation
-
     Raises
     ------
     ValueError
-        When a law has no finite mean, k is below 1 or above 10,000, or the error is more than 1e-6 of the scale: tails
-        too heavy for the integral, or so much mass next to a point that floats cannot tell scores apart there.
+        When a law has no finite mean, or the error is more than 1e-6 of the scale: tails too heavy for the integral,
+        or so much mass next to a point that floats cannot tell scores apart there.
 
     Notes
     -----
@@ -355,36 +321,20 @@ def separation(first: Any, second: Any, k: int | Sequence[int] | Counts = 1) -> 
     >>> found.prob_first.round(6).tolist()
     [0.75, 0.708333, 0.69375, 0.682416]
     """
-    one, two, counts = as_law(first), as_law(second), as_counts(k)
-    require_mean("first", one)
-    require_mean("second", two)
+    counts = as_counts(k)
+    one, two = laws_with_means(first, second)
     if one.is_discrete and two.is_discrete:
-        return _named(counts, summed(one, two, counts), "sum")
-    found = _named(counts, _in_blocks(integrated, one, two, counts), "quadrature")
+        return Separation(counts, *summed(one, two, counts), method="sum")
+    found = Separation(counts, *integrated(one, two, counts), method="quadrature")
     require_digits(found.error, found.expected_gap, counts, one, two)
     require_digits(found.prob_error, np.ones(counts.size), counts, one, two)
     return found
 
 
 def ranking_probability(first: Any, second: Any, k: int | Sequence[int] | Counts = 1) -> Floats:
-    """Compute how often the first answer is ranked higher by the best of k scores, ties by a fair coin.
+    """Compute P(M1 > M2) + P(M1 = M2) / 2 for the best of k scores: how often the first answer is ranked higher.
 
-    Unlike :func:`separation` it asks for no mean, so it serves for laws that have none.
-
-    Parameters
-    ----------
-    first, second, k
-        As for :func:`separation`.
-
-    Returns
-    -------
-    array, shape (ks,)
-        P(M1 > M2) + P(M1 = M2) / 2.
-
-    Raises
-    ------
-    ValueError
-        When k is below 1, or the error is more than 1e-6.
+    The arguments are those of :func:`separation`; laws need no mean, and an error of more than 1e-6 is refused.
 
     Examples
     --------
@@ -399,16 +349,11 @@ def ranking_probability(first: Any, second: Any, k: int | Sequence[int] | Counts
 def rank_chances(one: ScoreLaw, two: ScoreLaw, k: Counts) -> tuple[Floats, Floats, Floats]:
     """Return P(M1 > M2), P(M1 = M2) and a bound on their error, for laws that need not have a mean."""
     if one.is_discrete and two.is_discrete:
-        found = _named(k, summed(one, two, k), "sum")
+        found = Separation(k, *summed(one, two, k), method="sum")
         return found.prob_first, found.prob_tie, found.prob_error
-    more, tie, _, error = _in_blocks(chances, one, two, k)
+    more, tie, _, error = integrated(one, two, k, chances_only=True)
     require_digits(error, np.ones(k.size), k, one, two)
     return more, tie, error
-
-
-def _named(k: Counts, numbers: Sequence[Floats], method: Literal["sum", "quadrature"]) -> Separation:
-    gap, mean_gap, first, second, more, tie, less, error, prob_error = numbers
-    return Separation(k, gap, mean_gap, first, second, more, tie, less, error, prob_error, method)
 
 
 def phase_table(
@@ -433,11 +378,6 @@ def phase_table(
         ``mean_gap_change``, the same for E M1 - E M2 in the direction of the right ranking;
         ``ranking_change``, the same for the probability of the right ranking (ties by a coin); and ``slack``,
         the part of either that is numerical error.
-
-    Raises
-    ------
-    ValueError
-        When the grid has not two parameters or one without values, or k is below 2.
 
     Examples
     --------

@@ -13,14 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
-from d3stats.models.separation.laws import (
-    MaxLaw,
-    ScoreLaw,
-    as_count,
-    as_law,
-    mean_of_max,
-    require_mean,
-)
+from d3stats.models.separation.laws import MaxLaw, ScoreLaw, as_count, as_law, mean_of_max, require_mean
 from d3stats.models.separation.quadrature import bracketed_roots
 from d3stats.resampling import (
     anova_sums,
@@ -55,14 +48,6 @@ class NormalMax:
         self.step = 1 / 8 if k <= 100 else 1 / 16
         self._a, self._b = np.sqrt(rho), np.sqrt(1 - rho)
 
-    def cdf(self, q: Floats) -> Floats:
-        """Return P(max <= q)."""
-        return self._mean(q, upper=False)
-
-    def sf(self, q: Floats) -> Floats:
-        """Return P(max > q), without cancellation."""
-        return self._mean(q, upper=True)
-
     def density_ratio(self, q: Floats) -> Floats:
         """Return the density of the maximum over that of one: k E Phi(sqrt(1-rho) q - sqrt(rho) Y)^(k-1)."""
         y, weight = self._grid(0.0, 1)
@@ -77,7 +62,7 @@ class NormalMax:
         """Return q with P(max <= q) = u, for u strictly between 0 and 1, by bracketing (Chandrupatla)."""
         # One normal lies below the maximum, and k independent ones above it.
         low, high = special.ndtri(u), np.minimum(special.ndtri(u ** (1.0 / self.k)), 40.0)
-        return bracketed_roots(self.cdf, low - 1e-3, high + 1e-3, u)
+        return bracketed_roots(self.chance, low - 1e-3, high + 1e-3, u)
 
     def sample(self, size: int | tuple[int, ...], rng: np.random.Generator) -> Floats:
         """Draw maxima: the factor, and the greatest of k by its own quantile."""
@@ -93,8 +78,11 @@ class NormalMax:
         weight /= weight.sum()
         return y[weight > 0], weight[weight > 0]
 
-    def _mean(self, q: Floats, *, upper: bool) -> Floats:
-        """Average over the wider part: the shared factor up to rho = 1/2, the greatest of the rest above."""
+    def chance(self, q: Floats, *, upper: bool = False) -> Floats:
+        """Return P(max <= q), or P(max > q) without cancellation, as a mean over the wider part.
+
+        That is the shared factor up to rho = 1/2, the greatest of the rest above.
+        """
         a, b, k = self._a, self._b, self.k
         # A tail at q is made by parts up to about q: the grid goes there.
         far = float(np.abs(q[np.isfinite(q)]).max(initial=0.0))
@@ -128,21 +116,8 @@ class CorrelatedMaxLaw(ScoreLaw):
     """The best of k scores of one law whose normal ranks share a factor.
 
     P(M <= x) = E_Z[Phi((q - sqrt(rho) Z) / sqrt(1 - rho))^k] with q = Phi^-1(F(x)) and Z standard normal.
-    Where F jumps, a score covers all normal ranks of the jump.
-
-    Parameters
-    ----------
-    law : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
-    k : int
-        At least 2.
-    rho : float
-        Correlation of two advocates' normal ranks, strictly between 0 and 1: :func:`correlated_max` takes the
-        limits as well.
-
-    Raises
-    ------
-    ValueError
-        When k is below 2 or rho is not strictly between 0 and 1.
+    Where F jumps, a score covers all normal ranks of the jump. k is at least 2 and rho strictly between 0 and 1;
+    :func:`correlated_max` takes the limits as well.
 
     Examples
     --------
@@ -165,21 +140,23 @@ class CorrelatedMaxLaw(ScoreLaw):
     def __repr__(self) -> str:
         return f"CorrelatedMaxLaw({self.law!r}, k={self.k}, rho={self.rho:g})"
 
+    def _rank(self, x: ArrayLike) -> Floats:
+        return _normal_rank(self.law.cdf(x), self.law.sf(x))
+
     def cdf(self, x: ArrayLike) -> Floats:
-        return self.normal.cdf(_normal_rank(self.law.cdf(x), self.law.sf(x)))
+        return self.normal.chance(self._rank(x))
 
     def below(self, x: ArrayLike) -> Floats:
         under = self.law.below(x)
-        return self.normal.cdf(_normal_rank(under, 1.0 - under))
+        return self.normal.chance(_normal_rank(under, 1.0 - under))
 
     def sf(self, x: ArrayLike) -> Floats:
-        return self.normal.sf(_normal_rank(self.law.cdf(x), self.law.sf(x)))
+        return self.normal.chance(self._rank(x), upper=True)
 
     def density(self, x: ArrayLike) -> Floats:
         if self.law.is_discrete:
             return self.law.density(x)
-        q = _normal_rank(self.law.cdf(x), self.law.sf(x))
-        return np.asarray(self.normal.density_ratio(q) * self.law.density(x))
+        return np.asarray(self.normal.density_ratio(self._rank(x)) * self.law.density(x))
 
     def quantile(self, u: ArrayLike) -> Floats:
         levels = np.asarray(u, dtype=np.float64)
@@ -217,26 +194,17 @@ class CorrelatedMaxLaw(ScoreLaw):
 
 
 def correlated_max(law: Any, k: int, rho: float) -> ScoreLaw:
-    """Return the law of the best of k exchangeably correlated scores.
+    """Return the law of the best of k exchangeably correlated scores, by a one-factor Gaussian copula.
 
     Parameters
     ----------
-    law : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
+    law : what :func:`~d3stats.models.separation.laws.as_law` takes
         The law of one advocate's score.
     k : int
         Advocates, at least 1.
     rho : float
         Correlation of two advocates' normal ranks, 0 to 1. At 0 they are independent; at 1 all say the same,
         and the best is any of them.
-
-    Returns
-    -------
-    ScoreLaw
-
-    Raises
-    ------
-    ValueError
-        When k is below 1 or rho lies outside 0 to 1.
 
     Examples
     --------
@@ -268,20 +236,16 @@ class ScoreCorrelation(Result):
     ----------
     estimate : float
         The one-way ICC(1), as it comes out: it can be negative.
-    low, high : float
-        Ends of the interval.
-    level : float
-    kind : {"studentised", "percentile"}
-        Of the bootstrap over clusters of items.
+    low, high, level, kind
+        The interval, by a studentised or percentile bootstrap over clusters of items.
     n_items, n_clusters, n_scores : int
         Items, their clusters and scores that were used, single scores of an item among them.
     mean_size : float
         n0 of the unbalanced analysis of variance: scores per item, less their variance over their sum.
     mean_square_between, mean_square_within : float
         In points squared.
-    n_boot : int
-    n_undefined : int
-        Resamples without any variance, left out of the interval.
+    n_boot, n_undefined : int
+        Resamples, and those without any variance, which are left out of the interval.
     """
 
     estimate: float
@@ -317,7 +281,7 @@ def score_correlation(
     n_boot: int = 2000,
     rng: RngLike = None,
 ) -> ScoreCorrelation:
-    """Estimate how far the advocates' scores of one item agree beyond chance.
+    """Estimate the intraclass correlation of advocates' scores of one item, with a bootstrap interval over clusters.
 
     Parameters
     ----------
@@ -336,15 +300,10 @@ def score_correlation(
         Resamples, at least 100.
     rng : Generator, int or None
 
-    Returns
-    -------
-    ScoreCorrelation
-
     Raises
     ------
     ValueError
-        When there are fewer than 2 items with scores, no item has 2 scores, or all scores are equal: then
-        there is no variance to share.
+        When there are fewer than 2 items with scores, no item has 2 scores, or all scores are equal.
 
     Notes
     -----

@@ -39,27 +39,11 @@ def _rules() -> tuple[Floats, Floats, Floats]:
 
 
 class StopLoss:
-    """The stop-loss function t -> E (X - t)^+ = integral of P(X > x) from t up.
+    """The stop-loss function t -> E (X - t)^+ = integral of P(X > x) from t up, of a law with a finite mean.
 
     Cumulated once from the top over pieces on which the survival function is smooth; a question then costs one
-    piece more. Discrete laws are summed.
-
-    Parameters
-    ----------
-    law : ScoreLaw
-        With a finite mean.
-
-    Attributes
-    ----------
-    middle : float
-        A score well inside the law.
-    error : float
-        Bound on the error of an answer, in points: what the two orders differ by, and what is beyond the last cut.
-
-    Raises
-    ------
-    ValueError
-        When the error is more than 1e-6 of the mean distance from the middle: a tail too heavy for the integral.
+    piece more. Discrete laws are summed. `error` is a bound on the error of an answer, in points: what the two orders
+    differ by, and what is beyond the last cut. A tail too heavy for the integral is refused.
     """
 
     def __init__(self, law: ScoreLaw) -> None:
@@ -82,10 +66,10 @@ class StopLoss:
         above = np.searchsorted(self._rungs, flat, side="left")
         rung = np.minimum(above, self._rungs.size - 1)
         width = self._rungs[rung] - flat
+        part = np.zeros_like(flat)
         if self.law.is_discrete:
             part = np.where(above == 0, 1.0, self.law.sf(np.where(np.isfinite(flat), flat, 0.0))) * width
         else:
-            part = np.zeros_like(flat)
             inside = (above > 0) & (width > 0)
             if inside.any():
                 # On a part of a piece, order 5 does as well as it did on the piece.
@@ -95,19 +79,15 @@ class StopLoss:
                 part[inside] = half * (self._signed(x) @ weights)
             part += np.maximum(self.middle - flat, 0.0)
         # Beyond the last rung there is nothing.
-        found = np.where(
-            width >= 0, np.maximum(self._over[rung] + np.where(width > -np.inf, part, 0.0), 0.0), 0.0
-        )
-        return np.asarray(found.reshape(points.shape))
+        found = np.maximum(self._over[rung] + np.where(width > -np.inf, part, 0.0), 0.0)
+        return np.asarray(np.where(width >= 0, found, 0.0).reshape(points.shape))
 
     def _signed(self, x: Floats) -> Floats:
         """Return P(X > x) from the middle up and -P(X <= x) below it."""
-        at = x.ravel()
-        low = at < self.middle
-        values = np.empty_like(at)
-        values[low] = -self.law.cdf(at[low])
-        values[~low] = self.law.sf(at[~low])
-        return np.asarray(values.reshape(x.shape))
+        low = x < self.middle
+        values = np.empty_like(x)
+        values[low], values[~low] = -self.law.cdf(x[low]), self.law.sf(x[~low])
+        return values
 
     def _pieces(self) -> tuple[Floats, Floats, float]:
         """Return rungs, the integral of the signed probability between each two, and the error of their sum."""
@@ -149,14 +129,12 @@ def logit_quantile(law: ScoreLaw, z: Floats) -> Floats:
 
 
 def excess_wealth(law: Any, u: ArrayLike) -> Floats:
-    """Return W(u) = integral from u to 1 of Q(v) - Q(u), with Q the quantile function of a score.
-
-    It is the mean excess of a score over its own u-quantile: W(u) = E (X - Q(u))^+.
+    """Compute the excess wealth W(u) = E (X - Q(u))^+, the mean excess of a score over its own u-quantile Q(u).
 
     Parameters
     ----------
-    law : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
-        The law of one score.
+    law : what :func:`~d3stats.models.separation.laws.as_law` takes
+        The law of one score, with a finite mean.
     u : array
         Levels in [0, 1], of any shape.
 
@@ -165,11 +143,6 @@ def excess_wealth(law: Any, u: ArrayLike) -> Floats:
     array
         In points, of the shape of `u`. Exact sums for a discrete law, quadrature otherwise; W(1) = 0, and W(0)
         is infinite for scores unbounded below.
-
-    Raises
-    ------
-    ValueError
-        When the law has no finite mean, or a level lies outside [0, 1].
 
     References
     ----------
@@ -192,18 +165,9 @@ def excess_wealth(law: Any, u: ArrayLike) -> Floats:
 
 
 def gini_mean_difference(law: Any) -> float:
-    """Return E abs(X - X') of two independent scores of one law, in points.
+    """Compute the Gini mean difference E abs(X - X') of two independent scores of one law, in points.
 
-    It is twice what the better of two advocates gains over one.
-
-    Parameters
-    ----------
-    law : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
-
-    Raises
-    ------
-    ValueError
-        When the law has no finite mean.
+    It is twice what the better of two advocates gains over one. A law without a finite mean is refused.
 
     Examples
     --------
@@ -225,11 +189,12 @@ def gini_mean_difference(law: Any) -> float:
 def gain_of_max(
     law: Any, k: int | Sequence[int], *, route: Literal["maximum", "wealth"] = "maximum"
 ) -> Floats:
-    """Return how far the mean of the best of k scores lies above the mean of one, E M - E G.
+    """Compute how far the mean of the best of k scores lies above the mean of one, E M - E G, in points.
 
     Parameters
     ----------
-    law : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
+    law : what :func:`~d3stats.models.separation.laws.as_law` takes
+        The law of one score, with a finite mean.
     k : int or sequence of int
         Advocates, at least 1.
     route : {"maximum", "wealth"}
@@ -238,16 +203,6 @@ def gain_of_max(
             E M - E G = integral over u of W(u) (1 + 2u + ... + (k-1) u^(k-2)),
 
         which shows why a greater excess wealth gains more for every k. Both agree to 1e-10 of the scale.
-
-    Returns
-    -------
-    array, shape (ks,)
-        In points.
-
-    Raises
-    ------
-    ValueError
-        When the law has no finite mean, or k is below 1.
 
     Examples
     --------
@@ -283,21 +238,7 @@ def gain_of_max(
 def excess_wealth_table(first: Any, second: Any, *, n: int = 400) -> pd.DataFrame:
     """Return the excess wealth of two laws side by side, for :func:`d3stats.plotting.plot_excess_wealth`.
 
-    Parameters
-    ----------
-    first, second : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
-    n : int
-        Levels, at (i + 1/2)/n.
-
-    Returns
-    -------
-    DataFrame
-        ``u, first, second, difference``; the last three in points.
-
-    Raises
-    ------
-    ValueError
-        When a law has no finite mean, or `n` is below 2.
+    The columns are ``u, first, second, difference``, at the n levels (i + 1/2)/n; the last three in points.
 
     Examples
     --------
@@ -313,13 +254,10 @@ def excess_wealth_table(first: Any, second: Any, *, n: int = 400) -> pd.DataFram
 
 
 def gain_table(first: Any, second: Any, k: Sequence[int] = tuple(range(2, 11))) -> pd.DataFrame:
-    """Return what the best of k gains for two laws, for every k.
+    """Return what the best of k gains over one score, E M - E G, for two laws side by side and every k, in points.
 
-    Returns
-    -------
-    DataFrame
-        ``k, first, second, difference``: E M - E G of each law and the first less the second, which is how much
-        the mean gap E M1 - E M2 has grown over E G1 - E G2. In points.
+    The columns are ``k, first, second, difference``; the last is how much the mean gap E M1 - E M2 has grown over
+    E G1 - E G2.
 
     Examples
     --------

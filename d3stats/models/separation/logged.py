@@ -24,15 +24,8 @@ __all__ = ["LoggedSeparation", "separation_from_scores"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-QUANTITIES = (
-    "expected_gap",
-    "mean_gap",
-    "mean_first",
-    "mean_second",
-    "prob_first",
-    "prob_tie",
-    "prob_second",
-)
+_POINTS = ("expected_gap", "mean_gap", "mean_first", "mean_second")
+QUANTITIES = (*_POINTS, "prob_first", "prob_tie", "prob_second")
 CHANGES = ("gap_change", "ranking_change")
 NAMES = (*QUANTITIES, "ranking", *CHANGES)
 _CELLS = 1 << 20
@@ -48,7 +41,7 @@ class LoggedSeparation(Result):
     table : DataFrame
         One row per k and quantity: ``k, quantity, estimate, se, low, high``. Beside the quantities of a
         :class:`~d3stats.models.separation.Separation` (the mean over items): ``ranking``, P(M1 > M2) + P(tie) / 2,
-        and ``gap_change`` and ``ranking_change``, the expected gap and the ranking less those at the least k.
+        and ``gap_change, ranking_change``, the expected gap and the ranking less those at the least k.
     n_items, n_left_out, n_clusters : int
         Items used at every k; items left out because a side has fewer advocates than the largest k; clusters.
     level : float
@@ -113,7 +106,7 @@ def separation_from_scores(
     first_scores, second_scores : array, shape (items, advocates)
         Scores of each answer's advocates, in points; NaN is missing. The numbers of advocates may differ.
     k : int or sequence of int
-        Advocates a side, at least 1 and at most the advocates logged for some item on both sides.
+        Advocates a side, at most the advocates logged for some item on both sides.
     cluster : array, shape (items,), optional
         Which items belong together (one question, one text); by default each item is alone.
     level : float
@@ -124,15 +117,10 @@ def separation_from_scores(
         Replicates.
     rng : Generator, int or None
 
-    Returns
-    -------
-    LoggedSeparation
-
     Raises
     ------
     ValueError
-        When the shapes differ, a score is infinite, k is below 1 or no item has that many advocates on both
-        sides, or fewer than two clusters remain.
+        When no item has that many advocates on both sides, or fewer than two clusters remain.
 
     Notes
     -----
@@ -231,14 +219,14 @@ def _weights(sizes: Ints, width: int, k: Ints) -> Floats:
     table = np.zeros((width + 1, k.size, width))
     for n in np.unique(sizes):
         with np.errstate(under="ignore"):
-            logs = _log_choose(ranks - 1, k[:, None] - 1) - _log_choose(np.array(n), k[:, None])
+            logs = _log_choose(ranks - 1, k[:, None] - 1) - _log_choose(n, k[:, None])
             chances = np.where((ranks >= k[:, None]) & (ranks <= n), np.exp(logs), 0.0)
         table[n] = chances / chances.sum(axis=1, keepdims=True)
     result: Floats = table[sizes]
     return result
 
 
-def _log_choose(n: Ints, k: Ints) -> Floats:
+def _log_choose(n: Ints | np.int64, k: Ints) -> Floats:
     enough = np.where(n >= k, n, k)
     return np.asarray(-special.betaln(k + 1, enough - k + 1) - np.log(enough + 1))
 

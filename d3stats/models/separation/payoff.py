@@ -8,7 +8,7 @@ law, and their normal ranks correlate by rho (Vasicek, 2002, Risk 15, for the la
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -17,11 +17,16 @@ from numpy.typing import NDArray
 
 from d3stats._check import choice, integer, nonnegative, number, probability
 from d3stats.models.separation.best_of_k import Separation, rank_chances, separation
-from d3stats.models.separation.correlated import (
-    CorrelatedMaxLaw,
-    correlated_max,
+from d3stats.models.separation.correlated import CorrelatedMaxLaw, correlated_max
+from d3stats.models.separation.laws import (
+    ScoreLaw,
+    as_counts,
+    as_law,
+    laws_with_means,
+    mean_of_max,
+    require_increasing,
+    require_mean,
 )
-from d3stats.models.separation.laws import ScoreLaw, as_counts, as_law, mean_of_max, require_mean
 from d3stats.result import Result
 
 __all__ = ["AdvocatePayoff", "advocate_payoff", "correlated_separation", "effective_advocates"]
@@ -53,8 +58,7 @@ class AdvocatePayoff(Result):
     value_of_right : float
         Dollars.
     best_k : int
-        Greatest net value among those asked for; the least such k. It lies beyond `pays_until` where steps that do
-        not pay each alone are made good by later ones.
+        The least k of the greatest net value. It lies beyond `pays_until` where later steps make good for earlier ones.
     pays_until : int
         The last k up to which every step was worth its price; 0 when not even the first beats a coin.
     reason : str
@@ -78,8 +82,8 @@ class AdvocatePayoff(Result):
     notes: tuple[str, ...] = ()
 
     def _tables(self) -> dict[str, pd.DataFrame]:
-        names = ("k", "prob_right", "prob_tie", "tokens", "dollars", "gain", "gain_per_dollar", "net_value")
-        return {"payoff": pd.DataFrame({name: getattr(self, name) for name in names})}
+        columns = {name: values for name, values in vars(self).items() if isinstance(values, np.ndarray)}
+        return {"payoff": pd.DataFrame(columns)}
 
     def _title(self) -> str:
         i = int(np.flatnonzero(self.k == self.best_k)[0])
@@ -98,17 +102,14 @@ def _stop(k: NDArray[np.int64], right: Floats, worth: Floats, step: Floats, erro
         return int(k[-1]), f"every step up to the last k asked for ({k[-1]}) pays; ask for more"
     i = int(short[0])
     cost = f"is worth ${max(worth[i], 0.0):.4g} and costs ${step[i]:.4g}"
+    if i == 0 and right[0] < 0.5:
+        return 0, f"the better answer is behind at k={k[0]}: P(right) is {right[0]:.4f}, below a coin's"
     if i == 0:
-        if right[0] < 0.5:
-            return 0, f"the better answer is behind at k={k[0]}: P(right) is {right[0]:.4f}, below a coin's"
         return 0, f"already k={k[0]} against a coin {cost}"
-    before = int(k[i - 1])
-    fallen = right[i] < right[i - 1] - 4 * (float(error[i]) + 1e-15)
-    if fallen:
-        return before, (
-            f"more advocates rank worse: P(right) falls from {right[i - 1]:.4f} at k={before} to "
-            f"{right[i]:.4f} at k={k[i]}"
-        )
+    before, was = int(k[i - 1]), right[i - 1]
+    if right[i] < was - 4 * (float(error[i]) + 1e-15):
+        fall = f"P(right) falls from {was:.4f} at k={before} to {right[i]:.4f} at k={k[i]}"
+        return before, f"more advocates rank worse: {fall}"
     return before, f"the step from k={before} to k={k[i]} {cost}"
 
 
@@ -122,27 +123,15 @@ def _one_or_two(name: str, values: float | Sequence[float]) -> Floats:
 def correlated_separation(
     first: Any, second: Any, k: int | Sequence[int] = 1, *, rho: float | tuple[float, float] = 0.0
 ) -> Separation:
-    """Compute what the best of k says about two answers when the advocates of a side think alike.
+    """Compute the separation of two answers by the best of k scores that correlate within a side, by a Gaussian copula.
 
     Parameters
     ----------
-    first, second : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
-        The law of one advocate's score for each answer. The two sides are independent of each other.
-    k : int or sequence of int
-        Advocates a side, at least 1.
+    first, second, k
+        As for :func:`~d3stats.separation`, which this equals at rho = 0. The two sides are independent of each other.
     rho : float or pair of float
-        Correlation of normal ranks within each side, 0 to 1.
-
-    Returns
-    -------
-    Separation
-        As of :func:`~d3stats.separation`, which it equals at rho = 0. Its errors are those of
-        the sums and integrals; the copula adds less than 1e-13 to each probability.
-
-    Raises
-    ------
-    ValueError
-        When a law has no finite mean, k is below 1, or rho lies outside 0 to 1.
+        Correlation of normal ranks within each side, 0 to 1. The copula adds less than 1e-13 to the error of a
+        probability.
 
     Examples
     --------
@@ -154,22 +143,17 @@ def correlated_separation(
     one, two, counts, (r1, r2) = _asked(first, second, k, rho)
     if r1 == r2 == 0:
         return separation(one, two, counts.tolist())
-    require_mean("first", one)
-    require_mean("second", two)
+    laws_with_means(one, two)
     parts = [separation(correlated_max(one, n, r1), correlated_max(two, n, r2), 1) for n in counts.tolist()]
-    joined = {
-        field.name: np.concatenate([getattr(part, field.name) for part in parts])
-        for field in fields(Separation)
-        if isinstance(getattr(parts[0], field.name), np.ndarray)
-    }
-    changes: dict[str, Any] = {**joined, "k": counts}
-    return replace(parts[0], **changes)
+    columns = [name for name, values in vars(parts[0]).items() if isinstance(values, np.ndarray)]
+    joined: dict[str, Any] = {name: np.concatenate([getattr(p, name) for p in parts]) for name in columns}
+    return replace(parts[0], **{**joined, "k": counts})
 
 
 def effective_advocates(
     k: int, rho: float, kind: Literal["variance", "maximum"] = "maximum", law: Any = None
 ) -> float:
-    """Count how many independent advocates k correlated ones are worth.
+    """Compute how many independent advocates k correlated ones are worth, by the variance or by the maximum.
 
     Parameters
     ----------
@@ -184,18 +168,8 @@ def effective_advocates(
         1965, Survey Sampling, section 5.4), or the real number m for which the mean of F^m is the mean of the
         best of k.
     law : ScoreLaw, frozen scipy distribution, table of score to probability, or sample, optional
-        The law of one score, which only the maximum depends on; standard normal by default.
-
-    Returns
-    -------
-    float
-        Between 1 and k for 0 <= rho <= 1.
-
-    Raises
-    ------
-    ValueError
-        When rho is out of range, or the law is a single point, where every number of advocates is worth the
-        same.
+        The law of one score, which only the maximum depends on; standard normal by default. A single point is
+        refused, for every number of advocates is worth the same there.
 
     Examples
     --------
@@ -233,13 +207,11 @@ def effective_advocates(
     def over(log_m: float) -> float:
         return float(mean_of_max(one, np.exp(log_m))[0]) - target
 
-    ends = 0.0, float(np.log(k))
+    most = float(np.log(k))
     # Within rounding of a limit the root is the limit.
-    if over(ends[0]) >= 0:
+    if over(0.0) >= 0:
         return 1.0
-    if over(ends[1]) <= 0:
-        return float(k)
-    return float(np.exp(brentq(over, *ends, xtol=1e-13, rtol=1e-13)))
+    return float(k) if over(most) <= 0 else float(np.exp(brentq(over, 0.0, most, xtol=1e-13, rtol=1e-13)))
 
 
 def advocate_payoff(
@@ -252,11 +224,11 @@ def advocate_payoff(
     value_of_right: float,
     rho: float | tuple[float, float] = 0.0,
 ) -> AdvocatePayoff:
-    """Weigh what another advocate a side adds to a right verdict against what its tokens cost.
+    """Compute what k advocates a side cost and bring, and up to which k another one is worth its tokens.
 
     Parameters
     ----------
-    first, second : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
+    first, second : what :func:`~d3stats.models.separation.laws.as_law` takes
         The law of one advocate's score for the better and for the worse answer.
     k : int or sequence of int
         Advocates a side, strictly increasing.
@@ -269,15 +241,10 @@ def advocate_payoff(
     rho : float or pair of float
         Correlation of normal ranks within each side, 0 to 1.
 
-    Returns
-    -------
-    AdvocatePayoff
-
     Raises
     ------
     ValueError
-        When k does not increase, a price or a token count is not positive, rho is out of range, or a probability
-        cannot be computed to six digits.
+        When an argument is out of range, or a probability cannot be computed to six digits.
 
     Notes
     -----
@@ -297,20 +264,12 @@ def advocate_payoff(
     'more advocates rank worse: P(right) falls from 0.7500 at k=1 to 0.7083 at k=2; use k=1'
     """
     one, two, counts, (r1, r2) = _asked(first, second, k, rho)
-    falls = np.flatnonzero(np.diff(counts) <= 0)
-    if falls.size:
-        i = int(falls[0])
-        raise ValueError(
-            f"k must be strictly increasing; got {counts[i]} before {counts[i + 1]} at position {i}"
-        )
+    require_increasing("k", counts)
     if r1 == r2 == 0:
         more, tie, error = rank_chances(one, two, counts)
     else:
-        alone = np.ones(1, dtype=np.int64)
-        parts = [
-            rank_chances(correlated_max(one, n, r1), correlated_max(two, n, r2), alone)
-            for n in counts.tolist()
-        ]
+        pairs = [(correlated_max(one, n, r1), correlated_max(two, n, r2)) for n in counts.tolist()]
+        parts = [rank_chances(*pair, np.ones(1, dtype=np.int64)) for pair in pairs]
         more, tie, error = (np.concatenate(column) for column in zip(*parts, strict=True))
     value = number("value_of_right", value_of_right, minimum=0.0)
     per_token = _one_or_two("prices", prices) / PER_MILLION
@@ -325,7 +284,6 @@ def advocate_payoff(
             "an advocate must cost something; "
             f"got prices={prices!r} and tokens_per_advocate={tokens_per_advocate!r}"
         )
-    tokens = 2.0 * counts * used.sum()
     dollars = np.asarray(2.0 * counts * cost, dtype=np.float64)
     right = more + 0.5 * tie
     gain = np.diff(right, prepend=0.5)
@@ -349,7 +307,7 @@ def advocate_payoff(
         k=counts,
         prob_right=right,
         prob_tie=tie,
-        tokens=tokens,
+        tokens=2.0 * counts * used.sum(),
         dollars=dollars,
         gain=gain,
         gain_per_dollar=gain / step,
@@ -368,8 +326,6 @@ def _asked(
     """Return the checked laws, numbers of advocates, and correlations of each side."""
     one, two = as_law(first), as_law(second)
     counts = as_counts(k)
-    if counts.size == 0:
-        raise ValueError("k must hold at least one number of advocates; got none")
     pair = np.atleast_1d(np.asarray(rho, dtype=np.float64))
     if pair.shape not in ((1,), (2,)):
         raise ValueError(f"rho must be one number or one for each side; got shape {np.shape(rho)}")

@@ -11,15 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
-from d3stats.models.separation.laws import (
-    DiscreteLaw,
-    ScoreLaw,
-    as_count,
-    as_law,
-    mean_of_max,
-    require_mean,
-)
+from d3stats.models.separation.laws import DiscreteLaw, ScoreLaw, as_count, as_law, mean_of_max, require_mean
 from d3stats.models.separation.quadrature import integrate
 from d3stats.result import Result
 
@@ -38,23 +32,19 @@ Floats = NDArray[np.float64]
 
 
 def softmax_mean(law: Any, k: int, temperature: float) -> float:
-    """Return the expected softmax-weighted score of k independent arguments.
+    """Compute the expected softmax-weighted score of k independent arguments, by quadrature.
 
-    It is also the expected score of an argument drawn with softmax weights.
+    It is also the expected score of an argument drawn with softmax weights; its absolute error is near 1e-10 times
+    the scale of the scores.
 
     Parameters
     ----------
-    law : ScoreLaw, frozen scipy distribution, table of score to probability, or sample
+    law : what :func:`~d3stats.models.separation.laws.as_law` takes
         The law of one argument's score.
     k : int
         Arguments of the side, at least 1.
     temperature : float
         In points, 0 and infinity allowed: the expected best, and the mean.
-
-    Returns
-    -------
-    float
-        In points, with an absolute error near 1e-10 times the scale of the scores.
 
     Raises
     ------
@@ -111,8 +101,6 @@ def _nodes(law: ScoreLaw, tau: float) -> tuple[Floats, Floats]:
     """Return points and masses whose sums are the law's integrals of functions smooth on the scale of tau."""
     points, masses = law.atoms
     if not law.is_discrete:
-        from scipy import special
-
         x, w = special.roots_legendre(20)
         cuts = law.breakpoints()
         low, high = law.quantile(np.array([1e-9, 1 - 1e-9]))
@@ -121,8 +109,7 @@ def _nodes(law: ScoreLaw, tau: float) -> tuple[Floats, Floats]:
                 "temperature must be 0 or at least 1/200 of the range of a score with a density "
                 f"({(high - low) / 200:.3g}); got temperature={tau!r}"
             )
-        steps = np.arange(low, high, 2 * tau)
-        cuts = np.union1d(cuts, steps)
+        cuts = np.union1d(cuts, np.arange(low, high, 2 * tau))
         half, centre = 0.5 * np.diff(cuts), 0.5 * (cuts[1:] + cuts[:-1])
         inner = (centre[:, None] + half[:, None] * x).ravel()
         density = law.density(inner)
@@ -147,8 +134,14 @@ def temperature_of(temperature: float) -> float:
 _LARGEST = 1e100
 
 
+def _by_side(result: WeightedScore | SelectedScore) -> dict[str, pd.DataFrame]:
+    """Return one row per side, a column per array of the result."""
+    columns = {name: np.ravel(values) for name, values in vars(result).items() if name != "temperature"}
+    return {"sides": pd.DataFrame(columns)}
+
+
 def softmax_weights(scores: ArrayLike, temperature: float) -> Floats:
-    """Return the softmax weights of the arguments of each side.
+    """Return the softmax weights of the arguments of each side, which sum to one over the last axis.
 
     Parameters
     ----------
@@ -157,15 +150,10 @@ def softmax_weights(scores: ArrayLike, temperature: float) -> Floats:
     temperature : float
         In points. 0 is the limit from above: the best share the weight. Infinity: all weigh the same.
 
-    Returns
-    -------
-    array, shape (..., advocates)
-        They sum to one over the last axis.
-
     Raises
     ------
     ValueError
-        When a side has no score at all, a score is infinite, or the temperature is negative.
+        When a side has no score at all, or a score is infinite.
 
     Examples
     --------
@@ -190,10 +178,8 @@ class WeightedScore(Result):
         Lowest and highest it can be: its limits at an infinite and at a zero temperature.
     entropy : array
         H(p) in nats.
-    entropy_bound : array
-        best - temperature * H(p), at most `value`.
-    count_bound : array
-        best - temperature * log(advocates), at most `entropy_bound`.
+    entropy_bound, count_bound : array
+        best - temperature * H(p), at most `value`; best - temperature * log(advocates), at most that.
     slope : array
         dA / d(1/temperature) = Var_p(g), in points squared: never negative.
     n_advocates : array of int
@@ -212,8 +198,7 @@ class WeightedScore(Result):
     temperature: float
 
     def _tables(self) -> dict[str, pd.DataFrame]:
-        names = ("value", "mean", "best", "entropy", "entropy_bound", "count_bound", "slope", "n_advocates")
-        return {"sides": pd.DataFrame({name: np.ravel(getattr(self, name)) for name in names})}
+        return _by_side(self)
 
     def _title(self) -> str:
         room = np.ravel(self.best - self.mean)
@@ -226,23 +211,7 @@ class WeightedScore(Result):
 
 
 def softmax_weighted(scores: ArrayLike, temperature: float) -> WeightedScore:
-    """Average the scores of each side with softmax weights.
-
-    Parameters
-    ----------
-    scores : array, shape (..., advocates)
-        Missing scores are NaN and left out.
-    temperature : float
-        In points, 0 and infinity allowed.
-
-    Returns
-    -------
-    WeightedScore
-
-    Raises
-    ------
-    ValueError
-        As in :func:`softmax_weights`.
+    """Average the scores of each side with softmax weights; the arguments are those of :func:`softmax_weights`.
 
     Notes
     -----
@@ -309,8 +278,7 @@ class SelectedScore(Result):
     is_best: NDArray[np.bool_]
 
     def _tables(self) -> dict[str, pd.DataFrame]:
-        names = ("index", "score", "best", "tied", "lowest", "highest", "is_best")
-        return {"sides": pd.DataFrame({name: np.ravel(getattr(self, name)) for name in names})}
+        return _by_side(self)
 
     def _title(self) -> str:
         lost = np.ravel(self.best - self.score)
@@ -334,15 +302,6 @@ def softmax_selected(
         compared themselves, for their weights may round to a tie.
     inner : array, shape (..., advocates), optional
         The aggregator's own scores, by default the judge's. Missing ones are left out.
-
-    Returns
-    -------
-    SelectedScore
-
-    Raises
-    ------
-    ValueError
-        As in :func:`softmax_weights`, or when the shapes differ.
 
     Examples
     --------
@@ -389,15 +348,6 @@ def softmax_law(scores: ArrayLike, temperature: float, inner: ArrayLike | None =
         In points of the inner score, 0 and infinity allowed.
     inner : array, shape (advocates,), optional
         The scores that the weights are made of, by default the judge's.
-
-    Returns
-    -------
-    DiscreteLaw
-
-    Raises
-    ------
-    ValueError
-        As in :func:`softmax_weights`, or for more than one side.
 
     Examples
     --------
