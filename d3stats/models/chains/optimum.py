@@ -46,6 +46,8 @@ _FIRST_WIDTH = 1e-4
 class OptimalPolicy(Result):
     """The best stopping policy for a process, and what it is worth there.
 
+    The policy knows the process. On a path that the process calls impossible it stops.
+
     Attributes
     ----------
     process : CountProcess
@@ -65,10 +67,6 @@ class OptimalPolicy(Result):
         The policy as a graph.
     plans : tuple of ndarray, each of shape (nodes, classes)
         Expected loss and further cost of the plan of each node of a round, by class.
-
-    Notes
-    -----
-    The policy knows the process. On a path that the process calls impossible it stops.
     """
 
     process: CountProcess
@@ -87,10 +85,7 @@ class OptimalPolicy(Result):
 
     def __repr__(self) -> str:
         bound = "exact" if self.exact else f"at least {self.lower:.6g}"
-        return (
-            f"OptimalPolicy(value={self.value:.6g} ({bound}), {self.controller.n_nodes} nodes, "
-            f"{self.process})"
-        )
+        return f"OptimalPolicy(value={self.value:.6g} ({bound}), {self.controller.n_nodes} nodes, {self.process})"
 
     def _title(self) -> str:
         bound = "the exact optimum" if self.exact else f"no policy is below {self.lower:.6g}"
@@ -100,12 +95,8 @@ class OptimalPolicy(Result):
         )
 
     def _tables(self) -> dict[str, pd.DataFrame]:
-        table = {
-            "round": np.arange(1, self.process.n_rounds + 1),
-            "cost": self.cost,
-            "stops": self.stop_rounds_law(),
-        }
-        return {"rounds": pd.DataFrame(table)}
+        rounds = np.arange(1, self.process.n_rounds + 1)
+        return {"rounds": pd.DataFrame({"round": rounds, "cost": self.cost, "stops": self.stop_rounds_law()})}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> OptimalPolicy:
         return self
@@ -127,14 +118,7 @@ class OptimalPolicy(Result):
         return float(self.value - (self.stop_rounds_law() * np.cumsum(self.cost)).sum())
 
     def best_node(self, round_number: int, count: int, joint: Floats) -> int:
-        """Return the node of a round whose plan is best for a belief that came by another way.
-
-        Parameters
-        ----------
-        round_number, count : int
-        joint : ndarray, shape (classes,)
-            Probability of each class, up to a factor.
-        """
+        """Return the node of a round whose plan is best for a belief, the probability of each class up to a factor."""
         layer = self.controller.layers[round_number - 1]
         nodes = np.flatnonzero(layer.counts == count)
         return int(nodes[np.argmin(self.plans[round_number - 1][nodes] @ joint)])
@@ -166,15 +150,6 @@ def solve(
         Beliefs kept per round, at least panel + 1; beyond that near ones share a plan and the result is not
         `exact`.
 
-    Returns
-    -------
-    OptimalPolicy
-
-    Raises
-    ------
-    ValueError
-        When the cost or the loss has another shape or is negative.
-
     Examples
     --------
     A panel of one who is right with probability .7, afresh in each round:
@@ -200,13 +175,10 @@ def solve(
     layers: list[Layer] = []
     plans: list[Floats] = []
     for t in range(process.n_rounds, 0, -1):
-        layer, plan = _back_up(
-            process, t, beliefs[t - 1], by_round[t - 1], prices, plans[-1] if plans else None
-        )
-        layers.append(layer)
-        plans.append(plan)
-    layers.reverse()
-    plans.reverse()
+        ahead = plans[0] if plans else None
+        layer, plan = _back_up(process, t, beliefs[t - 1], by_round[t - 1], prices, ahead)
+        layers.insert(0, layer)
+        plans.insert(0, plan)
     first = np.arange(process.panel + 1)
     first[beliefs[0].counts] = process.panel + 1 + np.arange(len(beliefs[0].counts))
     starts = process.weights * process.initial.T
@@ -238,12 +210,11 @@ def frontier(
 
     Parameters
     ----------
-    process : CountProcess
     costs : array, shape (points,)
         Prices in units of loss: of a round, or of a token when `tokens` is given.
     tokens : array, shape (n_rounds,), optional
         Tokens of each round.
-    verdict, loss, max_beliefs
+    process, verdict, loss, max_beliefs
         As in :func:`~d3stats.models.chains.optimum.solve`.
 
     Returns
@@ -264,20 +235,16 @@ def frontier(
     """
     prices = np.sort(nonnegative("costs", np.atleast_1d(np.asarray(costs, dtype=float))))
     spent = _tokens(tokens, process)
-    rows = []
-    for price in prices:
-        policy = _solve(process, price, spent, verdict, loss, max_beliefs)
-        law = policy.stop_rounds_law()
-        row = {"cost": price, "rounds": float(policy.rounds)}
-        if tokens is not None:
-            row["tokens"] = float((law * np.cumsum(spent)).sum())
-        row |= {
-            "loss": float(policy.expected_loss),
-            "value": float(policy.value),
-            "lower": float(policy.lower),
-        }
-        rows.append({**row, "exact": policy.exact})
-    return pd.DataFrame(rows)
+    policies = [
+        solve(process, price * spent, verdict=verdict, loss=loss, max_beliefs=max_beliefs) for price in prices
+    ]
+    table = {"cost": prices, "rounds": [policy.rounds for policy in policies]}
+    if tokens is not None:
+        table["tokens"] = [_spent(policy, spent) for policy in policies]
+    table["loss"] = [policy.expected_loss for policy in policies]
+    return pd.DataFrame(
+        table | {name: [getattr(p, name) for p in policies] for name in ("value", "lower", "exact")}
+    )
 
 
 def cheapest(
@@ -293,12 +260,11 @@ def cheapest(
 
     Parameters
     ----------
-    process : CountProcess
     max_loss : float
         Largest expected loss allowed (by default the loss is the probability of a wrong verdict).
     tokens : array, shape (n_rounds,), optional
         Tokens of each round; by default rounds are what is to be saved.
-    verdict, loss, max_beliefs
+    process, verdict, loss, max_beliefs
         As in :func:`~d3stats.models.chains.optimum.solve`.
 
     Returns
@@ -324,9 +290,8 @@ def cheapest(
     spent = _tokens(tokens, process)
 
     def at(price: float) -> tuple[OptimalPolicy, float, float]:
-        policy = _solve(process, price, spent, verdict, loss, max_beliefs)
-        paid = float((policy.stop_rounds_law() * np.cumsum(spent)).sum())
-        return policy, float(policy.expected_loss), paid
+        policy = solve(process, price * spent, verdict=verdict, loss=loss, max_beliefs=max_beliefs)
+        return policy, policy.expected_loss, _spent(policy, spent)
 
     good = at(0.0)
     if good[1] > max_loss + 1e-12:
@@ -344,8 +309,8 @@ def cheapest(
         if saved <= 0:
             break
         # At the price of the chord both corners cost the same; a better policy there is a corner between.
-        middle = at((bad[1] - good[1]) / saved)
         price = (bad[1] - good[1]) / saved
+        middle = at(price)
         if middle[1] + price * middle[2] >= good[1] + price * good[2] - 1e-7:
             break
         good, bad = (middle, bad) if middle[1] <= max_loss else (good, middle)
@@ -359,15 +324,9 @@ def _tokens(tokens: ArrayLike | None, process: CountProcess) -> Floats:
     return spent
 
 
-def _solve(
-    process: CountProcess,
-    price: float,
-    spent: Floats,
-    verdict: Verdict,
-    loss: Floats | None,
-    max_beliefs: int,
-) -> OptimalPolicy:
-    return solve(process, price * spent, verdict=verdict, loss=loss, max_beliefs=max_beliefs)
+def _spent(policy: OptimalPolicy, tokens: Floats) -> float:
+    """Return the expected number of tokens."""
+    return float((policy.stop_rounds_law() * np.cumsum(tokens)).sum())
 
 
 def checked_prices(cost: ArrayLike, process: CountProcess) -> Floats:
@@ -396,54 +355,38 @@ def checked_losses(loss: Floats | None, verdict: Verdict, process: CountProcess)
 
 @dataclass
 class Beliefs:
-    """The beliefs after one round.
-
-    Attributes
-    ----------
-    counts : ndarray of int64, shape (n,)
-    belief : ndarray, shape (n, classes)
-        Posterior of the class; where near beliefs were taken together, their mean.
-    reach : ndarray, shape (n,)
-        Probability of the paths that lead here, had every open debate gone on.
-    grown : ndarray of int64, shape (m,)
-        The beliefs from which the next round was explored.
-    children : ndarray of int64, shape (m, panel + 1)
-        By the next count, the belief of the next round; -1 where the process gives it no probability.
-    """
+    """The beliefs after one round, and from which of them the next round was explored."""
 
     counts: Ints
+    """Shape (n,)."""
     belief: Floats
+    """Posterior of the class, (n, classes); where near beliefs were taken together, their mean."""
     reach: Floats
+    """Probability of the paths that lead here, had every open debate gone on, (n,)."""
     grown: Ints
+    """The beliefs from which the next round was explored, (m,)."""
     children: Ints
+    """By the next count, the belief of the next round, (m, panel + 1); -1 where it has no probability."""
+
+    def moves(self, process: CountProcess, t: int) -> Floats:
+        """Return P(next count) of the explored beliefs, shape (m, panel + 1, classes)."""
+        return process.step(t)[:, self.counts[self.grown]].transpose(1, 2, 0)
 
 
 def explore(
-    process: CountProcess,
-    settled: Callable[[int, Ints, Floats], NDArray[np.bool_]],
-    max_beliefs: int,
+    process: CountProcess, settled: Callable[[int, Ints, Floats], NDArray[np.bool_]], max_beliefs: int
 ) -> tuple[list[Beliefs], bool]:
-    """Follow the process forward from its prior.
+    """Follow the process forward from its prior; return every round's beliefs, and whether only equal ones are one.
 
-    Parameters
-    ----------
-    settled : callable
-        ``settled(round, counts, belief)`` says where stopping is best for certain: nothing is explored there.
-    max_beliefs : int
-        Beliefs kept per round; beyond that near ones are taken together.
-
-    Returns
-    -------
-    layers : list of Beliefs
-    exact : bool
-        Whether only equal beliefs were taken together.
+    ``settled(round, counts, belief)`` says where stopping is best for certain: nothing is explored there. Where more
+    than `max_beliefs` would be kept in a round, near ones are taken together.
     """
     start = (process.weights[:, None] * process.initial).T
     reach = start.sum(axis=1)
-    possible = np.flatnonzero(reach > 0)
+    counts = np.flatnonzero(reach > 0)
+    weight = reach[counts]
+    belief = start[counts] / weight[:, None]
     layers: list[Beliefs] = []
-    counts, belief = possible, start[possible] / reach[possible][:, None]
-    weight = reach[possible]
     width = 0.0
     for t in range(1, process.n_rounds + 1):
         layer = Beliefs(counts, belief, weight, np.zeros(0, np.int64), np.zeros((0, process.panel + 1), int))
@@ -451,16 +394,15 @@ def explore(
         if t == process.n_rounds:
             break
         layer.grown = np.flatnonzero(~settled(t, counts, belief))
-        moves = process.step(t)[:, counts[layer.grown]].transpose(1, 2, 0)
-        joint = belief[layer.grown][:, None, :] * moves
+        joint = belief[layer.grown][:, None, :] * layer.moves(process, t)
         chance = joint.sum(axis=2)
-        ways = np.argwhere(chance > 0)
-        posterior = joint[ways[:, 0], ways[:, 1]] / chance[ways[:, 0], ways[:, 1]][:, None]
-        arrives = weight[layer.grown][ways[:, 0]] * chance[ways[:, 0], ways[:, 1]]
-        into, width = _groups(ways[:, 1], posterior, max_beliefs, width)
+        row, count = np.nonzero(chance > 0)
+        chances = chance[row, count]
+        posterior = joint[row, count] / chances[:, None]
+        into, width = _groups(count, posterior, max_beliefs, width)
         layer.children = np.full(chance.shape, -1, dtype=np.int64)
-        layer.children[ways[:, 0], ways[:, 1]] = into
-        counts, belief, weight = _merged(into, ways[:, 1], posterior, arrives)
+        layer.children[row, count] = into
+        counts, belief, weight = _merged(into, count, posterior, weight[layer.grown][row] * chances)
     return layers, width == 0.0
 
 
@@ -516,14 +458,7 @@ class PairBound:
     """Lower bounds on going on and on the value at any belief: what they were if the pair of classes were told.
 
     Classes are paired, one in which A is right with one in which B is; within a pair the optimum is a table over
-    round, count and one probability.
-
-    Parameters
-    ----------
-    process : CountProcess
-        Of floats.
-    prices : ndarray, shape (n_rounds,)
-    losses : ndarray, shape (n_rounds, panel + 1, classes, choices)
+    round, count and one probability. `losses` has the shape (n_rounds, panel + 1, classes, choices).
     """
 
     def __init__(self, process: CountProcess, prices: Floats, losses: Floats) -> None:
@@ -569,10 +504,8 @@ def _chord(table: Floats, counts: Ints, a: Floats, b: Floats) -> Floats:
     """Interpolate a table of (count, point) at the masses (a, b) of a pair; linear in their scale."""
     mass = a + b
     x = np.divide(a, mass, out=np.zeros_like(mass), where=mass > 0)
-    at = np.searchsorted(_GRID, x, side="right") - 1
-    at = np.clip(at, 0, _POINTS - 2)
-    low, high = _GRID[at], _GRID[at + 1]
-    weight = (x - low) / (high - low)
+    at = np.clip(np.searchsorted(_GRID, x, side="right") - 1, 0, _POINTS - 2)
+    weight = (x - _GRID[at]) / (_GRID[at + 1] - _GRID[at])
     result: Floats = mass * (table[counts, at] * (1 - weight) + table[counts, at + 1] * weight)
     return result
 
@@ -599,10 +532,6 @@ def lower_bound(
     either side. With more, it is the least of many plans' linear losses, each of which charges a class at
     least what is lost when the class is known and at most the dearest course: that bounds how far the value
     can fall from a kept belief nearby (a sawtooth bound, Hauskrecht 2000, JAIR 13, with a second side).
-
-    Parameters
-    ----------
-    losses : ndarray, shape (classes, n_rounds, panel + 1, choices)
     """
     known, dearest = (value_if_known(process, prices, losses, pick) for pick in (np.minimum, np.maximum))
     by_round = losses.transpose(1, 2, 0, 3)
@@ -627,8 +556,8 @@ def _onward(
     dearest: Floats,
     bound: PairBound,
 ) -> Floats:
-    moves = process.step(t)[:, here.counts[here.grown]].transpose(1, 2, 0)
-    joint = here.belief[here.grown][:, None, :] * moves
+    """Bound from below what going on after round `t` loses, without its price."""
+    joint = here.belief[here.grown][:, None, :] * here.moves(process, t)
     total = np.zeros(len(here.grown))
     for j in range(process.panel + 1):
         mass = joint[:, j].sum(axis=1)
@@ -648,13 +577,7 @@ def _onward(
     return total
 
 
-def _sawtooth(
-    joint: Floats,
-    centre: Floats,
-    value: Floats,
-    least: Floats,
-    most: Floats,
-) -> Floats:
+def _sawtooth(joint: Floats, centre: Floats, value: Floats, least: Floats, most: Floats) -> Floats:
     """Bound the value at `joint` by the value at `centre`, scaled as suits best; all of shape (n, classes)."""
     best = np.full(len(joint), -np.inf)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -668,17 +591,11 @@ def _sawtooth(
 
 
 def _back_up(
-    process: CountProcess,
-    t: int,
-    beliefs: Beliefs,
-    losses: Floats,
-    prices: Floats,
-    ahead: Floats | None,
+    process: CountProcess, t: int, beliefs: Beliefs, losses: Floats, prices: Floats, ahead: Floats | None
 ) -> tuple[Layer, Floats]:
     """Choose between stopping and going on for every belief of a round.
 
-    The first ``panel + 1`` nodes stop whatever is believed: they catch paths that the process calls
-    impossible.
+    The first ``panel + 1`` nodes stop whatever is believed: they catch paths that the process calls impossible.
     """
     size = process.panel + 1
     fallback = process.by_class()[t - 1].T * process.weights
@@ -693,8 +610,7 @@ def _back_up(
     if ahead is not None and beliefs.grown.size:
         grown = beliefs.grown
         children = np.where(beliefs.children < 0, np.arange(size), beliefs.children + size)
-        moves = process.step(t)[:, beliefs.counts[grown]].transpose(1, 2, 0)
-        onward = prices[t] + (moves * ahead[children]).sum(axis=1)
+        onward = prices[t] + (beliefs.moves(process, t) * ahead[children]).sum(axis=1)
         nodes = grown + size
         gains = (belief[nodes] * onward).sum(axis=1) < at_stop[nodes].min(axis=1)
         plan[nodes[gains]] = onward[gains]

@@ -115,6 +115,8 @@ class CountProcess:
     ) -> CountProcess:
         """Build from laws of the number of *right* votes; A is right in half of the debates.
 
+        The process has two classes per difficulty: first all in which A is right, then all in which B is.
+
         Parameters
         ----------
         initial : array, shape (difficulties, panel + 1)
@@ -122,16 +124,9 @@ class CountProcess:
         steps : array, shape (difficulties, panel + 1, panel + 1) or (difficulties, rounds - 1, ...)
         weights : array, shape (difficulties,), optional
             Shares of the difficulty classes; equal by default.
-
-        Returns
-        -------
-        CountProcess
-            With two classes per difficulty: first all in which A is right, then all in which B is.
         """
-        first = np.asarray(initial)
-        moves = np.asarray(steps)
-        if moves.ndim == 3:
-            moves = moves[:, None]
+        first, moves = np.asarray(initial), np.asarray(steps)
+        moves = moves[:, None] if moves.ndim == 3 else moves
         n = len(first)
         shares = np.full(n, 1.0 / n) if weights is None else np.asarray(weights)
         labels = names or tuple(f"difficulty {i + 1}" for i in range(n))
@@ -185,11 +180,7 @@ class CountProcess:
         return result
 
     def final_verdict(self) -> Floats:
-        """Return P(the verdict of the last round is A | class, round, count).
-
-        Returns
-        -------
-        ndarray, shape (n_rounds, classes, panel + 1)
+        """Return P(the verdict of the last round is A | round, class, count), shape (n_rounds, classes, panel + 1).
 
         Examples
         --------
@@ -216,18 +207,10 @@ Verdict = Literal["majority", "posterior"]
 
 
 def error_loss(process: CountProcess, verdict: Verdict = "majority") -> Floats:
-    """Return the probability of a wrong verdict by class, round, count and choice.
+    """Return the probability of a wrong verdict, shape (classes, n_rounds, panel + 1, choices).
 
-    Parameters
-    ----------
-    process : CountProcess
-    verdict : {"majority", "posterior"}
-        With "majority" there is one choice, the round's plurality, a tie being a fair coin; with "posterior"
-        there are two, A and B.
-
-    Returns
-    -------
-    ndarray, shape (classes, n_rounds, panel + 1, 1 or 2)
+    With "majority" there is one choice, the round's plurality, a tie being a fair coin; with "posterior" there are
+    two, A and B.
 
     Examples
     --------
@@ -246,17 +229,9 @@ def error_loss(process: CountProcess, verdict: Verdict = "majority") -> Floats:
 
 
 def agreement_loss(process: CountProcess, verdict: Verdict = "majority") -> Floats:
-    """Return the probability of a verdict other than full depth's, for plans without gold labels.
+    """Return the probability of a verdict other than the last round's, for plans without gold labels.
 
-    Parameters
-    ----------
-    process : CountProcess
-    verdict : {"majority", "posterior"}
-        As in :func:`error_loss`. Two ties in different rounds are taken as two separate coins.
-
-    Returns
-    -------
-    ndarray, shape (classes, n_rounds, panel + 1, 1 or 2)
+    Shape and verdicts are those of :func:`error_loss`. Two ties in different rounds are taken as two separate coins.
 
     Examples
     --------
@@ -347,17 +322,9 @@ class Controller:
         return sum(map(len, self.layers))
 
     def stop_rounds(self, counts: NDArray[Any]) -> Ints:
-        """Say after which round each debate stops.
+        """Return after which round each debate stops, 0 where it has not stopped by the end of `counts`.
 
-        Parameters
-        ----------
-        counts : ndarray of int, shape (debates, rounds)
-            Votes for A, complete.
-
-        Returns
-        -------
-        ndarray of int64, shape (debates,)
-            0 where the debate has not stopped by the end of `counts`.
+        `counts` are the votes for A, complete, shape (debates, rounds).
         """
         stopped = np.zeros(len(counts), dtype=np.int64)
         if counts.shape[1] == 0:
@@ -375,17 +342,9 @@ class Controller:
 
 
 def walk(process: CountProcess, controller: Controller) -> list[Floats]:
-    """Return how likely each node of a policy is in a process, by one forward pass.
+    """Return P(class, the debate reaches this node) for each round, shape (classes, nodes), by one forward pass.
 
-    Returns
-    -------
-    list of ndarray, shape (classes, nodes)
-        For each round, P(class, the debate reaches this node).
-
-    Raises
-    ------
-    ValueError
-        When the panel or the number of rounds differ.
+    A process whose panel or number of rounds differs from the policy's is refused.
     """
     if process.panel != controller.panel or process.n_rounds != controller.n_rounds:
         raise ValueError(

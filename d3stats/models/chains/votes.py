@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import betainc
 
 from d3stats._check import integer, number, probability
 from d3stats.result import Result
@@ -97,10 +98,6 @@ def optimal_votes(
     prior : float or Fraction
         P(A is right) before any vote.
 
-    Returns
-    -------
-    VoteOptimum
-
     Examples
     --------
     >>> optimal_votes(Fraction(7, 10), Fraction(1, 100), 15).value
@@ -141,10 +138,6 @@ def optimal_votes_beta(
     cost, horizon
         As in :func:`optimal_votes`.
 
-    Returns
-    -------
-    VoteOptimum
-
     Examples
     --------
     >>> plan = optimal_votes_beta(1, 1, Fraction(1, 100), 15)
@@ -165,8 +158,6 @@ def optimal_votes_beta(
             rows.append(np.array([_beta_above_half(alpha + i, total) for i in range(n + 1)], dtype=object))
             chances.append(np.array([Fraction(alpha + i, total) for i in range(n + 1)], dtype=object))
         else:
-            from scipy.special import betainc
-
             rows.append(betainc(float(b) + n - k, float(a) + k, 0.5))
             chances.append((float(a) + k) / (float(a) + float(b) + n))
     return _induct(rows, chances, cost, exact)
@@ -179,11 +170,9 @@ def _induct(belief: list[Row], chance: list[Row], cost: float | Fraction, exact:
     at_stop = [np.minimum(q, 1 - q) for q in belief]
     values, stops = [at_stop[-1]], [np.ones(len(at_stop[-1]), dtype=bool)]
     for n in range(len(belief) - 2, -1, -1):
-        onward = price + chance[n] * values[-1][1:] + (1 - chance[n]) * values[-1][:-1]
-        stops.append((at_stop[n] <= onward).astype(bool))
-        values.append(np.minimum(at_stop[n], onward))
-    stops.reverse()
-    values.reverse()
+        onward = price + chance[n] * values[0][1:] + (1 - chance[n]) * values[0][:-1]
+        stops.insert(0, (at_stop[n] <= onward).astype(bool))
+        values.insert(0, np.minimum(at_stop[n], onward))
     one = belief[0][:1] * 0 + 1
     reach = everyone = one
     error = votes = one[0] * 0
