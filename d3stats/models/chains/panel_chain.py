@@ -1,4 +1,4 @@
-"""A Markov chain of a panel's votes with twelve parameters, which fifty debates can carry.
+"""A Markov chain of a panel's votes with twelve parameters, fitted by posterior mode; fifty debates are enough.
 
 In debate i a seat's first vote is 1 with logit ``first - gap_first h_i + spread_first z_i + shock v_i1``, and after
 round t a seat that cast x (coded +1 and -1) casts 1 with logit
@@ -19,7 +19,7 @@ The fit maximises likelihood times a weak prior; its uncertainty is the curvatur
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -75,27 +75,19 @@ UPPER = np.array([5.0, 1.5, 5.0, 1.5, 5.0, 8.0, 5.0, 1.5, 1.0, 6.0, 6.0, 3.0])
 NODES, SHOCKS = 5, 5
 """Points for easiness within a kind, and for shocks."""
 _CHUNK = 1024
-
-
 _STARTS = (PRIOR_MEAN, np.array([1.2, -1.0, 1.0, -1.0, 0.5, 0.2, 0.1, 0.1, -1.5, 2.0, 2.0, -0.5]))
 
 
 @dataclass(frozen=True, eq=False)
 class ChainLaws:
-    """Count laws of one or many parameter vectors.
-
-    Attributes
-    ----------
-    weight : ndarray, shape (draws, nodes)
-        Of the classes, the easy kind first.
-    initial : ndarray, shape (draws, nodes, panel + 1)
-        Law of round 1's number of ones.
-    steps : ndarray, shape (draws, rounds - 1, nodes, panel + 1, panel + 1)
-    """
+    """Count laws of one or many parameter vectors."""
 
     weight: Floats
+    """Of the classes, the easy kind first, shape (draws, nodes)."""
     initial: Floats
+    """Law of round 1's number of ones, shape (draws, nodes, panel + 1)."""
     steps: Floats
+    """Matrices from round to round, shape (draws, rounds - 1, nodes, panel + 1, panel + 1)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,10 +103,8 @@ class PanelChainFit(Result):
         by `design_effect`. No direction has a larger variance than under the prior.
     llf : float
         Log-likelihood, without the prior.
-    n_obs : int
-        Debates with a vote.
-    n_clusters : int
-        Questions.
+    n_obs, n_clusters : int
+        Debates with a vote, and questions.
     design_effect : float
         By how much the likelihood's information was divided, because debates of one question move together or the
         chain does not quite fit: the variance of the questions' scores over what the chain expects, at least 1.
@@ -196,10 +186,6 @@ def fit_panel_chain(votes: ArrayLike, cluster: ArrayLike | None = None) -> Panel
     cluster : array of int, shape (debates,), optional
         Question of each debate; by default each is its own.
 
-    Returns
-    -------
-    PanelChainFit
-
     Raises
     ------
     ValueError
@@ -227,25 +213,19 @@ def fit_panel_chain(votes: ArrayLike, cluster: ArrayLike | None = None) -> Panel
         raise ValueError(f"votes must hold at least 2 debates with a vote; got {len(data)}")
     if not (data.cast_after_one.any() or data.cast_after_zero.any()):
         raise ValueError("votes must hold a seat that votes in two rounds running; got none")
-    bounds = list(zip(LOWER, UPPER, strict=True))
-    best = None
-    for start in _STARTS:
-        found = optimize.minimize(
-            minus_log_posterior,
-            start,
-            args=(data,),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            options={"maxiter": 500},
-        )
-        if best is None or found.fun < best.fun:
-            best = found
-    assert best is not None
+    climb: dict[str, Any] = {
+        "method": "L-BFGS-B",
+        "jac": True,
+        "bounds": list(zip(LOWER, UPPER, strict=True)),
+    }
+    climb["options"] = {"maxiter": 500}
+    climbs = [optimize.minimize(minus_log_posterior, start, args=(data,), **climb) for start in _STARTS]
+    best = min(climbs, key=lambda found: found.fun)
     theta: Floats = best.x
     codes = np.unique(question[heard], return_inverse=True)[1]
     cov, effect = _covariance(theta, data, codes)
     names = list(NAMES)
+    at_bound = (theta <= LOWER + 1e-6) | (theta >= UPPER - 1e-6)
     return PanelChainFit(
         params=pd.Series(theta, index=names, name="estimate"),
         cov=pd.DataFrame(cov, index=names, columns=names),
@@ -254,11 +234,7 @@ def fit_panel_chain(votes: ArrayLike, cluster: ArrayLike | None = None) -> Panel
         n_clusters=int(codes.max()) + 1,
         design_effect=effect,
         converged=_settled(theta, data),
-        boundary=tuple(
-            name
-            for name, x, low, high in zip(names, theta, LOWER, UPPER, strict=True)
-            if x <= low + 1e-6 or x >= high - 1e-6
-        ),
+        boundary=tuple(name for name, there in zip(names, at_bound, strict=True) if there),
         n_iter=int(best.nit),
     )
 
@@ -308,13 +284,8 @@ def _covariance(theta: Floats, data: ChainData, cluster: NDArray[np.int64]) -> t
 def chain_laws(theta: ArrayLike, panel: int, n_rounds: int, *, nodes: int = NODES) -> ChainLaws:
     """Compute the Markov chain of the number of ones, for one or many parameter vectors.
 
-    Parameters
-    ----------
-    theta : array, shape (draws, 12)
-        In the order of ``PanelChainFit.params``.
-    panel, n_rounds : int
-    nodes : int
-        Classes of easiness within each kind.
+    `theta` has the shape (draws, 12), in the order of ``PanelChainFit.params``; `nodes` are the classes of easiness
+    within each kind.
     """
     n = integer("panel", panel, minimum=1)
     integer("n_rounds", n_rounds, minimum=1)
@@ -352,8 +323,7 @@ def chain_laws(theta: ArrayLike, panel: int, n_rounds: int, *, nodes: int = NODE
 
 def _binomial(n: int, p: Floats) -> Floats:
     k = np.arange(n + 1)
-    result: Floats = special.binom(n, k) * p[..., None] ** k * (1.0 - p[..., None]) ** (n - k)
-    return result
+    return np.asarray(special.binom(n, k) * p[..., None] ** k * (1.0 - p[..., None]) ** (n - k))
 
 
 class Rule(NamedTuple):
@@ -386,17 +356,10 @@ def features(ones: NDArray[np.int64], cast: NDArray[np.int64]) -> tuple[Floats, 
 
 @dataclass(frozen=True, eq=False)
 class ChainData:
-    """What the likelihood needs of the votes.
+    """What the likelihood needs of the votes: by debate for round 1, by debate and round for what follows.
 
-    Attributes
-    ----------
-    first_ones, first_cast : ndarray of int, shape (debates,)
-        Ones and votes in round 1.
-    ones_after_one, cast_after_one : ndarray of int, shape (debates, rounds - 1)
-        Among seats that cast a 1 and vote again in the next round: how many cast a 1 there, and how many.
-    ones_after_zero, cast_after_zero : the same among seats that cast a 0.
-    linear, logit : ndarray of float, shape (debates, rounds - 1)
-        The features of the earlier round.
+    ``ones_after_one`` of the ``cast_after_one`` seats that cast a 1 and vote again cast a 1 in the next round too;
+    ``_after_zero`` the same for seats that cast a 0. ``linear`` and ``logit`` are the features of the earlier round.
     """
 
     first_ones: NDArray[np.int64]
@@ -413,18 +376,10 @@ class ChainData:
         """Count from votes of shape (debates, rounds, seats): 1, 0, or -1 for none."""
         one, zero = votes == 1, votes == 0
         cast = one | zero
-        again_one, again_zero = one[:, :-1] & cast[:, 1:], zero[:, :-1] & cast[:, 1:]
+        again = [was[:, :-1] & cast[:, 1:] for was in (one, zero)]
+        x1, n1, x0, n0 = (seats.sum(2) for who in again for seats in (who & one[:, 1:], who))
         linear, logit = features(one[:, :-1].sum(2), cast[:, :-1].sum(2))
-        return cls(
-            one[:, 0].sum(1),
-            cast[:, 0].sum(1),
-            (again_one & one[:, 1:]).sum(2),
-            again_one.sum(2),
-            (again_zero & one[:, 1:]).sum(2),
-            again_zero.sum(2),
-            linear,
-            logit,
-        )
+        return cls(one[:, 0].sum(1), cast[:, 0].sum(1), x1, n1, x0, n0, linear, logit)
 
     def __len__(self) -> int:
         return len(self.first_ones)
@@ -476,21 +431,22 @@ def _terms(theta: Floats, d: ChainData) -> tuple[Floats, Floats]:
     scaled = both * scale
     in_first *= posterior[:, :, None]
     per_round = scaled.sum(axis=(2, 3))
-    gradient = np.empty((len(d), len(theta)))
-    gradient[:, 0] = in_first.sum(axis=(1, 2))
-    gradient[:, 1] = (in_first.sum(axis=2) @ z) * spread_first
-    gradient[:, 2] = per_round.sum(axis=1)
-    gradient[:, 3] = (scaled.sum(axis=(1, 3)) @ z) * spread
-    gradient[:, 4] = ((in_one - in_zero) * scale).sum(axis=(1, 2, 3))
-    gradient[:, 5] = (per_round * d.linear).sum(axis=1)
-    gradient[:, 6] = (per_round * d.logit).sum(axis=1)
     moved = (in_one * mean_one + in_zero * mean_zero) * scale
-    gradient[:, 7] = moved.sum(axis=(2, 3)) @ log_time
-    gradient[:, 8] = (both.sum(axis=(1, 2)) @ v + in_first.sum(axis=1) @ v) * shock
-    gradient[:, 9] = -(in_first.sum(axis=2) @ hard)
-    gradient[:, 10] = -(scaled.sum(axis=(1, 3)) @ hard)
-    gradient[:, 11] = posterior @ hard - share
-    return llf, gradient
+    gradient = [
+        in_first.sum(axis=(1, 2)),
+        (in_first.sum(axis=2) @ z) * spread_first,
+        per_round.sum(axis=1),
+        (scaled.sum(axis=(1, 3)) @ z) * spread,
+        ((in_one - in_zero) * scale).sum(axis=(1, 2, 3)),
+        (per_round * d.linear).sum(axis=1),
+        (per_round * d.logit).sum(axis=1),
+        moved.sum(axis=(2, 3)) @ log_time,
+        (both.sum(axis=(1, 2)) @ v + in_first.sum(axis=1) @ v) * shock,
+        -(in_first.sum(axis=2) @ hard),
+        -(scaled.sum(axis=(1, 3)) @ hard),
+        posterior @ hard - share,
+    ]
+    return llf, np.column_stack(gradient)
 
 
 def scores(theta: Floats, data: ChainData) -> tuple[Floats, Floats]:

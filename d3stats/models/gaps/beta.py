@@ -59,6 +59,7 @@ class BetaGap(BetaPosterior):
 
     trials: NDArray[Any] | None = None
     ties: NDArray[Any] | None = None
+    _besides = ("trials", "ties")
 
     @classmethod
     def from_successes(
@@ -71,22 +72,13 @@ class BetaGap(BetaPosterior):
         successes : array of whole numbers, any shape
             Comparisons in which the gap grew, w.
         rounds : array of whole numbers, broadcast against `successes`
-            Comparisons, r.
+            Comparisons, r >= w.
         a0, b0 : float
             Prior, above 0; both 1 is flat.
-
-        Raises
-        ------
-        ValueError
-            When a count is negative or no whole number, there are more successes than rounds, or the prior is
-            not proper.
         """
         a, b = prior("a0", a0), prior("b0", b0)
-        won, tried = (
-            whole_numbers("successes", successes, any_shape=True),
-            whole_numbers("rounds", rounds, any_shape=True),
-        )
-        won, tried = np.broadcast_arrays(won, tried)
+        counts = {"successes": successes, "rounds": rounds}
+        won, tried = np.broadcast_arrays(*(whole_numbers(n, x, any_shape=True) for n, x in counts.items()))
         over = won > tried
         if over.any():
             at = tuple(int(i) for i in np.unravel_index(int(np.argmax(over)), over.shape))
@@ -95,9 +87,6 @@ class BetaGap(BetaPosterior):
                 + (f" at {at[0] if len(at) == 1 else at}" if at else "")
             )
         return _from_counts(won, tried, None, a, b)
-
-    def _besides(self) -> dict[str, NDArray[Any] | None]:
-        return {"trials": self.trials, "ties": self.ties}
 
     @property
     def variance_cap(self) -> Floats:
@@ -111,18 +100,13 @@ class BetaGap(BetaPosterior):
         """Return D3's bound on P(delta >= 1 - eps), 1 - 4 Var / eps^2, exactly as claimed.
 
         It is no bound where :meth:`chebyshev_premise` is false: the proof needs the mean within eps/2 of 1. Where
-        it is negative it says nothing.
-
-        Parameters
-        ----------
-        eps : float
-            In (0, 1).
+        it is negative it says nothing. As everywhere here, eps lies in (0, 1).
         """
         width = probability("eps", eps, open_interval=True)
         return self._each(lambda a, b: 1.0 - 4.0 * variance(a, b) / width**2)
 
     def chebyshev_premise(self, eps: float) -> NDArray[np.bool_]:
-        """Say where the premise of D3's bound holds: abs(1 - mean) < eps / 2."""
+        """Return where the premise of D3's bound holds: abs(1 - mean) < eps / 2."""
         width = probability("eps", eps, open_interval=True)
         return self._each(lambda a, b: b / (a + b)) < width / 2
 
@@ -131,31 +115,18 @@ class BetaGap(BetaPosterior):
 
         With t = mean - (1 - eps) it is 1 - Var / (Var + t^2) where t > 0 (Cantelli's one-sided inequality) and the
         trivial 0 elsewhere.
-
-        Parameters
-        ----------
-        eps : float
-            In (0, 1).
         """
         width = probability("eps", eps, open_interval=True)
 
         def bound(a: Floats, b: Floats) -> Floats:
             beyond = np.maximum(width - b / (a + b), 0.0)
-            result: Floats = beyond**2 / (variance(a, b) + beyond**2)
-            return result
+            return np.asarray(beyond**2 / (variance(a, b) + beyond**2))
 
         return self._each(bound)
 
     def sub_gaussian_bound(self, t: float) -> Floats:
-        """Return an upper bound on P(abs(delta - mean) >= t), 2 exp(-2 (alpha + beta + 1) t^2), at most 1.
+        """Return an upper bound on P(abs(delta - mean) >= t), t >= 0: 2 exp(-2 (alpha + beta + 1) t^2), at most 1.
 
-        Parameters
-        ----------
-        t : float
-            Distance from the mean, >= 0.
-
-        Notes
-        -----
         A Beta variable is sub-Gaussian with variance proxy 1 / (4 (alpha + beta + 1)) (Marchal and Arbel 2017,
         Electronic Communications in Probability 22, Theorem 1).
         """
@@ -174,7 +145,7 @@ class BetaGap(BetaPosterior):
         )
 
     def failure_lowers_variance(self) -> NDArray[np.bool_]:
-        """Say where one more failure lowers the variance: (b + 1) N^2 < b (N + 1) (N + 2), N = a + b.
+        """Return where one more failure lowers the variance: (b + 1) N^2 < b (N + 1) (N + 2), N = a + b.
 
         Examples
         --------
@@ -184,7 +155,7 @@ class BetaGap(BetaPosterior):
         return self._each(lambda a, b: _lowers(b, a + b)) > 0
 
     def success_lowers_variance(self) -> NDArray[np.bool_]:
-        """Say where one more success lowers the variance: (a + 1) N^2 < a (N + 1) (N + 2), N = a + b."""
+        """Return where one more success lowers the variance: (a + 1) N^2 < a (N + 1) (N + 2), N = a + b."""
         return self._each(lambda a, b: _lowers(a, a + b)) > 0
 
 
@@ -210,11 +181,6 @@ def gap_posterior(
     -------
     BetaGap
         Of shape (debates, rounds): the posterior after each round, with ``trials`` and ``ties`` so far.
-
-    Raises
-    ------
-    ValueError
-        When there are no scores, not two sides, a score is infinite, or the prior is not proper.
 
     Notes
     -----
@@ -289,11 +255,9 @@ def contraction_table(
 def _from_counts(
     won: NDArray[Any], tried: NDArray[Any], tied: NDArray[Any] | None, a0: float, b0: float
 ) -> BetaGap:
-    alpha, beta = won + a0, tried - won + b0
-    return BetaGap(alpha, beta, trials=tried, ties=tied, _cache=cells_of(won, tried, a0, b0))
+    return BetaGap(won + a0, tried - won + b0, trials=tried, ties=tied, _cache=cells_of(won, tried, a0, b0))
 
 
 def _lowers(part: Floats, total: Floats) -> Floats:
     """Return 1 where a trial that adds to `part` lowers the variance, 0 elsewhere."""
-    lower = (part + 1) * total**2 < part * (total + 1) * (total + 2)
-    return lower.astype(np.float64)
+    return ((part + 1) * total**2 < part * (total + 1) * (total + 2)).astype(np.float64)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 from d3stats._check import choice, number, probability, refuse_first
 from d3stats.trajectories import LogSource, log_or_array
@@ -31,22 +32,13 @@ _HALVINGS = 60
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BetaPosterior:
-    """Beta(alpha, beta) of any one shape; the probabilities are exact.
-
-    Attributes
-    ----------
-    alpha, beta : ndarray of float, any one shape
-        Both above 0.
-
-    Raises
-    ------
-    ValueError
-        When a parameter is not finite and above 0, or the shapes do not go together.
-    """
+    """Beta(alpha, beta) of any one shape, both finite and above 0; the probabilities are exact."""
 
     alpha: Floats
     beta: Floats
     _cache: dict[str, Any] = field(default_factory=dict, kw_only=True, compare=False)
+    _besides: ClassVar[tuple[str, ...]] = ()
+    """Further columns of the table."""
 
     def __post_init__(self) -> None:
         for name in ("alpha", "beta"):
@@ -85,44 +77,19 @@ class BetaPosterior:
         return self._each(lambda a, b: np.sqrt(variance(a, b)))
 
     def prob_at_least(self, x: float) -> Floats:
-        """Return P(value >= x), exact far into the tail.
-
-        Parameters
-        ----------
-        x : float
-            In [0, 1].
-        """
-        from scipy.special import betaincc
-
+        """Return P(value >= x), for x in [0, 1], exact far into the tail."""
         at = probability("x", x)
-        return self._each(lambda a, b: betaincc(a, b, at))
+        return self._each(lambda a, b: special.betaincc(a, b, at))
 
     def prob_between(self, low: float, high: float) -> Floats:
-        """Return P(low <= value <= high) by the regularised incomplete beta function.
-
-        Parameters
-        ----------
-        low, high : float
-            In [0, 1], `low` not above `high`.
-
-        Raises
-        ------
-        ValueError
-            When a bound lies outside [0, 1] or they are in the wrong order.
-        """
+        """Return P(low <= value <= high), for 0 <= low <= high <= 1, by the regularised incomplete beta function."""
         left, right = probability("low", low), probability("high", high)
         if left > right:
             raise ValueError(f"low must be <= high; got low={low!r}, high={high!r}")
         return self._each(lambda a, b: _between(a, b, left, right))
 
     def prob_near_mean(self, width: float) -> Floats:
-        """Return P(abs(value - mean) < width): how concentrated the posterior is around its own mean.
-
-        Parameters
-        ----------
-        width : float
-            In [0, 1].
-        """
+        """Return P(abs(value - mean) < width), for width in [0, 1]."""
         half = probability("width", width)
 
         def law(a: Floats, b: Floats) -> Floats:
@@ -170,18 +137,8 @@ class BetaPosterior:
             besides.
         """
         low, high = self.interval(level, kind)
-        columns = {
-            "alpha": self.alpha,
-            "beta": self.beta,
-            "mean": self.mean,
-            "sd": self.sd,
-            **self._besides(),
-        }
+        columns = {name: getattr(self, name) for name in ("alpha", "beta", "mean", "sd", *self._besides)}
         return posterior_table({**columns, "low": low, "high": high}, level, kind)
-
-    def _besides(self) -> dict[str, NDArray[Any] | None]:
-        """Return further columns of the table."""
-        return {}
 
     def _each(self, law: Callable[[Floats, Floats], NDArray[Any]]) -> Floats:
         """Evaluate once per distinct pair and gather."""
@@ -231,27 +188,23 @@ def variance(a: Floats, b: Floats) -> Floats:
 
 
 def _between(a: Floats, b: Floats, low: float | Floats, high: float | Floats) -> Floats:
-    from scipy.special import betainc, betaincc
-
     mean = a / (a + b)
+    (low_below, high_below), (low_above, high_above) = (
+        (tail(a, b, low), tail(a, b, high)) for tail in (special.betainc, special.betaincc)
+    )
     # Differences of the smaller tail: 1 - (nearly 1) would lose it.
-    below = betainc(a, b, high) - betainc(a, b, low)
-    above = betaincc(a, b, low) - betaincc(a, b, high)
-    around = 1.0 - betainc(a, b, low) - betaincc(a, b, high)
+    below, above = high_below - low_below, low_above - high_above
+    around = 1.0 - low_below - high_above
     inside = (low < mean) & (mean < high)
     return np.maximum(np.where(inside, around, np.where(mean <= low, above, below)), 0.0)
 
 
 def _equal_tailed(a: Floats, b: Floats, level: float) -> tuple[NDArray[Any], NDArray[Any]]:
-    from scipy.special import betainccinv, betaincinv
-
     tail = (1.0 - level) / 2.0
-    return betaincinv(a, b, tail), betainccinv(a, b, tail)
+    return special.betaincinv(a, b, tail), special.betainccinv(a, b, tail)
 
 
 def _shortest(a: Floats, b: Floats, level: float) -> tuple[NDArray[Any], NDArray[Any]]:
-    from scipy.special import betainccinv, betaincinv, xlog1py, xlogy
-
     both = (a < 1) & (b < 1)
     if both.any():
         at = int(np.argmax(both))
@@ -261,25 +214,26 @@ def _shortest(a: Floats, b: Floats, level: float) -> tuple[NDArray[Any], NDArray
         )
 
     def log_density(x: NDArray[Any]) -> Floats:
-        result: Floats = xlogy(a - 1, x) + xlog1py(b - 1, -x)
-        return result
+        return np.asarray(special.xlogy(a - 1, x) + special.xlog1py(b - 1, -x))
 
-    # p is the mass left of the interval; the density at its left end less that at its right end grows with p.
+    def ends(p: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the interval with mass p to its left."""
+        return special.betaincinv(a, b, p), special.betainccinv(a, b, (1.0 - level) - p)
+
+    # The density at the left end less that at the right end grows with p.
     low: NDArray[Any] = np.zeros_like(a)
     high: NDArray[Any] = np.full_like(a, 1.0 - level)
     for _ in range(_HALVINGS):
         p = (low + high) / 2
-        rises = log_density(betaincinv(a, b, p)) < log_density(betainccinv(a, b, (1.0 - level) - p))
+        left, right = ends(p)
+        rises = log_density(left) < log_density(right)
         low, high = np.where(rises, p, low), np.where(rises, high, p)
-    p = (low + high) / 2
-    left, right = betaincinv(a, b, p), betainccinv(a, b, (1.0 - level) - p)
-    falls, grows, flat = (a <= 1) & (b > 1), (a > 1) & (b <= 1), (a == 1) & (b == 1)
-    falls |= (a < 1) & (b == 1)
-    grows |= (a == 1) & (b < 1)
-    left, right = np.where(falls, 0.0, left), np.where(falls, betaincinv(a, b, level), right)
-    left, right = np.where(grows, betainccinv(a, b, level), left), np.where(grows, 1.0, right)
-    ends = _equal_tailed(a, b, level)
-    return np.where(flat, ends[0], left), np.where(flat, ends[1], right)
+    left, right = ends((low + high) / 2)
+    falls, grows = (a <= 1) & (b >= 1) & (a < b), (a >= 1) & (b <= 1) & (a > b)
+    left, right = np.where(falls, 0.0, left), np.where(falls, special.betaincinv(a, b, level), right)
+    left, right = np.where(grows, special.betainccinv(a, b, level), left), np.where(grows, 1.0, right)
+    flat, (low, high) = (a == 1) & (b == 1), _equal_tailed(a, b, level)
+    return np.where(flat, low, left), np.where(flat, high, right)
 
 
 def signed_gaps(scores: LogSource | ArrayLike) -> NDArray[np.float64]:
@@ -288,11 +242,6 @@ def signed_gaps(scores: LogSource | ArrayLike) -> NDArray[np.float64]:
     Takes a log with scores of two sides (whatever :func:`d3stats.as_trajectories` takes), an array
     (debates, rounds, 2) of scores, or the gaps themselves, (debates, rounds). Rounds beyond a debate's
     depth have no gap.
-
-    Raises
-    ------
-    ValueError
-        When there are no scores, not two sides, or a score is infinite.
     """
     reached: NDArray[np.bool_] | None = None
     given: Any = log_or_array(scores)
@@ -301,10 +250,7 @@ def signed_gaps(scores: LogSource | ArrayLike) -> NDArray[np.float64]:
             raise ValueError("scores must be given for two sides; got a log without scores")
         reached = np.arange(given.scores.shape[1]) < np.asarray(given.depth)[:, None]
         given = given.scores
-    try:
-        array = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError("scores must be numbers or trajectories; got something else") from None
+    array = floats("scores", given)
     if array.ndim not in (2, 3):
         raise ValueError(
             "scores must have shape (debates, rounds, 2), or be gaps of shape (debates, rounds); "

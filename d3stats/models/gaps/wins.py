@@ -8,7 +8,7 @@ better in the sense that most such votes would be for it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,23 +31,18 @@ class WinPosterior(BetaPosterior):
 
     Made by :func:`win_posterior`. It has the means, probabilities and intervals of every Beta posterior here.
 
-    Attributes
-    ----------
-    alpha, beta : ndarray of float, any one shape
-
     Examples
     --------
     >>> win_posterior(5, 0).prob_better.round(4).item()
     0.9844
     """
 
+    _besides = ("prob_better",)
+
     @property
     def prob_better(self) -> Floats:
         """P(theta > 1/2): the probability that answer 1 is better."""
         return self.prob_at_least(0.5)
-
-    def _besides(self) -> dict[str, NDArray[Any] | None]:
-        return {"prob_better": self.prob_better}
 
 
 def win_posterior(
@@ -79,15 +74,6 @@ def win_posterior(
         Add the counts up over these axes first: rounds of a debate, or debates of one pool.
     design_effect : float
         All counts are divided by it, >= 1: how many votes are worth one independent vote.
-
-    Returns
-    -------
-    WinPosterior
-
-    Raises
-    ------
-    ValueError
-        When a count is negative or not finite, the shapes do not go together, or the prior is not proper.
 
     Notes
     -----
@@ -195,11 +181,6 @@ def score_wins(scores: ArrayLike) -> tuple[IntArray, IntArray, IntArray]:
     wins, losses, ties : ndarray of int, each of shape (...)
         A criterion with a missing score is none of the three.
 
-    Raises
-    ------
-    ValueError
-        When the scores are not of two answers or one is infinite.
-
     Examples
     --------
     >>> [int(n) for n in score_wins([[8, 6], [7, 7], [9, 4], [float("nan"), 3]])]
@@ -210,10 +191,8 @@ def score_wins(scores: ArrayLike) -> tuple[IntArray, IntArray, IntArray]:
         raise ValueError(f"scores must have shape (..., criteria, 2); got shape {points.shape}")
     refuse_first("scores", "must be finite, or NaN where missing", points, np.isinf(points))
     first, second = points[..., 0], points[..., 1]
-    wins, losses, ties = (
-        np.asarray(met.sum(axis=-1), dtype=np.int64)
-        for met in (first > second, first < second, first == second)
-    )
+    met = (first > second, first < second, first == second)
+    wins, losses, ties = (np.asarray(each.sum(axis=-1), dtype=np.int64) for each in met)
     return wins, losses, ties
 
 

@@ -324,8 +324,8 @@ def separation(first: Any, second: Any, k: int | Sequence[int] | Counts = 1) -> 
     counts = as_counts(k)
     one, two = laws_with_means(first, second)
     if one.is_discrete and two.is_discrete:
-        return Separation(counts, *summed(one, two, counts), method="sum")
-    found = Separation(counts, *integrated(one, two, counts), method="quadrature")
+        return _named(counts, summed(one, two, counts), "sum")
+    found = _named(counts, integrated(one, two, counts), "quadrature")
     require_digits(found.error, found.expected_gap, counts, one, two)
     require_digits(found.prob_error, np.ones(counts.size), counts, one, two)
     return found
@@ -349,11 +349,16 @@ def ranking_probability(first: Any, second: Any, k: int | Sequence[int] | Counts
 def rank_chances(one: ScoreLaw, two: ScoreLaw, k: Counts) -> tuple[Floats, Floats, Floats]:
     """Return P(M1 > M2), P(M1 = M2) and a bound on their error, for laws that need not have a mean."""
     if one.is_discrete and two.is_discrete:
-        found = Separation(k, *summed(one, two, k), method="sum")
+        found = _named(k, summed(one, two, k), "sum")
         return found.prob_first, found.prob_tie, found.prob_error
     more, tie, _, error = integrated(one, two, k, chances_only=True)
     require_digits(error, np.ones(k.size), k, one, two)
     return more, tie, error
+
+
+def _named(k: Counts, numbers: Sequence[Floats], method: Literal["sum", "quadrature"]) -> Separation:
+    gap, mean_gap, first, second, more, tie, less, error, prob_error = numbers
+    return Separation(k, gap, mean_gap, first, second, more, tie, less, error, prob_error, method)
 
 
 def phase_table(
