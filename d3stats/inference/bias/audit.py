@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -49,7 +49,7 @@ class Audit(Result):
     judge: str
     estimates: tuple[Estimate, ...]
     notes: tuple[str, ...] = ()
-    _json = ("judge", "estimates", "notes")
+    _json: ClassVar[tuple[str, ...]] = ("judge", "estimates", "notes")
 
     def __post_init__(self) -> None:
         # Here, so that no audit can leave it out.
@@ -208,7 +208,7 @@ def audits_frame(audits: Mapping[str, Audit] | Iterable[Audit]) -> pd.DataFrame:
 
 
 def clustered_rate(name: str, hits: Floats, cluster: Ints, level: float, *, note: str = "") -> Estimate:
-    """Return the mean of values in [0, 1] with limits over clusters, by the rule of every share."""
+    """Return the mean of values in [0, 1] with the limits over clusters of ``clustered_share``."""
     found = clustered_share(hits, np.ones(len(hits)), cluster, level=level, name=name)
     # How few clusters there are is said once, for the whole audit.
     why = found.note if found.low is None else ""

@@ -52,7 +52,7 @@ LONGER, PULL = "verdicts for the longer answer", "pull to the longer answer agai
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LengthBias(Audit):
-    """Result of :func:`length_bias`; the first estimate is the length effect, where there is one.
+    """Effect of answer length on a judge's verdicts by logistic regression; it is the first estimate, if there is one.
 
     Attributes
     ----------
@@ -152,7 +152,8 @@ def length_bias(
     least, got = len(terms) + 1, len(np.unique(data.cluster))
     if got <= least:
         raise ValueError(f"clusters must be more than the terms of the model plus one ({least}); got {got}")
-    estimates, coefficients, said = _model_free(data, doubling, level), (), ""
+    estimates, said = _model_free(data, doubling, level), ""
+    coefficients: tuple[float, ...] = ()
     fit = fit_logit(design, outcome, data.cluster)
     if fit is not None:
         estimates = (*_estimates(fit, design, outcome, level), *estimates)

@@ -69,7 +69,7 @@ class Heterogeneity:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PersonaEffect(Audit):
-    """Result of :func:`persona_effect`; the first estimate is the effect of the set.
+    """Paired effect of personas on accuracy, the set's first, their agreement, and a test whether they differ.
 
     Attributes
     ----------
@@ -307,7 +307,7 @@ _BLOCK = 500
 
 @dataclass(frozen=True, eq=False)
 class SubsetAccuracy(EstimatesResult):
-    """Result of :func:`subset_accuracy`.
+    """Mean accuracy of the majority of a random subset of personas, and its spread between subsets.
 
     Attributes
     ----------

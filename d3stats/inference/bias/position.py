@@ -72,7 +72,7 @@ _FEW = 10
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PositionBias(Audit):
-    """Result of :func:`position_bias`; the first estimate is the excess of first-slot verdicts.
+    """A judge's preference for a place and its consistency; the first estimate is the excess of first-slot verdicts.
 
     Attributes
     ----------

@@ -50,7 +50,7 @@ RAW_ALONE = (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SelfPreference(Audit):
-    """Result of :func:`self_preference`; the first estimate is the gap, where labels point both ways.
+    """A judge's preference for its own family; the first estimate is the gap, where labels point both ways.
 
     Attributes
     ----------

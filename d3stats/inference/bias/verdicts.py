@@ -23,15 +23,7 @@ from d3stats.values import canonical
 if TYPE_CHECKING:
     from d3stats.log.reader import DebateLog
 
-__all__ = [
-    "DECISION",
-    "ONE_JUDGE",
-    "TIE",
-    "Judgments",
-    "Votes",
-    "as_judgments",
-    "one_judge",
-]
+__all__ = ["DECISION", "ONE_JUDGE", "TIE", "Judgments", "Votes", "as_judgments", "one_judge"]
 
 DECISION = "decision"
 """What the protocol as a judge is called: what its debates decided."""

@@ -582,11 +582,7 @@ def _limits(
 
 
 def panel_coefficient(
-    ratings: Ratings,
-    measure: str,
-    weights: Weights,
-    chance_of: Callable[[Floats, Floats], Floats],
-    how: How,
+    ratings: Ratings, measure: str, weights: Weights, chance_of: Callable[[Floats, Floats], Floats], how: How
 ) -> Coefficient:
     """Return a coefficient (observed - chance) / (1 - chance) of all raters.
 

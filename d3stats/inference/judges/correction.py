@@ -39,7 +39,7 @@ CorrectionKind = Literal["Lang-Reiczigel", "Fieller", "delta", "percentile", "ba
 
 @dataclass(frozen=True)
 class CorrectedRate(EstimatesResult):
-    """Result of :func:`correct_rate`.
+    """A judge's share of positives corrected for its errors, beside the rates that it is made of.
 
     Attributes
     ----------
@@ -419,7 +419,7 @@ def _reported(
 
 @dataclass(frozen=True)
 class CorrectedShares(EstimatesResult):
-    """Result of :func:`correct_shares`.
+    """A judge's shares of several categories, corrected for its confusions.
 
     Attributes
     ----------
@@ -448,11 +448,7 @@ class CorrectedShares(EstimatesResult):
 
 
 def correct_shares(
-    judged: ArrayLike,
-    confusion: ArrayLike,
-    *,
-    categories: Sequence[str] | None = None,
-    level: float = 0.95,
+    judged: ArrayLike, confusion: ArrayLike, *, categories: Sequence[str] | None = None, level: float = 0.95
 ) -> CorrectedShares:
     """Correct a judge's shares of several categories by the inverse of its confusion matrix, items independent.
 

@@ -316,7 +316,7 @@ def _tokens_per_juror(tokens: Any, jurors: Sequence[str]) -> float | None:
 
 
 def drawn_panels(counts: Ints, label: Ints, size: int) -> tuple[Floats, Floats]:
-    """Return, for panels of 1 to `size` drawn without replacement, how right and how decided they are.
+    """Compute accuracy and share of decided verdicts of panels of 1 to `size` drawn without replacement, exactly.
 
     The number of panels in which the label wins is a coefficient of a polynomial in the item's counts. An item with
     fewer votes than the panel asks for gives all that it has.
@@ -503,7 +503,7 @@ class JurySums:
 
 def _over(above: Floats, below: Floats) -> Floats:
     above, below = np.broadcast_arrays(above, below)
-    return np.divide(above, below, out=np.full(above.shape, np.nan), where=below != 0)
+    return np.asarray(np.divide(above, below, out=np.full(above.shape, np.nan), where=below != 0))
 
 
 def _first_reaching(curve: Floats, target: Floats) -> Floats:
@@ -704,7 +704,9 @@ def _error_correlation(cast: Floats, right: Floats, cluster: Ints, level: float)
 def _correlations(sums: Floats) -> Floats:
     n, x, y, xy = np.moveaxis(sums, -1, 0)
     cov, spread = n * xy - x * y, (n * x - x * x) * (n * y - y * y)
-    return np.divide(cov, np.sqrt(np.abs(spread)), out=np.full(cov.shape, np.nan), where=spread > 0)
+    return np.asarray(
+        np.divide(cov, np.sqrt(np.abs(spread)), out=np.full(cov.shape, np.nan), where=spread > 0)
+    )
 
 
 def _large_panel(
@@ -719,9 +721,10 @@ def _large_panel(
     if size < 3:
         return f"a law of right votes needs items with at least 3 votes; got at most {size}"
     cells, at = np.unique(np.column_stack([right, votes]), axis=0, return_inverse=True)
+    hits, cast = cells.T
     per_item = np.zeros((len(right), len(cells)))
     per_item[np.arange(len(right)), at.ravel()] = 1.0
-    fit = fit_beta_binomial_mixture(*cells.T, per_item.sum(axis=0), n_components=2, n_starts=20, rng=rng)
+    fit = fit_beta_binomial_mixture(hits, cast, per_item.sum(axis=0), n_components=2, n_starts=20, rng=rng)
     point = _limit_and_gain(fit.distribution, size)
     totals = cluster_totals(per_item, cluster)
     made = [
@@ -732,7 +735,9 @@ def _large_panel(
     if len(totals) < 2:
         return made[0], made[1]
     weights = resampled_totals(totals, n_refits, rng)
-    batch = fit_beta_binomial_mixture_batch(*cells.T, weights, n_components=2, n_starts=4, tol=1e-7, rng=rng)
+    batch = fit_beta_binomial_mixture_batch(
+        hits, cast, weights, n_components=2, n_starts=4, tol=1e-7, rng=rng
+    )
     drawn = _limit_and_gain(batch.distribution, size)
     how = f"from a fitted mixture, {n_refits} refits" + (f"; {note}" if note else "")
     for i, estimate in enumerate(made):
@@ -757,7 +762,7 @@ def _limit_and_gain(law: BetaBinomialMixture, size: int) -> Floats:
 def best_juror(
     cast: Floats, right: Floats, jury: Floats, cluster: Ints, level: float
 ) -> tuple[Estimate, Estimate]:
-    """Return how right the best juror is and how much more the jury is, on clusters that did not choose the juror.
+    """Compute the accuracy of the best juror and the jury's gain over it, on clusters that did not choose the juror.
 
     Who is best is found on all other clusters (ties share evenly): the same items cannot choose and judge. Jurors who
     voted on less than half as many items as the busiest are no candidates. Folds that choose different jurors are

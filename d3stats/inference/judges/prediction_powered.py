@@ -40,7 +40,7 @@ FEW_LABELS = 20
 
 @dataclass(frozen=True)
 class PredictionPowered(EstimatesResult):
-    """Result of :func:`prediction_powered_mean`.
+    """A prediction-powered mean beside the means of the labels alone and of the judge alone.
 
     Attributes
     ----------

@@ -106,7 +106,7 @@ def check_average(
 
 
 def held(check: str, place: str, said: Printed, value: float, low: float, high: float) -> Finding:
-    """Hold a printed number against what the entries imply: `value` as printed, `low` to `high` as rounded.
+    """Check that a printed number is what the entries imply: `value` as printed, `low` to `high` as rounded.
 
     A number that only digits beyond the printed ones can give is consistent, and the finding says so.
     """
@@ -255,7 +255,7 @@ def _half(share: float, given: Printed) -> str:
 def check_within_parts(
     parts: Sequence[Number], whole: Number, *, place: str, check: str = "a whole lies among its parts"
 ) -> Finding:
-    """Check that the whole is some average of its parts, whatever their sizes.
+    """Check that a whole lies between the least and the largest of its parts, as any weighted mean does.
 
     Examples
     --------
@@ -294,7 +294,7 @@ def check_extremes(
 def check_same(
     numbers: Sequence[tuple[str, Number]], *, place: str, check: str = "one number in several places"
 ) -> Finding:
-    """Check that what is said to be one number reads alike wherever it is printed (where, number).
+    """Check that one number is printed alike in several places (where, number), rounding allowed for.
 
     Examples
     --------
@@ -312,7 +312,7 @@ def check_same(
 def check_part(
     part: Number, whole: Number, *, place: str, check: str = "a part is at most the whole"
 ) -> Finding:
-    """Check that a number of items taken from a set is at most the set's.
+    """Check that a printed number of items taken from a set is at most the number in the set.
 
     Examples
     --------
@@ -331,7 +331,7 @@ def check_grouped_mean(
     place: str,
     check: str = "a mean of groups with known bounds",
 ) -> Finding:
-    """Check a mean of groups (share in percent, least value, largest value) that make up everything.
+    """Check that a mean can be that of groups (share in percent, least value, largest value) that make up everything.
 
     Examples
     --------
@@ -426,7 +426,7 @@ _SLACK = 1e-9
 
 
 def majority_share(accuracy: Number, kappa: Number, *, percent: bool = True) -> tuple[float, float] | None:
-    """Return the range of the human majority class's share (at least .5); None where there is none.
+    """Return the range of the majority class's share (at least .5) that an accuracy and a kappa allow; None if none.
 
     Examples
     --------

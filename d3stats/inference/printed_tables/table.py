@@ -628,7 +628,7 @@ CHECKS = {
 
 @dataclass(frozen=True)
 class TableAudit(Result):
-    """What the checks of one table found.
+    """Findings of the checks of one table, and which checks were left out.
 
     Attributes
     ----------
