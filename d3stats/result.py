@@ -140,9 +140,14 @@ class EstimatesResult(Result):
     def _tables(self) -> Mapping[str, pd.DataFrame]:
         return {"estimates": estimates_frame(self.estimates)}
 
+    def _remarks(self) -> list[str]:
+        """Return the lines that stand below the estimates."""
+        return []
+
     def summary(self) -> str:
-        """Return one line per estimate, then the notes."""
-        return "\n".join([*map(str, self.estimates), *(f"note: {note}" for note in self.notes)])
+        """Return one line per estimate, remarks and notes as text."""
+        notes = (f"note: {note}" for note in self.notes)
+        return "\n".join([*map(str, self.estimates), *self._remarks(), *notes])
 
     def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
         """Return the estimates as a booktabs tabular of estimate, interval, kind and size."""

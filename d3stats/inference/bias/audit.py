@@ -39,7 +39,6 @@ class Audit(Result):
 
     Attributes
     ----------
-    judge : str
     estimates : tuple of Estimate
         The main effect first.
     notes : tuple of str
@@ -116,7 +115,6 @@ class Audits(Result, Mapping[str, A], Generic[A]):
 
     Attributes
     ----------
-    audits : dict of str to Audit
     not_audited : dict of str to str
         Judges whose rows do not carry the audit, with the reason.
     """

@@ -51,8 +51,6 @@ class Heterogeneity:
     ----------
     f, p_value : float or None
         Hotelling's F and its p-value; None where there is no test, and then `why` says why.
-    df1, df2 : int
-    why : str
     """
 
     f: float | None
@@ -73,7 +71,6 @@ class PersonaEffect(Audit):
 
     Attributes
     ----------
-    heterogeneity : Heterogeneity
     agreement : DataFrame
         One row per pair of personas: ``first, second, agreement, low, high, n``.
     """
@@ -349,13 +346,12 @@ class SubsetAccuracy(EstimatesResult):
         """The accuracy."""
         return (self.accuracy,)
 
-    def summary(self) -> str:
-        """Return the accuracy and the spread between subsets as text."""
+    def _remarks(self) -> list[str]:
         how = "counted over all" if self.exact else f"over {MOST_SUBSETS} drawn"
-        return (
-            f"{self.accuracy}\n{self.n_subsets} subsets of {self.size} among {self.n_personas}: spread between them "
-            f"{self.sd_between:.4f} ({how}); of one accuracy by the Binomial {self.sd_binomial:.4f}"
-        )
+        spread = f"spread between them {self.sd_between:.4f} ({how}); of one accuracy by the Binomial"
+        return [
+            f"{self.n_subsets} subsets of {self.size} among {self.n_personas}: {spread} {self.sd_binomial:.4f}"
+        ]
 
 
 def subset_accuracy(

@@ -54,7 +54,6 @@ class SelfPreference(Audit):
 
     Attributes
     ----------
-    family : str
     against : tuple of str
         The other judges.
     n_pairs : int

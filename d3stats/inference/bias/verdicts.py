@@ -66,7 +66,6 @@ class Judgments:
         Which answer was shown first: 0 for A, 1 for B, -1 unknown.
     label : ndarray of int64, shape (rows,)
         The better answer, coded as `vote`; -1 unknown.
-    items, judges, clusters : tuple of str
     table : DataFrame
         The rows as read, for the columns that only one audit needs.
     votes : {"answer", "slot"}
@@ -191,12 +190,8 @@ def as_judgments(
     decisions : bool
         Whether what the debates of a log decided is a judge too, called "decision", where the log has decisions and
         says what was shown first.
-    missing_values : iterable of str, optional
-        The words that mean missing, in place of :data:`d3stats.values.MISSING_WORDS`.
-    columns : mapping of str to str, optional
-        Own names of a table's columns by their standard names: ``{"item": "qid"}``.
-    encoding : str, optional
-        Of a text file; UTF-8 by default.
+    missing_values, columns, encoding
+        As for :func:`~d3stats.inference.as_ratings`.
 
     Raises
     ------

@@ -22,6 +22,7 @@ from d3stats.inference.judges.coefficients import (
     Metric,
     agreement_weights,
     cohen_kappa,
+    need_pairs,
 )
 from d3stats.inference.judges.ratings import Ratings, Repeats, as_ratings
 from d3stats.log.column_names import Columns
@@ -52,10 +53,8 @@ class AgreementTable(EstimatesResult):
         Cohen's kappa of every two raters.
     refused : dict of str to str
         What has no value, and why.
-    raters, categories : tuple of str
     n_items, n_clusters, n_missing : int
         Items, clusters, and pairs of item and rater without a rating.
-    notes : tuple of str
     """
 
     panel: tuple[Coefficient, ...]
@@ -106,11 +105,12 @@ class AgreementTable(EstimatesResult):
         chance = pd.Series([c.chance for c in self.coefficients], dtype="float64")
         return {"agreement": frame.assign(share=[c.share.value for c in self.coefficients], chance=chance)}
 
+    def _remarks(self) -> list[str]:
+        return [f"{name}: {why}" for name, why in self.refused.items()]
+
     def summary(self) -> str:
         """Return sizes, estimates, what was refused and the notes as text."""
-        refused = [f"{name}: {why}" for name, why in self.refused.items()]
-        notes = [f"note: {note}" for note in self.notes]
-        return "\n".join([self._title(), *map(str, self.estimates), *refused, *notes])
+        return f"{self._title()}\n{super().summary()}"
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw every coefficient with its interval."""
@@ -185,11 +185,7 @@ def agreement(
                       missing_values=missing_values, columns=columns, encoding=encoding)  # fmt: skip
     if read.n_raters < 2:
         raise ValueError(f"raters must be at least two; got {list(read.raters)}")
-    if not (read.counts.sum(axis=1) > 1).any():
-        raise ValueError(
-            f"agreement needs an item that two raters judged; got none among {read.n_items} items and "
-            f"{read.n_raters} raters"
-        )
+    need_pairs(read, "agreement")
     if weights is not None:
         agreement_weights(weights, read.categories)  # once, and not as the refusal of every measure
     every = list(combinations(read.raters, 2))

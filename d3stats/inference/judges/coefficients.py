@@ -89,16 +89,12 @@ class Coefficient(EstimatesResult):
         weight of these pairs, when weighted).
     chance : float or None
         The agreement that the coefficient expects by chance; None where it has no such number.
-    measure : str
-    raters : tuple of str
-    categories : tuple of str
     weights : str
         "identity", "linear", "quadratic", "custom" or, for alpha, the metric.
     z : float or None
         Distance from 0 in standard errors under independence (items independent), where there is such a
         formula; its p-value is `p_independence`.
     p_independence : float or None
-    notes : tuple of str
     """
 
     estimate: Estimate
@@ -119,14 +115,11 @@ class Coefficient(EstimatesResult):
         """The coefficient and the share of agreement."""
         return self.estimate, self.share
 
-    def summary(self) -> str:
-        """Return the estimates, chance agreement, the test of independence and the notes as text."""
-        lines = list(map(str, self.estimates))
-        if self.chance is not None:
-            lines.append(f"expected by chance: {self.chance:.3f}")
+    def _remarks(self) -> list[str]:
+        lines = [] if self.chance is None else [f"expected by chance: {self.chance:.3f}"]
         if self.z is not None and self.p_independence is not None:
             lines.append(f"test of 0, items independent: z = {self.z:.2f}, p = {self.p_independence:.3g}")
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+        return lines
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the coefficient with its interval."""
@@ -283,8 +276,7 @@ def fleiss_kappa(
     >>> print(fleiss_kappa(votes).estimate)
     Fleiss' kappa: 0.595 [-0.117, 1.000] (95 % cluster t, n = 5 in 5 clusters)
     """
-    read = as_ratings(ratings, categories=categories)
-    _need_pairs(read, "Fleiss' kappa")
+    read = _paired(ratings, categories, "Fleiss' kappa")
     _refuse_constant(read, "Fleiss' kappa")
     made = panel_coefficient(read, "Fleiss' kappa", weights, _fleiss_chance, How(kind, level, n_boot, rng))
     return _tested(made, _null_error(read.counts) if made.weights == "identity" else None)
@@ -336,8 +328,7 @@ def gwet_ac(
     >>> print(gwet_ac(votes).estimate)
     Gwet's AC1: 0.890 [0.715, 1.000] (95 % cluster t, n = 20 in 20 clusters)
     """
-    read = as_ratings(ratings, categories=categories)
-    _need_pairs(read, "Gwet's coefficient")
+    read = _paired(ratings, categories, "Gwet's coefficient")
     if len(read.categories) < 2:
         needed = "two categories that could have been chosen (categories=..., --categories)"
         raise ValueError(f"Gwet's coefficient needs {needed}; got only {read.categories[0]!r}")
@@ -407,8 +398,7 @@ def krippendorff_alpha(
     choice("metric", metric, get_args(Metric))
     how = How(kind, level, n_boot, rng)
     measure = "Krippendorff's alpha"
-    read = as_ratings(ratings, categories=categories)
-    _need_pairs(read, measure)
+    read = _paired(ratings, categories, measure)
     kept = read.where(read.counts.sum(axis=1) > 1)
     _refuse_constant(kept, measure)
     counts = kept.counts.astype(np.float64)
@@ -463,8 +453,7 @@ def percent_agreement(
     share of agreement: 0.750 [0.131, 0.984] (95 % cluster Wilson, n = 4 in 4 clusters)
     """
     how = How(kind, level, n_boot, rng)
-    read = as_ratings(ratings, categories=categories)
-    _need_pairs(read, "the share of agreement")
+    read = _paired(ratings, categories, "the share of agreement")
     kept = read.where(read.counts.sum(axis=1) > 1)
     name, table = agreement_weights(weights, read.categories)
     agree = _panel_columns(kept, table)[:, 0]
@@ -737,12 +726,17 @@ def _tested(made: Coefficient, null_se: float | None) -> Coefficient:
     return replace(made, z=z, p_independence=float(2 * ndtr(-abs(z))))
 
 
-def _need_pairs(ratings: Ratings, measure: str) -> None:
+def _paired(ratings: Any, categories: Sequence[Any] | None, measure: str) -> Ratings:
+    """Read ratings that need an item with two raters."""
+    return need_pairs(as_ratings(ratings, categories=categories), measure)
+
+
+def need_pairs(ratings: Ratings, measure: str) -> Ratings:
+    """Refuse ratings without an item that two raters judged."""
     if not (ratings.counts.sum(axis=1) > 1).any():
-        raise ValueError(
-            f"{measure} needs an item that two raters judged; got none among {ratings.n_items} items "
-            f"and {ratings.n_raters} raters"
-        )
+        size = f"{ratings.n_items} items and {ratings.n_raters} raters"
+        raise ValueError(f"{measure} needs an item that two raters judged; got none among {size}")
+    return ratings
 
 
 def _refuse_constant(ratings: Ratings, measure: str) -> None:

@@ -49,12 +49,10 @@ class CorrectedRate(EstimatesResult):
         What the judge alone says.
     labels_only : Estimate
         Share of positives in the calibration set: comparable only when that is a random part of the study.
-    sensitivity, specificity : Estimate
     youden : float
         Se + Sp - 1: 1 for a judge without error, 0 for one that knows nothing.
     untruncated : float
         The corrected share before it was put into [0, 1].
-    notes : tuple of str
     """
 
     rate: Estimate
@@ -431,7 +429,6 @@ class CorrectedShares(EstimatesResult):
         Corrected shares before truncation; they add up to 1.
     covariance : ndarray of float, shape (categories, categories)
         Of the untruncated shares.
-    notes : tuple of str
     """
 
     shares: tuple[Estimate, ...]

@@ -64,7 +64,6 @@ class Correlation(EstimatesResult):
         "all pairs", or "groups" for the mean of correlations within groups.
     n_groups, n_groups_undefined : int or None
         Groups that went in, and those left out because a score does not vary in them.
-    notes : tuple of str
     """
 
     estimate: Estimate

@@ -96,12 +96,8 @@ class JuryCurve(EstimatesResult):
         coin only); ``n_short`` (items with fewer votes than k, which count with all they have).
     jurors : DataFrame
         One row per juror: ``juror, n, accuracy, low, high``.
-    notes : tuple of str
     size : int
         Jurors of the largest panel.
-    n_items, n_clusters : int
-    ties : str
-    level : float
     """
 
     accuracy: Estimate

@@ -58,8 +58,6 @@ class PredictionPowered(EstimatesResult):
         Width of the interval over that of the labels alone; None where one has none.
     worth_labels : float or None
         How many labels alone would give the same standard error.
-    n_labelled, n_unlabelled : int
-    notes : tuple of str
     """
 
     mean: Estimate

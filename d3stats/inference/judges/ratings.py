@@ -73,7 +73,6 @@ class Ratings:
         The right category, -1 where unknown; None where the source has no labels.
     cluster : ndarray of int64, shape (items,)
         Indices into `cluster_names`: the unit of resampling.
-    cluster_names : tuple of str
     notes : tuple of str
         What was done to get here.
 

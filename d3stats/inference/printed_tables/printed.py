@@ -37,7 +37,6 @@ class Printed:
     ----------
     text : str
         As printed.
-    value : float
     half_unit : float
         Half a unit of the last printed digit.
 
