@@ -234,36 +234,25 @@ def jury_curve(
 
     by_accuracy = _worth_by_accuracy(jury, totals, level, n_boot, generator, notes)
     by_variance = _worth_by_variance(jury, totals, level, n_boot, generator, notes)
-    alike = _error_correlation(cast, right, cluster, level)
+    alike = _error_correlation(cast, right, cluster, level, notes)
     counts = kept.counts.copy()
     rows = np.arange(n_items)
     hits = counts[rows, kept.label]
     counts[rows, kept.label] = 0
     more = "of votes for the label and its strongest rival, which understates it a little" if q > 2 else ""
-    far = _large_panel(hits, hits + counts.max(axis=1), cluster, level, n_refits, generator, more)
-    notes += [why for why in (alike, far) if isinstance(why, str)]
+    votes = hits + counts.max(axis=1)
+    limit, next_jurors = _large_panel(hits, votes, cluster, level, n_refits, generator, more, notes)
     best, over = best_juror(cast, right, jury.rows[:, jury.columns["coin"]][:, -1], cluster, level)
     whole = f"plurality of {jury.size} jurors"
     return JuryCurve(
         accuracy=_share(whole, *jury.right_of(totals, jury.size), n_items, level),
         single=_share("one juror", *jury.right_of(totals, 1), n_items, level),
         gain=_difference("all jurors - one", totals, change, n_items, level),
-        worth_by_accuracy=by_accuracy,
-        worth_by_variance=by_variance,
-        error_correlation=None if isinstance(alike, str) else alike,
-        limit=None if isinstance(far, str) else far[0],
-        next_jurors=None if isinstance(far, str) else far[1],
-        best=best,
-        over_best=over,
-        curve=curve,
-        jurors=_jurors(kept.raters, cast, right, cluster, level),
-        notes=tuple(notes),
-        size=jury.size,
-        n_items=n_items,
-        n_clusters=len(totals),
-        ties=ties,
-        level=level,
-    )
+        worth_by_accuracy=by_accuracy, worth_by_variance=by_variance, error_correlation=alike,
+        limit=limit, next_jurors=next_jurors, best=best, over_best=over, curve=curve,
+        jurors=_jurors(kept.raters, cast, right, cluster, level), notes=tuple(notes),
+        size=jury.size, n_items=n_items, n_clusters=len(totals), ties=ties, level=level,
+    )  # fmt: skip
 
 
 def _usable(ratings: Ratings) -> NDArray[np.bool_]:
@@ -675,18 +664,22 @@ def _resampled(
     return replace(made, low=min(low, value), high=max(high, value), se=float(drawn.se[0]), note=drawn.note)
 
 
-def _error_correlation(cast: Floats, right: Floats, cluster: Ints, level: float) -> Estimate | str:
-    """Return the mean correlation of two jurors' being right, over pairs that both vary; or why there is none."""
+def _error_correlation(
+    cast: Floats, right: Floats, cluster: Ints, level: float, notes: list[str]
+) -> Estimate | None:
+    """Return the mean correlation of two jurors' being right, over pairs that both vary; or note why there is none."""
     jurors = cast.shape[1]
     if jurors > MOST_PAIRED:
-        return f"{jurors} jurors are too many to compare two by two (at most {MOST_PAIRED})"
+        notes.append(f"{jurors} jurors are too many to compare two by two (at most {MOST_PAIRED})")
+        return None
     one, two = np.triu_indices(jurors, 1)
     both = cast[:, one] * cast[:, two]
     x, y = right[:, one] * both, right[:, two] * both
     rows = np.stack([both, x, y, x * y], axis=2)
     kept = np.isfinite(_correlations(rows.sum(axis=0)[None])[0])
     if not kept.any():
-        return "no two jurors with shared items are both sometimes right and sometimes wrong"
+        notes.append("no two jurors with shared items are both sometimes right and sometimes wrong")
+        return None
     pairs = int(kept.sum())
     totals = cluster_totals(rows[:, kept].reshape(len(rows), -1), cluster)
 
@@ -706,16 +699,18 @@ def _correlations(sums: Floats) -> Floats:
 
 
 def _large_panel(
-    right: Ints, votes: Ints, cluster: Ints, level: float, n_refits: int, rng: np.random.Generator, note: str
-) -> tuple[Estimate, Estimate] | str:
-    """Return the limit of a large panel and the gain per juror of two more, or why there is none.
+    right: Ints, votes: Ints, cluster: Ints, level: float, n_refits: int, rng: np.random.Generator, note: str,
+    notes: list[str],
+) -> tuple[Estimate | None, Estimate | None]:  # fmt: skip
+    """Return the limit of a large panel and the gain per juror of two more, or note why there is none.
 
     Right votes follow a mixture of two Beta-Binomials; a large panel is right where an item's chance of a right vote
     is above one half. The law is fitted anew to each of `n_refits` resamples of clusters.
     """
     size = int(votes.max())
     if size < 3:
-        return f"a law of right votes needs items with at least 3 votes; got at most {size}"
+        notes.append(f"a law of right votes needs items with at least 3 votes; got at most {size}")
+        return None, None
     cells, at = np.unique(np.column_stack([right, votes]), axis=0, return_inverse=True)
     hits, cast = cells.T
     per_item = np.zeros((len(right), len(cells)))
