@@ -440,7 +440,15 @@ class Study:
 
 _DECIDES = (
     *("worlds", "stopping", "models", "resampling", "agent.py"),
-    *("trajectories.py", "counts.py", "values.py", "_check.py", "log/arrays.py", "log/columns.py"),
+    *(
+        "trajectories.py",
+        "counts.py",
+        "values.py",
+        "_check.py",
+        "_named.py",
+        "log/arrays.py",
+        "log/columns.py",
+    ),
     *("planning/study.py", "planning/costs.py"),
 )
 """Folders and files of the package that samplers, rules and sums are made of."""

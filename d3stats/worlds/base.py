@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from math import inf
@@ -30,6 +31,7 @@ __all__ = [
     "letters",
     "scalar",
     "simplex",
+    "to_toml",
     "vector",
     "world_types",
 ]
@@ -189,7 +191,7 @@ def from_table(table: Mapping[str, Any]) -> World:
     ----------
     table : mapping
         ``name`` says which world; every other key is a parameter of it. A parameter that is itself a value
-        with parameters, such as ``lengths``, is a table again.
+        with parameters, such as ``lengths``, is a table again, or false for None.
 
     Raises
     ------
@@ -245,4 +247,31 @@ def _value(parameter: Field[Any], value: Any, what: str) -> Any:
         default = parameter.default_factory()
     if isinstance(value, Mapping) and is_dataclass(default):
         return _build(type(default), value, what)
-    return value
+    return None if value is False and is_dataclass(default) else value
+
+
+def to_toml(world: World) -> str:
+    """Return the table of a study file that :func:`from_table` reads this world from.
+
+    Examples
+    --------
+    >>> from d3stats.worlds import Voter
+    >>> print(to_toml(Voter(panel=5, lengths=None)).splitlines()[:2])
+    ['name = "voter"', 'panel = 5']
+    """
+    lines = [f'name = "{world.name}"']
+    for given in fields(world):
+        value = getattr(world, given.name)
+        if value is not None or given.default is not None:
+            lines.append(f"{given.name} = {_in_toml(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _in_toml(value: Any) -> str:
+    if is_dataclass(value):
+        value = {f.name: getattr(value, f.name) for f in fields(value)}
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{k} = {_in_toml(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_in_toml, value))}]"
+    return json.dumps(False if value is None else value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tomllib
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from d3stats.planning import Calibration, calibrate
 from d3stats.planning.calibration.moments import fit_moments, two_sided
 from d3stats.planning.calibration.parameters import Space, default_free, observe
 from d3stats.planning.calibration.path_likelihood import Paths
+from d3stats.planning.study import read_study
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.worlds import (
     Category,
@@ -26,8 +28,10 @@ from d3stats.worlds import (
     Referees,
     Voter,
     count_process,
+    from_table,
     simulate,
 )
+from d3stats.worlds.base import to_toml
 
 WORLDS = [
     Voter(panel=5),
@@ -239,8 +243,8 @@ def test_a_seed_gives_the_same_calibration(pilot: Trajectories, fit: Calibration
     pd.testing.assert_frame_equal(fit.checks, again.checks, check_exact=True)
 
 
-def test_intervals_are_inside_the_range_and_shrink_with_alpha(fit: Calibration) -> None:
-    wide, narrow = fit.conf_int(0.01), fit.conf_int(0.2)
+def test_intervals_are_inside_the_range_and_grow_with_the_level(fit: Calibration) -> None:
+    wide, narrow = fit.conf_int(0.99), fit.conf_int(0.8)
     assert (wide["low"] < narrow["low"]).all()
     assert (wide["high"] > narrow["high"]).all()
     assert 0 < wide.loc["accuracy", "low"] < wide.loc["accuracy", "high"] < 1
@@ -507,3 +511,47 @@ def test_intervals_of_moments_hold_the_truth_as_often_as_they_say() -> None:
     assert (np.abs(hits / runs - 0.95) < 3 * np.sqrt(0.95 * 0.05 / runs)).all(), dict(
         zip(free, hits / runs, strict=True)
     )
+
+
+# ---------------------------------------------------------------- what goes on from it
+
+
+def test_the_table_says_whether_the_pilot_or_the_template_decided(fit: Calibration) -> None:
+    assert fit.to_frame()["decided_by"].tolist() == ["pilot", "pilot"]
+    world = Conformity(panel=5, difficulties=[(1.0, 0.4)], stubbornness=1.0, shared_sd=0.0)
+    log = simulate(world, 60, 3, 1)
+    for free, said in (
+        (["skill", "stubbornness"], ["pilot", "bound"]),
+        (["skill", "easiness"], ["template", "template"]),
+    ):
+        table = calibrate(world, log, free=free, n_starts=1, n_rep=20, rng=0).to_frame()
+        assert table["decided_by"].tolist() == said
+
+
+@every_world
+def test_a_world_is_written_as_a_table_and_read_back(world: Any) -> None:
+    moved = Space(world, default_free(world)).world(Space(world, default_free(world)).start() + 0.1)
+    for one in (world, moved):
+        assert from_table(tomllib.loads(to_toml(one))) == one
+    if hasattr(world, "lengths"):
+        silent = replace(world, lengths=None)
+        assert from_table(tomllib.loads(to_toml(silent))) == silent
+
+
+def test_the_file_of_a_calibration_is_a_study_of_its_world(fit: Calibration, tmp_path: Any) -> None:
+    path = tmp_path / "world.toml"
+    path.write_text(fit.to_toml(), encoding="utf-8")
+    study = read_study(path)
+    assert list(study.worlds.values()) == [replace(fit.world, lengths=None)]
+    assert (study.names, study.n_rounds) == (fit.study().names, 4)
+    assert [line[2:] for line in path.read_text().splitlines() if line.startswith("#")][1:] == list(
+        fit.untold
+    )
+
+
+def test_a_calibration_shows_itself_as_every_result(fit: Calibration) -> None:
+    document = fit.to_dict()
+    assert list(document["tables"]) == ["parameters", "checks"]
+    assert document["notes"] == list(fit.untold)
+    pd.testing.assert_frame_equal(fit.to_frame("checks"), fit.checks)
+    assert fit.to_frame(level=0.8)["low"].tolist() == fit.conf_int(0.8)["low"].tolist()

@@ -7,9 +7,9 @@ same size, to see whether the real one could be among them, and what a pilot of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -17,87 +17,32 @@ from numpy.typing import NDArray
 from scipy import special
 
 from d3stats._check import RngLike, as_rng, choice, integer, probability
-from d3stats.planning.calibration.moments import MomentFit, fit_moments, predictive_checks
-from d3stats.planning.calibration.parameters import (
-    Observed,
-    Space,
-    default_free,
-    observe,
-)
-from d3stats.planning.calibration.path_likelihood import LikelihoodFit, fit_likelihood, is_exact
+from d3stats.planning.calibration.moments import fit_moments, predictive_checks
+from d3stats.planning.calibration.parameters import Fit, JTest, Observed, Space, default_free, observe
+from d3stats.planning.calibration.path_likelihood import fit_likelihood, is_exact
+from d3stats.planning.study import Study
+from d3stats.result import Result
+from d3stats.stopping import StoppingRule
 from d3stats.trajectories import MISSING, LogSource, Trajectories, as_trajectories
 from d3stats.worlds import World
+from d3stats.worlds.base import to_toml
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "Calibration",
-    "JTest",
-    "Method",
-    "calibrate",
-    "calibration_text",
-    "intervals",
-    "template_for",
-    "untold_by_pilot",
-    "untold_by_search",
-]
-
-_METHOD = {"likelihood": "by maximum likelihood", "simulated_moments": "by simulated moments"}
-
-
-def calibration_text(fit: Calibration) -> str:
-    """Return the whole calibration as text."""
-    lines = [
-        f"{type(fit.world).__name__} calibrated {_METHOD[fit.method]} to {fit.n_debates} debates on "
-        f"{fit.n_questions} questions" + ("." if fit.converged else "; NOT CONVERGED."),
-    ]
-    if fit.llf is not None:
-        lines.append(f"log-likelihood {fit.llf:.2f}, AIC {fit.aic:.2f}, BIC {fit.bic:.2f}")
-    if fit.j_test is not None:
-        j = fit.j_test
-        lines.append(
-            f"overidentification J = {j.statistic:.2f} on {j.df} degrees of freedom, p = {j.p_value:.3f}"
-        )
-    lines += ["", f"{'parameter':22} {'estimate':>10} {'std. error':>10} {'95 % interval':>24}"]
-    for row in fit.to_frame().to_dict("records"):
-        interval = f"[{row['low']:.4g}, {row['high']:.4g}]"
-        lines.append(f"{row['parameter']:22} {row['estimate']:10.4g} {row['bse']:10.3g} {interval:>24}")
-    lines += ["", f"{'check':34} {'round':>5} {'pilot':>8} {'predicted':>9} {'90 % band':>20} {'p':>6}"]
-    for row in fit.checks.to_dict("records"):
-        band = f"[{row['low']:.3f}, {row['high']:.3f}]"
-        lines.append(
-            f"{row['statistic']:34} {row['round']:5d} {row['pilot']:8.3f} {row['predicted']:9.3f} {band:>20} "
-            f"{row['p_value']:6.3f}"
-        )
-    lines += ["", "What this pilot cannot tell:", *(f"- {note}" for note in fit.untold)]
-    return "\n".join(lines)
-
+__all__ = ["Calibration", "JTest", "Method", "calibrate"]
 
 Floats = NDArray[np.float64]
 Method = Literal["likelihood", "simulated_moments"]
 
-
-class JTest(NamedTuple):
-    """The test of overidentification (Hansen, 1982, Econometrica 50).
-
-    Attributes
-    ----------
-    statistic : float
-        Distance of the pilot's moments from the world's that no parameters close.
-    df : int
-        Moments less parameters.
-    p_value : float
-        Under a chi-squared law: right for many questions.
-    """
-
-    statistic: float
-    df: int
-    p_value: float
+_METHOD = {"likelihood": "by maximum likelihood", "simulated_moments": "by simulated moments"}
+_FEW_QUESTIONS = 30
+_COLLINEAR = 0.95
+_OFF = 0.01
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Calibration:
+class Calibration(Result):
     """A world fitted to a pilot.
 
     Attributes
@@ -124,7 +69,8 @@ class Calibration:
         so these p-values tend to be too large: a small one means more than a large one.
     untold : tuple of str
         What the pilot cannot tell.
-    n_debates, n_questions : int
+    n_debates, n_questions, n_rounds : int
+        Of the pilot.
     """
 
     world: Any
@@ -140,6 +86,7 @@ class Calibration:
     untold: tuple[str, ...]
     n_debates: int
     n_questions: int
+    n_rounds: int
     _space: Space = field(repr=False)
     _x: Floats = field(repr=False)
     _sd: Floats = field(repr=False)
@@ -165,7 +112,7 @@ class Calibration:
             )
         return self.llf
 
-    def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
+    def conf_int(self, level: float = 0.95) -> pd.DataFrame:
         """Return Wald intervals, made on the real line (log-odds, log) and mapped back.
 
         Returns
@@ -173,29 +120,110 @@ class Calibration:
         DataFrame
             ``low, high`` by parameter; the whole range for a parameter without a standard error.
         """
-        probability("alpha", alpha, open_interval=True)
-        bse: Floats = np.asarray(self.bse, dtype=np.float64)
-        limits = intervals(self._space, self._x, self._sd, bse, alpha)
+        probability("level", level, open_interval=True)
+        limits = _intervals(self._space, self._x, self._sd, np.asarray(self.bse, dtype=np.float64), level)
         return pd.DataFrame(limits, index=self.params.index, columns=["low", "high"])
 
-    def to_frame(self, alpha: float = 0.05) -> pd.DataFrame:
-        """Return one row per parameter: ``parameter, estimate, bse, low, high, level, template``."""
-        limits = self.conf_int(alpha)
-        return pd.DataFrame(
-            {
-                "parameter": list(self.params.index),
-                "estimate": self.params.to_numpy(),
-                "bse": self.bse.to_numpy(),
-                "low": limits["low"].to_numpy(),
-                "high": limits["high"].to_numpy(),
-                "level": 1 - alpha,
-                "template": self._space.given(),
-            }
-        )
+    def to_frame(self, table: str | None = None, *, level: float = 0.95) -> pd.DataFrame:
+        """Return one row per parameter, or another table ("checks").
 
-    def summary(self) -> str:
-        """Return the calibration as plain text."""
-        return calibration_text(self)
+        Returns
+        -------
+        DataFrame
+            ``parameter, estimate, bse, low, high, level, template, decided_by``. The last says whether the value is
+            the ``"pilot"``'s, ``"pilot, hardly"`` (the 95 % interval is most of the range), the ``"template"``'s
+            (nothing in the pilot tells it) or a ``"bound"``.
+        """
+        if table is not None:
+            return super().to_frame(table)
+        limits = self.conf_int(level)
+        columns = {
+            "parameter": list(self.params.index),
+            "estimate": self.params.to_numpy(),
+            "bse": self.bse.to_numpy(),
+            "low": limits["low"].to_numpy(),
+            "high": limits["high"].to_numpy(),
+            "level": level,
+            "template": self._space.given(),
+            "decided_by": self._decided_by(),
+        }
+        return pd.DataFrame(columns)
+
+    def _decided_by(self) -> list[str]:
+        known = np.isfinite(self.bse.to_numpy())
+        wide = _wide(self._space, self.conf_int().to_numpy())
+        return [
+            "bound"
+            if name in self.boundary
+            else "template"
+            if not told
+            else "pilot, hardly"
+            if w
+            else "pilot"
+            for name, told, w in zip(self.params.index, known, wide, strict=True)
+        ]
+
+    @property
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # untold, as every result names them
+        """What the pilot cannot tell."""
+        return self.untold
+
+    def _title(self) -> str:
+        title = (
+            f"{type(self.world).__name__} calibrated {_METHOD[self.method]} to {self.n_debates} debates on "
+            f"{self.n_questions} questions{'' if self.converged else ', NOT CONVERGED'}; "
+        )
+        if self.llf is not None:
+            title += f"log-likelihood {self.llf:.2f}, AIC {self.aic:.2f}, BIC {self.bic:.2f}"
+        if self.j_test is not None:
+            j, df, p = self.j_test
+            title += f"overidentification J = {j:.2f} on {df} degrees of freedom, p = {p:.3f}"
+        return f"{title}. The notes say what this pilot cannot tell."
+
+    def _tables(self) -> Mapping[str, pd.DataFrame]:
+        return {"parameters": self.to_frame(), "checks": self.checks}
+
+    def study(
+        self, rules: Sequence[StoppingRule | str] | None = None, *, debates: int = 10_000, seed: int = 0
+    ) -> Study:
+        """Return the study of stopping rules in this world, in debates as long as the pilot's.
+
+        A panel's tokens, which are not matched, are left out of it.
+
+        Parameters
+        ----------
+        rules : sequence of rule or text, optional
+            By default the first rounds, and every share of the panel that is more than half.
+        debates, seed : int
+            How many to simulate, and which stream of debates.
+
+        Examples
+        --------
+        >>> from d3stats.worlds import Voter, simulate
+        >>> fit = calibrate(Voter, simulate(Voter(panel=3), 50, 3, rng=1), n_rep=20, rng=1)
+        >>> fit.study().names
+        ('fixed:1', 'fixed:2', 'supermajority:0.66', 'unanimity', 'full')
+        """
+        if rules is None:
+            n = int(self.world.panel)
+            camps = [f"supermajority:{np.floor(100 * k / n) / 100:g}" for k in range(n // 2 + 1, n)]
+            rules = [*(f"fixed:{r}" for r in range(1, min(3, self.n_rounds))), *camps]
+        world = replace(self.world, lengths=None) if hasattr(self.world, "lengths") else self.world
+        return Study(worlds=[world], rules=rules, n_rounds=self.n_rounds, debates=debates, seeds=[seed])
+
+    def to_toml(self) -> str:
+        """Return :meth:`study` as the file that ``d3stats simulate`` reads."""
+        study = self.study()
+        head = [f"# {line}" for line in (self._title(), *self.untold)]
+        names = ", ".join(f'"{name}"' for name in study.names)
+        numbers = [
+            f"n_rounds = {study.n_rounds}",
+            f"debates = {study.debates}",
+            f"seeds = {list(study.seeds)}",
+        ]
+        return "\n".join(
+            [*head, f"rules = [{names}]", *numbers, "", "[[worlds]]", to_toml(study.worlds[self.world.name])]
+        )
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the pilot against what the calibrated world predicts."""
@@ -204,36 +232,43 @@ class Calibration:
         return plot_predictive_check(self.checks, ax=ax)
 
 
-def intervals(space: Space, x: Floats, sd: Floats, bse: Floats, alpha: float) -> Floats:
-    """Return limits on the parameters' own scale, shape (parameters, 2)."""
-    z = float(special.ndtri(1 - alpha / 2))
-    limits = space.limits(x, sd, np.where(np.isfinite(bse), bse, 0.0), z)
-    whole = np.column_stack([space.low, space.high])
-    result: Floats = np.where(np.isfinite(bse)[:, None], limits, whole)
+def _intervals(space: Space, x: Floats, sd: Floats, bse: Floats, level: float) -> Floats:
+    """Return limits on the parameters' own scale, shape (parameters, 2); the whole range without an error."""
+    known = np.isfinite(bse)
+    limits = space.limits(x, sd, np.where(known, bse, 0.0), float(special.ndtri((1 + level) / 2)))
+    result: Floats = np.where(known[:, None], limits, np.column_stack([space.low, space.high]))
     return result
 
 
-def template_for(world: World | type[World], pilot: Trajectories) -> Any:
+def _wide(space: Space, intervals: Floats) -> NDArray[np.bool_]:
+    """Say which intervals are most of what is possible."""
+    low, high = intervals.T
+    with np.errstate(invalid="ignore"):
+        of_range = high - low > 0.5 * (space.high - space.low)
+        of_scale = high - space.low > 10 * (low - space.low)
+        wide = np.where(np.isfinite(space.low), of_scale, high - low > 2 * space.width)
+    result: NDArray[np.bool_] = np.where(np.isfinite(space.high), of_range, wide)
+    return result
+
+
+def _template(world: World | type[World], pilot: Trajectories) -> Any:
     """Return the template world, after refusing what does not go together."""
-    if not isinstance(pilot, Trajectories):
-        raise TypeError(f"pilot must be a Trajectories; got {type(pilot).__name__}")
-    if isinstance(world, type):
-        if not issubclass(world, World):
-            raise TypeError(f"world must be a World or a type of World; got {world.__name__}")
-        family: Any = world
+    family: Any = world
+    if isinstance(world, type) and issubclass(world, World):
         voting = sum(name != "tie-break" for name in pilot.seats)
-        return _checked(family(panel=max(1, min(voting, int(pilot.panel.max(initial=1))))), pilot)
-    if not isinstance(world, World):
-        raise TypeError(f"world must be a World or a type of World; got {world!r}")
-    return _checked(world, pilot)
+        family = family(panel=max(1, min(voting, int(pilot.panel.max(initial=1)))))
+    if not isinstance(family, World):
+        got = family.__name__ if isinstance(family, type) else repr(family)
+        raise TypeError(f"world must be a World or a type of World; got {got}")
+    _refuse(family, pilot)
+    return family
 
 
-def _checked(world: Any, pilot: Trajectories) -> Any:
-    name = type(world).__name__
+def _refuse(world: Any, pilot: Trajectories) -> None:
+    name, known = type(world).__name__, world.answers
     if pilot.n_rounds < 2:
         raise ValueError(f"pilot must have at least two rounds; got {pilot.n_rounds}")
-    questions = len(np.unique(pilot.cluster))
-    if questions < 2:
+    if (questions := len(np.unique(pilot.cluster))) < 2:
         raise ValueError(f"pilot must have at least two questions; got {questions}")
     if not (pilot.votes != MISSING).any():
         raise ValueError("pilot must hold at least one vote; got none")
@@ -242,25 +277,20 @@ def _checked(world: Any, pilot: Trajectories) -> Any:
         raise ValueError(
             f"pilot must have the world's panel of {world.panel}; got panels of {', '.join(map(str, panels))}"
         )
-    known = len(world.answers)
-    if world.points is not None:
-        _check_scores(world, name, pilot)
-    elif len(pilot.answers) > known and (pilot.label == MISSING).any():
-        raise ValueError(
-            f"pilot must have a label in every debate, or at most the {known} answers that {name} "
-            f"knows; got {len(pilot.answers)} answers and {int((pilot.label == MISSING).sum())} debates without "
-            f"a label"
-        )
-    return world
-
-
-def _check_scores(world: Any, name: str, pilot: Trajectories) -> None:
+    unlabelled = int((pilot.label == MISSING).sum())
+    if world.points is None:
+        if len(pilot.answers) > len(known) and unlabelled:
+            raise ValueError(
+                f"pilot must have a label in every debate, or at most the {len(known)} answers that {name} knows; "
+                f"got {len(pilot.answers)} answers and {unlabelled} debates without a label"
+            )
+        return
     if pilot.scores is None or not np.isfinite(pilot.scores).any():
         raise ValueError(f"pilot must have scores, which {name} is fitted to; got none")
     if set(pilot.sides) != {"A", "B"}:
         raise ValueError(f"pilot must have scores of the sides A and B for {name}; got {pilot.sides}")
-    if not set(pilot.answers) <= set(world.answers):
-        raise ValueError(f"pilot must have votes for {', '.join(world.answers)} only; got {pilot.answers}")
+    if not set(pilot.answers) <= set(known):
+        raise ValueError(f"pilot must have votes for {', '.join(known)} only; got {pilot.answers}")
     low, high = world.points
     lowest, highest = float(np.nanmin(pilot.scores)), float(np.nanmax(pilot.scores))
     if lowest < low or highest > high:
@@ -269,13 +299,8 @@ def _check_scores(world: Any, name: str, pilot: Trajectories) -> None:
         )
 
 
-_FEW_QUESTIONS = 30
-_COLLINEAR = 0.95
-_OFF = 0.01
-
-
-def untold_by_search(
-    space: Space, params: Floats, intervals: Floats, correlation: Floats, blind: NDArray[np.bool_], held: Any
+def _untold_by_search(
+    space: Space, intervals: Floats, correlation: Floats, blind: NDArray[np.bool_], held: Any
 ) -> list[str]:
     """Say which parameters the pilot does not, or hardly, inform; intervals of 95 %, shape (parameters, 2)."""
     notes, names = [], np.array(space.names)
@@ -294,38 +319,24 @@ def untold_by_search(
             f"nothing in the pilot tells {', '.join(names[flat])}, alone or apart from one another: "
             f"their values are those that the search began near"
         )
-    weak = [
-        f"{names[i]} ({intervals[i, 0]:.3g} to {intervals[i, 1]:.3g})"
-        for i in range(len(names))
-        if not blind[i] and _wide(space, i, intervals[i])
-    ]
-    if weak:
-        notes.append(f"the pilot hardly informs {', '.join(weak)}: the 95 % interval is most of the range")
-    for i in range(len(names)):
-        for j in range(i):
-            if not blind[i] and not blind[j] and abs(correlation[i, j]) > _COLLINEAR:
-                notes.append(
-                    f"{names[j]} and {names[i]} are hardly told apart: their errors correlate "
-                    f"{correlation[i, j]:+.2f}"
-                )
+    weak = np.flatnonzero(~blind & _wide(space, intervals))
+    if len(weak):
+        listed = ", ".join(f"{names[i]} ({intervals[i, 0]:.3g} to {intervals[i, 1]:.3g})" for i in weak)
+        notes.append(f"the pilot hardly informs {listed}: the 95 % interval is most of the range")
+    alike = np.tril(np.abs(correlation) > _COLLINEAR, -1) & ~blind & ~blind[:, None]
+    for i, j in np.argwhere(alike):
+        notes.append(
+            f"{names[j]} and {names[i]} are hardly told apart: their errors correlate {correlation[i, j]:+.2f}"
+        )
     return notes
 
 
-def _wide(space: Space, i: int, interval: Floats) -> bool:
-    low, high = interval
-    if np.isfinite(space.high[i]):
-        return bool(high - low > 0.5 * (space.high[i] - space.low[i]))
-    if np.isfinite(space.low[i]):
-        return bool(high - space.low[i] > 10 * (low - space.low[i]))
-    return bool(high - low > 2 * space.width[i])
-
-
-def untold_by_pilot(
+def _untold_by_pilot(
     world: Any, free: tuple[str, ...], pilot: Trajectories, seen: Observed, checks: pd.DataFrame
 ) -> list[str]:
     """Say what logs of this kind, and this one, leave open."""
     notes = []
-    labelled = int(seen.labelled.sum())
+    labelled, questions = int(seen.labelled.sum()), len(np.unique(seen.cluster))
     if labelled == 0:
         notes.append(
             "no debate has a label: a world with right and wrong exchanged fits as well, so the estimates stay "
@@ -333,7 +344,6 @@ def untold_by_pilot(
         )
     elif labelled < pilot.n_debates:
         notes.append(f"{pilot.n_debates - labelled} of {pilot.n_debates} debates have no label")
-    questions = len(np.unique(seen.cluster))
     if questions < _FEW_QUESTIONS:
         notes.append(
             f"{questions} questions are few: standard errors and intervals are for many, and here too small"
@@ -388,7 +398,7 @@ def calibrate(
         Parameters to estimate, by default those that such a log can tell. Vectors are freed as a whole:
         ``"means"`` makes ``means_1, means_2``. A courtroom's ``"mean_gap"`` stretches all its categories.
     method : {"auto", "likelihood", "simulated_moments"}
-        "auto" takes the likelihood wherever :func:`~d3stats.simulate.count_process` gives the exact law.
+        "auto" takes the likelihood wherever :func:`~d3stats.worlds.count_process` gives the exact law.
     n_sim : int
         Debates simulated at each point of a fit by moments, rounded to a multiple of the pilot's; at least two
         for each of its debates.
@@ -433,11 +443,11 @@ def calibrate(
     integer("n_rep", n_rep, minimum=20)
     pilot = as_trajectories(pilot)
     stream = as_rng(rng)
-    template = template_for(world, pilot)
+    template = _template(world, pilot)
     space = Space(template, default_free(template) if free is None else free)
     seen = observe(template, pilot)
-    fit, remark = _fitted(space, pilot, seen, method, n_sim, n_starts, stream)
-    return _result(space, pilot, seen, fit, remark, n_rep, stream)
+    fit, remarks = _fitted(space, pilot, seen, method, n_sim, n_starts, stream)
+    return _result(space, pilot, seen, fit, remarks, n_rep, stream)
 
 
 def _fitted(
@@ -448,18 +458,17 @@ def _fitted(
     n_sim: int,
     n_starts: int,
     rng: np.random.Generator,
-) -> tuple[LikelihoodFit | MomentFit, list[str]]:
-    remark: list[str] = []
-    template: Any = space.template
-    name, panel = type(template).__name__, int(template.panel)
+) -> tuple[Fit, list[str]]:
+    remarks: list[str] = []
+    name = type(space.template).__name__
     if method != "simulated_moments":
         if is_exact(space, pilot.n_rounds):
-            fit = fit_likelihood(space, seen, panel, rng, n_starts)
-            if not isinstance(fit, str):
-                return fit, remark
+            fit = fit_likelihood(space, seen, rng, n_starts)
+            if isinstance(fit, Fit):
+                return fit, remarks
             if method == "likelihood":
                 raise ValueError(f"pilot must be possible in the world; got {fit} {name} never makes")
-            remark.append(
+            remarks.append(
                 f"{fit} {name} never makes: it is fitted by moments, and it is not the pilot's world"
             )
         elif method == "likelihood":
@@ -473,59 +482,54 @@ def _fitted(
             f"{pilot.depth.min()} to {pilot.depth.max()}"
         )
     size = max(2, round(n_sim / pilot.n_debates)) * pilot.n_debates
-    return fit_moments(space, pilot, seen, size, rng), remark
+    return fit_moments(space, pilot, seen, size, rng), remarks
 
 
 def _result(
     space: Space,
     pilot: Trajectories,
     seen: Observed,
-    fit: LikelihoodFit | MomentFit,
-    remark: list[str],
+    fit: Fit,
+    remarks: list[str],
     n_rep: int,
     rng: np.random.Generator,
 ) -> Calibration:
-    x, names = fit.x, list(space.names)
+    x, names, world, held = fit.x, list(space.names), space.world(fit.x), space.on_bound(fit.x)
     jacobian = space.jacobian(x)
     cov = jacobian @ fit.covariance @ jacobian.T
     spread = np.sqrt(np.maximum(np.diag(cov), 0.0))
-    correlation = cov / np.outer(np.where(spread > 0, spread, 1.0), np.where(spread > 0, spread, 1.0))
-    cov = cov.copy()
+    spread = np.where(spread > 0, spread, 1.0)
+    correlation = cov / np.outer(spread, spread)
     cov[fit.blind, fit.blind] = np.inf
     bse, sd = np.sqrt(np.diag(cov)), np.sqrt(np.maximum(np.diag(fit.covariance), 0.0))
-    held = space.on_bound(x)
     checks = predictive_checks(space, x, fit.covariance, pilot, seen, n_rep, rng)
-    limits = intervals(space, x, sd, bse, 0.05)
-    world = space.world(x)
-    j_test = None
-    if isinstance(fit, MomentFit):
-        j_test = JTest(fit.statistic, fit.df, fit.p_value)
-        if fit.df > 0 and fit.p_value < 0.01:
-            remark = [
-                *remark,
-                f"no parameters give all moments of the pilot (J = {fit.statistic:.1f} on {fit.df} degrees of "
-                f"freedom, p = {fit.p_value:.2g}): this is not the pilot's world",
-            ]
+    if fit.j_test is not None and fit.j_test.df > 0 and fit.j_test.p_value < 0.01:
+        j, df, p = fit.j_test
+        remarks.append(
+            f"no parameters give all moments of the pilot (J = {j:.1f} on {df} degrees of "
+            f"freedom, p = {p:.2g}): this is not the pilot's world"
+        )
     if not fit.converged:
-        remark = [
-            *remark,
-            "the search has not settled: try another template, fewer free parameters, more debates",
-        ]
-    told = untold_by_search(space, space.values(x), limits, correlation, fit.blind, held)
+        remarks.append(
+            "the search has not settled: try another template, fewer free parameters, more debates"
+        )
+    limits = _intervals(space, x, sd, bse, 0.95)
+    remarks += _untold_by_search(space, limits, correlation, fit.blind, held)
     return Calibration(
         world=world,
         params=pd.Series(space.values(x), index=names, name="estimate"),
         bse=pd.Series(bse, index=names, name="bse"),
         cov=pd.DataFrame(cov, index=names, columns=names),
-        method="likelihood" if isinstance(fit, LikelihoodFit) else "simulated_moments",
+        method="simulated_moments" if fit.llf is None else "likelihood",
         converged=fit.converged,
         boundary=tuple(name for name, on in zip(names, held, strict=True) if on),
-        llf=fit.llf if isinstance(fit, LikelihoodFit) else None,
-        j_test=j_test,
+        llf=fit.llf,
+        j_test=fit.j_test,
         checks=checks,
-        untold=(*remark, *told, *untold_by_pilot(world, space.free, pilot, seen, checks)),
+        untold=(*remarks, *_untold_by_pilot(world, space.free, pilot, seen, checks)),
         n_debates=pilot.n_debates,
         n_questions=len(np.unique(seen.cluster)),
+        n_rounds=pilot.n_rounds,
         _space=space,
         _x=x,
         _sd=sd,

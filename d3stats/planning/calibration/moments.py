@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import special
 
-from d3stats.planning.calibration.parameters import Observed, Space, observe
+from d3stats.planning.calibration.parameters import Fit, JTest, Observed, Space, observe
 from d3stats.planning.calibration.path_likelihood import inverted
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.worlds import simulate
@@ -30,7 +30,6 @@ from d3stats.worlds import simulate
 __all__ = [
     "COLUMNS",
     "Key",
-    "MomentFit",
     "check_statistics",
     "clustered_covariance",
     "drawn_like",
@@ -180,38 +179,6 @@ _SETTLED = 0.5
 """How far, in standard errors, the last step of a search that has settled may have gone."""
 
 
-@dataclass(frozen=True, eq=False)
-class MomentFit:
-    """A minimum, and the covariance of the parameters on the real line.
-
-    Attributes
-    ----------
-    x : ndarray, shape (parameters,)
-    covariance : ndarray, shape (parameters, parameters)
-    blind : ndarray of bool, shape (parameters,)
-    statistic : float
-        Of the test of overidentification, chi-squared with `df` degrees of freedom in the right world.
-    df : int
-    p_value : float
-    converged : bool
-    matched : tuple of (str, int)
-        Names and rounds of the moments that were matched.
-    n_sim : int
-    clustered : bool
-    """
-
-    x: Floats
-    covariance: Floats
-    blind: NDArray[np.bool_]
-    statistic: float
-    df: int
-    p_value: float
-    converged: bool
-    matched: tuple[Key, ...]
-    n_sim: int
-    clustered: bool
-
-
 def drawn_like(world: Any, pilot: Trajectories, n_debates: int, seed: int) -> Observed:
     """Draw debates and leave out the labels, votes and scores that the pilot lacks, debate for debate."""
     log = simulate(world, n_debates, pilot.n_rounds, seed)
@@ -234,7 +201,7 @@ def _with(log: Trajectories, label: NDArray[np.int32], scores: Floats | None) ->
 
 def fit_moments(
     space: Space, pilot: Trajectories, seen: Observed, n_sim: int, rng: np.random.Generator
-) -> MomentFit:
+) -> Fit:
     """Find the world with the pilot's moments."""
     ratio = n_sim / pilot.n_debates
     centre = 0.0 if seen.level is None else float(np.nanmean(seen.level))
@@ -279,18 +246,8 @@ def fit_moments(
     errors = np.asarray(np.linalg.solve(root, np.linalg.solve(root, whole).T), dtype=np.float64)
     covariance, df, scale = _law_of_fit(found.slope, found.inverse, errors)
     statistic = float(found.rest @ found.rest) / scale
-    return MomentFit(
-        found.x,
-        covariance,
-        found.blind,
-        statistic,
-        df,
-        float(special.chdtrc(df, statistic)) if df > 0 else 1.0,
-        found.settled,
-        tuple(keys[i] for i in kept),
-        n_sim,
-        repeated,
-    )
+    p_value = float(special.chdtrc(df, statistic)) if df > 0 else 1.0
+    return Fit(found.x, covariance, found.blind, found.settled, j_test=JTest(statistic, df, p_value))
 
 
 def _law_of_fit(slope: Floats, inverse: Floats, errors: Floats) -> tuple[Floats, int, float]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from d3stats.trajectories import MISSING, Trajectories
 from d3stats.worlds import World
 from d3stats.worlds.base import completed
 
-__all__ = ["Observed", "Space", "default_free", "observe"]
+__all__ = ["Fit", "JTest", "Observed", "Space", "default_free", "observe"]
 
 INF = float("inf")
 
@@ -167,6 +167,47 @@ class Space:
         """Say which parameters ended on the edge of what is searched."""
         result: NDArray[np.bool_] = (x < self.box_low + 0.05) | (x > self.box_high - 0.05)
         return result
+
+
+class JTest(NamedTuple):
+    """The test of overidentification (Hansen, 1982, Econometrica 50).
+
+    Attributes
+    ----------
+    statistic : float
+        Distance of the pilot's moments from the world's that no parameters close.
+    df : int
+        Moments less parameters.
+    p_value : float
+        Under a chi-squared law: right for many questions.
+    """
+
+    statistic: float
+    df: int
+    p_value: float
+
+
+class Fit(NamedTuple):
+    """Where a search ended.
+
+    Attributes
+    ----------
+    x : ndarray, shape (parameters,)
+    covariance : ndarray, shape (parameters, parameters)
+        Of the parameters on the real line.
+    blind : ndarray of bool, shape (parameters,)
+        Parameters that the pilot says nothing about, alone or with others.
+    converged : bool
+    llf : float or None
+    j_test : JTest or None
+    """
+
+    x: Floats
+    covariance: Floats
+    blind: NDArray[np.bool_]
+    converged: bool
+    llf: float | None = None
+    j_test: JTest | None = None
 
 
 @dataclass(frozen=True, eq=False)

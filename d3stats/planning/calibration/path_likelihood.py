@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
 from d3stats.models.chains.process import CountProcess
-from d3stats.planning.calibration.parameters import Observed, Space
+from d3stats.planning.calibration.parameters import Fit, Observed, Space
 from d3stats.worlds import count_process
 
-__all__ = ["LikelihoodFit", "Paths", "fit_likelihood", "is_exact"]
+__all__ = ["Paths", "fit_likelihood", "inverted", "is_exact"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -101,37 +101,10 @@ def is_exact(space: Space, n_rounds: int) -> bool:
     return True
 
 
-@dataclass(frozen=True, eq=False)
-class LikelihoodFit:
-    """A maximum, and the covariance of the parameters on the real line.
-
-    Attributes
-    ----------
-    x : ndarray, shape (parameters,)
-    covariance : ndarray, shape (parameters, parameters)
-    blind : ndarray of bool, shape (parameters,)
-        Parameters along which the likelihood does not change, alone or with others.
-    llf : float
-    converged : bool
-    n_reached, n_starts : int
-    clustered : bool
-    """
-
-    x: Floats
-    covariance: Floats
-    blind: NDArray[np.bool_]
-    llf: float
-    converged: bool
-    n_reached: int
-    n_starts: int
-    clustered: bool
-
-
-def fit_likelihood(
-    space: Space, seen: Observed, panel: int, rng: np.random.Generator, n_starts: int
-) -> LikelihoodFit | str:
+def fit_likelihood(space: Space, seen: Observed, rng: np.random.Generator, n_starts: int) -> Fit | str:
     """Climb the likelihood; or say which debate cannot happen in the world, whatever its parameters."""
-    paths = Paths(seen, panel)
+    template: Any = space.template
+    paths = Paths(seen, int(template.panel))
     n_rounds = seen.ones.shape[1]
 
     def each(x: Floats) -> Floats:
@@ -164,17 +137,13 @@ def fit_likelihood(
         for z in starts
     ]
     best = min(climbs, key=lambda climb: float(climb.fun))
-    reached = sum(float(climb.fun) < float(best.fun) + 1e-5 for climb in climbs)
     x = np.asarray(best.x, dtype=np.float64)
     held = space.on_bound(x)
     covariance, blind = _covariance(each, x, paths, seen.cluster, held)
     # A climb ends for many reasons; only a flat likelihood per debate, bounds apart, is a maximum.
     gradient = np.where(held, 0.0, optimize.approx_fprime(x, loss, 1e-6))
     settled = float(np.abs(gradient).max(initial=0.0)) < 1e-4
-    clustered = len(np.unique(seen.cluster)) < len(seen.cluster)
-    return LikelihoodFit(
-        x, covariance, blind, -float(best.fun) * len(paths.index), settled, reached, len(starts), clustered
-    )
+    return Fit(x, covariance, blind, settled, llf=-float(best.fun) * len(paths.index))
 
 
 def _covariance(
