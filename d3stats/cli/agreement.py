@@ -1,4 +1,4 @@
-"""``d3stats agreement``: do the judges agree more than chance would make them."""
+"""``d3stats agreement``: do the agents agree more than chance would make them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from d3stats.cli.options import (
     Encoding,
     Figure,
     Json,
+    Latex,
     Level,
     MissingValues,
     Seed,
+    one_format,
     paths_of,
     reading,
 )
@@ -37,27 +39,35 @@ def agreement(
     file: Annotated[
         str,
         typer.Argument(
-            help="Votes: a long table (columns item, rater, vote), a wide one (a column per rater), both as CSV or "
-            "Parquet, a debate log, or 'slm7'."
+            help="Votes: a long table (columns item, agent or rater, vote), a wide one (a column per agent), both as "
+            "CSV or Parquet, a debate log, or 'slm7'."
         ),
     ],
-    a: Annotated[str | None, typer.Option("--a", help="One rater; 'label' is the right answer.")] = None,
-    b: Annotated[str | None, typer.Option("--b", help="The other rater.")] = None,
+    a: Annotated[str | None, typer.Option("--a", help="One agent; 'label' is the right answer.")] = None,
+    b: Annotated[str | None, typer.Option("--b", help="The other agent.")] = None,
     measures: Annotated[
         list[str] | None,
         typer.Option(
             "--measure",
-            help="'cohen' (every pair), or a short name of a panel's coefficient: 'fleiss', 'alpha', 'ac1', "
-            "'share'; repeatable, all by default.",
+            metavar="d3stats.inference.judges.agreement:MEASURES",
+            help="Cohen's kappa of every pair, or a coefficient of the panel; repeatable, all by default.",
         ),
     ] = None,
     weights: Annotated[
         str,
-        typer.Option("--weights", help="'identity', 'linear' or 'quadratic' by position of the categories."),
+        typer.Option(
+            "--weights",
+            metavar="d3stats.inference.judges.coefficients:NAMED",
+            help="How near two categories are, by their positions.",
+        ),
     ] = "identity",
     metric: Annotated[
         str | None,
-        typer.Option("--metric", help="Of alpha: 'nominal', 'ordinal', 'interval' or 'ratio'."),
+        typer.Option(
+            "--metric",
+            metavar="d3stats.inference.judges.coefficients:Metric",
+            help="How far categories are apart, for Krippendorff's alpha.",
+        ),
     ] = None,
     categories: Annotated[
         str | None,
@@ -71,24 +81,33 @@ def agreement(
     ] = None,
     by: Annotated[
         str,
-        typer.Option("--by", help="What an item is in a log: 'debate' or 'question' (runs become raters)."),
+        typer.Option(
+            "--by",
+            metavar="d3stats.inference.judges.ratings:ItemIs",
+            help="What an item is in a log; with question, runs count as agents.",
+        ),
     ] = "debate",
     repeats: Annotated[
         str,
-        typer.Option("--repeats", help="A rater's second vote on an item: 'refuse', or 'separate' raters."),
+        typer.Option(
+            "--repeats",
+            metavar="d3stats.inference.judges.ratings:Repeats",
+            help="An agent's second vote on an item: refuse it, or count it as another agent's.",
+        ),
     ] = "refuse",
     kind: Annotated[
         str,
         typer.Option(
             "--kind",
-            help="'cluster t', 'jackknife t', 'percentile', 'basic', 'bca', 'studentised' or 'classical'.",
+            metavar="d3stats.inference.judges.coefficients:Kind",
+            help="Kind of interval.",
         ),
     ] = "cluster t",
     jury: Annotated[
         bool,
         typer.Option(
             "--jury",
-            help="How right the plurality of 1, 2, ... raters is by the column 'label', in their place.",
+            help="Instead: how often the plurality of 1, 2, ... agents is right by the column 'label'.",
         ),
     ] = False,
     missing_values: MissingValues = None,
@@ -98,12 +117,11 @@ def agreement(
     n_boot: Boot = 10_000,
     seed: Seed = 0,
     as_json: Json = False,
-    as_latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX (booktabs).")] = False,
+    as_latex: Latex = False,
     figure: Figure = None,
 ) -> None:
-    """Show how far raters agree: the panel's coefficients and every pair's kappa, with intervals; or their jury."""
-    if as_json and as_latex:
-        raise ValueError("format must be one of --json and --latex; got both")
+    """Show how far agents agree: the panel's coefficients and every pair's kappa, with intervals; or their jury."""
+    one_format(as_json, as_latex)
     if (a is None) != (b is None):
         raise ValueError(f"--a and --b must come together; got --a {a} and --b {b}")
     from d3stats.inference import JuryCurve, jury_curve
@@ -164,9 +182,9 @@ def _show_jury(found: JuryCurve) -> None:
         for row in found.curve.to_dict("records")
     ]
     print_warnings(found.notes)
-    title = f"Right verdicts of k raters ({_size(found)}; {100 * found.level:.6g} %: plurality "
+    title = f"Right verdicts of k agents ({_size(found)}; {100 * found.level:.6g} %: plurality "
     title += f"cluster Wilson, gain cluster t; ties: {found.ties})"
-    print_table(title, ("k", "plurality", "Condorcet", "gain per rater"), rows)
+    print_table(title, ("k", "plurality", "Condorcet", "gain per agent"), rows)
     print_table(
         "What the panel is worth",
         ("", "estimate", "interval"),
@@ -200,7 +218,7 @@ def _show(found: AgreementTable) -> None:
         )
     first = found.estimates[0]
     title = (
-        f"{_size(found)}, {counted(len(found.raters), 'rater')}, {counted(found.n_missing, 'rating')} missing"
+        f"{_size(found)}, {counted(len(found.raters), 'agent')}, {counted(found.n_missing, 'vote')} missing"
     )
     print_warnings(found.notes)
     limits = f"{100 * first.level:.6g} % {'interval' if several or not kinds else kinds[0]}"

@@ -4,35 +4,34 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from d3stats.cli import (
-    agreement,
-    audit_table,
-    bias,
-    compare,
-    debate,
-    demo,
-    doctor,
-    example,
-    fit,
-    import_,
-    lists,
-    plan,
-    power,
-    replay,
-    show,
-    simulate,
-    theorems,
-)
+from d3stats.cli.options import choices
+
+GROUPS = {
+    "Analyse": ("demo", "fit", "replay", "compare", "agreement", "bias"),
+    "Plan": ("plan", "power", "simulate", "rules", "worlds"),
+    "Run": ("debate", "protocols"),
+    "Check": ("doctor", "show", "import", "formats", "example", "audit-table", "theorems"),
+}
+"""The commands as the help groups them; each has a module of its name."""
 
 
-class _OneLineErrors(TyperGroup):
-    """Turn what a user can mend into one clear line and exit code 1; anything else keeps its traceback."""
+class _Program(TyperGroup):
+    """Group the commands in the help, and turn what a user can mend into one clear line and exit code 1.
+
+    Anything else keeps its traceback.
+    """
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write every command with its whole first sentence."""
+        for group, names in GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl([(name, _first_sentence(self.commands[name])) for name in names])
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -50,8 +49,24 @@ class _OneLineErrors(TyperGroup):
             raise typer.Exit(130) from None
 
 
-class _EachOptionOnce(TyperCommand):
-    """Refuse an option that takes one value and is given twice: the first value would be lost without a word."""
+def _first_sentence(command: Any) -> str:
+    return " ".join(command.help.split("\n\n")[0].split())
+
+
+def _named(option: Any) -> str:
+    """Return what stands for a value that may be given several times."""
+    return str(max(option.opts, key=len)).lstrip("-").upper()
+
+
+class _Command(TyperCommand):
+    """Show choices as choices, and refuse an option that takes one value and is given twice."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help, with the words that the library takes in place of where it lists them."""
+        for option in self.get_params(ctx):
+            several = option.nargs == -1 or getattr(option, "multiple", False)
+            option.metavar = choices(option.metavar) or (_named(option) if several else None)
+        super().format_help(ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         args = _pairs_apart(self, ctx, args)
@@ -84,7 +99,7 @@ def _pairs_apart(command: TyperCommand, ctx: Any, args: list[str]) -> list[str]:
 
 app = typer.Typer(
     name="d3stats",
-    cls=_OneLineErrors,
+    cls=_Program,
     help="The statistics of LLM debates.",
     no_args_is_help=True,
     add_completion=False,
@@ -110,27 +125,7 @@ def _main(
     pass
 
 
-_COMMANDS: dict[str, Callable[..., Any]] = {
-    "demo": demo.demo,
-    "debate": debate.debate,
-    "fit": fit.fit,
-    "replay": replay.replay,
-    "simulate": simulate.simulate,
-    "plan": plan.plan,
-    "power": power.power,
-    "compare": compare.compare,
-    "agreement": agreement.agreement,
-    "bias": bias.bias,
-    "audit-table": audit_table.audit_table,
-    "theorems": theorems.theorems,
-    "doctor": doctor.doctor,
-    "show": show.show,
-    "import": import_.import_,
-    "example": example.example,
-    "rules": lists.rules,
-    "worlds": lists.worlds,
-    "protocols": lists.protocols,
-    "formats": lists.formats,
-}
-for _name, _command in _COMMANDS.items():
-    app.command(_name, cls=_EachOptionOnce)(_command)
+for _name in (name for names in GROUPS.values() for name in names):
+    _function = "import_" if _name == "import" else _name.replace("-", "_")
+    _module = import_module(f"d3stats.cli.{_function}")
+    app.command(_name, cls=_Command)(getattr(_module, _function))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from d3stats.cli.options import Json
+from d3stats.cli.options import Json, Latex, one_format
 from d3stats.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
@@ -38,11 +38,10 @@ def audit_table(
     ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 when a finding is inconsistent.")] = False,
     as_json: Json = False,
-    as_latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX (booktabs).")] = False,
+    as_latex: Latex = False,
 ) -> None:
     """Hold a table's numbers against each other: shares of n, gains, t and p, kappas, costs; rounding allowed for."""
-    if as_json and as_latex:
-        raise ValueError("format must be one of --json and --latex; got both")
+    one_format(as_json, as_latex)
     if checks:
         _list_checks(as_json)
         return

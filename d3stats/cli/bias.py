@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from d3stats.cli.options import Columns, Encoding, Json, Level, MissingValues, Seed, checked_figure, reading
+from d3stats.cli.options import (
+    Columns,
+    Encoding,
+    Json,
+    Latex,
+    Level,
+    MissingValues,
+    Seed,
+    checked_figure,
+    one_format,
+    reading,
+)
 from d3stats.cli.output import (
     is_warning,
     print_json,
@@ -36,7 +47,7 @@ def bias(
         ),
     ],
     audit: Annotated[
-        str, typer.Option("--audit", help="'position', 'verbosity', 'self' or 'persona'.")
+        str, typer.Option("--audit", metavar="d3stats.cli.bias:AUDITS", help="Which bias is looked for.")
     ] = "position",
     judges: Annotated[
         list[str] | None, typer.Option("--judge", help="Only this judge; repeatable. By default all.")
@@ -44,15 +55,21 @@ def bias(
     votes: Annotated[
         str,
         typer.Option(
-            "--votes", help="What a vote names: the 'answer', or the 'slot' (A is what was shown first)."
+            "--votes",
+            metavar="d3stats.inference.bias.verdicts:Votes",
+            help="What a vote names: the answer, or the slot, where A is what was shown first.",
         ),
     ] = "answer",
     baseline: Annotated[
-        str, typer.Option("--baseline", help="Persona audit: the juror without one.")
+        str, typer.Option("--baseline", help="Persona audit: the name of the judge without a persona.")
     ] = "none",
     against: Annotated[
         str,
-        typer.Option("--against", help="Self audit: other judges, 'disinterested' or 'all'."),
+        typer.Option(
+            "--against",
+            metavar="d3stats.inference.bias.self_preference:Against",
+            help="Self audit: which other judges are compared with.",
+        ),
     ] = "disinterested",
     use_label: Annotated[
         bool, typer.Option("--label/--no-label", help="Verbosity audit: hold quality fixed by the label.")
@@ -63,7 +80,7 @@ def bias(
     level: Level = 0.95,
     seed: Seed = 0,
     as_json: Json = False,
-    as_latex: Annotated[bool, typer.Option("--latex", help="Print a LaTeX table (booktabs).")] = False,
+    as_latex: Latex = False,
     figure: Annotated[
         Path | None,
         typer.Option(
@@ -77,8 +94,7 @@ def bias(
     from d3stats._check import choice
     from d3stats.inference.bias import as_judgments
 
-    if as_json and as_latex:
-        raise ValueError("format must be one of --json and --latex; got both")
+    one_format(as_json, as_latex)
     choice("audit", audit, AUDITS)
     if figure is not None and audit != "position":
         raise ValueError(f"--figure must come with --audit position; got --audit {audit}")

@@ -12,10 +12,12 @@ from d3stats.cli.options import (
     Encoding,
     Figure,
     Json,
+    Latex,
     Level,
     Missing,
     MissingValues,
     Seed,
+    one_format,
     paths_of,
     reading,
 )
@@ -50,23 +52,32 @@ def compare(
     items: Annotated[
         str,
         typer.Option(
-            "--items", help="'same' refuses runs over different items; 'intersection' keeps common ones."
+            "--items",
+            metavar="d3stats.inference.comparison.runs:Items",
+            help="Refuse runs over different items, or keep the common items.",
         ),
     ] = "same",
     by: Annotated[
-        str, typer.Option("--by", help="What an item is in a log: 'question' (debates averaged) or 'debate'.")
+        str,
+        typer.Option(
+            "--by",
+            metavar="d3stats.inference.comparison.runs:ItemIs",
+            help="What an item is in a log; with question, its debates are averaged.",
+        ),
     ] = "question",
     value: Annotated[
         str | None,
         typer.Option(
             "--value",
-            help="A table's column; of a log 'verdict' (what was decided), 'plurality', 'votes', 'tokens' or "
-            "'score:SIDE'.",
+            metavar="[COLUMN|verdict|plurality|votes|tokens|score:SIDE]",
+            help="A table's column, or what is read from a log; its verdict by default.",
         ),
     ] = None,
     rounds: Annotated[
         list[str] | None,
-        typer.Option("--round", help="The round of a log, or 'last'; once for all or once per run."),
+        typer.Option(
+            "--round", metavar="[ROUND|last]", help="The round of a log; once for all runs or once per run."
+        ),
     ] = None,
     baseline: Annotated[
         str | None, typer.Option("--baseline", help="Compare all runs with this one (a name), not all pairs.")
@@ -81,15 +92,25 @@ def compare(
         str,
         typer.Option(
             "--kind",
-            help="'cluster t', 'percentile', 'basic', 'bca' or 'studentised' (bootstraps), or 'Tango'.",
+            metavar="d3stats.inference.comparison.pair_data:Kind",
+            help="Kind of interval.",
         ),
     ] = "cluster t",
     test: Annotated[
         str | None,
-        typer.Option("--test", help="'cluster t', 'sign flip', 'McNemar exact' or 'McNemar mid-p'."),
+        typer.Option(
+            "--test",
+            metavar="d3stats.inference.comparison.pair_data:Test",
+            help="Whose p is shown; by default the test of the interval.",
+        ),
     ] = None,
     family: Annotated[
-        str, typer.Option("--family", help="How p is adjusted over pairs: 'holm', 'bh' or 'bonferroni'.")
+        str,
+        typer.Option(
+            "--family",
+            metavar="d3stats.inference.comparison.multiplicity:Family",
+            help="How p is adjusted over the pairs.",
+        ),
     ] = "holm",
     missing: Missing = "exclude",
     missing_values: MissingValues = None,
@@ -99,12 +120,11 @@ def compare(
     n_boot: Boot = 10_000,
     seed: Seed = 0,
     as_json: Json = False,
-    as_latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX (booktabs).")] = False,
+    as_latex: Latex = False,
     figure: Figure = None,
 ) -> None:
     """Compare runs over the same items: the difference with its interval first, then the tests."""
-    if as_json and as_latex:
-        raise ValueError("format must be one of --json and --latex; got both")
+    one_format(as_json, as_latex)
     if len(runs) < 2:
         raise ValueError(f"runs must be at least two; got {runs}")
     from d3stats.inference import compare as compare_runs

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +18,8 @@ from d3stats.cli.options import Json, Seed
 from d3stats.cli.output import print_json, print_notes, print_table
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
     from d3stats.agent import Agent
     from d3stats.run.forecast import Forecast
     from d3stats.run.items import DebateItem
@@ -185,7 +188,8 @@ def debate(
         Path | None, typer.Option("-o", "--output", help="The log; the same command goes on from it.")
     ] = None,
     orders: Annotated[
-        str, typer.Option("--orders", help="Which candidate is shown first: 'seeded', 'both' or 'first'.")
+        str,
+        typer.Option("--orders", metavar="d3stats.run.items:Orders", help="Which candidate is shown first."),
     ] = "seeded",
     repeats: Annotated[int, typer.Option("--repeats", help="Debate each item so often.")] = 1,
     limit: Annotated[int | None, typer.Option("--limit", help="Only the first so many items.")] = None,
@@ -193,10 +197,14 @@ def debate(
         str | None, typer.Option("--format", help="The shape of ITEMS, when the content is not to decide.")
     ] = None,
     identical: Annotated[
-        str, typer.Option("--identical", help="Candidates of the same text: 'refuse' or 'keep'.")
+        str,
+        typer.Option(
+            "--identical", metavar="d3stats.run.items:Identical", help="Candidates of the same text."
+        ),
     ] = "refuse",
     empty: Annotated[
-        str, typer.Option("--empty", help="Candidates without a text: 'refuse' or 'keep'.")
+        str,
+        typer.Option("--empty", metavar="d3stats.run.items:Identical", help="Candidates without a text."),
     ] = "refuse",
     concurrency: Annotated[int, typer.Option("--concurrency", help="Calls at a time.")] = 8,
     rpm: Annotated[float | None, typer.Option("--rpm", help="Requests per minute at most.")] = None,
@@ -228,7 +236,11 @@ def debate(
     ] = 300.0,
     structured: Annotated[
         str | None,
-        typer.Option("--structured", help="How votes and scores are asked for: 'auto', 'schema' or 'text'."),
+        typer.Option(
+            "--structured",
+            metavar="d3stats.run.live.dialect:Structured",
+            help="How votes and scores are asked for: by a JSON schema, in plain text, or as the server can.",
+        ),
     ] = None,
     key_env: Annotated[
         str | None,
@@ -387,7 +399,6 @@ class _Job:
 
     async def run(self) -> RunReport:
         import asyncio
-        import signal
 
         from d3stats.run.run import run_debates
 
@@ -404,10 +415,9 @@ class _Job:
                 halt.set()
                 progress.halt()
 
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, interrupt)
             try:
                 async with AsyncExitStack() as stack:
+                    stack.enter_context(on_interrupt(loop, interrupt))
                     for agent in _each(self.agents):
                         if hasattr(agent, "__aenter__"):
                             await stack.enter_async_context(agent)
@@ -418,8 +428,28 @@ class _Job:
                 raise KeyboardInterrupt from None
             finally:
                 self.said.report = progress.report
-                for number in (signal.SIGINT, signal.SIGTERM):
-                    loop.remove_signal_handler(number)
+
+
+@contextmanager
+def on_interrupt(loop: AbstractEventLoop, act: Callable[[], None]) -> Iterator[None]:
+    """Call `act` in the loop when the program is interrupted or asked to end; Windows has handlers of signals only."""
+    import signal
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before: dict[int, Any] = {}
+    try:
+        for number in numbers:
+            try:
+                loop.add_signal_handler(number, act)
+            except NotImplementedError:
+                before[number] = signal.signal(number, lambda *_: loop.call_soon_threadsafe(act))
+        yield
+    finally:
+        for number in numbers:
+            if number in before:
+                signal.signal(number, before[number])
+            else:
+                loop.remove_signal_handler(number)
 
 
 def _each(agents: Any) -> list[Any]:

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from d3stats.cli.fit import show_rounds
+from d3stats.cli.fit import round_tables
 from d3stats.cli.options import Seed
-from d3stats.cli.output import print_notes, print_text, save_figure, working
-from d3stats.cli.replay import show_replay
+from d3stats.cli.output import print_notes, print_table, print_text, save_figure, working
+from d3stats.cli.replay import replay_table
 
 RULES = ("fixed:1", "fixed:2", "unanimity", "ks:0.05,patience=1", "ks:0.15,patience=1")
 
@@ -19,7 +19,7 @@ def demo(
     out: Annotated[Path, typer.Option("--out", help="Folder for the figure.")] = Path("demo-output"),
     seed: Seed = 0,
 ) -> None:
-    """Fit, describe and replay a real log of 160 debates of seven judges, and draw it."""
+    """Fit, describe and replay a real log of 160 debates of seven agents, and draw it."""
     from d3stats import datasets
     from d3stats.planning.describe import describe_rounds
     from d3stats.planning.replay import replay
@@ -30,12 +30,13 @@ def demo(
     typer.echo("")
     with working("fitting and resampling (the first run compiles, some ten seconds)"):
         report = describe_rounds(t, rng=seed)
-    show_rounds(report)
+    for table in round_tables(report):
+        print_table(*table)
     print_notes(report.notes())
     typer.echo("")
     with working("replaying stopping rules"):
         played = replay(t, list(RULES), rng=seed)
-    show_replay(played)
+    print_table(*replay_table(played))
     print_notes(played.notes)
     out.mkdir(parents=True, exist_ok=True)
     typer.echo("")

@@ -12,6 +12,7 @@ from d3stats.cli.options import (
     Encoding,
     Figure,
     Json,
+    Latex,
     Lenient,
     Level,
     Logs,
@@ -19,12 +20,15 @@ from d3stats.cli.options import (
     MissingValues,
     Roles,
     Seed,
+    one_format,
     read_trajectories,
     reading,
 )
 from d3stats.cli.output import (
+    Table,
     estimate,
     print_json,
+    print_latex,
     print_notes,
     print_table,
     print_text,
@@ -56,10 +60,12 @@ def fit(
     encoding: Encoding = None,
     seed: Seed = 0,
     as_json: Json = False,
+    as_latex: Latex = False,
 ) -> None:
     """Fit the Beta-Binomial mixture in each round of a log."""
     from d3stats.planning.describe import describe_rounds
 
+    one_format(as_json, as_latex)
     with working("fitting"):
         t, left_out = read_trajectories(logs, lenient, roles, reading(missing_values, columns, encoding))
         report = describe_rounds(
@@ -84,6 +90,8 @@ def fit(
                     "functionals": records(one.functionals(level, rng=seed).reset_index()),
                 }
             )
+        elif as_latex:
+            typer.echo(one.to_latex("functionals"))
         else:
             _show_fit(one, level, seed)
         return
@@ -97,8 +105,13 @@ def fit(
             }
         )
         return
+    tables = round_tables(report)
+    if as_latex:
+        print_latex(tables)
+        return
     print_notes(t.remarks())
-    show_rounds(report)
+    for table in tables:
+        print_table(*table)
     below = without_warnings(report.notes(), t.notes)
     print_notes([*below, *[f"left out: {line}" for line in left_out]])
 
@@ -125,11 +138,11 @@ def _show_fit(fit: MixtureFit, level: float, seed: int) -> None:
     print_notes(fit.notes)
 
 
-def show_rounds(report: RoundsReport) -> None:
-    """Print the counts and the per-round table."""
+def round_tables(report: RoundsReport) -> list[Table]:
+    """Return the counts and the per-round table."""
     t = report.trajectories
     counts = report.counts()
-    print_table(
+    correct = (
         f"Correct votes per debate: {t.n_debates} debates of {len(t.cluster_names)} questions",
         ["round", *[str(c) for c in counts.columns], "missing votes"],
         [
@@ -157,7 +170,7 @@ def show_rounds(report: RoundsReport) -> None:
                 *([] if not shared else [""] if first else [f"{row['ks_debates']:g}"]),
             ]
         )
-    print_table(
+    fitted = (
         f"Fitted mixture, K={report.fit.fits[0].settings.n_components}, and majority verdict, by round "
         f"({report.drift.level:.0%} intervals; KS to the round before, its noise in brackets)",
         [
@@ -172,3 +185,4 @@ def show_rounds(report: RoundsReport) -> None:
         ],
         rows,
     )
+    return [correct, fitted]

@@ -1,4 +1,4 @@
-"""``d3stats import``: other people's logs into ours."""
+"""``d3stats import``: logs of other tools, as d3stats writes them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,27 @@ from d3stats.cli.output import print_json, print_notes, print_text, working
 
 
 def import_(
-    format_name: Annotated[str, typer.Argument(metavar="FORMAT", help="'list' shows the known formats.")],
-    source: Annotated[Path | None, typer.Argument(metavar="SRC", help="The foreign file or folder.")] = None,
+    format_name: Annotated[
+        str, typer.Argument(metavar="FORMAT", help="What wrote the log; 'list' shows the formats.")
+    ],
+    source: Annotated[Path | None, typer.Argument(metavar="SRC", help="Its file or folder.")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="The log to write (JSONL).")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the log if it exists.")] = False,
     text: Annotated[bool, typer.Option("--text", help="Keep what the agents wrote.")] = False,
     reading: Annotated[
         str | None,
-        typer.Option("--reading", help="How answers are read where there is a choice: asked, strict."),
+        typer.Option(
+            "--reading",
+            metavar="d3stats.log.importers.answers:READINGS",
+            help="How an answer is read from a text: as the prompt asked for it, or only where it stands so.",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Import a foreign log: d3stats import FORMAT SRC -o LOG."""
+    """Turn the debate log of another tool or paper into a log of d3stats.
+
+    A table of your own (CSV, TSV, XLSX, Parquet, JSON Lines) needs no import: every command reads it.
+    """
     from d3stats.log.importers import available, import_log
 
     if format_name == "list":

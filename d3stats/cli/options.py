@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -20,10 +21,16 @@ Logs = Annotated[
     typer.Argument(help="Logs and tables (JSONL, CSV, TSV, XLSX, Parquet; globs in quotes), or 'slm7'."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Latex = Annotated[bool, typer.Option("--latex", help="Print LaTeX tables (booktabs).")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.")]
 Level = Annotated[float, typer.Option("--level", help="Level of the intervals.")]
 Missing = Annotated[
-    str, typer.Option("--missing", help="What a missing vote counts as: 'exclude' (trials vary) or 'wrong'.")
+    str,
+    typer.Option(
+        "--missing",
+        metavar="d3stats.trajectories:Missing",
+        help="What a missing vote counts as: left out, so that the number of votes varies, or wrong.",
+    ),
 ]
 Lenient = Annotated[
     bool, typer.Option("--lenient", help="Leave out defective records and list them, instead of stopping.")
@@ -37,6 +44,12 @@ MissingValues = Annotated[
     ),
 ]
 Boot = Annotated[int, typer.Option("--n-boot", help="Bootstrap replicates.")]
+
+
+def one_format(as_json: bool, as_latex: bool) -> None:
+    """Refuse two formats at once."""
+    if as_json and as_latex:
+        raise ValueError("format must be one of --json and --latex; got both")
 
 
 def checked_figure(path: Path | None) -> Path | None:
@@ -61,8 +74,28 @@ Columns = Annotated[
     ),
 ]
 Encoding = Annotated[
-    str | None, typer.Option("--encoding", help="Of text files, as latin-1; UTF-8 by default.")
+    str | None, typer.Option("--encoding", help="Encoding of text files, such as latin-1; UTF-8 by default.")
 ]
+
+
+def choices(metavar: str | None) -> str | None:
+    """Return ``[one|other]`` where an option names the place in the library that lists its words.
+
+    A place is ``module:name``, of a Literal or of a collection of names; words may stand before it, with ``|``.
+
+    Examples
+    --------
+    >>> choices("d3stats.trajectories:Missing"), choices("ROLE=NAME")
+    ('[exclude|wrong]', 'ROLE=NAME')
+    """
+    if metavar is None or "d3stats." not in metavar:
+        return metavar
+    words: list[str] = []
+    for part in metavar.split("|"):
+        module, _, name = part.partition(":")
+        found = getattr(import_module(module), name) if name else [part]
+        words += get_args(found) or found
+    return f"[{'|'.join(words)}]"
 
 
 def paths_of(logs: list[str]) -> list[str]:

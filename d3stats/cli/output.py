@@ -119,6 +119,18 @@ def without_warnings(notes: Sequence[str], said: Collection[str] = ()) -> list[s
 # ------------------------------------------------------------------------------------------ tables
 
 
+Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]
+"""Title, heads and cells."""
+
+
+def print_latex(tables: Sequence[Table]) -> None:
+    """Print tables as LaTeX, each after its title as a comment."""
+    from d3stats._latex import booktabs
+
+    for title, columns, rows in tables:
+        typer.echo(f"% {title}\n{booktabs('l' + 'r' * (len(columns) - 1), columns, rows)}")
+
+
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table; one that does not fit the terminal becomes records, a line per value, so that no digit is lost.
 

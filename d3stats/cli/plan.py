@@ -12,16 +12,20 @@ from d3stats.cli.options import (
     Encoding,
     Figure,
     Json,
+    Latex,
     Lenient,
     MissingValues,
     Roles,
     Seed,
+    one_format,
     read_trajectories,
     reading,
 )
 from d3stats.cli.output import (
+    Table,
     estimate,
     print_json,
+    print_latex,
     print_notes,
     print_table,
     print_text,
@@ -51,7 +55,12 @@ def plan(
     ] = 0.9,
     debates: Annotated[int, typer.Option("--debates", help="Planned number of debates.")] = 1000,
     target: Annotated[
-        str, typer.Option("--target", help="'auto', 'accuracy' or 'agreement' with full depth.")
+        str,
+        typer.Option(
+            "--target",
+            metavar="auto|d3stats.planning.ladders:Target",
+            help="What may be lost: right verdicts, or agreement with full depth; by default what the log allows.",
+        ),
     ] = "auto",
     rules: Annotated[
         list[str] | None, typer.Option("--rule", "-r", help="Another rule for the table; repeatable.")
@@ -88,10 +97,12 @@ def plan(
     encoding: Encoding = None,
     seed: Seed = 0,
     as_json: Json = False,
+    as_latex: Latex = False,
 ) -> None:
     """Plan the next debates from a pilot: the rule, its rounds, tokens and dollars, and what it may lose."""
     from d3stats.planning.plan import plan as make_plan
 
+    one_format(as_json, as_latex)
     with working("planning"):
         how = reading(missing_values, columns, encoding)
         log, left_out = read_trajectories(pilot, lenient, roles, how)
@@ -113,8 +124,12 @@ def plan(
     if as_json:
         print_json(_document(made, left_out) | {"prices": None if paid is None else paid.note})
         return
+    if as_latex:
+        print_latex([plan_table(made)])
+        return
     print_notes(log.remarks())
-    show_plan(made)
+    _show_recommendation(made)
+    print_table(*plan_table(made))
     notes = without_warnings(made.notes, log.notes)
     print_notes([*([] if paid is None else [paid.note]), *notes, *[f"left out: {line}" for line in left_out]])
 
@@ -191,8 +206,8 @@ def _document(made: Plan, left_out: list[str]) -> dict[str, Any]:
     }
 
 
-def show_plan(made: Plan) -> None:
-    """Print the recommendation, its price, and the table of what it was compared with."""
+def _show_recommendation(made: Plan) -> None:
+    """Print the recommendation and its price."""
     table = made.to_frame()
     first = table.iloc[0]
     unit = str(first["total_unit"])
@@ -216,6 +231,12 @@ def show_plan(made: Plan) -> None:
             f"  {made.debates} debates: {sign}{first['total']:,.{digits}f}{limits}{'' if sign else ' ' + unit}"
         )
     typer.echo("")
+
+
+def plan_table(made: Plan) -> Table:
+    """Return the recommended rule beside those it was compared with."""
+    table = made.to_frame()
+    unit = str(table.iloc[0]["total_unit"])
     kept = "accuracy" if made.target == "accuracy" else "agreement"
     # One column for cost: dollars where there are prices, else tokens; the JSON has both.
     measures = [
@@ -234,7 +255,7 @@ def show_plan(made: Plan) -> None:
         cells += [_bare(row["p_within"], 2), str(row["loss_from"])]
         rows.append(cells)
     heads = {"saved": "saved", "kept": kept}
-    print_table(
+    return (
         f"{made.level:.0%} Student intervals, questions as units; {unit} saved and verdicts lost are against unanimity",
         ["rule", *(heads.get(m, m) for m, _ in measures), "loss", f"P(loss<={made.max_loss:g})", "from"],
         rows,

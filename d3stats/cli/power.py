@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from d3stats.cli.options import Columns, Encoding, Json, Level, Missing, MissingValues, paths_of, reading
+from d3stats.cli.options import (
+    Columns,
+    Encoding,
+    Json,
+    Latex,
+    Level,
+    Missing,
+    MissingValues,
+    one_format,
+    paths_of,
+    reading,
+)
 from d3stats.cli.output import print_json, print_notes, print_table, print_text, working
 
 if TYPE_CHECKING:
@@ -25,7 +36,8 @@ def power(
     n: Annotated[
         int | None,
         typer.Option(
-            "--n", help="Questions: with --effect gives the power, without it the smallest effect found."
+            "--n",
+            help="Questions: with --effect the power is shown, without it the smallest effect that is found.",
         ),
     ] = None,
     pilot: Annotated[
@@ -37,13 +49,18 @@ def power(
         typer.Option("--discordance", help="Share of items that exactly one protocol gets right."),
     ] = None,
     sd: Annotated[
-        float | None, typer.Option("--sd", help="Of one paired difference, where items have scores.")
+        float | None,
+        typer.Option("--sd", help="Standard deviation of one paired difference, where items have scores."),
     ] = None,
     accuracy: Annotated[
-        float | None, typer.Option("--accuracy", help="Of the first protocol, in place of --discordance.")
+        float | None,
+        typer.Option("--accuracy", help="Accuracy of the first protocol, in place of --discordance."),
     ] = None,
     correlation: Annotated[
-        float | None, typer.Option("--correlation", help="With --accuracy: between the two of being right.")
+        float | None,
+        typer.Option(
+            "--correlation", help="With --accuracy: correlation of being right between the two protocols."
+        ),
     ] = None,
     icc: Annotated[
         float | None, typer.Option("--icc", help="Correlation of the differences within a question.")
@@ -55,32 +72,44 @@ def power(
         typer.Option("--repeat-icc", help="Correlation of the differences of an item's repeats."),
     ] = None,
     goal: Annotated[
-        str, typer.Option("--goal", help="'difference', 'non-inferiority' or 'equivalence'.")
+        str,
+        typer.Option(
+            "--goal", metavar="d3stats.inference.comparison.power:Goal", help="What is to be shown."
+        ),
     ] = "difference",
     margin: Annotated[
-        float | None, typer.Option("--margin", help="Of non-inferiority or equivalence, above 0.")
+        float | None, typer.Option("--margin", help="Margin of non-inferiority or equivalence, above 0.")
     ] = None,
-    chance: Annotated[float, typer.Option("--power", help="Chance to show it.")] = 0.8,
+    chance: Annotated[float, typer.Option("--power", help="Probability that the test shows it.")] = 0.8,
     alpha: Annotated[float, typer.Option("--alpha", help="Size of each test.")] = 0.05,
     one_sided: Annotated[bool, typer.Option("--one-sided", help="Test a difference on one side.")] = False,
     level: Level = 0.95,
     items: Annotated[
-        str, typer.Option("--items", help="Of a pilot: 'same', or 'intersection' keeps common items.")
+        str,
+        typer.Option(
+            "--items",
+            metavar="d3stats.inference.comparison.runs:Items",
+            help="With --pilot: refuse other items, or keep common ones.",
+        ),
     ] = "same",
     by: Annotated[
-        str, typer.Option("--by", help="Of a pilot: what an item is in a log, 'question' or 'debate'.")
+        str,
+        typer.Option(
+            "--by",
+            metavar="d3stats.inference.comparison.runs:ItemIs",
+            help="With --pilot: what an item is in a log.",
+        ),
     ] = "question",
-    value: Annotated[str | None, typer.Option("--value", help="Of a pilot: the column of values.")] = None,
+    value: Annotated[str | None, typer.Option("--value", help="With --pilot: the column of values.")] = None,
     missing: Missing = "exclude",
     missing_values: MissingValues = None,
     columns: Columns = None,
     encoding: Encoding = None,
     as_json: Json = False,
-    as_latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX (booktabs).")] = False,
+    as_latex: Latex = False,
 ) -> None:
     """Plan a paired comparison: questions for an effect, power for so many, or what so many can find."""
-    if as_json and as_latex:
-        raise ValueError("format must be one of --json and --latex; got both")
+    one_format(as_json, as_latex)
     common: dict[str, Any] = {"goal": goal, "alpha": alpha}
     common["alternative"] = "one-sided" if one_sided else "two-sided"
     noise: dict[str, Any] = dict(

@@ -12,6 +12,7 @@ from d3stats.cli.options import (
     Encoding,
     Figure,
     Json,
+    Latex,
     Lenient,
     Level,
     Logs,
@@ -20,12 +21,15 @@ from d3stats.cli.options import (
     Roles,
     Seed,
     left_out,
+    one_format,
     paths_of,
     reading,
 )
 from d3stats.cli.output import (
+    Table,
     estimate,
     print_json,
+    print_latex,
     print_notes,
     print_table,
     records,
@@ -50,7 +54,12 @@ def replay(
     ] = None,
     missing: Missing = "exclude",
     level: Level = 0.95,
-    interval: Annotated[str, typer.Option("--interval", help="'percentile' or 'bca'.")] = "percentile",
+    interval: Annotated[
+        str,
+        typer.Option(
+            "--interval", metavar="d3stats.planning.costs:Interval", help="Kind of bootstrap interval."
+        ),
+    ] = "percentile",
     n_boot: Boot = 2000,
     paired: Annotated[bool, typer.Option("--paired", help="Also show differences between rules.")] = False,
     figure: Figure = None,
@@ -61,11 +70,13 @@ def replay(
     encoding: Encoding = None,
     seed: Seed = 0,
     as_json: Json = False,
+    as_latex: Latex = False,
 ) -> None:
     """Replay stopping rules over a log; unanimity and full depth are always shown beside them."""
     from d3stats.inference.comparison.run_tables import read_recorded
     from d3stats.planning.replay import replay as replay_rules
 
+    one_format(as_json, as_latex)
     with working("replaying"):
         log = read_recorded(
             *paths_of(logs), strict=not lenient, roles=roles, **reading(missing_values, columns, encoding)
@@ -95,24 +106,27 @@ def replay(
             document["paired"] = records(result.paired())
         print_json(document)
         return
+    tables = [replay_table(result), *([_paired_table(result)] if paired else [])]
+    if as_latex:
+        print_latex(tables)
+        return
     print_notes(log.trajectories.remarks())
-    show_replay(result)
-    if paired:
-        table = result.paired()
-        print_table(
-            "Differences between rules on the same debates",
-            ["rule", "against", "measure", "difference"],
-            [
-                [r["rule"], r["against"], r["measure"], estimate(r["difference"], r["low"], r["high"])]
-                for r in table.to_dict("records")
-            ],
-        )
+    for table in tables:
+        print_table(*table)
     notes = without_warnings(notes, log.trajectories.notes)
     print_notes([*notes, *[f"left out: {line}" for line in passed_over]])
 
 
-def show_replay(result: Replay) -> None:
-    """Print where each rule stopped, how accurate it was, and what it saved."""
+def _paired_table(result: Replay) -> Table:
+    rows = [
+        [r["rule"], r["against"], r["measure"], estimate(r["difference"], r["low"], r["high"])]
+        for r in result.paired().to_dict("records")
+    ]
+    return "Differences between rules on the same debates", ["rule", "against", "measure", "difference"], rows
+
+
+def replay_table(result: Replay) -> Table:
+    """Return where each rule stopped, how accurate it was, and what it saved."""
     table = result.to_frame()
     stops = result.stops()
     n_rounds = result.trajectories.n_rounds
@@ -137,7 +151,7 @@ def show_replay(result: Replay) -> None:
         cells.append("-" if against_full != against_full else f"{against_full:.1%}")
         rows.append(cells)
     s = result.settings
-    print_table(
+    return (
         f"Stopping rules replayed: {s.level:.0%} {s.interval} bootstrap intervals, questions resampled; "
         "shares: cluster Wilson",
         [

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from d3stats.cli.options import Json
-from d3stats.cli.output import print_json, print_notes, print_table, records
+from d3stats.cli.options import Json, Latex, one_format
+from d3stats.cli.output import Table, print_json, print_latex, print_notes, print_table, records
 
 if TYPE_CHECKING:
     from d3stats.planning.sweep import Sweep
@@ -27,14 +27,19 @@ def simulate(
     ] = None,
     csv: Annotated[Path | None, typer.Option("--csv", help="Also write the table here.")] = None,
     by: Annotated[
-        str, typer.Option("--by", help="'world' puts seeds together, 'seed' shows each.")
+        str,
+        typer.Option(
+            "--by", metavar="d3stats.planning.sweep:By", help="Put seeds together, or show each seed apart."
+        ),
     ] = "world",
     as_json: Json = False,
+    as_latex: Latex = False,
 ) -> None:
     """Simulate stopping rules in synthetic worlds: worlds x rules x seeds."""
     from d3stats._check import choice
     from d3stats.planning.sweep import run_sweep
 
+    one_format(as_json, as_latex)
     choice("by", by, ("world", "seed"))
     if csv is not None and not csv.absolute().parent.is_dir():
         raise ValueError(f"--csv must lie in a folder that exists; got {str(csv)!r}")
@@ -46,11 +51,23 @@ def simulate(
         stops = done.stops(by)  # type: ignore[arg-type]  # checked above
         print_json({"study": done.study.key(), "rules": records(table), "stops": records(stops)})
         return
-    show_sweep(done, by)
+    tables = sweep_tables(done, by)
+    if as_latex:
+        print_latex(tables)
+        return
+    for one in tables:
+        print_table(*one)
+    batched = table.loc[table["decides"] == "batch", "rule"].drop_duplicates()
+    if len(batched):
+        names = ", ".join(batched)
+        print_notes(
+            [f"{names}: one decision per batch of {done.study.batch} debates; errors between batches"]
+        )
 
 
-def show_sweep(done: Sweep, by: str) -> None:
-    """Print one table per world, the measures that it has."""
+def sweep_tables(done: Sweep, by: str) -> list[Table]:
+    """Return one table per world, with the measures that it has."""
+    tables: list[Table] = []
     table = done.to_frame(by)  # type: ignore[arg-type]  # checked by the caller
     groups = ["world", "seed"] if by == "seed" else ["world"]
     for _, part in table.groupby(groups, sort=False):
@@ -68,18 +85,14 @@ def show_sweep(done: Sweep, by: str) -> None:
             ("saved_tokens_vs_unanimity", "tokens saved", _percent),
         ]
         shown = [m for m in measures if m[0] in part.columns and part[m[0]].notna().any()]
-        print_table(
+        head = (
             f"{title}: {rows[0]['n_debates']} debates of up to {done.study.n_rounds} rounds, "
             f"Monte Carlo standard error in brackets",
             ["rule", *[label for _, label, _ in shown]],
             [[str(row["rule"]), *[_cell(row, name, write) for name, _, write in shown]] for row in rows],
         )
-    batched = table.loc[table["decides"] == "batch", "rule"].drop_duplicates()
-    if len(batched):
-        names = ", ".join(batched)
-        print_notes(
-            [f"{names}: one decision per batch of {done.study.batch} debates; errors between batches"]
-        )
+        tables.append(head)
+    return tables
 
 
 def _cell(row: dict[Any, Any], name: str, write: Any) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from d3stats.cli.options import Json
+from d3stats.cli.options import Json, Latex, one_format
 from d3stats.cli.output import print_json, print_table, print_text, prose_columns
 
 if TYPE_CHECKING:
@@ -38,11 +38,10 @@ def theorems(
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="With --verify: seed of the search (0).")] = None,
     as_json: Json = False,
-    as_latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX (booktabs, amsmath).")] = False,
+    as_latex: Latex = False,
 ) -> None:
     """Show which claims of the literature hold, which fail and where, and what to use instead."""
-    if as_json and as_latex:
-        raise ValueError("format must be one of --json and --latex; got both")
+    one_format(as_json, as_latex)
     if not check:
         for option, value in (("--examples", examples), ("--workers", workers), ("--seed", seed)):
             if value is not None:
@@ -77,7 +76,7 @@ def _show_page(shown: Page, as_json: bool, as_latex: bool) -> None:
     elif as_latex:
         typer.echo(shown.to_latex())
     else:
-        typer.echo(shown.to_text(prose_columns()))
+        typer.echo(shown.to_text(prose_columns(100)))
 
 
 def _verify(

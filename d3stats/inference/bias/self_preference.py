@@ -47,6 +47,8 @@ RAW_ALONE = (
     "the raw rate alone cannot tell preference from error: read the gap, and the difference to other judges"
 )
 
+Against = Literal["disinterested", "all"]
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SelfPreference(Audit):
@@ -71,7 +73,7 @@ def self_preference(
     *,
     judge: str | None = None,
     votes: Votes = "answer",
-    against: Literal["disinterested", "all"] = "disinterested",
+    against: Against = "disinterested",
     level: float = 0.95,
 ) -> SelfPreference | Audits[SelfPreference]:
     """Estimate a judge's preference for answers of its own family, by its errors for and against them.

@@ -146,6 +146,7 @@ class PairedRuns:
 
 
 Items = Literal["same", "intersection"]
+ItemIs = Literal["debate", "question"]
 _SHOWN = 5
 
 
@@ -309,7 +310,7 @@ def as_run(
     *,
     name: str | None = None,
     value: str | None = None,
-    by: Literal["debate", "question"] = "question",
+    by: ItemIs = "question",
     round_number: int | None = None,
     missing: Missing = "exclude",
     missing_values: Iterable[str] | None = None,

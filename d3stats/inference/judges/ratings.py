@@ -36,6 +36,7 @@ __all__ = ["Ratings", "as_ratings"]
 
 Codes = NDArray[np.int64]
 Repeats = Literal["refuse", "separate"]
+ItemIs = Literal["debate", "question"]
 
 _LONG = ("item", "rater", "vote")
 _FIELDS = Fields((*_LONG, "label", "cluster", "round"), _LONG, ("question",))
@@ -205,7 +206,7 @@ def as_ratings(
     categories: Sequence[Any] | None = None,
     raters: Sequence[str] | None = None,
     repeats: Repeats = "refuse",
-    by: Literal["debate", "question"] = "debate",
+    by: ItemIs = "debate",
     missing_values: Iterable[str] | None = None,
     columns: Columns = None,
     encoding: str | None = None,

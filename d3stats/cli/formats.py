@@ -1,0 +1,34 @@
+"""``d3stats formats``: the forms of logs that are read, and those that are imported."""
+
+from __future__ import annotations
+
+import typer
+
+from d3stats.cli.lists import print_list
+from d3stats.cli.options import Json
+from d3stats.cli.output import print_json
+
+_READ = {
+    "jsonl": "the log that d3stats writes: a header, then items, turns and verdicts, one JSON object a line; or flat "
+    "lines, one object per turn; also .ndjson, .jsonl.gz",
+    "csv": "one row per turn: debate, round, agent, vote, label, and more if known; or a wide table, one column per "
+    "agent or per round; with commas, semicolons, tabs or |; also .csv.gz",
+    "tsv": "the same tables with tabs; also .tsv.gz",
+    "xlsx": "the same tables, on the first sheet of a workbook",
+    "parquet": "the same tables as Parquet",
+}
+"""Forms of logs that every command reads without an import."""
+
+
+def formats(as_json: Json = False) -> None:
+    """List the forms of logs that are read as they are, and those that d3stats import turns into logs."""
+    from d3stats.log.importers import available
+
+    imported = {name: module.title for name, module in available().items()}
+    if as_json:
+        print_json({"read": _READ, "import": imported})
+        return
+    typer.echo("Read as they are by every command:")
+    print_list([(f".{name}", text, "") for name, text in _READ.items()])
+    typer.echo("\nImported first, with d3stats import FORMAT SRC -o LOG.jsonl:")
+    print_list([(name, text, "") for name, text in imported.items()])
