@@ -29,7 +29,7 @@ def run(*arguments: str) -> tuple[int, str]:
 def test_the_table_shows_the_panel_and_every_pair(votes: str) -> None:
     code, text = run(votes)
     assert code == 0, text
-    assert "6 items in 6 clusters, 3 raters, 1 rating missing" in text
+    assert "6 items in 6 clusters, 3 agents, 1 vote missing" in text
     for name in ("Fleiss' kappa", "Krippendorff's alpha", "Gwet's AC1", "Cohen's kappa, y and z"):
         assert name in text
     assert "0.739" in text

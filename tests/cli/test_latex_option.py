@@ -14,7 +14,16 @@ from d3stats.cli.example import example_table
 COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
 WITH_LATEX = sorted(name for name, c in COMMANDS.items() if any("--latex" in p.opts for p in c.params))
 
-STUDY = 'rules = ["fixed:2"]\nn_rounds = 3\ndebates = 100\nseeds = 1\nbatch = 100\n[[worlds]]\nname = "voter"\npanel = 3\n'
+STUDY = """
+rules = ["fixed:2"]
+n_rounds = 3
+debates = 100
+seeds = 1
+batch = 100
+[[worlds]]
+name = "voter"
+panel = 3
+"""
 
 
 @pytest.fixture(scope="module")
