@@ -112,7 +112,7 @@ def test_an_absent_interval_has_its_reason(tmp_path: Path) -> None:
     one = "item,cluster,x,y\n" + "".join(f"q{k},c,{'AB'[k % 2]},{'AAB'[k % 3]}\n" for k in range(9))
     code, text = run(written(tmp_path / "one.csv", one))
     assert code == 0, text
-    assert "9 items in 1 cluster, 2 raters" in text
+    assert "9 items in 1 cluster, 2 agents" in text
     assert f"all {len(MEASURES)} coefficients: a single cluster: nothing says how clusters vary" in text
     alike = "item,x,y\n" + "".join(f"q{k},{'AB'[k % 2]},{'AB'[k % 2]}\n" for k in range(12))
     code, text = run(written(tmp_path / "alike.csv", alike), "--measure", "fleiss")
