@@ -17,7 +17,7 @@ import pkgutil
 import re
 import types
 import typing
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -50,7 +50,7 @@ class Value:
     """
 
     def __post_init__(self) -> None:
-        kind: Hashable = type(self)
+        kind: Any = type(self)  # a class with __hash__ is hashable, which type checkers doubt
         for name, check in _checks(kind).items():
             object.__setattr__(self, name, check(name, getattr(self, name)))
 

@@ -1,37 +1,59 @@
-"""What a rule's stops mean, debate by debate."""
+"""What stopping rules cost: one table of measures, each a ratio of two sums over debates, with a choice of interval.
+
+Replays put bootstrap limits around the measures, plans Student limits, scans and sweeps standard errors.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import choice, integer, probability
+from d3stats._check import OpenProbability, integer
+from d3stats._named import Value
 from d3stats._words import counted, setting
 from d3stats.resampling import FEW_CLUSTERS, cluster_totals, ratios, resampled_totals
 from d3stats.resampling.bootstrap import bca_ends, percentile_ends
 from d3stats.resampling.proportions import share_limits
-from d3stats.stopping import FixedRounds
-from d3stats.stopping.rule import Rule, StoppingRule, StopReason, Stops
+from d3stats.stopping import (
+    FixedRounds,
+    FullDepth,
+    Rule,
+    StoppingRule,
+    StopReason,
+    Stops,
+    Unanimity,
+    from_text,
+)
 from d3stats.trajectories import MISSING, Missing, Trajectories
 
 __all__ = [
+    "LABELLED",
+    "MEASURES",
+    "SHARES",
     "BootstrapSettings",
     "Interval",
     "Limits",
+    "Measured",
     "Outcomes",
     "RatioColumns",
+    "Target",
     "absent_note",
+    "as_rules",
     "early_notes",
+    "log_ratio",
     "measure_columns",
     "measure_table",
     "notes_on",
     "outcomes",
     "paired_table",
+    "ratio",
+    "share",
     "spent_by_round",
     "tokens_by_round",
     "undecided",
@@ -41,6 +63,33 @@ __all__ = [
 ]
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+Target = Literal["accuracy", "agreement"]
+"""What a kept verdict is: a right one, or that of full depth."""
+
+MEASURES = {
+    "rounds": ("rounds", "debates"),
+    "tokens": ("tokens", "known_tokens"),
+    "dollars": ("dollars", "known_dollars"),
+    "accuracy": ("correct", "scored"),
+    "agreement": ("agrees", "compared"),
+    "flips": ("flips", "compared"),
+    "gained": ("gained", "judged"),
+    "lost": ("lost", "judged"),
+    "tied": ("tied", "debates"),
+}
+"""Every measure of a rule is the sum of one column of :class:`Outcomes` over the sum of another.
+
+What is saved against another rule is one minus the ratio of both rules' rounds, tokens or dollars.
+"""
+
+SHARES = ("accuracy", "agreement", "flips", "gained", "lost")
+"""Measures in which the first column is a part of the second."""
+
+LABELLED = ("accuracy", "gained", "lost")
+"""Measures that need right answers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,31 +98,50 @@ class Outcomes:
 
     Attributes
     ----------
+    rounds : ndarray of int64
+        Rounds played.
     verdict : ndarray of int32
         Plurality answer at the stop, ``MISSING`` without one.
     tied : ndarray of bool
         Whether two answers led at the stop.
     scored, correct : ndarray of bool
         Whether the debate counts in the accuracy, and whether its verdict is right.
-    compared, agrees : ndarray of bool
-        Whether the debate counts in the agreement with full depth, and whether the verdicts are the same. None
-        counts when some debate ended early: its verdict at full depth is unknown.
+    compared, agrees, flips : ndarray of bool
+        Whether the debate counts in the agreement with full depth, whether the verdicts are the same, and whether they
+        differ. None counts when some debate ended early: its verdict at full depth is unknown.
     judged, gained, lost : ndarray of bool
         Whether the debate is labelled and compared; right at the stop and not at full depth; the reverse.
-    tokens : ndarray of float or None
-        Tokens up to the stop, NaN where some round's tokens are not recorded.
+    spent : dict of str to ndarray of float
+        "tokens", "dollars" or another cost up to the stop, NaN where that of some round is not recorded.
     """
 
+    rounds: IntArray
     verdict: NDArray[np.int32]
-    tied: NDArray[np.bool_]
-    scored: NDArray[np.bool_]
-    correct: NDArray[np.bool_]
-    compared: NDArray[np.bool_]
-    agrees: NDArray[np.bool_]
-    judged: NDArray[np.bool_]
-    gained: NDArray[np.bool_]
-    lost: NDArray[np.bool_]
-    tokens: FloatArray | None
+    tied: BoolArray
+    scored: BoolArray
+    correct: BoolArray
+    compared: BoolArray
+    agrees: BoolArray
+    flips: BoolArray
+    judged: BoolArray
+    gained: BoolArray
+    lost: BoolArray
+    spent: dict[str, FloatArray]
+
+    def column(self, name: str) -> FloatArray:
+        """Return a column of numbers: a flag, "rounds", "debates", a cost (0 where unknown) or "known_" and a cost."""
+        kind = name.removeprefix("known_")
+        if kind in self.spent:
+            amount = self.spent[kind]
+            known = ~np.isnan(amount)
+            return np.where(known, amount, 0.0) if name == kind else known.astype(np.float64)
+        values = np.ones(len(self.rounds)) if name == "debates" else getattr(self, name)
+        return np.asarray(values, dtype=np.float64)
+
+    def of(self, measure: str) -> tuple[FloatArray, FloatArray]:
+        """Return the two columns of a measure."""
+        above, below = MEASURES[measure]
+        return self.column(above), self.column(below)
 
 
 def with_turns(trajectories: Trajectories) -> tuple[Trajectories, int]:
@@ -135,43 +203,90 @@ def spent_by_round(trajectories: Trajectories, cost: FloatArray) -> FloatArray |
 
 
 def outcomes(
-    trajectories: Trajectories, stops: Stops, missing: Missing, spent: FloatArray | None
+    trajectories: Trajectories,
+    rounds: NDArray[np.integer[Any]],
+    missing: Missing = "exclude",
+    **spent: FloatArray | None,
 ) -> Outcomes:
-    """Compare the verdicts at the stops with the labels and with the verdicts at full depth."""
-    verdict, tied = verdicts_at(trajectories, stops.rounds)
+    """Compare the verdicts after so many rounds with the labels and with the verdicts at full depth.
+
+    Parameters
+    ----------
+    rounds : ndarray of int, shape (debates,)
+        Where each debate stopped.
+    missing : {"exclude", "wrong"}
+        What a debate without a verdict counts as.
+    **spent : ndarray of float, shape (debates, rounds + 1), or None
+        Costs by their name, as :func:`spent_by_round` returns them; None is left out.
+    """
+    played: IntArray = np.asarray(rounds, dtype=np.int64)
+    verdict, tied = verdicts_at(trajectories, played)
     final, _ = verdicts_at(trajectories, trajectories.depth)
     label = trajectories.label
     labelled = label != MISSING
-    correct = (verdict == label) & labelled
-    final_correct = (final == label) & labelled
-    whole = not trajectories.ended_early().any()
-    if missing == "exclude":
-        scored = labelled & (verdict != MISSING)
-        compared = (verdict != MISSING) & (final != MISSING) & whole
-    else:
-        scored = labelled
-        compared = np.full(len(label), whole)
+    correct, final_correct = (verdict == label) & labelled, (final == label) & labelled
+    voted = (verdict != MISSING) | (missing == "wrong")
+    compared = voted & ((final != MISSING) | (missing == "wrong")) & (not trajectories.ended_early().any())
     judged = labelled & compared
-    row = np.arange(len(label))
+    same, row = verdict == final, np.arange(len(label))
     return Outcomes(
+        rounds=played,
         verdict=verdict,
         tied=tied,
-        scored=scored,
+        scored=labelled & voted,
         correct=correct,
         compared=compared,
-        agrees=compared & (verdict == final),
+        agrees=compared & same,
+        flips=compared & ~same,
         judged=judged,
         gained=judged & correct & ~final_correct,
         lost=judged & ~correct & final_correct,
-        tokens=None if spent is None else spent[row, stops.rounds],
+        spent={name: cost[row, played] for name, cost in spent.items() if cost is not None},
     )
+
+
+def as_rules(
+    rules: StoppingRule | str | Iterable[StoppingRule | str], *, baselines: bool = False
+) -> tuple[tuple[StoppingRule, ...], list[str]]:
+    """Return rules, or their text, as rules with different names, and a note on those that came twice.
+
+    Parameters
+    ----------
+    baselines : bool
+        Add unanimity and full depth where they are absent; without, one rule must be given.
+
+    Raises
+    ------
+    ValueError
+        When two different rules have one name.
+    """
+    given = [rules] if isinstance(rules, (StoppingRule, str)) else list(rules)
+    once: dict[str, StoppingRule] = {}
+    repeated = []
+    for one in given:
+        rule = from_text(one) if isinstance(one, str) else one
+        if not isinstance(rule, StoppingRule):
+            raise TypeError(f"rules must be stopping rules or their text; got {rule!r}")
+        name = str(rule)
+        if once.setdefault(name, rule) is rule:
+            continue
+        if once[name] != rule:
+            raise ValueError(f"rules must have different names; got two different rules named {name!r}")
+        repeated.append(name)
+    if not once and not baselines:
+        raise ValueError("rules must hold at least one rule; got none")
+    for kind in (Unanimity, FullDepth) if baselines else ():
+        if not any(isinstance(rule, kind) for rule in once.values()):
+            once[str(kind())] = kind()
+    named = "; ".join(dict.fromkeys(repeated))
+    return tuple(once.values()), [f"Named more than once and taken once: {named}."] if repeated else []
 
 
 Interval = Literal["percentile", "bca"]
 
 
 @dataclass(frozen=True)
-class BootstrapSettings:
+class BootstrapSettings(Value):
     """How intervals are made.
 
     Attributes
@@ -185,14 +300,9 @@ class BootstrapSettings:
         Replicates.
     """
 
-    level: float
+    level: OpenProbability
     interval: Interval
-    n_boot: int
-
-    def __post_init__(self) -> None:
-        probability("level", self.level, open_interval=True)
-        choice("interval", self.interval, ("percentile", "bca"))
-        integer("n_boot", self.n_boot, minimum=2)
+    n_boot: Annotated[int, partial(integer, minimum=2)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,13 +327,12 @@ class Limits:
 class RatioColumns:
     """Named columns over debates, and the measures that are ratios of the sums of two of them."""
 
-    def __init__(self, n_debates: int) -> None:
+    def __init__(self) -> None:
         self._index: dict[str, int] = {}
         self._columns: list[FloatArray] = []
         self.measures: list[tuple[str, str]] = []
         self._ratios: list[tuple[int, int]] = []
         self._shares: list[bool] = []
-        self.debates = self.add("debates", np.ones(n_debates))
 
     def add(self, key: str, values: NDArray[np.float64] | NDArray[np.bool_] | NDArray[np.int64]) -> str:
         """Add a column under a key and return the key; a key that is there already is kept as it is."""
@@ -273,23 +382,67 @@ class RatioColumns:
         return Limits(estimate, low, high, sizes)
 
 
-IntArray = NDArray[np.int64]
+class Measured(NamedTuple):
+    """A value with its limits and standard error; all NaN where nothing could be measured."""
 
-_WRITTEN = {
-    "rounds": "rounds",
-    "tokens": "tokens",
-    "accuracy": "accuracy",
-    "flips": "flips",
-    "gained": "gained",
-    "lost": "lost",
-    "saved_rounds_vs_unanimity": "saved vs unanimity",
-    "saved_rounds_vs_full": "saved vs full",
-}
-_DIGITS = {"tokens": 0, "rounds": 2}
+    value: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    se: float = np.nan
+
+
+def _linearised(above: ArrayLike, below: ArrayLike, cluster: IntArray) -> tuple[float, float, int]:
+    """Return the ratio of sums, its cluster-robust standard error and the number of clusters that count."""
+    totals = _totals(above, below, cluster)
+    totals = totals[totals[:, 1] > 0]
+    n = len(totals)
+    if n == 0:
+        return np.nan, np.nan, 0
+    value = float(totals[:, 0].sum() / totals[:, 1].sum())
+    if n == 1:
+        return value, np.nan, 1
+    residual = (totals[:, 0] - value * totals[:, 1]) / totals[:, 1].mean()
+    return value, float(np.sqrt((residual**2).sum() / (n - 1) / n)), n
+
+
+def _totals(above: ArrayLike, below: ArrayLike, cluster: IntArray) -> FloatArray:
+    columns = np.column_stack([np.asarray(above, np.float64), np.asarray(below, np.float64)])
+    return cluster_totals(columns, cluster)
+
+
+def _quantile(level: float, n: int) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(max(n - 1, 1), (1 + level) / 2))
+
+
+def ratio(above: ArrayLike, below: ArrayLike, cluster: IntArray, level: float) -> Measured:
+    """Return the ratio of two sums over debates with a Student interval over questions."""
+    value, se, n = _linearised(above, below, cluster)
+    if n < 2:
+        return Measured(value)
+    half = _quantile(level, n) * se
+    return Measured(value, value - half, value + half, se)
+
+
+def share(hits: ArrayLike, counted: ArrayLike, cluster: IntArray, level: float) -> Measured:
+    """Return a share with its cluster Wilson interval over questions, see :func:`share_limits`."""
+    above, below = _totals(hits, counted, cluster).T
+    value = float(above.sum() / below.sum()) if below.any() else np.nan
+    found = share_limits(above, below, level)
+    return Measured(value, *(np.nan if x is None else x for x in (found.low, found.high, found.se)))
+
+
+def log_ratio(above: ArrayLike, below: ArrayLike, cluster: IntArray, level: float) -> Measured:
+    """Return one minus the ratio of two sums, its interval made on the log scale of the ratio."""
+    value, se, n = _linearised(above, below, cluster)
+    if n < 2 or value <= 0:
+        return Measured(1 - value)
+    factor = np.exp(_quantile(level, n) * se / value)
+    return Measured(1 - value, float(1 - value * factor), float(1 - value / factor), se)
 
 
 def measure_columns(
-    rounds: Mapping[str, IntArray],
     results: Mapping[str, Outcomes],
     references: Mapping[str, str],
     *,
@@ -300,8 +453,8 @@ def measure_columns(
 
     Parameters
     ----------
-    rounds, results : mapping
-        Rounds played and outcomes by rule.
+    results : mapping
+        Outcomes by rule.
     references : mapping
         What savings are measured against: a word for the measure's name, and the rule.
     labelled : bool
@@ -310,55 +463,31 @@ def measure_columns(
         Rules that would have gone on in a debate that ended: their measures, and savings against them, are
         missing.
     """
-    columns = RatioColumns(len(next(iter(rounds.values()))))
-    nothing = columns.add("nothing", np.zeros(len(next(iter(rounds.values())))))
-    for name, result in results.items():
-        if name in undecided:
-            for measure in _measures_of(result, labelled):
-                columns.measure(name, measure, nothing, nothing)
-            continue
-        columns.add(f"rounds {name}", rounds[name])
-        columns.measure(name, "rounds", f"rounds {name}", columns.debates)
-        if result.tokens is not None:
-            known = columns.add("token debates", ~np.isnan(result.tokens))
-            columns.measure(name, "tokens", columns.add(f"tokens {name}", _zeroed(result.tokens)), known)
-        if labelled:
-            scored = columns.add(f"scored {name}", result.scored)
-            correct = columns.add(f"correct {name}", result.correct & result.scored)
-            columns.measure(name, "accuracy", correct, scored, share=True)
-        compared = columns.add(f"compared {name}", result.compared)
-        agrees = columns.add(f"agrees {name}", result.agrees)
-        columns.measure(name, "agreement", agrees, compared, share=True)
-        flipped = columns.add(f"flips {name}", result.compared & ~result.agrees)
-        columns.measure(name, "flips", flipped, compared, share=True)
-        if labelled:
-            judged = columns.add(f"judged {name}", result.judged)
-            gained, lost = (
-                columns.add(f"{word} {name}", getattr(result, word)) for word in ("gained", "lost")
-            )
-            columns.measure(name, "gained", gained, judged, share=True)
-            columns.measure(name, "lost", lost, judged, share=True)
-    for name, result in results.items():
+    first = next(iter(results.values()))
+    columns = RatioColumns()
+    nothing = columns.add("nothing", np.zeros(len(first.rounds)))
+
+    def column(name: str, rule: str) -> str:
+        # All rules are charged on the same debates.
+        common = name == "debates" or name.startswith("known_")
+        return columns.add(name if common else f"{name} {rule}", results[rule].column(name))
+
+    costs = ["rounds", *(cost for cost in ("tokens", "dollars") if cost in first.spent)]
+    told = [*costs, *(m for m in SHARES if labelled or m not in LABELLED)]
+    for rule in results:
+        for measure in told:
+            known = rule not in undecided
+            above, below = (column(c, rule) for c in MEASURES[measure]) if known else (nothing, nothing)
+            columns.measure(rule, measure, above, below, share=known and measure in SHARES)
+    for rule, result in results.items():
         for word, reference in references.items():
-            against = results[reference].tokens
-            if name in undecided or reference in undecided:
-                columns.measure(name, f"saved_rounds_vs_{word}", nothing, nothing)
-                if result.tokens is not None:
-                    columns.measure(name, f"saved_tokens_vs_{word}", nothing, nothing)
-                continue
-            saved = columns.add(f"saved rounds {word} {name}", rounds[reference] - rounds[name])
-            columns.measure(name, f"saved_rounds_vs_{word}", saved, f"rounds {reference}")
-            if result.tokens is not None and against is not None:
-                saved = columns.add(f"saved tokens {word} {name}", _zeroed(against - result.tokens))
-                columns.measure(name, f"saved_tokens_vs_{word}", saved, f"tokens {reference}")
+            for cost in costs:
+                saved, of = nothing, nothing
+                if not {rule, reference} & set(undecided):
+                    less = results[reference].column(cost) - result.column(cost)
+                    saved, of = columns.add(f"saved {cost} {word} {rule}", less), column(cost, reference)
+                columns.measure(rule, f"saved_{cost}_vs_{word}", saved, of)
     return columns
-
-
-def _measures_of(result: Outcomes, labelled: bool) -> list[str]:
-    """Name the measures of one rule, savings aside, in the order of the table."""
-    tokens = ["tokens"] if result.tokens is not None else []
-    accuracy, changes = (["accuracy"], ["gained", "lost"]) if labelled else ([], [])
-    return ["rounds", *tokens, *accuracy, "agreement", "flips", *changes]
 
 
 def measure_table(
@@ -367,17 +496,14 @@ def measure_table(
     """Put the measures and their limits beside what is known `about` each rule, then the settings."""
     rows: dict[str, dict[str, float]] = {}
     for i, (name, measure) in enumerate(columns.measures):
-        row = rows.setdefault(name, {})
-        row[measure] = float(limits.estimate[i])
-        row[f"{measure}_low"] = float(limits.low[i])
-        row[f"{measure}_high"] = float(limits.high[i])
+        found = {"": limits.estimate[i], "_low": limits.low[i], "_high": limits.high[i]}
+        rows.setdefault(name, {}).update({measure + end: float(x) for end, x in found.items()})
     measured = pd.DataFrame([rows[name] for name in about["rule"]])
     return _with_settings(pd.concat([about, measured], axis=1), settings)
 
 
 def paired_table(
     pairs: Sequence[tuple[str, str]],
-    rounds: Mapping[str, IntArray],
     results: Mapping[str, Outcomes],
     cluster: IntArray,
     settings: BootstrapSettings,
@@ -387,21 +513,16 @@ def paired_table(
     if not pairs:
         names = ["rule", "against", "measure", "difference", "low", "high", "n_debates"]
         return _with_settings(pd.DataFrame(columns=names), settings)
-    columns = RatioColumns(len(cluster))
+    columns = RatioColumns()
     by_key = {f"{first} / {second}": (first, second) for first, second in pairs}
     for key, (first, second) in by_key.items():
         a, b = results[first], results[second]
-        both = a.scored & b.scored
-        if both.any():
-            scored = columns.add(f"scored {key}", both)
-            gain = columns.add(f"accuracy {key}", (a.correct.astype(np.float64) - b.correct) * both)
-            columns.measure(key, "accuracy", gain, scored)
-        longer = columns.add(f"rounds {key}", rounds[first] - rounds[second])
-        columns.measure(key, "rounds", longer, columns.debates)
-        if a.tokens is not None and b.tokens is not None:
-            known = columns.add("token debates", ~np.isnan(a.tokens))
-            more = columns.add(f"tokens {key}", _zeroed(a.tokens - b.tokens))
-            columns.measure(key, "tokens", more, known)
+        for measure in ("accuracy", "rounds", *(["tokens"] if "tokens" in a.spent else [])):
+            (mine, counted), (theirs, also) = a.of(measure), b.of(measure)
+            both = counted * also
+            if both.any():
+                of = columns.add(f"{measure} counts {key}", both)
+                columns.measure(key, measure, columns.add(f"{measure} {key}", (mine - theirs) * both), of)
     limits = columns.limits(cluster, settings, rng)
     frame = pd.DataFrame(
         [(*by_key[key], measure) for key, measure in columns.measures],
@@ -413,35 +534,40 @@ def paired_table(
     return _with_settings(frame, settings)
 
 
-def written(table: pd.DataFrame, title: str, notes: Sequence[str]) -> str:
-    """Write the table as plain text between its title and its notes."""
-    rows = table.to_dict("records")
-    cells = {"rule": [str(row["rule"]) for row in rows]}
-    for column, heading in _WRITTEN.items():
-        if column in table.columns:
-            cells[heading] = [_with_limits(row, column) for row in rows]
-    widths = {heading: max(map(len, [heading, *texts])) for heading, texts in cells.items()}
-    lines = [title, "", "  ".join(heading.ljust(widths[heading]) for heading in cells).rstrip()]
-    for i in range(len(rows)):
-        lines.append("  ".join(texts[i].ljust(widths[heading]) for heading, texts in cells.items()).rstrip())
-    return "\n".join([*lines, "", *(f"- {note}" for note in notes)]).rstrip()
-
-
-def _with_limits(row: Mapping[Any, Any], column: str) -> str:
-    value, low, high = (row[name] for name in (column, f"{column}_low", f"{column}_high"))
-    if np.isnan(value):
-        return "not defined"
-    digits = _DIGITS.get(column, 3)
-    return f"{value:.{digits}f}" + ("" if np.isnan(low) else f" [{low:.{digits}f}, {high:.{digits}f}]")
-
-
 def _with_settings(frame: pd.DataFrame, settings: BootstrapSettings) -> pd.DataFrame:
     return frame.assign(level=settings.level, interval=settings.interval, n_boot=settings.n_boot)
 
 
-def _zeroed(tokens: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Take debates without recorded tokens out of a sum; their share of the denominator is out as well."""
-    return np.where(np.isnan(tokens), 0.0, tokens)
+def written(
+    table: pd.DataFrame, shown: Mapping[str, tuple[str, int]], title: str, notes: Sequence[str]
+) -> str:
+    """Write measures with their limits as plain text between a title and notes.
+
+    Parameters
+    ----------
+    table : DataFrame
+        ``rule`` and, for each measure, its value and, where it has limits, ``<measure>_low`` and ``<measure>_high``.
+    shown : mapping of str to (str, int)
+        By heading, the measure and its digits; those that the table lacks are left out.
+    """
+    rows = table.to_dict("records")
+    cells = {"rule": [str(row["rule"]) for row in rows]}
+    for heading, (measure, digits) in shown.items():
+        if measure in table.columns:
+            cells[heading] = [_with_limits(row, measure, digits) for row in rows]
+    widths = {heading: max(map(len, [heading, *texts])) for heading, texts in cells.items()}
+    lines = [
+        "  ".join(text.ljust(width) for text, width in zip(line, widths.values(), strict=True)).rstrip()
+        for line in [tuple(cells), *zip(*cells.values(), strict=True)]
+    ]
+    return "\n".join([title, "", *lines, "", *(f"- {note}" for note in notes)]).rstrip()
+
+
+def _with_limits(row: Mapping[Any, Any], measure: str, digits: int) -> str:
+    value, low, high = (row.get(name, np.nan) for name in (measure, f"{measure}_low", f"{measure}_high"))
+    if np.isnan(value):
+        return "not defined"
+    return f"{value:.{digits}f}" + ("" if np.isnan(low) else f" [{low:.{digits}f}, {high:.{digits}f}]")
 
 
 def absent_note(without: int, trajectories: Trajectories) -> list[str]:
@@ -569,7 +695,7 @@ def notes_on(
         )
     remarks = (part.remarks(trajectories) for rule in rules for part in rule.parts())
     notes += dict.fromkeys(remark for each in remarks for remark in each)
-    tokens = results[names[0]].tokens
+    tokens = results[names[0]].spent.get("tokens")
     short = [name for name in decided if name in shortened]
     if short and tokens is not None and _votes_at_the_end(trajectories):
         notes.append(

@@ -221,7 +221,7 @@ def _accuracy_by_round(
     t: Trajectories, missing: Missing, settings: BootstrapSettings, rng: np.random.Generator
 ) -> pd.DataFrame:
     """Score the majority verdict of every round over the labelled debates that played it."""
-    columns = RatioColumns(t.n_debates)
+    columns = RatioColumns()
     verdicts = t.verdicts()
     scored = t.reached() & (t.label != MISSING)[:, None]
     if missing == "exclude":

@@ -30,32 +30,6 @@ MAX_NODES = 100_000
 """Memories of a rule, all rounds together, beyond which it is not played exactly."""
 
 
-class _NotInCounts(Exception):
-    """A rule asked for something that a count process does not have."""
-
-
-class _CountRound(Round):
-    """A round of which only the votes, and perhaps the tokens, are known: asking for more is an error."""
-
-    __slots__ = ()
-
-    @property
-    def scores(self) -> Any:  # shadows the field, so that reading it is noticed
-        raise _NotInCounts("scores")
-
-    @property
-    def texts(self) -> Any:
-        raise _NotInCounts("texts")
-
-
-class _TokenlessRound(_CountRound):
-    __slots__ = ()
-
-    @property
-    def tokens(self) -> Any:
-        raise _NotInCounts("tokens")
-
-
 def controller_of(rule: Rule, panel: int, n_rounds: int, tokens: NDArray[np.float64] | None) -> Controller:
     """Return the rule as a graph; the last hundreds asked for are remembered."""
     if isinstance(rule, Optimal) and rule.answer == 0:
@@ -70,6 +44,13 @@ def _probed(rule: Rule, panel: int, n_rounds: int, tokens: tuple[float, ...] | N
         raise ValueError(
             f"rule must decide by counts to be evaluated exactly; {rule} fills windows seat by seat"
         )
+    known = {"votes"} if tokens is None else {"votes", "tokens"}
+    for need in ("scores", "texts", "tokens"):
+        if need in rule.reads - known:
+            hint = "; give tokens=" if need == "tokens" else ""
+            raise ValueError(
+                f"rule must decide by counts of votes to be evaluated exactly; {rule} needs {need}{hint}"
+            )
     size = panel + 1
     opened: list[RuleState] = [rule.start()]
     targets: list[NDArray[np.int64]] = []
@@ -123,42 +104,19 @@ def _probed(rule: Rule, panel: int, n_rounds: int, tokens: tuple[float, ...] | N
 
 
 def _step(
-    rule: Rule,
-    state: RuleState,
-    t: int,
-    count: int,
-    panel: int,
-    tokens: float | None,
+    rule: Rule, state: RuleState, t: int, count: int, panel: int, tokens: float | None
 ) -> tuple[RuleState, bool]:
     """Show the state one round, in two seatings; return what it became and whether it stops."""
     one, other = _copy(state), _copy(state)
     votes = (0,) * count + (1,) * (panel - count)
-    try:
-        first = one.update(_round(t, votes, tokens)).stop
-        second = other.update(_round(t, votes[::-1], tokens)).stop
-    except _NotInCounts as missing:
-        need = str(missing)
-        hint = "; give tokens=" if need == "tokens" else ""
-        raise ValueError(
-            f"rule must decide by counts of votes to be evaluated exactly; {rule} needs {need}{hint}"
-        ) from None
+    first = one.update(Round(t, votes, panel, tokens)).stop
+    second = other.update(Round(t, votes[::-1], panel, tokens)).stop
     if first != second or (not first and _key(one) != _key(other)):
         raise ValueError(
             f"rule must decide by counts of votes to be evaluated exactly; "
             f"{rule} looks at which seat said what"
         )
     return one, first
-
-
-def _round(number: int, votes: tuple[int, ...], tokens: float | None) -> Round:
-    made = object.__new__(_TokenlessRound if tokens is None else _CountRound)
-    # Set around the constructor: the shadowed fields cannot be assigned.
-    object.__setattr__(made, "number", number)
-    object.__setattr__(made, "votes", votes)
-    object.__setattr__(made, "panel", len(votes))
-    if tokens is not None:
-        object.__setattr__(made, "tokens", tokens)
-    return made
 
 
 def _copy(value: Any) -> Any:

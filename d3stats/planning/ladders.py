@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from d3stats._check import choice
 from d3stats.models.chains.panel_chain import ChainLaws
+from d3stats.planning.costs import Target
 from d3stats.stopping import Either, FixedRounds, FullDepth, Ladder, Rule, Supermajority, Unanimity
 from d3stats.trajectories import MISSING, Trajectories, tally_rounds
 
 __all__ = [
     "Coded",
     "Evaluated",
-    "Target",
     "code_votes",
     "evaluate_ladders",
     "evaluate_thresholds",
@@ -25,8 +25,6 @@ __all__ = [
     "rule_of",
     "thresholds_of",
 ]
-
-Target = Literal["accuracy", "agreement"]
 
 
 @dataclass(frozen=True, eq=False)

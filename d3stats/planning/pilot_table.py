@@ -4,99 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from d3stats._words import counted, verb
 from d3stats.models.chains.optimum import cheapest
 from d3stats.models.chains.panel_chain import PanelChainFit
 from d3stats.models.chains.process import CountProcess, agreement_loss
-from d3stats.planning.costs import Outcomes, outcomes, spent_by_round, tokens_by_round, undecided
+from d3stats.planning.costs import (
+    MEASURES,
+    SHARES,
+    Measured,
+    Outcomes,
+    Target,
+    log_ratio,
+    outcomes,
+    ratio,
+    share,
+    spent_by_round,
+    tokens_by_round,
+    undecided,
+)
 from d3stats.planning.exact import evaluate
-from d3stats.planning.ladders import Target
-from d3stats.resampling.clusters import cluster_totals
-from d3stats.resampling.proportions import share_limits
 from d3stats.stopping import StoppingRule, Unanimity
 from d3stats.trajectories import MISSING, Trajectories
 
 __all__ = [
-    "Estimate",
     "Limit",
     "Pilot",
     "exact_limit",
     "fan_table",
     "is_capped",
     "limit_row",
-    "log_ratio",
     "pilot_loss_note",
     "plan_table",
-    "ratio",
-    "share",
 ]
-
-
-class Estimate(NamedTuple):
-    """A value with its limits and standard error; all NaN where nothing could be measured."""
-
-    value: float
-    low: float
-    high: float
-    se: float
-
-
-_NOTHING = Estimate(np.nan, np.nan, np.nan, np.nan)
-
-
-def _linearised(
-    above: NDArray[np.float64], below: NDArray[np.float64], cluster: NDArray[np.int64]
-) -> tuple[float, float, int]:
-    """Return the ratio of sums, its cluster-robust standard error and the number of clusters that count."""
-    totals = cluster_totals(np.column_stack([above, below]), cluster)
-    totals = totals[totals[:, 1] > 0]
-    n = len(totals)
-    if n == 0:
-        return np.nan, np.nan, 0
-    value = float(totals[:, 0].sum() / totals[:, 1].sum())
-    if n == 1:
-        return value, np.nan, 1
-    residual = (totals[:, 0] - value * totals[:, 1]) / totals[:, 1].mean()
-    return value, float(np.sqrt((residual**2).sum() / (n - 1) / n)), n
-
-
-def _quantile(level: float, n: int) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(max(n - 1, 1), (1 + level) / 2))
-
-
-def ratio(above: ArrayLike, below: ArrayLike, cluster: NDArray[np.int64], level: float) -> Estimate:
-    """Return the ratio of two sums over debates with a Student interval over questions."""
-    value, se, n = _linearised(np.asarray(above, np.float64), np.asarray(below, np.float64), cluster)
-    if n < 2:
-        return _NOTHING._replace(value=value)
-    half = _quantile(level, n) * se
-    return Estimate(value, value - half, value + half, se)
-
-
-def share(hits: ArrayLike, counted: ArrayLike, cluster: NDArray[np.int64], level: float) -> Estimate:
-    """Return a share with its cluster Wilson interval over questions, see :func:`share_limits`."""
-    columns = np.column_stack([np.asarray(hits, np.float64), np.asarray(counted, np.float64)])
-    above, below = cluster_totals(columns, cluster).T
-    value = float(above.sum() / below.sum()) if below.any() else np.nan
-    found = share_limits(above, below, level)
-    return Estimate(value, *(np.nan if x is None else x for x in (found.low, found.high, found.se)))
-
-
-def log_ratio(above: ArrayLike, below: ArrayLike, cluster: NDArray[np.int64], level: float) -> Estimate:
-    """Return one minus the ratio of two sums, its interval made on the log scale of the ratio."""
-    value, se, n = _linearised(np.asarray(above, np.float64), np.asarray(below, np.float64), cluster)
-    if n < 2 or value <= 0:
-        return _NOTHING if n == 0 else _NOTHING._replace(value=1 - value)
-    factor = np.exp(_quantile(level, n) * se / value)
-    return Estimate(1 - value, float(1 - value * factor), float(1 - value / factor), se)
 
 
 Floats = NDArray[np.float64]
@@ -192,44 +137,11 @@ class Pilot:
         return np.asarray(total / np.maximum(played.sum(axis=0), 1))
 
 
-@dataclass(frozen=True, eq=False)
-class _Spent:
-    """What each debate cost, 0 where that is not known, and where it is known."""
-
-    amount: Floats
-    known: NDArray[np.bool_]
-
-    @classmethod
-    def at(cls, spent: Floats, rounds: NDArray[np.int64]) -> _Spent:
-        amount = spent[np.arange(len(rounds)), rounds]
-        known = ~np.isnan(amount)
-        return cls(np.where(known, amount, 0.0), known)
-
-
-@dataclass(frozen=True, eq=False)
-class _Played:
-    """One rule's stops on the pilot."""
-
-    stops: NDArray[np.int64]
-    cost: _Spent
-    results: Outcomes
-    undecided: int
-
-    def kept(self, target: Target) -> tuple[Floats, Floats]:
-        """Return which debates keep their verdict, and which are counted."""
-        r = self.results
-        hits, counted = (r.correct & r.scored, r.scored) if target == "accuracy" else (r.agrees, r.compared)
-        return hits.astype(np.float64), counted.astype(np.float64)
-
-
-def _played(pilot: Pilot, rule: StoppingRule) -> _Played:
+def _played(pilot: Pilot, rule: StoppingRule) -> tuple[Outcomes, int]:
+    """Return what a rule's stops gave, and in how many debates it is undecided."""
     stops = rule.stop_rounds(pilot.log)
-    return _Played(
-        stops.rounds,
-        _Spent.at(pilot.cost, stops.rounds),
-        outcomes(pilot.log, stops, "exclude", None),
-        int(undecided(pilot.log, stops).sum()),
-    )
+    found = outcomes(pilot.log, stops.rounds, tokens=pilot.spent, dollars=pilot.paid, cost=pilot.cost)
+    return found, int(undecided(pilot.log, stops).sum())
 
 
 def plan_table(
@@ -252,18 +164,21 @@ def plan_table(
         Whether the chain ends where a stopping rule cut debates off, see :func:`is_capped`: it then tells nothing of a
         rule that would have gone on.
     """
-    incumbent = _played(pilot, Unanimity())
+    incumbent, beyond = _played(pilot, Unanimity())
     rows = []
     for i, rule in enumerate(rules):
-        played = incumbent if isinstance(rule, Unanimity) else _played(pilot, rule)
+        played, ended = (incumbent, beyond) if isinstance(rule, Unanimity) else _played(pilot, rule)
         role = "recommended" if i == 0 else "incumbent" if isinstance(rule, Unanimity) else "compared"
-        row: dict[str, Any] = {"rule": str(rule), "role": role, "undecided": played.undecided}
-        row |= _levels(pilot, played, incumbent, level, debates)
-        if str(rule) in differences and not (capped and played.undecided):
-            loss, limits, within = _from_draws(differences[str(rule)], level, max_loss)
-            row |= _spread("loss", loss, *limits) | {"p_within": within, "loss_from": "chain"}
+        row: dict[str, Any] = {"rule": str(rule), "role": role, "undecided": ended}
+        row |= _levels(pilot, None if ended else played, None if beyond else incumbent, level, debates)
+        if str(rule) in differences and not (capped and ended):
+            draws = differences[str(rule)]
+            limits = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+            row |= _spread("loss", float(draws.mean()), *map(float, limits))
+            row |= {"p_within": float(np.mean(draws <= max_loss)), "loss_from": "chain"}
         else:
-            row |= _paired(pilot, played, incumbent, level, max_loss) | {"loss_from": "pilot"}
+            compared = None if ended or beyond else (played, incumbent)
+            row |= _paired(pilot, compared, level, max_loss) | {"loss_from": "pilot"}
         rows.append(row | {"level": level})
     return pd.DataFrame(rows)
 
@@ -281,46 +196,48 @@ def _spread(name: str, value: float, low: float, high: float) -> dict[str, float
     return {name: value, f"{name}_low": low, f"{name}_high": high}
 
 
-def _row(name: str, found: Estimate, factor: float = 1.0) -> dict[str, float]:
-    return _spread(name, found.value * factor, found.low * factor, found.high * factor)
+def _row(
+    name: str, found: Measured, factor: float = 1.0, least: float = -np.inf, most: float = np.inf
+) -> dict[str, float]:
+    """Return an estimate and its limits, cut where no value can lie."""
+    low, high = float(np.fmax(found.low, least)), float(np.fmin(found.high, most))
+    if np.isnan(found.low):
+        low = high = np.nan
+    return _spread(name, found.value * factor, low * factor, high * factor)
 
 
-def _within(found: Estimate, least: float, most: float) -> Estimate:
-    """Cut an interval where no value can lie."""
-    return found._replace(low=float(np.fmax(found.low, least)), high=float(np.fmin(found.high, most)))
+def _levels(
+    pilot: Pilot, played: Outcomes | None, incumbent: Outcomes | None, level: float, debates: int
+) -> dict[str, Any]:
+    """Return what a rule cost and kept; None is a rule that would have gone on after the end of a debate."""
+    cluster, nothing = pilot.log.cluster, Measured()
 
+    def told(measure: str) -> Measured:
+        above, _ = MEASURES[measure]
+        if played is None or (above in ("tokens", "dollars") and above not in played.spent):
+            return nothing
+        if measure == "accuracy" and not (pilot.log.label != MISSING).any():
+            return nothing
+        return (share if measure in SHARES else ratio)(*played.of(measure), cluster, level)
 
-def _levels(pilot: Pilot, played: _Played, incumbent: _Played, level: float, debates: int) -> dict[str, Any]:
-    log, cluster = pilot.log, pilot.log.cluster
-    if played.undecided:
-        return _unknown_levels(pilot)
-    nothing = Estimate(np.nan, np.nan, np.nan, np.nan)
-
-    def mean(spent: _Spent) -> Estimate:
-        return _within(ratio(spent.amount, spent.known, cluster, level), 0.0, np.inf)
-
-    def mean_of(spent: Floats | None) -> Estimate:
-        return nothing if spent is None else mean(_Spent.at(spent, played.stops))
-
-    rounds = ratio(played.stops.astype(np.float64), np.ones(len(cluster)), cluster, level)
-    row: dict[str, Any] = _row("rounds", _within(rounds, 1.0, float(log.n_rounds)))
-    row |= _row("tokens", mean_of(pilot.spent))
-    row |= _row("dollars", mean_of(pilot.paid), _DOLLARS)
-    row |= _row("kept", share(*played.kept(pilot.target), cluster, level))
-    if (log.label != MISSING).any():
-        row |= _row("accuracy", share(*played.kept("accuracy"), cluster, level))
-    else:
-        row |= _row("accuracy", nothing)
+    row: dict[str, Any] = _row("rounds", told("rounds"), 1.0, 1.0, float(pilot.log.n_rounds))
+    row |= _row("tokens", told("tokens"), 1.0, 0.0) | _row("dollars", told("dollars"), _DOLLARS, 0.0)
+    row |= _row("kept", told(pilot.target)) | _row("accuracy", told("accuracy"))
+    if played is None:
+        row |= _row("saved", nothing) | _row("total", nothing)
+        return row | {"total_unit": pilot.unit, "cost_se": np.nan, "cost_sd": np.nan}
     # A debate's cost is known at every stop or at none.
-    saved = log_ratio(played.cost.amount, incumbent.cost.amount, cluster, level)
-    row |= _row("saved", nothing if incumbent.undecided else saved)
-    cost, amounts = mean(played.cost), played.cost.amount[played.cost.known]
+    amount, known = played.column("cost"), played.column("known_cost")
+    saved = nothing if incumbent is None else log_ratio(amount, incumbent.column("cost"), cluster, level)
+    cost, amounts = ratio(amount, known, cluster, level), amount[known > 0]
     spread = float(amounts.std(ddof=1)) if len(amounts) > 1 else 0.0
     # New debates bring their own spread, beside the pilot's error of their mean.
     error = np.hypot(debates * cost.se, np.sqrt(debates) * spread)
     half = (cost.high - cost.value) / cost.se * error if cost.se > 0 else 0.0
     total = debates * cost.value
-    row |= _row("total", Estimate(total, max(total - half, 0.0), total + half, error), pilot.factor)
+    row |= _row("saved", saved) | _row(
+        "total", Measured(total, total - half, total + half), pilot.factor, 0.0
+    )
     return row | {
         "total_unit": pilot.unit,
         "cost_se": cost.se * pilot.factor,
@@ -328,42 +245,29 @@ def _levels(pilot: Pilot, played: _Played, incumbent: _Played, level: float, deb
     }
 
 
-def _unknown_levels(pilot: Pilot) -> dict[str, Any]:
-    """Return the levels of a rule that would have gone on after the end of a debate: none is known."""
-    row: dict[str, Any] = {}
-    for name in ("rounds", "tokens", "dollars", "kept", "accuracy", "saved", "total"):
-        row |= _spread(name, np.nan, np.nan, np.nan)
-    return row | {"total_unit": pilot.unit, "cost_se": np.nan, "cost_sd": np.nan}
-
-
-def _from_draws(draws: Floats, level: float, max_loss: float) -> tuple[float, tuple[float, float], float]:
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-    return float(draws.mean()), (float(low), float(high)), float(np.mean(draws <= max_loss))
-
-
 def _paired(
-    pilot: Pilot, played: _Played, incumbent: _Played, level: float, max_loss: float
+    pilot: Pilot, compared: tuple[Outcomes, Outcomes] | None, level: float, max_loss: float
 ) -> dict[str, float]:
     """Return the loss counted on the pilot itself, debates kept by one rule and lost by the other."""
     from scipy.special import stdtr
 
-    if played.undecided or incumbent.undecided:
-        return _spread("loss", np.nan, np.nan, np.nan) | {"p_within": np.nan}
-    mine, counted = played.kept(pilot.target)
-    theirs, also = incumbent.kept(pilot.target)
+    unknown = {"p_within": np.nan}
+    if compared is None:
+        return _row("loss", Measured()) | unknown
+    (mine, counted), (theirs, also) = (one.of(pilot.target) for one in compared)
     both = counted * also
-    found = _within(ratio((theirs - mine) * both, both, pilot.log.cluster, level), -1.0, 1.0)
-    n = pilot.n_questions
+    found = ratio((theirs - mine) * both, both, pilot.log.cluster, level)
     if not found.se > 0:
         # No debate differs: the pilot cannot put an error on the difference, only a bound of 3 / n.
-        return _spread("loss", found.value, np.nan, np.nan) | {"p_within": np.nan}
-    within = float(stdtr(max(n - 1, 1), (max_loss - found.value) / found.se))
-    return _row("loss", found) | {"p_within": within}
+        return _row("loss", Measured(found.value)) | unknown
+    within = float(stdtr(max(pilot.n_questions - 1, 1), (max_loss - found.value) / found.se))
+    return _row("loss", found, 1.0, -1.0, 1.0) | {"p_within": within}
 
 
 def pilot_loss_note(pilot: Pilot, rule: StoppingRule, max_loss: float) -> list[str]:
     """Warn when the recommended rule already lost more than it may on the pilot itself."""
-    found = _paired(pilot, _played(pilot, rule), _played(pilot, Unanimity()), 0.9, max_loss)
+    (played, ended), (incumbent, beyond) = _played(pilot, rule), _played(pilot, Unanimity())
+    found = _paired(pilot, None if ended or beyond else (played, incumbent), 0.9, max_loss)
     if not found["loss"] > max_loss:
         return []
     return [

@@ -22,10 +22,9 @@ from d3stats._check import loss as allowed_loss
 from d3stats._words import counted
 from d3stats.models.chains import panel_chain as chain
 from d3stats.models.chains.panel_chain import ChainLaws, PanelChainFit, chain_laws, fit_panel_chain
-from d3stats.planning.costs import early_notes, spent_by_round, with_turns
+from d3stats.planning.costs import Target, as_rules, early_notes, spent_by_round, with_turns, written
 from d3stats.planning.ladders import (
     Evaluated,
-    Target,
     code_votes,
     evaluate_ladders,
     evaluate_thresholds,
@@ -42,7 +41,6 @@ from d3stats.stopping import (
     Rule,
     StoppingRule,
     Unanimity,
-    from_text,
 )
 from d3stats.trajectories import MISSING, LogSource, Trajectories, as_trajectories
 
@@ -79,28 +77,19 @@ def plan_reason(
 def plan_text(plan: Plan) -> str:
     """Return the whole plan as text."""
     table = plan.to_frame()
-    unit = str(table["total_unit"].iloc[0])
-    lines = [
-        f"Run {plan.rule}: {plan.reason}.",
+    shown = {
+        "rounds": ("rounds", 2),
+        f"{table['total_unit'].iloc[0]} saved": ("saved", 3),
+        "kept": ("kept", 3),
+        "loss": ("loss", 3),
+        "P(within)": ("p_within", 2),
+    }
+    title = (
+        f"Run {plan.rule}: {plan.reason}.\n"
         f"{plan.level:.0%} Student intervals over questions; loss from the fitted chain where it can tell; "
-        f"totals for {plan.debates} debates.",
-        "",
-        f"{'rule':32} {'rounds':>20} {unit + ' saved':>22} {'kept':>20} {'loss':>23} {'P(within)':>9}",
-    ]
-    for row in table.to_dict("records"):
-        cells = [
-            f"{row[m]:.{d}f} [{row[m + '_low']:.{d}f}, {row[m + '_high']:.{d}f}]"
-            if row[m] == row[m] and row[m + "_low"] == row[m + "_low"]
-            else f"{row[m]:.{d}f}"
-            if row[m] == row[m]
-            else "-"
-            for m, d in (("rounds", 2), ("saved", 3), ("kept", 3), ("loss", 3))
-        ]
-        within = f"{row['p_within']:.2f}" if row["p_within"] == row["p_within"] else "-"
-        name = str(row["rule"]) if row["role"] != "limit" else "(exact optimum of the chain)"
-        lines.append(f"{name:32} {cells[0]:>20} {cells[1]:>22} {cells[2]:>20} {cells[3]:>23} {within:>9}")
-    lines += ["", *(f"- {note}" for note in plan.notes)]
-    return "\n".join(lines)
+        f"totals for {plan.debates} debates."
+    )
+    return written(table, shown, title, plan.notes)
 
 
 Floats = NDArray[np.float64]
@@ -504,8 +493,6 @@ def _blind_spots(rules: Sequence[StoppingRule]) -> list[str]:
     return notes
 
 
-def _beside(rule: Rule, compare: Sequence[StoppingRule | str]) -> list[StoppingRule]:
+def _beside(rule: Rule, compare: Sequence[StoppingRule | str]) -> Sequence[StoppingRule]:
     """Return the recommendation, the baselines and the rules asked for, each once."""
-    asked = [from_text(r) if isinstance(r, str) else r for r in compare]
-    every = [rule, Unanimity(), FixedRounds(1), FixedRounds(2), FullDepth(), *asked]
-    return list({str(r): r for r in every}.values())
+    return as_rules([rule, Unanimity(), FixedRounds(1), FixedRounds(2), FullDepth(), *compare])[0]

@@ -22,6 +22,7 @@ from d3stats.planning.costs import (
     BootstrapSettings,
     Interval,
     Outcomes,
+    as_rules,
     early_notes,
     measure_columns,
     measure_table,
@@ -34,7 +35,6 @@ from d3stats.planning.costs import (
     with_turns,
     written,
 )
-from d3stats.planning.scan import as_rules
 from d3stats.stopping import FullDepth, Rule, StoppingRule, Stops, Unanimity, from_text
 from d3stats.trajectories import MISSING, LogSource, Missing, Trajectories, as_trajectories
 
@@ -42,6 +42,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["Replay", "replay"]
+
+
+_SHOWN = {
+    "rounds": ("rounds", 2),
+    "tokens": ("tokens", 0),
+    **{measure: (measure, 3) for measure in ("accuracy", "flips", "gained", "lost")},
+    "saved vs unanimity": ("saved_rounds_vs_unanimity", 3),
+    "saved vs full": ("saved_rounds_vs_full", 3),
+}
+"""What the summary shows: headings, measures and digits."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,7 +142,6 @@ class Replay:
         """
         return paired_table(
             self._pairs(against),
-            {name: stops.rounds for name, stops in self.stops_of.items()},
             self._outcomes,
             self.trajectories.cluster,
             self.settings,
@@ -192,11 +201,11 @@ class Replay:
                     "full_verdict": answers[final],
                     "correct": _where_known(result.correct, result.scored & ~ended),
                     "tied": result.tied & ~ended,
-                    "flipped": _where_known(~result.agrees, result.compared & ~ended),
+                    "flipped": _where_known(result.flips, result.compared & ~ended),
                 }
             )
-            tokens = None if result.tokens is None else np.where(ended, np.nan, result.tokens)
-            parts.append(part if tokens is None else part.assign(tokens=tokens))
+            spent = {kind: np.where(ended, np.nan, amount) for kind, amount in result.spent.items()}
+            parts.append(part.assign(**spent))
         return pd.concat(parts, ignore_index=True)
 
     def summary(self) -> str:
@@ -209,7 +218,7 @@ class Replay:
             f"shares cluster Wilson ({self.settings.n_boot} replicates); "
             f"rounds saved against {self.baseline} and full depth"
         )
-        return written(self._table, title, self.notes)
+        return written(self._table, _SHOWN, title, self.notes)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw where each rule stopped the debates and why."""
@@ -302,11 +311,11 @@ def replay(
             f"trajectories must hold at least 2 questions, because intervals resample questions; "
             f"got {n_clusters}"
         )
-    every, repeated = _with_baselines(rules)
+    every, repeated = as_rules(rules, baselines=True)
     names = tuple(map(str, every))
     stops = {name: rule.stop_rounds(trajectories) for name, rule in zip(names, every, strict=True)}
     spent = tokens_by_round(trajectories)
-    results = {name: outcomes(trajectories, stops[name], missing, spent) for name in names}
+    results = {name: outcomes(trajectories, stops[name].rounds, missing, tokens=spent) for name in names}
     baseline = next(name for rule, name in zip(every, names, strict=True) if isinstance(rule, Unanimity))
     full = next(name for rule, name in zip(every, names, strict=True) if isinstance(rule, FullDepth))
     ended = {name: int(undecided(trajectories, stops[name]).sum()) for name in names}
@@ -314,7 +323,6 @@ def replay(
     shortened = {name for name in names if (stops[name].rounds < trajectories.depth).any()}
     seed = int(as_rng(rng).integers(2**63))
     columns = measure_columns(
-        {name: stops[name].rounds for name in names},
         results,
         {"unanimity": baseline, "full": full},
         labelled=bool((trajectories.label != MISSING).any()),
@@ -349,14 +357,3 @@ def replay(
         _table=measure_table(about, columns, limits, settings).assign(missing=missing),
         _seed=seed,
     )
-
-
-def _with_baselines(
-    rules: StoppingRule | str | Sequence[StoppingRule | str],
-) -> tuple[tuple[StoppingRule, ...], list[str]]:
-    """Return the rules with unanimity and full depth, each once, and a note on those that came twice."""
-    every, repeated = as_rules(rules, empty=True)
-    for kind in (Unanimity, FullDepth):
-        if not any(isinstance(rule, kind) for rule in every):
-            every.append(kind())
-    return tuple(every), repeated

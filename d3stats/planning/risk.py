@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from d3stats._check import RngLike, as_rng, choice, loss, probability
-from d3stats.planning.costs import absent_note, verdicts_at, with_turns
-from d3stats.planning.scan import StopFinder, as_rules
+from d3stats.planning.costs import Target, absent_note, as_rules, outcomes, verdicts_at, with_turns
+from d3stats.planning.scan import StopFinder
 from d3stats.stopping import FullDepth, Rule, StoppingRule
 from d3stats.trajectories import MISSING, LogSource, Trajectories, as_trajectories
 
@@ -44,7 +44,6 @@ __all__ = [
     "smallest_certifying",
 ]
 
-Target = Literal["agreement", "accuracy"]
 PerQuestion = Literal["mean", "one"]
 Unit = Literal["question", "group"]
 
@@ -114,12 +113,9 @@ def losses_of_rules(
     losses = np.empty((len(t), len(rules)))
     silent = 0
     for j, rounds in enumerate(stops):
-        verdict, _ = verdicts_at(t, rounds)
-        silent = max(silent, int((counted & (verdict == MISSING)).sum()))
-        if target == "agreement":
-            losses[:, j] = verdict != final
-        else:
-            losses[:, j] = (final == t.label) * 1.0 - (verdict == t.label)
+        found = outcomes(t, rounds, "wrong")
+        silent = max(silent, int((counted & (found.verdict == MISSING)).sum()))
+        losses[:, j] = found.flips if target == "agreement" else found.column("lost") - found.column("gained")
     if silent:
         notes.append(
             f"Up to {silent} debates have no verdict at a rule's stop; they count as differing and as not right."

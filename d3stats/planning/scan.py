@@ -18,22 +18,29 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import choice, integer
-from d3stats.planning.costs import early_notes, outcomes, tokens_by_round, undecided, with_turns
+from d3stats.planning.costs import (
+    LABELLED,
+    MEASURES,
+    as_rules,
+    early_notes,
+    outcomes,
+    tokens_by_round,
+    undecided,
+    with_turns,
+)
 from d3stats.stopping import (
     After,
     Both,
     Either,
     Rule,
     StoppingRule,
-    Stops,
     Unanimity,
-    from_text,
 )
 from d3stats.stopping.rule import first_firing
 from d3stats.stopping.votes import CampRule
 from d3stats.trajectories import MISSING, LogSource, Missing, Trajectories, as_trajectories
 
-__all__ = ["StopFinder", "as_rules", "scan"]
+__all__ = ["StopFinder", "scan"]
 
 Masks = NDArray[np.unsignedinteger[Any]]
 IntArray = NDArray[np.int64]
@@ -206,7 +213,10 @@ FloatArray = NDArray[np.float64]
 _FLAGS = ("correct", "scored", "agrees", "compared", "gained", "lost", "judged")
 """What is known of a debate at a stop; flag i is bit i of its code."""
 
-_RATIOS = {"accuracy": (0, 1), "agreement": (2, 3), "gained": (4, 6), "lost": (5, 6)}
+_RATIOS = {
+    measure: (_FLAGS.index(MEASURES[measure][0]), _FLAGS.index(MEASURES[measure][1]))
+    for measure in ("accuracy", "agreement", "gained", "lost")
+}
 """Measures that are ratios of two flags."""
 
 _COLUMNS = (
@@ -314,43 +324,6 @@ def scan(
     return table
 
 
-def as_rules(
-    rules: StoppingRule | str | Sequence[StoppingRule | str], *, empty: bool = False
-) -> tuple[list[StoppingRule], list[str]]:
-    """Return rules, or their text, as rules with different names, and a note on those that came twice.
-
-    Parameters
-    ----------
-    empty : bool
-        Whether no rule at all will do.
-
-    Raises
-    ------
-    ValueError
-        When two different rules have one name.
-    """
-    given = [rules] if isinstance(rules, (StoppingRule, str)) else list(rules)
-    every = [from_text(rule) if isinstance(rule, str) else rule for rule in given]
-    for rule in every:
-        if not isinstance(rule, StoppingRule):
-            raise TypeError(f"rules must be stopping rules or their text; got {rule!r}")
-    if not every and not empty:
-        raise ValueError("rules must hold at least one rule; got none")
-    once: dict[str, StoppingRule] = {}
-    repeated = []
-    for rule in every:
-        name = str(rule)
-        if once.setdefault(name, rule) is rule:
-            continue
-        if once[name] != rule:
-            raise ValueError(f"rules must have different names; got two different rules named {name!r}")
-        repeated.append(name)
-    notes = (
-        [f"Named more than once and taken once: {'; '.join(dict.fromkeys(repeated))}."] if repeated else []
-    )
-    return list(once.values()), notes
-
-
 @dataclass(frozen=True, eq=False)
 class _Ledger:
     """What every stop of every debate would mean, looked up by (debate, round).
@@ -380,10 +353,9 @@ class _Ledger:
             )
         codes = np.zeros((len(t), t.n_rounds + 1), dtype=np.uint8)
         for r in range(t.n_rounds + 1):
-            result = outcomes(t, Stops(np.full(len(t), r), np.full(len(t), "")), missing, None)
-            known = {**vars(result), "correct": result.correct & result.scored}
+            result = outcomes(t, np.full(len(t), r), missing)
             for bit, flag in enumerate(_FLAGS):
-                codes[:, r] |= known[flag] * np.uint8(1 << bit)
+                codes[:, r] |= getattr(result, flag) * np.uint8(1 << bit)
         spent = tokens_by_round(t)
         table = np.empty((0, 0)) if spent is None else np.nan_to_num(spent[order], nan=0.0)
         # A baseline that costs nothing makes every saving a ratio with nothing below the line.
@@ -441,7 +413,7 @@ class _Ledger:
     def _tells(self, measure: str) -> bool:
         if "tokens" in measure:
             return len(self.spent) > 0
-        return self.labelled or measure not in ("accuracy", "gained", "lost")
+        return self.labelled or measure not in LABELLED
 
 
 _FLAG_VALUES = np.array([[float(code >> bit & 1) for code in range(128)] for bit in range(len(_FLAGS))])

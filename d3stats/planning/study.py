@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from d3stats._check import choice, integer, meant, number
-from d3stats.planning.costs import outcomes, spent_by_round, tokens_by_round
+from d3stats.planning.costs import MEASURES, as_rules, outcomes, spent_by_round, tokens_by_round
 from d3stats.planning.prices import Price
-from d3stats.stopping import FullDepth, Rule, StoppingRule, Stops, Unanimity, from_text
+from d3stats.stopping import FullDepth, Rule, StoppingRule, Unanimity
 from d3stats.trajectories import Missing, Trajectories
 from d3stats.worlds import World, from_table
 
@@ -55,7 +55,7 @@ COLUMNS = (
     "judged",
     "gained",
     "lost",
-    "charged",
+    "known_tokens",
     "tokens",
     "tokens_in",
     "tokens_out",
@@ -69,19 +69,17 @@ COLUMNS = (
 """What is summed, one value per debate; a flag is 0 or 1, ``net_correct`` also -1."""
 
 RATIOS = {
-    "rounds": ("rounds", "debates"),
-    "accuracy": ("correct", "scored"),
-    "agreement": ("agrees", "compared"),
-    "gained": ("gained", "judged"),
-    "lost": ("lost", "judged"),
-    "tied": ("tied", "debates"),
-    "tokens": ("tokens", "charged"),
-    "tokens_in": ("tokens_in", "charged"),
-    "tokens_out": ("tokens_out", "charged"),
-    "rounds_of_unanimity": ("rounds", "unanimity_rounds"),
-    "rounds_of_full": ("rounds", "full_rounds"),
-    "tokens_of_unanimity": ("tokens", "unanimity_tokens"),
-    "tokens_of_full": ("tokens", "full_tokens"),
+    **{
+        name: MEASURES[name]
+        for name in ("rounds", "accuracy", "agreement", "gained", "lost", "tied", "tokens")
+    },
+    "tokens_in": ("tokens_in", "known_tokens"),
+    "tokens_out": ("tokens_out", "known_tokens"),
+    **{
+        f"{cost}_of_{rule}": (cost, f"{rule}_{cost}")
+        for cost in ("rounds", "tokens")
+        for rule in ("unanimity", "full")
+    },
     "accuracy_minus_unanimity": ("net_correct", "both_scored"),
 }
 """Every measure is the sum of one column over the sum of another."""
@@ -222,77 +220,48 @@ def sums_of_rules(
     trajectories: Trajectories, rules: Sequence[StoppingRule], missing: Missing, batch: int | None
 ) -> tuple[Sums, ...]:
     """Stop the debates by every rule and sum up; `rules` holds unanimity and full depth."""
-    spent = tokens_by_round(trajectories)
-    kinds = {
-        name: None if found is None else spent_by_round(trajectories, found)
-        for name, found in (("tokens_in", trajectories.tokens_in), ("tokens_out", trajectories.tokens_out))
-    }
-
-    def until(spent: NDArray[Any] | None, stops: Stops) -> NDArray[Any]:
-        if spent is None:
-            return np.zeros(len(stops))
-        rounded: NDArray[Any] = np.rint(np.nan_to_num(spent[np.arange(len(stops)), stops.rounds]))
-        return rounded
-
-    def columns_of(rule: StoppingRule, stops: Stops) -> dict[str, NDArray[Any]]:
-        seen = outcomes(trajectories, stops, missing, None)
-        return {
-            "rounds": stops.rounds,
-            "tied": seen.tied,
-            "scored": seen.scored,
-            "correct": seen.correct & seen.scored,
-            "compared": seen.compared,
-            "agrees": seen.agrees,
-            "judged": seen.judged,
-            "gained": seen.gained,
-            "lost": seen.lost,
-            "tokens": until(spent, stops),
-            **{name: until(of_kind, stops) for name, of_kind in kinds.items()},
-        }
-
-    n = trajectories.n_debates
-    common: dict[str, NDArray[Any]] = {
-        "debates": np.ones(n),
-        "charged": np.zeros(n, dtype=bool) if spent is None else np.asarray(~np.isnan(spent).any(axis=1)),
-    }
+    t = trajectories
+    by_kind = {"tokens_in": t.tokens_in, "tokens_out": t.tokens_out}
+    spent = {name: None if cost is None else spent_by_round(t, cost) for name, cost in by_kind.items()}
+    spent["tokens"] = tokens_by_round(t)
+    unknown = np.full((len(t), t.n_rounds + 1), np.nan)
+    rounded = {name: unknown if cost is None else np.rint(cost) for name, cost in spent.items()}
     unanimity = next(rule for rule in rules if isinstance(rule, Unanimity))
     full = next(rule for rule in rules if isinstance(rule, FullDepth))
-    base = columns_of(unanimity, unanimity.stop_rounds(trajectories))
-    deep = columns_of(full, full.stop_rounds(trajectories))
-    for name in ("rounds", "tokens"):
-        common[f"unanimity_{name}"], common[f"full_{name}"] = base[name], deep[name]
+    base, deep = (outcomes(t, rule.stop_rounds(t).rounds, missing, **rounded) for rule in (unanimity, full))
+    common = {
+        f"{name}_{cost}": result.column(cost)
+        for name, result in (("unanimity", base), ("full", deep))
+        for cost in ("rounds", "tokens")
+    }
     result = []
     for rule in rules:
-        if rule is unanimity or rule is full:
-            mine = base if rule is unanimity else deep
-        else:
-            try:
-                mine = columns_of(rule, _stops(rule, trajectories, batch))
-            except (TypeError, ValueError) as error:
-                raise ValueError(f"rule {rule}: {error}") from error
-        both = mine["scored"] & base["scored"]
-        net = (mine["correct"].astype(np.int8) - base["correct"]) * both
-        table = {**common, **mine, "both_scored": both, "net_correct": net}
-        kind = np.where(table["scored"], table["correct"], 2) + 3 * table["tied"]
-        stops = np.bincount(table["rounds"] * 6 + kind, minlength=6 * (trajectories.n_rounds + 1))
-        units = np.stack([np.asarray(table[name], dtype=np.float64) for name in COLUMNS])
+        try:
+            stops = (
+                base.rounds if rule is unanimity else deep.rounds if rule is full else _stops(rule, t, batch)
+            )
+            mine = outcomes(t, stops, missing, **rounded)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"rule {rule}: {error}") from error
+        both = mine.column("scored") * base.column("scored")
+        net = (mine.column("correct") - base.column("correct")) * both
+        table = {**common, "both_scored": both, "net_correct": net}
+        kind = np.where(mine.scored, mine.correct, 2) + 3 * mine.tied
+        kinds = np.bincount(mine.rounds * 6 + kind, minlength=6 * (t.n_rounds + 1))
+        units = np.stack([table[name] if name in table else mine.column(name) for name in COLUMNS])
         if not isinstance(rule, Rule):
             assert batch is not None, "the study asks for a batch"
-            units = np.add.reduceat(units, np.arange(0, n, batch), axis=1)
-        result.append(_summed(units, stops))
+            units = np.add.reduceat(units, np.arange(0, len(t), batch), axis=1)
+        result.append(_summed(units, kinds))
     return tuple(result)
 
 
-def _stops(rule: StoppingRule, trajectories: Trajectories, batch: int | None) -> Stops:
-    if isinstance(rule, Rule) or batch is None or trajectories.n_debates <= batch:
-        return rule.stop_rounds(trajectories)
-    parts = [
-        rule.stop_rounds(trajectories.select(np.arange(at, min(at + batch, trajectories.n_debates))))
-        for at in range(0, trajectories.n_debates, batch)
-    ]
-    return Stops(
-        np.concatenate([part.rounds for part in parts]), np.concatenate([part.reasons for part in parts])
-    )
+def _stops(rule: StoppingRule, trajectories: Trajectories, batch: int | None) -> NDArray[np.int64]:
+    if isinstance(rule, Rule) or batch is None:
+        return rule.stop_rounds(trajectories).rounds
+    n = trajectories.n_debates
+    parts = (trajectories.select(np.arange(at, min(at + batch, n))) for at in range(0, n, batch))
+    return np.concatenate([rule.stop_rounds(part).rounds for part in parts])
 
 
 def _summed(units: Matrix, stops: NDArray[np.int64]) -> Sums:
@@ -379,7 +348,7 @@ class Study:
         price = dollars_per_million_tokens
         checked = {
             "worlds": MappingProxyType(_named(worlds)),
-            "rules": _with_baselines(rules),
+            "rules": _rules(rules),
             "n_rounds": integer("n_rounds", n_rounds, minimum=1),
             "debates": integer("debates", debates, minimum=1),
             "seeds": _seeds(seeds),
@@ -497,21 +466,11 @@ def _named(worlds: Mapping[str, World] | Sequence[World]) -> dict[str, World]:
     return named
 
 
-def _with_baselines(rules: Sequence[StoppingRule | str]) -> tuple[StoppingRule, ...]:
-    if isinstance(rules, (str, StoppingRule)):
-        rules = [rules]
-    every: list[StoppingRule] = []
-    for rule in rules:
-        made = from_text(rule) if isinstance(rule, str) else rule
-        if not isinstance(made, StoppingRule):
-            raise TypeError(f"rules must be stopping rules or their text; got {rule!r}")
-        every.append(made)
-    every += [kind() for kind in (Unanimity, FullDepth) if not any(isinstance(r, kind) for r in every)]
-    names = [str(rule) for rule in every]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"rules must be different; got {name!r} twice")
-    return tuple(every)
+def _rules(rules: Sequence[StoppingRule | str]) -> tuple[StoppingRule, ...]:
+    every, repeated = as_rules(rules, baselines=True)
+    if repeated:
+        raise ValueError(f"rules must be different; got some twice. {repeated[0]}")
+    return every
 
 
 def _seeds(seeds: Sequence[int] | int) -> tuple[int, ...]:

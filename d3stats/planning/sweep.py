@@ -518,7 +518,7 @@ def _dollars(sums: Sums, asked: float, answered: float) -> tuple[float, float]:
     """Return the mean cost of a debate at the prices of prompt and completion tokens, and its standard error."""
     prices = {"tokens_in": Fraction(asked) / 10**6, "tokens_out": Fraction(answered) / 10**6}
     a = sum(price * sums.totals[_AT[kind]] for kind, price in prices.items())
-    b, n = sums.totals[_AT["charged"]], sums.units
+    b, n = sums.totals[_AT["known_tokens"]], sums.units
     if b == 0:
         return math.nan, math.nan
     if n < 2:
@@ -531,8 +531,8 @@ def _dollars(sums: Sums, asked: float, answered: float) -> tuple[float, float]:
             ("tokens_out", "tokens_out", 1),
         )
     )
-    ab = sum(price * sums.products[_PAIR_AT[kind, "charged"]] for kind, price in prices.items())
-    bb = sums.products[_PAIR_AT["charged", "charged"]]
+    ab = sum(price * sums.products[_PAIR_AT[kind, "known_tokens"]] for kind, price in prices.items())
+    bb = sums.products[_PAIR_AT["known_tokens", "known_tokens"]]
     squares = (aa * b * b - 2 * a * b * ab + a * a * bb) * n
     return float(a / b), math.sqrt(squares / (b**4 * (n - 1)))
 

@@ -24,7 +24,13 @@ from d3stats.plotting.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_frontier", "plot_plan_fan", "plot_protocol_frontier", "plot_regret_map"]
+__all__ = [
+    "efficient",
+    "plot_frontier",
+    "plot_plan_fan",
+    "plot_protocol_frontier",
+    "plot_regret_map",
+]
 
 COLUMNS = ("rule", "cost", "kept")
 LIMITS = ("cost_low", "cost_high", "kept_low", "kept_high")

@@ -224,6 +224,10 @@ class StoppingRule(Value, ABC):
         Takes whatever :func:`d3stats.as_trajectories` takes.
         """
 
+    def start_batch(self) -> MixedState:
+        """Open a batch of running debates; ``update`` takes each :class:`BatchRound` and says who stops."""
+        return MixedState(self, LiveWatcher)
+
     def remarks(self, trajectories: Trajectories) -> tuple[str, ...]:
         """Return one sentence for each thing that a reader of this rule's stops on a log has to know."""
         return ()
@@ -733,7 +737,7 @@ class MixedRule(_Combination, _WholeBatch):
 
     def start(self) -> MixedState:
         """Open a batch."""
-        return MixedState(self, LiveWatcher)
+        return self.start_batch()
 
 
 # A signal is what a state says of a round: the Decision of one debate, or a code for each debate of a batch.

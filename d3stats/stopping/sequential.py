@@ -1,4 +1,9 @@
-"""Wald's test on votes: stop when the lead is long enough."""
+"""Sequential tests on votes: stop when the leader is far enough ahead of the runner-up.
+
+All count ``evidence="all"`` votes so far, as if each round asked fresh voters, or those of the ``"latest"`` round.
+Votes of the same agents in later rounds are not independent, and then the guarantees do not hold. The evidence is for
+the leader of the votes counted: with "all", the guarantee is of that verdict, not of the last round's plurality.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +31,7 @@ Camps = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 _FEW_ANSWERS = 6
 _BLOCK = 8192
-_CAMPS: WeakKeyDictionary[Trajectories, dict[Evidence, Camps]] = WeakKeyDictionary()
+_CAMPS: WeakKeyDictionary[Trajectories, Camps] = WeakKeyDictionary()
 
 
 class TallyRule(Rule):
@@ -76,8 +81,10 @@ class TallyState:
 class ThresholdRule(TallyRule):
     """A tally rule that stops once a number, rising with the leader's votes, reaches a bound.
 
-    Both faces look up the same table of the fewest votes that a leader needs, by the runner-up's votes.
+    Live and over a log it looks up the same table of the fewest votes that a leader needs, by the runner-up's votes.
     """
+
+    alpha: float
 
     # A number that equals its bound on paper must not miss it by the last bit of a logarithm.
     tolerance: ClassVar[float] = 1e-12
@@ -87,9 +94,9 @@ class ThresholdRule(TallyRule):
         """Return the number that is compared with the bound, element by element."""
 
     @property
-    @abstractmethod
     def bound(self) -> float:
-        """What the strength has to reach; above what it is at a tie."""
+        """What the strength has to reach, above what it is at a tie: the logarithm of 1 / alpha by default."""
+        return -math.log(self.alpha)
 
     def votes_needed(self, second: int) -> int:
         """Return the fewest votes that make a leader win against a runner-up with `second` votes."""
@@ -136,27 +143,24 @@ def camps_of(t: Trajectories, evidence: Evidence) -> Camps:
 
     Remembered as long as `t` lives: a sweep asks for them once per rule.
     """
-    known = _CAMPS.setdefault(t, {})
-    if evidence not in known:
-        if len(t.answers) <= _FEW_ANSWERS:
-            lead, second = _by_answer(t, pooled=evidence == "all")
-        else:
-            lead, second = _by_seat(t) if evidence == "all" else t.camps()[:2]
+    if evidence == "latest":
+        return t.camps()[:2]
+    if t not in _CAMPS:
+        lead, second = _by_answer(t) if len(t.answers) <= _FEW_ANSWERS else _by_seat(t)
         lead.setflags(write=False)
         second.setflags(write=False)
-        known[evidence] = lead, second
-    return known[evidence]
+        _CAMPS[t] = lead, second
+    return _CAMPS[t]
 
 
-def _by_answer(t: Trajectories, *, pooled: bool) -> Camps:
+def _by_answer(t: Trajectories) -> Camps:
     lead = np.zeros(t.votes.shape[:2], dtype=np.int32)
     second = np.zeros_like(lead)
     for answer in range(len(t.answers)):
         count = np.zeros_like(lead)
         for seat in range(t.votes.shape[2]):
             count += t.votes[:, :, seat] == answer
-        if pooled:
-            np.cumsum(count, axis=1, out=count)
+        np.cumsum(count, axis=1, out=count)
         np.maximum(second, np.minimum(lead, count), out=second)
         np.maximum(lead, count, out=lead)
     return lead, second
@@ -222,17 +226,14 @@ class SPRT(TallyRule):
         Error chances aimed at, each in (0, 1), together below 1. The two hypotheses are alike here, so only
         the ratio (1 - beta) / alpha matters.
     evidence : {"all", "latest"}
-        "all" (default): every vote so far counts. That is the sampling setting: each round asks fresh
-        voters. Votes of the same agents in later rounds are not independent, and then nothing is guaranteed.
-        "latest": only the votes of the current round count, for a panel that votes again after talking.
+        Whether every vote so far counts, or those of the current round only; see
+        :mod:`d3stats.stopping.sequential`.
 
     Notes
     -----
     Wald, A. (1945). Sequential tests of statistical hypotheses. Annals of Mathematical Statistics 16.
     With more than two answers the leader is compared with the runner-up, which are chosen after looking:
     with K answers the chance of a wrong stop is at most K - 1 times that of two.
-    The evidence is for the leader of the votes counted. With ``evidence="all"`` that is the leader of all rounds
-    so far, and what is promised of a wrong stop is promised of that verdict, not of the last round's plurality.
 
     Examples
     --------
@@ -287,9 +288,8 @@ class AdaptiveConsistency(ThresholdRule):
     threshold : float
         Posterior probability that the leader beats the runner-up, in (1/2, 1).
     evidence : {"all", "latest"}
-        "all" (default): every vote so far counts. That is the sampling setting: each round asks fresh
-        voters. Votes of the same agents in later rounds are not independent.
-        "latest": only the votes of the current round count, for a panel that votes again after talking.
+        Whether every vote so far counts, or those of the current round only; see
+        :mod:`d3stats.stopping.sequential`.
 
     Notes
     -----
@@ -297,8 +297,6 @@ class AdaptiveConsistency(ThresholdRule):
     criterion. The posterior is right at one look; the rule looks after every vote. At .95 it stops two equally
     likely answers within 40 votes with probability .42, so the threshold is no error level. With more than two
     answers the third and later ones are left out, as in the source, and the leader is chosen after looking.
-    The evidence is for the leader of the votes counted. With ``evidence="all"`` that is the leader of all rounds
-    so far, which need not be the plurality of the last round.
 
     Examples
     --------
@@ -353,10 +351,8 @@ class BettingConfidence(ThresholdRule):
     bets : int
         How many constant bets share the money, at least 1.
     evidence : {"all", "latest"}
-        "all" (default): every vote so far counts. That is the sampling setting: each round asks fresh
-        voters. Votes of the same agents in later rounds are not independent, and then nothing is guaranteed.
-        "latest": only the votes of the current round count; the level then holds round by round, not for
-        all rounds together.
+        Whether every vote so far counts, or those of the current round only; see
+        :mod:`d3stats.stopping.sequential`.
 
     Notes
     -----
@@ -365,8 +361,6 @@ class BettingConfidence(ThresholdRule):
     the order of the votes; these do not. The share is that of the leader among the votes for the leader or the
     runner-up. With K answers these two are chosen after looking: the chance of ever stopping at an answer that
     is not the likeliest is at most (K - 1) alpha.
-    The evidence is for the leader of the votes counted. With ``evidence="all"`` that is the leader of all rounds
-    so far, and what is promised of a wrong stop is promised of that verdict, not of the last round's plurality.
 
     Examples
     --------
@@ -403,11 +397,6 @@ class BettingConfidence(ThresholdRule):
         logs = for_it[..., None] * gain + against[..., None] * loss
         result: NDArray[np.float64] = np.logaddexp.reduce(logs, axis=-1) - math.log(2 * self.bets)
         return result
-
-    @property
-    def bound(self) -> float:
-        """The logarithm of 1 / alpha."""
-        return -math.log(self.alpha)
 
     def interval(self, successes: int, failures: int) -> tuple[float, float]:
         """Return the confidence sequence for the share of successes at these counts.
@@ -448,18 +437,14 @@ class EProcess(ThresholdRule):
     a, b : float
         Prior, above 0.
     evidence : {"all", "latest"}
-        "all" (default): every vote so far counts. That is the sampling setting: each round asks fresh
-        voters. Votes of the same agents in later rounds are not independent, and then nothing is guaranteed.
-        "latest": only the votes of the current round count; the level then holds round by round, not for
-        all rounds together.
+        Whether every vote so far counts, or those of the current round only; see
+        :mod:`d3stats.stopping.sequential`.
 
     Notes
     -----
     Robbins, H. (1970). Statistical methods related to the law of the iterated logarithm. Annals of
     Mathematical Statistics 41. With K answers the leader and the runner-up are chosen after looking: the
     chance of ever stopping at an answer that is not the likeliest is at most (K - 1) alpha.
-    The evidence is for the leader of the votes counted. With ``evidence="all"`` that is the leader of all rounds
-    so far, and what is promised of a wrong stop is promised of that verdict, not of the last round's plurality.
 
     Examples
     --------
@@ -498,11 +483,6 @@ class EProcess(ThresholdRule):
         result: NDArray[np.float64] = both - math.log(2) + (k + s) * math.log(2) - betaln(self.a, self.b)
         return result
 
-    @property
-    def bound(self) -> float:
-        """The logarithm of 1 / alpha."""
-        return -math.log(self.alpha)
-
 
 # A tie between stopping and going on is a stop, whatever the last bit of the sums.
 _TIE = 1e-12
@@ -527,17 +507,14 @@ class LookAhead(TallyRule):
     cost : float
         Price of one round, in wrong verdicts; at least 0.
     evidence : {"all", "latest"}
-        "all" (default): every vote so far counts. That is the sampling setting: each round asks fresh
-        voters. Votes of the same agents in later rounds are not independent, and the table overrates them.
-        "latest": only the votes of the current round count as evidence; the plan still adds votes to it.
+        Whether every vote so far counts, or those of the current round only; see
+        :mod:`d3stats.stopping.sequential`.
 
     Notes
     -----
     Raiffa, H. and Schlaifer, R. (1961). Applied statistical decision theory: preposterior analysis. With `m` at
     least the rounds that are left, the rule is the exact optimum of this model. With more than two answers the
     leader and the runner-up are taken for the only candidates, which overrates the leader.
-    The evidence is for the leader of the votes counted. With ``evidence="all"`` that is the leader of all rounds
-    so far, and what is promised of a wrong stop is promised of that verdict, not of the last round's plurality.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from d3stats._check import NonNegativeFloat, PositiveFloat, number
 from d3stats.stopping.rule import Decision, ReasonedRule, Round
 from d3stats.trajectories import Trajectories
 
-__all__ = ["TOKENS_UNKNOWN", "TokenBudget"]
+__all__ = ["TokenBudget"]
 
 TOKENS_UNKNOWN = "tokens_unknown"
 """The reason of a debate that a rule with a budget stops because the tokens of a round are not recorded."""

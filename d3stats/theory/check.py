@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 __all__ = [
+    "RECORD_FILE",
     "Audit",
     "Broken",
     "NotRefuted",

@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from joblib import Parallel, delayed
 
-from d3stats._parallel import run_tasks
 from d3stats.agent import Reply, Request
 from d3stats.protocols.catalogue import protocol_from_text
 from d3stats.protocols.play import DebateProtocol, Outcome, RoundOver, RuleBook, complete
-from d3stats.stopping import CONTINUE, Decision, Rule, StoppingRule, StopReason, from_text
-from d3stats.stopping.rule import BatchRound, LiveWatcher, MixedState
+from d3stats.stopping import CONTINUE, BatchRound, Decision, Rule, StoppingRule, StopReason, from_text
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.worlds import from_table
 from d3stats.worlds.streams import synthetic_agent, synthetic_items
@@ -49,7 +48,7 @@ def play_all(
         ``label``, ``protocol`` (as text) and, where another rule than the protocol's own stops it, ``rule``.
     """
     tasks = [(world, p["protocol"], p.get("rule"), n_items, seed) for p in protocols]
-    found = run_tasks(played, tasks, workers=workers, ordered=True)
+    found = Parallel(n_jobs=workers)(delayed(played)(*task) for task in tasks)
     yield from zip([p["label"] for p in protocols], found, strict=True)
 
 
@@ -160,7 +159,7 @@ def alone(debate: Debate, rule: Rule) -> Debate:
 
 def together(debates: Sequence[Debate], rule: StoppingRule) -> Sequence[Debate]:
     """Play debates side by side under a rule that looks at all of them after each round; all score nothing."""
-    state = MixedState(rule, LiveWatcher)
+    state = rule.start_batch()
     codes: dict[str | None, int] = {"A": 0, "B": 1, None: MISSING}
     label = np.array([codes[debate.item.label] for debate in debates], dtype=np.int32)
     cluster = np.unique([debate.item.question for debate in debates], return_inverse=True)[1]

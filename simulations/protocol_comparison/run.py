@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from joblib import Parallel, delayed
 
-from d3stats._parallel import run_tasks
 from d3stats.stopping import from_text
 
 HERE = Path(__file__).resolve().parent
@@ -47,7 +47,7 @@ def study(config: Config, *, workers: int | None = None, keep: Path | None = Non
         chosen = [p for p in config["protocols"] if not (row.get("few") and p.get("first_world_only"))]
         played = _kept(keep, row["label"], world_of(row), chosen, n, config["seed"], workers)
         tasks.append((row["label"], n, played, config))
-    parts = list(run_tasks(_of_world, tasks, workers=workers, ordered=True))
+    parts = Parallel(n_jobs=workers)(delayed(_of_world)(*task) for task in tasks)
     return {
         **{name: pd.concat([part[name] for part in parts], ignore_index=True) for name in parts[0]},
         **{name: cells(config, name, workers=workers, keep=keep) for name in ("ablation", "batch_rules")},

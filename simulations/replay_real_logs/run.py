@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from d3stats import Trajectories, import_log, replay
-from d3stats.planning.pilot_table import log_ratio, ratio
+from d3stats.planning.costs import log_ratio, ratio
 from d3stats.planning.plan import plan
 from d3stats.stopping import Declaration, StoppingRule, Unanimity, from_text
 from d3stats.trajectories import MISSING

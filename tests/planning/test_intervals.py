@@ -12,7 +12,7 @@ from d3stats.trajectories import Trajectories
 
 
 def one_ratio(above: np.ndarray, below: np.ndarray) -> RatioColumns:
-    columns = RatioColumns(len(above))
+    columns = RatioColumns()
     columns.measure("rule", "ratio", columns.add("above", above), columns.add("below", below))
     return columns
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from d3stats.models.chains.panel_chain import chain_laws, fit_panel_chain
+from d3stats.planning.costs import log_ratio, ratio, share
 from d3stats.planning.exact import evaluate
 from d3stats.planning.ladders import evaluate_ladders, evaluate_thresholds, rule_of, thresholds_of
-from d3stats.planning.pilot_table import log_ratio, ratio, share
 from d3stats.planning.plan import Plan, draw_counts, plan
 from d3stats.resampling import clustered_share
 from d3stats.stopping import FixedRounds, FullDepth, Ladder, Supermajority, Unanimity

@@ -1,6 +1,15 @@
-"""Random logs and random rules for the property tests of this folder."""
+"""Random logs and random rules for the property tests of this folder.
+
+A rule is in all of them as soon as it can be written as text; only settings worth a case of their own are listed.
+"""
 
 from __future__ import annotations
+
+import typing
+from collections.abc import Callable
+from dataclasses import MISSING as NO_DEFAULT
+from dataclasses import fields
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from hypothesis import strategies as st
@@ -30,10 +39,12 @@ from d3stats.stopping import (
     Supermajority,
     TokenBudget,
     Unanimity,
+    from_text,
 )
+from d3stats.stopping.text import rule_names
 from d3stats.trajectories import MISSING, Trajectories
 
-RULES: tuple[Rule, ...] = (
+PICKED: tuple[Rule, ...] = (
     FixedRounds(1),
     FixedRounds(2),
     FixedRounds(3),
@@ -77,9 +88,9 @@ RULES: tuple[Rule, ...] = (
     TokenBudget(200, growth=30.0),
     TokenBudget(200, next_round_max=99.0),
 )
-"""At least one of every per-debate rule that can be written as text."""
+"""Settings with which per-debate rules fire in small logs, or that are at an edge."""
 
-BATCH_RULES: tuple[BatchRule, ...] = (
+PICKED_FOR_BATCHES: tuple[BatchRule, ...] = (
     KSStability(0.3, patience=1),
     KSStability(0.5, patience=2),
     KSStability(0.4, patience=1, window=2, missing="wrong"),
@@ -91,7 +102,69 @@ BATCH_RULES: tuple[BatchRule, ...] = (
     NoiseAwareKS(0.9, level=0.6, window=1, n_boot=20, camp="largest"),
     NoiseAwareKS(0.95, level=0.5, window=2, n_boot=20, carry=Unanimity(), missing="wrong"),
 )
-"""At least one of every batch rule that can be written as text, with an empirical distance."""
+"""The same of batch rules, with an empirical distance."""
+
+
+def _in_short(name: str) -> StoppingRule:
+    """Return a rule with its defaults, or with 2 for what must be given."""
+    try:
+        return from_text(name)
+    except ValueError:
+        return from_text(f"{name}:2")
+
+
+_CLASSES = {name: make for name, make in rule_names().items() if isinstance(make, type)}
+_OTHERS = [
+    _in_short(name)
+    for name, make in _CLASSES.items()
+    if not any(type(rule) is make for rule in PICKED + PICKED_FOR_BATCHES)
+]
+RULES = PICKED + tuple(rule for rule in _OTHERS if isinstance(rule, Rule))
+"""At least one of every per-debate rule that can be written as text."""
+BATCH_RULES = PICKED_FOR_BATCHES + tuple(rule for rule in _OTHERS if isinstance(rule, BatchRule))
+"""At least one of every batch rule that can be written as text."""
+
+
+def _values(hint: Any) -> st.SearchStrategy[Any]:
+    """Values of a parameter's type; some may be outside of what the rule takes."""
+    kind, inner = typing.get_origin(hint), typing.get_args(hint)
+    if kind is Annotated:
+        return _values(inner[0])
+    if kind is Literal:
+        return st.sampled_from(inner)
+    if inner:
+        return st.one_of(*map(_values, inner))
+    if isinstance(hint, type) and issubclass(hint, Rule):
+        return st.sampled_from(PICKED[:5])
+    known: dict[Any, st.SearchStrategy[Any]] = {
+        int: st.integers(0, 4),
+        float: st.sampled_from([0.0, 0.2, 0.5, 0.6, 0.9, 1.0, 2.5, 30.0, 150.0]),
+        bool: st.booleans(),
+        str: st.sampled_from(["", "b", "2", "4-3-1"]),
+        type(None): st.none(),
+    }
+    return known[hint]
+
+
+@st.composite
+def _settings(draw: st.DrawFn, make: Callable[..., Rule]) -> Rule | None:
+    hints = typing.get_type_hints(make, include_extras=True)
+    given = {}
+    for parameter in fields(make):  # type: ignore[arg-type]  # every rule is a dataclass
+        if parameter.default is NO_DEFAULT or draw(st.booleans()):
+            given[parameter.name] = draw(_values(hints[parameter.name]))
+    try:
+        return make(**given)
+    except (TypeError, ValueError):
+        return None
+
+
+drawn_rules: st.SearchStrategy[Rule] = (
+    st.sampled_from([make for make in _CLASSES.values() if issubclass(make, Rule)])
+    .flatmap(_settings)
+    .filter(lambda rule: rule is not None)
+)
+"""Per-debate rules with any parameters that they take, made from the types of their parameters."""
 
 
 def _combined(parts: st.SearchStrategy[StoppingRule]) -> st.SearchStrategy[StoppingRule]:

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
-from stopping_strategies import BATCH_RULES, RULES, any_rules, debate_rules, logs
+from stopping_strategies import BATCH_RULES, RULES, any_rules, debate_rules, drawn_rules, logs
 
 from d3stats.stopping import (
     After,
@@ -20,6 +20,7 @@ from d3stats.stopping import (
     StoppingRule,
     Unanimity,
     batch_rounds,
+    from_text,
     rounds_of,
 )
 from d3stats.stopping.rule import BatchAfter, BatchBoth, BatchEither
@@ -59,6 +60,18 @@ def test_a_per_debate_rule_stops_online_where_it_stops_vectorised(rule: Rule, t:
     assert (stops.rounds.tolist(), stops.reasons.tolist()) == online(rule, t)
 
 
+@given(drawn_rules, logs())
+def test_a_rule_with_any_parameters_stops_online_where_it_stops_vectorised(
+    rule: Rule, t: Trajectories
+) -> None:
+    assert from_text(str(rule)) == rule
+    try:
+        stops = rule.stop_rounds(t)
+    except ValueError:
+        reject()
+    assert (stops.rounds.tolist(), stops.reasons.tolist()) == online(rule, t)
+
+
 @given(any_rules, logs())
 def test_a_rule_with_a_batch_in_it_stops_online_where_it_stops_vectorised(
     rule: StoppingRule, t: Trajectories
@@ -81,6 +94,7 @@ def test_every_rule_that_can_be_written_is_held_to_the_two_faces() -> None:
     held = {type(rule).name for rule in RULES + BATCH_RULES}
     presets = {"hu2025", "d3_paper", "d3_code"}
     assert set(rule_names()) - presets == held
+    assert presets == {preset for make in rule_names().values() for preset in getattr(make, "presets", ())}
 
 
 @given(any_rules, logs())

@@ -34,7 +34,17 @@ from d3stats.resampling import student_limits
 from d3stats.resampling.cluster_t import ALIKE
 from d3stats.trajectories import MISSING
 
-__all__ = ["LengthBias", "LogitFit", "fit_logit", "length_bias", "separated"]
+__all__ = [
+    "LENGTH",
+    "LONGER",
+    "MARGINAL",
+    "PULL",
+    "LengthBias",
+    "LogitFit",
+    "fit_logit",
+    "length_bias",
+    "separated",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

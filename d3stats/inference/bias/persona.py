@@ -33,7 +33,7 @@ from d3stats.resampling import cluster_codes, cluster_estimate, cluster_totals, 
 from d3stats.result import EstimatesResult
 from d3stats.trajectories import MISSING, Missing
 
-__all__ = ["Heterogeneity", "PersonaEffect", "SubsetAccuracy", "persona_effect", "subset_accuracy"]
+__all__ = ["SET", "Heterogeneity", "PersonaEffect", "SubsetAccuracy", "persona_effect", "subset_accuracy"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

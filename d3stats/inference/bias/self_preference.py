@@ -34,7 +34,15 @@ from d3stats.inference.bias.audit import (
 from d3stats.inference.bias.verdicts import TIE, Judgments, Votes, as_judgments, one_judge
 from d3stats.trajectories import MISSING
 
-__all__ = ["SelfPreference", "self_preference"]
+__all__ = [
+    "DID",
+    "GAP",
+    "OF_ALL",
+    "OTHER",
+    "OWN",
+    "SelfPreference",
+    "self_preference",
+]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

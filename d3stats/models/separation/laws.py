@@ -30,6 +30,7 @@ __all__ = [
     "as_law",
     "beta",
     "exponential",
+    "mean_of_max",
     "normal",
     "uniform",
     "weibull",
