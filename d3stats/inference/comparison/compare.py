@@ -162,8 +162,7 @@ class Comparison(Result):
         counts = ("n_items", "n_clusters", "left_out", "unscored", "notes")
         return {
             "differences": [d.to_dict() | {"p_adjusted": p} for d, p in pairs],
-            "runs": [run.to_dict() for run in self.runs],
-            **{name: getattr(self, name) for name in ("family", "baseline", "margin")},
+            **{name: json_value(getattr(self, name)) for name in ("runs", "family", "baseline", "margin")},
             **margins,
             **{name: json_value(getattr(self, name)) for name in counts},
         }

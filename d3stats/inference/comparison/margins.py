@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import pandas as pd
 
@@ -39,6 +39,9 @@ __all__ = ["Better", "MarginTest", "MarginTests", "equivalence", "noninferiority
 
 Better = Literal["higher", "lower"]
 """Whether large values are good (accuracy) or bad (tokens, errors)."""
+
+
+_OF_A_TEST = ("question", "margin", "alpha", "p_value", "holds", "conclusion")
 
 
 class Compared(Protocol):
@@ -84,15 +87,13 @@ class MarginTest(Result):
     conclusion: str
     notes: tuple[str, ...] = ()
 
+    _json: ClassVar[tuple[str, ...]] = ("difference", *_OF_A_TEST, "better", "notes")
+
     def summary(self) -> str:
         """Return the difference, the conclusion and the notes."""
         p = "" if self.p_value is None else f" (one-sided p = {self.p_value:.3g})"
         notes = (f"  note: {note}" for note in self.notes)
         return "\n".join([f"{self.difference}\n{self.conclusion}{p}", *notes])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the attributes as a dictionary that JSON can hold."""
-        return vars(self) | {"difference": self.difference.to_dict(), "notes": list(self.notes)}
 
     def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
         """Return a booktabs tabular of one row."""
@@ -110,6 +111,7 @@ class MarginTests(Result):
     """One margin test per pair of a comparison, each decided by itself."""
 
     results: tuple[MarginTest, ...]
+    _json: ClassVar[tuple[str, ...]] = ("holds", "results")
 
     def __iter__(self) -> Iterator[MarginTest]:
         return iter(self.results)
@@ -135,18 +137,13 @@ class MarginTests(Result):
     def _title(self) -> str:
         return f"{len(self)} tests against a margin"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return all results as a dictionary that JSON can hold."""
-        return {"holds": self.holds, "results": [result.to_dict() for result in self.results]}
-
     def _tables(self) -> dict[str, pd.DataFrame]:
         rows = []
         for result in self.results:
             effect = result.difference
             names = ("name", "value", "low", "high", "level", "kind")
-            decided = ("question", "margin", "alpha", "p_value", "holds", "conclusion")
             row = {name: getattr(effect, name) for name in names}
-            rows.append(row | {name: getattr(result, name) for name in decided})
+            rows.append(row | {name: getattr(result, name) for name in _OF_A_TEST})
         numbers = dict.fromkeys(("value", "low", "high", "p_value"), "float64")
         # `holds` is missing where the data carry no interval.
         return {"margin tests": pd.DataFrame(rows).astype(numbers).astype({"holds": "boolean"})}

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -66,6 +66,8 @@ class McNemar(Result):
     statistic: float
     p_value: float
 
+    _json: ClassVar[tuple[str, ...]] = ("share", "b", "c", "method", "statistic", "p_value")
+
     @property
     def n_discordant(self) -> int:
         """Number of items on which the runs differ, b + c."""
@@ -90,10 +92,6 @@ class McNemar(Result):
             limits, kind = _mid_p_limits, "Clopper-Pearson mid-p"
         low, high = limits(self.c, n, made.level)
         return replace(made, low=low, high=high, kind=kind)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the share with its interval, then the test, as JSON can hold them."""
-        return {"share": self.share.to_dict(), **vars(self)}
 
     def summary(self) -> str:
         """Return the share with its interval, and the test."""

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -97,6 +97,11 @@ class PairedDifference(Result):
     notes: tuple[str, ...]
     data: PairData = field(repr=False)
 
+    _json: ClassVar[tuple[str, ...]] = (
+        *("difference", "first", "second", "gained", "lost", "unchanged", "correlation"),
+        *("test", "tests", "binary", "notes"),
+    )
+
     @property
     def name(self) -> str:
         """Second - first, by their names."""
@@ -162,18 +167,6 @@ class PairedDifference(Result):
             raise ImportError(
                 f"bayes() needs PyMC and ArviZ: pip install 'd3stats[bayes]' (in a checkout '.[bayes]'); got {error}"
             ) from error
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as a dictionary that JSON can hold, the effect first."""
-        estimates = {name: getattr(self, name).to_dict() for name in ("difference", "first", "second")}
-        names = ("gained", "lost", "unchanged", "correlation", "test")
-        return {
-            **estimates,
-            **{name: getattr(self, name) for name in names},
-            "tests": [test.to_dict() for test in self.tests],
-            "binary": self.binary,
-            "notes": list(self.notes),
-        }
 
     def to_latex(self, table: str | None = None, *, digits: int = 3) -> str:
         """Return a booktabs tabular of the difference and both runs' means."""

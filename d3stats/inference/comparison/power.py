@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import as_share, choice, integer, number, probability, refuse_first
+from d3stats._check import as_share, choice, integer, number, positive, probability, refuse_first
 from d3stats._words import setting
 from d3stats.estimate import Estimate
 from d3stats.inference.comparison.power_laws import (
@@ -167,8 +167,8 @@ class Design:
                 "the noise must be given as sd= (of one paired difference), as discordance= or as accuracy=, "
                 f"and scores by sd= alone; got sd={sd}, discordance={discordance}, accuracy={accuracy}"
             )
-        if sd is not None and number("sd", sd) <= 0:
-            raise ValueError(f"sd must be > 0; got sd={sd}")
+        if sd is not None:
+            positive("sd", sd)
         if discordance is not None and not 0 < number("discordance", discordance) <= 1:
             raise ValueError(f"discordance must lie in (0, 1]; got discordance={discordance}")
         if accuracy is not None:
