@@ -52,8 +52,8 @@ def test_a_log_is_read_by_its_decisions(path: Path) -> None:
     run = as_run(path)
     np.testing.assert_equal(values(run), {"q1": 1.0, "q2": 0.0, "q3": 0.0, "q4": 1.0, "q5": np.nan})
     assert run.notes[0] == (
-        'verdicts are the recorded decisions; the plurality of the votes (value="plurality") differs in 2 of 5 '
-        "debates; 1 without a decision are missing"
+        'verdicts are the recorded decisions; the plurality of the votes, value="plurality" (--value plurality), '
+        "differs in 2 of 5 debates; 1 without a decision are missing"
     )
 
 
