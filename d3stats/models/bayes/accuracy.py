@@ -1,20 +1,14 @@
 """Accuracy of protocols on shared questions of differing difficulty: a hierarchical logistic model.
 
-The logit of a right answer is a protocol's effect plus a question's, and the questions' effects come from one normal
-law whose spread is learned: an easy question tells little about any protocol, and a protocol that got the hard ones
-is not punished for it. Cells may be missing. Answers to the same question are dependent, and the intervals know.
-
     right[q, p] ~ Binomial(trials[q, p], p),  logit p = effect[p] + sd_question * z[q] (+ sd_interaction * w[q, p])
     effect[p] = mean + contrasts that sum to zero,  z and w standard normal
 
-Given the protocols' effects, questions are independent, and each one's likelihood is an integral over z: a sum over
-equally spaced nodes, whose error for such smooth integrands falls exponentially in their number. Questions with the
-same successes and trials are one row with a weight. A sampler that integrates questions out sees one number
-per protocol and one or two spreads: repeats and questions alike cost nothing.
+Cells may be missing: a protocol that got the hard questions is not punished for it. Answers to the same question are
+dependent, and the intervals allow for that.
 
-Two averages are reported, and they answer different questions. *Over the population*: accuracy on a new question
-of the same kind. *At hand*: the long-run accuracy on just these questions, which is known better, for their
-difficulty is no longer left to chance.
+Given the protocols' effects, questions are independent, and each one's likelihood is an integral over z: a sum over
+equally spaced nodes, whose error falls exponentially in their number. Questions with the same successes and trials
+are one row with a weight. The sampler sees one number per protocol and one or two spreads.
 
 References
 ----------
@@ -30,7 +24,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache, partial
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 import pandas as pd
@@ -80,7 +74,7 @@ _MOST_NODES = 200_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccuracyPriors:
-    """Priors, all on the scale of logits.
+    """Priors of a hierarchical logistic model, all on the scale of logits.
 
     Attributes
     ----------
@@ -121,7 +115,10 @@ class AccuracyPriors:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class AccuracyFit(BayesFit):
-    """What :func:`fit_accuracy` found: a :class:`BayesFit` that compares protocols.
+    """Posterior of protocols' accuracies; all that :class:`~d3stats.models.bayes.result.BayesFit` has, and comparisons.
+
+    Each accuracy is reported *over the population*, on a new question of the same kind, or *at hand*, on just these
+    questions in the long run; the second is known better, for their difficulty is no longer left to chance.
 
     Attributes
     ----------
@@ -160,16 +157,11 @@ class AccuracyFit(BayesFit):
     def probability_better(self, protocol: str, than: str, over: Over = "population") -> float:
         """Return the posterior probability that one protocol is more accurate than another."""
         draws = self._accuracies(over)
-        return float((draws[:, self._place(protocol)] > draws[:, self._place(than)]).mean())
+        at = [self.protocols.index(choice("protocol", name, self.protocols)) for name in (protocol, than)]
+        return float((draws[:, at[0]] > draws[:, at[1]]).mean())
 
     def rank_probabilities(self, over: Over = "population") -> pd.DataFrame:
-        """Return how likely each protocol is the best, second and so on.
-
-        Returns
-        -------
-        DataFrame
-            One row per protocol, columns 1, 2, ...; rows and columns sum to 1.
-        """
+        """Return how likely each protocol is the best, second and so on: one row per protocol, columns 1, 2, ..."""
         order = np.argsort(-self._accuracies(over), axis=1, kind="stable")
         n = len(self.protocols)
         table = np.stack([np.bincount(order[:, k], minlength=n) for k in range(n)], axis=1) / len(order)
@@ -194,9 +186,8 @@ class AccuracyFit(BayesFit):
 
     def _estimate(self, name: str, draws: Floats, level: float, note: str = "") -> Estimate:
         said = note if self.converged else "; ".join(filter(None, (note, "the sampler did not converge")))
-        return posterior_estimate(
-            name, draws, n=self.n_obs, level=level, n_clusters=self.n_clusters, note=said
-        )
+        n = self.n_clusters
+        return posterior_estimate(name, draws, n=self.n_obs, level=level, n_clusters=n, note=said)
 
     def _accuracies(self, over: Over) -> Floats:
         choice("over", over, ("population", "at hand"))
@@ -206,10 +197,6 @@ class AccuracyFit(BayesFit):
     def _flat(self, names: list[str]) -> Floats:
         columns = [stack.draws_of(self.idata, name).ravel() for name in names]
         return np.stack(columns, axis=1).astype(np.float64)
-
-    def _place(self, protocol: str) -> int:
-        choice("protocol", protocol, self.protocols)
-        return self.protocols.index(protocol)
 
 
 def accuracy_model(
@@ -221,7 +208,7 @@ def accuracy_model(
     interaction: bool = False,
     priors: AccuracyPriors | Mapping[str, Any] | None = None,
 ) -> Any:
-    """Build the PyMC model of protocols crossed with questions: a logistic hierarchy, non-centred.
+    """Build the PyMC model of protocols crossed with questions: a hierarchical logistic regression, non-centred.
 
     Free variables: ``mean`` and ``contrast`` (normal; orthonormal contrasts of protocols), ``sd_question``
     (half-normal), ``z`` (standard normal, by question), and with an interaction ``sd_interaction`` and ``w`` (by
@@ -230,14 +217,10 @@ def accuracy_model(
     Parameters
     ----------
     correct, trials, question, protocol, interaction
-        As :func:`fit_accuracy` takes them.
+        As in :func:`fit_accuracy`.
     priors : AccuracyPriors or dict, optional
         Numbers, or a dict whose keys are fields of :class:`AccuracyPriors` or the variables ``mean``, ``contrast``,
         ``sd_question`` and ``sd_interaction`` (a PyMC distribution, or a function of the shape that returns one).
-
-    Returns
-    -------
-    pymc.Model
 
     Examples
     --------
@@ -281,10 +264,10 @@ def fit_accuracy(
     rng: RngLike = None,
     **options: Unpack[SamplingOptions],
 ) -> AccuracyFit:
-    """Draw accuracies of protocols on shared questions from the posterior of :func:`accuracy_model`.
+    """Estimate accuracies of protocols on shared questions: the posterior of :func:`accuracy_model` by NUTS.
 
-    With priors given as numbers the questions are integrated out by quadrature and the No-U-Turn sampler draws the
-    other parameters, without a compilation by PyTensor. With PyMC distributions as priors it samples the model itself.
+    With priors given as numbers the questions are integrated out by quadrature and nothing is compiled; with PyMC
+    distributions as priors the No-U-Turn sampler draws from the model itself.
 
     Parameters
     ----------
@@ -298,24 +281,15 @@ def fit_accuracy(
         seconds where questions are many.
     priors : AccuracyPriors or dict, optional
         For a dict see :func:`accuracy_model`.
-    sampling : Sampling, optional
-        By default 4 chains of 500 draws after 500 to adapt: a draw of this model is nearly independent of the one
-        before, so these are some 1,500 effective ones.
-    rng : Generator, int or None
-    **options
-        Fields of :class:`~d3stats.models.bayes.result.Sampling`: ``draws, tune, chains, target_accept``.
-
-    Returns
-    -------
-    AccuracyFit
+    sampling, rng, **options
+        As in :func:`~d3stats.models.bayes.fit_mixture`, but by default 4 chains of 500 draws after 500 to adapt:
+        draws of this model are nearly independent, so these are some 1,500 effective ones.
 
     Raises
     ------
     ValueError
         When an answer count exceeds its trials, a name is missing, fewer than 2 questions have answers, or an
         interaction is asked for without repeats.
-    ImportError
-        Without the extra ``bayes``.
 
     Examples
     --------
@@ -328,11 +302,12 @@ def fit_accuracy(
     >>> fit.rank_probabilities().shape
     (2, 2)
     """
+    from scipy.special import gammaln
+
     cells = cells_of(correct, trials, question, protocol)
     if interaction and cells.trials.max() < 2:
-        raise ValueError(
-            "interaction needs repeats: a cell of question and protocol with 2 answers; got 1 at most"
-        )
+        need = "repeats: a cell of question and protocol with 2 answers"
+        raise ValueError(f"interaction needs {need}; got 1 at most")
     believed, laws = read_priors(priors, AccuracyPriors(), _VARIABLES)
     asked, generator = Sampling.of(sampling, options, draws=500, tune=500), as_rng(rng)
     build = partial(_model, cells, interaction, believed, laws)
@@ -359,7 +334,13 @@ def fit_accuracy(
         named |= {f"{stem}[{name}]": column[:, p] for p, name in enumerate(cells.protocols)}
     named |= dict(zip(names[1:], flat[1:], strict=True))
     rows = np.stack([pattern_log_likelihood(cells, *one) for one in parameters])
-    like = (rows + _log_choices(cells)).reshape(*chains, -1)
+    s, n = cells.successes, cells.trials
+    choices = (gammaln(n + 1) - gammaln(s + 1) - gammaln(n - s + 1)).sum(axis=1)
+    like = (rows + choices).reshape(*chains, -1)
+
+    def statistics(at: Iterable[Parameters]) -> dict[str, Floats]:
+        return columns_of(_statistics(cells.replicated(*one, generator), cells) for one in at)
+
     if cells.n_questions < 10:
         notes += (f"{cells.n_questions} questions say little about their spread: the prior of it matters",)
     return AccuracyFit(
@@ -377,11 +358,9 @@ def fit_accuracy(
         build=build,
         cells=like,
         weights=cells.weight.astype(np.float64),
-        observed=_statistics(cells.successes[cells.pattern], cells.trials[cells.pattern], cells.protocols),
-        replicated=_replicated(
-            cells, some_of(np.arange(len(rows)), _REPLICATES).tolist(), parameters, generator
-        ),
-        prior_replicated=_replicated(cells, range(_REPLICATES), _parameters(before), generator),
+        observed=_statistics(cells.successes[cells.pattern], cells),
+        replicated=statistics(parameters[i] for i in some_of(np.arange(len(rows)), _REPLICATES).tolist()),
+        prior_replicated=statistics(_parameters(before)),
         protocols=cells.protocols,
         interaction=interaction,
     )
@@ -425,25 +404,10 @@ class Posterior:
         return np.asarray(point + 0.2 * rng.standard_normal((chains, len(point))), dtype=np.float64)
 
 
-def _log_choices(cells: Cells) -> Floats:
-    from scipy.special import gammaln
-
-    s, n = cells.successes, cells.trials
-    return np.asarray((gammaln(n + 1) - gammaln(s + 1) - gammaln(n - s + 1)).sum(axis=1), dtype=np.float64)
-
-
-def _replicated(
-    cells: Cells, places: Iterable[int], parameters: Sequence[Parameters], rng: np.random.Generator
-) -> dict[str, Floats]:
+def _statistics(successes: Ints, cells: Cells) -> dict[str, float]:
     trials = cells.trials[cells.pattern]
-    return columns_of(
-        _statistics(cells.replicated(*parameters[i], rng), trials, cells.protocols) for i in places
-    )
-
-
-def _statistics(successes: Ints, trials: Ints, protocols: tuple[str, ...]) -> dict[str, float]:
     share = successes.sum(axis=0) / trials.sum(axis=0)
-    found = {f"share right, {name}": float(v) for name, v in zip(protocols, share, strict=True)}
+    found = {f"share right, {name}": float(v) for name, v in zip(cells.protocols, share, strict=True)}
     by_question = successes.sum(axis=1) / trials.sum(axis=1)
     found["sd of questions' shares"] = float(by_question.std())
     found["questions all right"] = float((by_question == 1).mean())
@@ -461,10 +425,8 @@ class Cells:
     n_questions : int
     successes, trials : ndarray of int, shape (patterns, protocols)
         0 trials where a cell is missing.
-    weight : ndarray of int, shape (patterns,)
-        How many questions have the pattern.
-    pattern : ndarray of int, shape (questions,)
-        The pattern of each question.
+    weight, pattern : ndarray of int, shapes (patterns,) and (questions,)
+        How many questions have each pattern, and which one each question has.
     questions : tuple of str
         Their names, where they have any.
     """
@@ -480,11 +442,8 @@ class Cells:
     @cached_property
     def tables(self) -> tuple[Floats, Floats, Floats]:
         """Successes, trials and weights as floats: whole numbers would be converted at every product."""
-        return (
-            self.successes.astype(np.float64),
-            self.trials.astype(np.float64),
-            self.weight.astype(np.float64),
-        )
+        s, n, w = (table.astype(np.float64) for table in (self.successes, self.trials, self.weight))
+        return s, n, w
 
     @cached_property
     def most_trials(self) -> tuple[int, int]:
@@ -517,37 +476,27 @@ def cells_of(correct: ArrayLike, trials: ArrayLike, question: ArrayLike, protoco
     """Check the rows and add them up; rows of one cell are summed and rows without trials are missing cells."""
     right, tried = whole_numbers("correct", correct), whole_numbers("trials", trials)
     names = [pd.Series(np.asarray(v, dtype=object)) for v in (question, protocol)]
-    sizes = {
-        "correct": right.size,
-        "trials": tried.size,
-        "question": names[0].size,
-        "protocol": names[1].size,
-    }
+    columns = ("correct", "trials", "question", "protocol")
+    sizes = dict(zip(columns, (right.size, tried.size, names[0].size, names[1].size), strict=True))
     if len(set(sizes.values())) > 1:
         raise ValueError(f"correct, trials, question and protocol must have one length; got {sizes}")
-    bad = right > tried
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(
-            f"trials must be >= correct; got trials={tried[row]}, correct={right[row]} at row {row}"
-        )
+    if (right > tried).any():
+        row = int(np.argmax(right > tried))
+        got = f"trials={tried[row]}, correct={right[row]} at row {row}"
+        raise ValueError(f"trials must be >= correct; got {got}")
     for label, column in zip(("question", "protocol"), names, strict=True):
         if column.isna().any():
-            raise ValueError(
-                f"{label} must be named; got a missing name at row {int(column.isna().argmax())}"
-            )
+            row = int(column.isna().argmax())
+            raise ValueError(f"{label} must be named; got a missing name at row {row}")
     seen = tried > 0
     q, questions = pd.factorize(names[0][seen].astype(str))
     p, protocols = pd.factorize(names[1][seen].astype(str))
     if len(questions) < 2 or len(protocols) < 1:
         raise ValueError(f"a hierarchy over questions needs at least 2 with trials; got {len(questions)}")
-    shape = (len(questions), len(protocols))
-    tables = np.zeros((2, *shape), dtype=np.int64)
+    tables = np.zeros((2, len(questions), len(protocols)), dtype=np.int64)
     np.add.at(tables[0], (q, p), right[seen])
     np.add.at(tables[1], (q, p), tried[seen])
-    return replace(
-        collapsed(tables[0], tables[1], tuple(map(str, protocols))), questions=tuple(map(str, questions))
-    )
+    return replace(collapsed(*tables, tuple(map(str, protocols))), questions=tuple(map(str, questions)))
 
 
 def collapsed(successes: Ints, trials: Ints, protocols: tuple[str, ...]) -> Cells:
@@ -556,14 +505,8 @@ def collapsed(successes: Ints, trials: Ints, protocols: tuple[str, ...]) -> Cell
         np.hstack([successes, trials]), axis=0, return_inverse=True, return_counts=True
     )
     n = len(protocols)
-    return Cells(
-        protocols,
-        len(successes),
-        rows[:, :n],
-        rows[:, n:],
-        weight.astype(np.int64),
-        pattern.ravel().astype(np.int64),
-    )
+    weight, pattern = weight.astype(np.int64), pattern.ravel().astype(np.int64)
+    return Cells(protocols, len(successes), rows[:, :n], rows[:, n:], weight, pattern)
 
 
 def contrasts(n_protocols: int) -> Floats:
@@ -579,13 +522,7 @@ def contrasts(n_protocols: int) -> Floats:
 def nodes(most_trials: int, sd: float, reach: float) -> tuple[Floats, Floats]:
     """Points and log weights that integrate a question of that many trials against the standard normal.
 
-    Parameters
-    ----------
-    most_trials : int
-    sd : float
-        What a point is multiplied by in the logit; either sign.
-    reach : float
-        Half the width of the sum.
+    `sd` is what a point is multiplied by in the logit, of either sign; `reach` is half the width of the sum.
     """
     # In steps of half an octave, so that points stay where they are while a sampler moves.
     steps = math.ceil(2 * math.log2(max(abs(sd) / _WIDE, 1.0)))
@@ -611,12 +548,9 @@ def _nodes(most_trials: int, steps: int, reach: float) -> tuple[Floats, Floats]:
 def value_and_gradient(
     cells: Cells, alpha: Floats, sd_question: float, sd_interaction: float | None = None
 ) -> tuple[float, Floats]:
-    """Log-likelihood without binomial coefficients, and its gradient in alpha and the standard deviations.
+    """Return the log-likelihood without binomial coefficients, and its gradient in alpha and the standard deviations.
 
-    Returns
-    -------
-    float
-    ndarray of float, shape (protocols + 1,), or (protocols + 2,) with an interaction
+    The gradient has shape (protocols + 1,), or (protocols + 2,) with an interaction.
     """
     found = _at_nodes(cells, alpha, sd_question, sd_interaction)
     successes, trials, weight = cells.tables
@@ -630,13 +564,12 @@ def value_and_gradient(
         in_eta = successes.T @ share - found.chance * (trials.T @ share)
         return value, np.append(in_eta.sum(axis=1), float((in_eta @ z).sum()))
     gradient = np.zeros(len(alpha) + 2)
-    for p, (slope, slope_w) in enumerate(found.slopes):
-        at = cells.kinds[p][2]
-        by_kind = np.zeros_like(slope)
-        np.add.at(by_kind, at, share)
-        gradient[p] = (by_kind * slope).sum()
-        gradient[-2] += (by_kind * slope).sum(axis=0) @ z
-        gradient[-1] += (by_kind * slope_w).sum()
+    for p, cell in enumerate(found.cells):
+        by_kind = np.zeros_like(cell.slope)
+        np.add.at(by_kind, cells.kinds[p][2], share)
+        gradient[p] = (by_kind * cell.slope).sum()
+        gradient[-2] += (by_kind * cell.slope).sum(axis=0) @ z
+        gradient[-1] += (by_kind * cell.slope_w).sum()
     return value, gradient
 
 
@@ -649,16 +582,26 @@ def pattern_log_likelihood(
     return np.asarray(top + np.log(np.exp(log - top[:, None]).sum(axis=1)), dtype=np.float64)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _AtNodes:
-    """Nodes; log of weight times likelihood by pattern and node; chance of a right answer by protocol and node; with
-    an interaction, by protocol, the slopes of each kind of cell in its logit and in sd_interaction.
+class _Cell(NamedTuple):
+    """One protocol's kinds of cell at the nodes of a question and of a cell, shape (kinds, nodes, cell nodes).
+
+    `share` is the posterior of the cell's own effect, `right` the chance of a right answer; the slopes, shape (kinds,
+    nodes), are those of the log-likelihood in the logit and in sd_interaction.
     """
+
+    share: Floats
+    right: Floats
+    slope: Floats
+    slope_w: Floats
+
+
+class _AtNodes(NamedTuple):
+    """Nodes; log of weight times likelihood by pattern and node; chance of a right answer by protocol and node."""
 
     z: Floats
     log: Floats
     chance: Floats
-    slopes: list[tuple[Floats, Floats]]
+    cells: list[_Cell]
 
 
 def _at_nodes(cells: Cells, alpha: Floats, sd_question: float, sd_interaction: float | None) -> _AtNodes:
@@ -685,10 +628,10 @@ def _within(
         return _AtNodes(z, successes @ eta - trials @ np.logaddexp(0, eta) + log_weight, chance, [])
     w, log_w = nodes(cells.most_trials[1], sd_interaction, _CELL_REACH)
     log = np.tile(log_weight, (len(cells.weight), 1))
-    slopes = []
+    by_protocol = []
     for p, (s, n, at) in enumerate(cells.kinds):
         logits = eta[p][:, None] + sd_interaction * w
-        each = _cell(s, n, logits)
+        each = s[:, None, None] * logits - n[:, None, None] * np.logaddexp(0, logits)
         each += log_w
         top = each.max(axis=2, keepdims=True)
         share = np.exp(each - top)
@@ -698,24 +641,14 @@ def _within(
         right = expit(logits)
         mean = (share * right).sum(axis=2)
         slope_w = s[:, None] * (share @ w) - n[:, None] * (share * (right * w)).sum(axis=2)
-        slopes.append((s[:, None] - n[:, None] * mean, slope_w))
-    return _AtNodes(z, log, chance, slopes)
-
-
-def _cell(s: Ints, n: Ints, logits: Floats) -> Floats:
-    """Log-likelihood of kinds of cell at logits of shape (nodes, cell nodes)."""
-    out = s[:, None, None] * logits - n[:, None, None] * np.logaddexp(0, logits)
-    return np.asarray(out, dtype=np.float64)
+        by_protocol.append(_Cell(share, right, s[:, None] - n[:, None] * mean, slope_w))
+    return _AtNodes(z, log, chance, by_protocol)
 
 
 def population_accuracy(alpha: Floats, sd: Floats) -> Floats:
-    """Mean of a right answer over all questions, ``E[1 / (1 + exp(-(alpha + sd * z)))]``; shape of alpha.
+    """Return the mean of a right answer over all questions, ``E[1 / (1 + exp(-(alpha + sd * z)))]``; shape of alpha.
 
-    Parameters
-    ----------
-    alpha : ndarray, shape (draws, protocols)
-    sd : ndarray, shape (draws,)
-        Of question and interaction together.
+    `alpha` has shape (draws, protocols), `sd`, of question and interaction together, shape (draws,).
     """
     from scipy.special import expit, ndtr
 
@@ -741,26 +674,19 @@ def accuracy_at_hand(
     Each question's effect is drawn from its posterior given the parameters, on the nodes, and so is each cell's
     where there is an interaction. Questions of one pattern are drawn together, by one multinomial.
     """
-    from scipy.special import expit
-
     out = np.empty(alpha.shape)
     for i in range(len(alpha)):
         extra = None if sd_interaction is None else float(sd_interaction[i])
         found = _at_nodes(cells, alpha[i], float(sd_question[i]), extra)
-        z = found.z
         drawn = rng.multinomial(cells.weight, _normalised(found.log))
         if extra is None:
             out[i] = found.chance @ drawn.sum(axis=0) / cells.n_questions
-            continue
-        w, log_w = nodes(cells.most_trials[1], extra, _CELL_REACH)
-        for p, (s, n, at) in enumerate(cells.kinds):
-            counts = np.zeros((len(s), len(z)), dtype=np.int64)
-            np.add.at(counts, at, drawn)
+        for p, cell in enumerate(found.cells):
+            counts = np.zeros(cell.slope.shape, dtype=np.int64)
+            np.add.at(counts, cells.kinds[p][2], drawn)
             kind, node = np.nonzero(counts)
-            logits = (alpha[i, p] + sd_question[i] * z[node])[:, None] + extra * w
-            like = -s[kind, None] * np.logaddexp(0, -logits) - (n - s)[kind, None] * np.logaddexp(0, logits)
-            by_w = rng.multinomial(counts[kind, node], _normalised(like + log_w))
-            out[i, p] = float((by_w * expit(logits)).sum()) / cells.n_questions
+            by_w = rng.multinomial(counts[kind, node], cell.share[kind, node])
+            out[i, p] = float((by_w * cell.right[node]).sum()) / cells.n_questions
     return out
 
 

@@ -67,12 +67,11 @@ class Discordance:
 
 
 def _beyond(size: float, against: float, favour: float, same: float) -> float:
-    """Probability that ``S * (2 W - 1) > size`` for independent S, Beta(against + favour, same), and W, Beta(favour,
-    against); size >= 0.
+    """Return P(``S * (2 W - 1) > size``), size >= 0, for independent Beta(against + favour, same) S and Beta(favour,
+    against) W.
 
     The integral over S runs over its quantiles above `size`, where the integrand is a probability, and so bounded,
-    however small a parameter is (a density with a parameter below 1 is not); what is left is a steep end, which
-    tanh-sinh quadrature (Takahasi and Mori, 1974) is made for.
+    however small a parameter is; its steep end is what tanh-sinh quadrature (Takahasi and Mori, 1974) is made for.
     """
     from scipy.special import betainc, betaincc, betainccinv
 

@@ -2,16 +2,13 @@
 
 It is the density of :func:`~d3stats.models.bayes.mixture.mixture_model` and
 :func:`~d3stats.models.bayes.rounds.rounds_model` with priors given as numbers, in coordinates free of bounds; tests
-hold it to the log density of those PyMC models. PyTensor compiles the graph of the same density in 61 s (3 s with its C
-code on disk); this code compiles in a few seconds and loads in .04 s (620 debates, two components;
-simulations/bayes_speed). Importing this module loads numba; only a fit does so.
+hold it to the log density of those PyMC models. Importing this module loads numba; only a fit does so.
 
 A round has a point ``(z, y, t)`` of R^(3K - 1): weights are the softmax of ``(z_1 .. z_{K-1}, 0)``; the K + 1 gaps
-that the ordered means cut [0, 1] into are the softmax of ``(y_1 .. y_K, 0)``, and means their running sums;
-correlations are ``rho = 1 / (1 + exp(-t))``. Later rounds add steps of a random walk: size times standard normal
-innovation (non-centred, so that small sizes make no funnel). The Jacobian of a softmax turns Dirichlet(a) into
-``sum_k a_k log w_k``, that of the logistic function Beta(a, b) into ``a log rho + b log(1 - rho)``. Constants are left
-out.
+that the ordered means cut [0, 1] into are the softmax of ``(y_1 .. y_K, 0)``; correlations are
+``rho = 1 / (1 + exp(-t))``. Later rounds add steps of a random walk: size times standard normal innovation. The
+Jacobian of a softmax turns Dirichlet(a) into ``sum_k a_k log w_k``, that of the logistic function Beta(a, b) into
+``a log rho + b log(1 - rho)``. Constants are left out.
 """
 
 from __future__ import annotations

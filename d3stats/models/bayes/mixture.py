@@ -1,13 +1,11 @@
 """Beta-Binomial mixture of vote counts: the posterior by Hamiltonian Monte Carlo.
 
 The model of :mod:`d3stats.models.mixtures.fit` with priors: a debate is of one of K kinds; a kind has a mean share of
-correct votes and a correlation of votes within a debate. Kinds are summed out, and means are kept in ascending
-order by construction, so that labels cannot switch. Cells of equal (successes, trials) are weighted, not repeated:
-a fit costs the same for a thousand debates and for a million.
+correct votes and a correlation of votes within a debate. Kinds are summed out, and means ascend by construction, so
+that labels cannot switch. Cells of equal (successes, trials) are weighted, not repeated.
 
-A panel of few votes hardly tells kinds apart (``Beta(a, b)`` is itself a mixture of two Betas). The posterior says
-so where a point estimate cannot: bands of components are wide, those of the law's own quantities, the pmf, the
-mean and the chance of a right majority, are not.
+A panel of few votes hardly tells kinds apart (``Beta(a, b)`` is itself a mixture of two Betas): bands of components
+are wide, those of the law's own quantities, the pmf, the mean and the chance of a right majority, are not.
 
 References
 ----------
@@ -17,7 +15,7 @@ Science 20, 50 (label switching). Hu et al. (2025), arXiv 2510.12697 (the mixtur
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Unpack
@@ -47,6 +45,7 @@ from d3stats.models.bayes.result import (
 )
 from d3stats.models.mixtures.fit import counts_of
 from d3stats.models.mixtures.law import BetaBinomialMixture, Cells, log_pmf
+from d3stats.models.mixtures.result import all_outcomes, observed_shares
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,13 +55,6 @@ __all__ = ["MixturePosterior", "MixturePriors", "fit_mixture", "mixture_model"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 LAW = ("weight", "mean", "rho")
-STATISTICS = (
-    "share of votes right",
-    "debates with a right majority",
-    "debates all right",
-    "debates all wrong",
-    "sd of the share right",
-)
 REPLICATES = 1000
 EDGE = 1e-9
 """How near to 0 or 1 a mean or a correlation may come in the likelihood."""
@@ -72,15 +64,14 @@ MOST_DEBATES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class MixturePriors:
-    """Priors of a mixture, and of one that walks over rounds.
+    """Priors of a mixture of Beta-Binomials, and of one that walks over rounds.
 
     Attributes
     ----------
     weight : float
         Dirichlet parameter of the weights; 1 is uniform.
     gap : float
-        Dirichlet parameter of the gaps between 0, the ordered means and 1; 1 makes the means K uniform draws,
-        sorted.
+        Dirichlet parameter of the gaps between 0, the ordered means and 1; 1 makes the means K uniform draws, sorted.
     rho_a, rho_b : float
         Beta parameters of each component's intraclass correlation ``rho = 1 / (precision + 1)``. With (1, 3) half
         of all components have ``rho < .21``: precisions have median 3.8, and 90 % lie in [.58, 58].
@@ -146,14 +137,10 @@ class MixturePosterior(BayesFit):
     def pmf(
         self, trials: int | None = None, *, level: float = 0.95, kind: str = "equal-tailed"
     ) -> pd.DataFrame:
-        """Return the posterior of the pmf over 0..trials: ``successes, predicted, low, high, level, kind``.
+        """Return the posterior of the pmf over 0..trials, by default of a full panel.
 
-        ``predicted`` is the posterior mean, which is also the predictive pmf of the next debate.
-
-        Parameters
-        ----------
-        trials : int, optional
-            Votes of a panel; by default the full one.
+        Columns: ``successes, predicted, low, high, level, kind``. ``predicted`` is the posterior mean, which is also
+        the predictive pmf of the next debate.
         """
         return pmf_bands(self.distribution, self.panel if trials is None else trials, level, kind)
 
@@ -164,34 +151,29 @@ class MixturePosterior(BayesFit):
         return posterior_estimate(f"P(S > {n}/2)", values, n=self.n_obs, level=level)
 
     def components(self, level: float = 0.95) -> pd.DataFrame:
-        """Return one row per component and quantity: posterior median and equal-tailed limits.
+        """Return one row per component and quantity (weight, mean, rho, precision): posterior median and equal-tailed
+        limits.
 
-        Columns: ``component, quantity`` (weight, mean, rho, precision), ``median, low, high, level``. Medians,
-        because the mean of a precision need not exist.
+        Columns: ``component, quantity, median, low, high, level``. The mean of a precision need not exist.
         """
         level = probability("level", level, open_interval=True)
         tails = [0.5, (1 - level) / 2, (1 + level) / 2]
         law = self.distribution
         values = {"weight": law.weight, "mean": law.mu, "rho": law.rho, "precision": law.precision}
         rows = [
-            {"component": j + 1, "quantity": name, "median": m, "low": low, "high": high, "level": level}
+            (j + 1, name, *np.quantile(v[:, j], tails).tolist(), level)
             for j in range(law.n_components)
             for name, v in values.items()
-            for m, low, high in [np.quantile(v[:, j], tails).tolist()]
         ]
-        return pd.DataFrame(rows)
+        return pd.DataFrame(rows, columns=["component", "quantity", "median", "low", "high", "level"])
 
     def count_shares(self, level: float = 0.95, kind: str = "equal-tailed") -> pd.DataFrame:
         """Return what the figure draws: :meth:`pmf` of a full panel, ``observed`` shares and the components.
 
-        Columns ``observed`` (share of the debates with a full panel) and ``mean_1, mean_2, ...`` with
-        ``_low`` and ``_high`` (component means, the same in every row) are added.
+        ``mean_1, mean_2, ...`` with ``_low`` and ``_high`` are the component means, the same in every row.
         """
         frame = self.pmf(level=level, kind=kind)
-        here = self.counts.trials == self.panel
-        observed = np.zeros(self.panel + 1)
-        observed[self.counts.successes[here]] = self.counts.weights[here] / self.counts.weights[here].sum()
-        frame = frame.assign(observed=observed)
+        frame = frame.assign(observed=observed_shares(self.counts, self.panel))
         for j, column in enumerate(self.distribution.mu.T, start=1):
             low, high = interval(column, level, kind)
             frame = frame.assign(**{f"mean_{j}": column.mean(), f"mean_{j}_low": low, f"mean_{j}_high": high})
@@ -214,23 +196,19 @@ def mixture_model(
 ) -> Any:
     """Build the PyMC model of a mixture of `n_components` Beta-Binomials, with means in ascending order.
 
-    Free variables: ``weight`` (Dirichlet; fixed at 1 for one component), ``gap`` (Dirichlet: what the ordered means cut
-    [0, 1] into) and ``rho`` (Beta). ``mean`` is the running sum of gaps. PyMC's own transforms make them softmax and
-    logistic coordinates. ``votes`` observes the right votes of each debate; with fractional weights or more than 10,000
-    debates it is a potential over cells of equal debates, and PyMC then has no log likelihood of single debates.
+    Free variables: ``weight`` (Dirichlet; fixed at 1 for one component), ``gap`` (Dirichlet: what the ordered means
+    cut [0, 1] into) and ``rho`` (Beta). ``mean`` is the running sum of gaps. ``votes`` observes the right votes of
+    each debate; with fractional weights or more than 10,000 debates it is a potential over cells of equal debates,
+    and PyMC then has no log likelihood of single debates.
 
     Parameters
     ----------
     successes, trials, weights, n_components
-        As :func:`fit_mixture` takes them.
+        As in :func:`fit_mixture`.
     priors : MixturePriors or dict, optional
         Numbers, or a dict whose keys are fields of :class:`MixturePriors` (numbers) or the variables ``weight``,
         ``gap`` and ``rho`` (a PyMC distribution such as ``pm.Beta.dist(2, 5, shape=2)``, or a function of the shape
         that returns one).
-
-    Returns
-    -------
-    pymc.Model
 
     Examples
     --------
@@ -262,11 +240,11 @@ def fit_mixture(
     rng: RngLike = None,
     **options: Unpack[SamplingOptions],
 ) -> MixturePosterior:
-    """Draw from the posterior of :func:`mixture_model` by the No-U-Turn sampler.
+    """Estimate a mixture of Beta-Binomials from vote counts: the posterior of :func:`mixture_model` by NUTS.
 
-    With priors given as numbers the sampler reads the model's log density from one compiled function: PyTensor takes
-    61 s to compile the graph of the same density, more than a whole fit takes (620 debates, two components;
-    simulations/bayes_speed). With PyMC distributions as priors it samples the model itself.
+    With priors given as numbers the No-U-Turn sampler reads the log density from one compiled function, because
+    PyTensor takes 61 s to compile its graph (simulations/bayes_speed). With PyMC distributions it samples the model
+    itself.
 
     Parameters
     ----------
@@ -288,16 +266,10 @@ def fit_mixture(
     **options
         Fields of :class:`~d3stats.models.bayes.result.Sampling`: ``draws, tune, chains, target_accept``.
 
-    Returns
-    -------
-    MixturePosterior
-
     Raises
     ------
     ValueError
         When no debate has a vote, successes exceed trials, a weight is negative, or a value is not finite.
-    ImportError
-        Without the extra ``bayes``.
 
     Examples
     --------
@@ -310,22 +282,18 @@ def fit_mixture(
     believed, laws = read_priors(priors, MixturePriors(), ("weight", "gap", "rho"))
     asked, generator, panel = Sampling.of(sampling, options), as_rng(rng), counts.panel
     build = partial(mixture_model, counts, n_components=k, priors=asdict(believed) | laws)
-    if laws:
-        idata, used, notes = posterior(asked, generator, model=build)
-        law = {name: stack.draws_of(idata, name) for name in LAW}
-        prior = stack.prior_draws(build(), LAW, REPLICATES, generator)
-    else:
-        from d3stats.models.bayes.kernel import MixtureDensity, starting_points
 
-        density = MixtureDensity(
-            Cells.of(counts.successes, counts.trials), counts.weights[None], k, astuple(believed), np.empty(0)
-        )
-        starts = partial(starting_points, density, density.size)
-        idata, used, notes = posterior(asked, generator, density=density, starts=starts)
-        natural = density.natural(stack.draws_of(idata, "x"))
-        law = {name: natural[name][:, :, 0] for name in LAW}
-        prior = believed.draw(k, REPLICATES, generator)
-    cells = log_likelihood(law, counts)
+    def density() -> Any:
+        from d3stats.models.bayes.kernel import MixtureDensity
+
+        cells = Cells.of(counts.successes, counts.trials)
+        return MixtureDensity(cells, counts.weights[None], k, astuple(believed), np.empty(0))
+
+    natural, prior, stats, used, notes = drawn_laws(
+        LAW, build, laws, density, lambda _: believed.draw(k, REPLICATES, generator), asked, generator
+    )
+    law = {name: natural[name] if laws else natural[name][:, :, 0] for name in LAW}
+    like = log_likelihood(law, counts)
     gap = np.diff(law["mean"], axis=-1, prepend=0.0, append=1.0)
     return MixturePosterior(
         title=f"mixture of {k} Beta-Binomials" if k > 1 else "Beta-Binomial",
@@ -334,14 +302,14 @@ def fit_mixture(
         settings=used.with_priors(asdict(believed), laws),
         idata=stack.from_draws(
             law | {"gap": gap} | law_quantities(law, panel),
-            sample_stats=kept_stats(idata),
-            log_likelihood=pointwise("votes", cells, counts.weights),
+            sample_stats=stats,
+            log_likelihood=pointwise("votes", like, counts.weights),
             prior={name: values[None] for name, values in prior.items()},
             observed_data={"successes": counts.successes, "trials": counts.trials, "debates": counts.weights},
         ),
         build=build,
         notes=notes,
-        cells=cells,
+        cells=like,
         weights=counts.weights,
         constants=("weight[0]",) if k == 1 else (),
         observed=observed_statistics(counts),
@@ -350,6 +318,34 @@ def fit_mixture(
         counts=counts,
         panel=panel,
     )
+
+
+def drawn_laws(
+    names: Sequence[str],
+    build: Callable[[], Any],
+    laws: Mapping[str, Any],
+    density: Callable[[], Any],
+    before: Callable[[Any], dict[str, Floats]],
+    sampling: Sampling,
+    rng: np.random.Generator,
+) -> tuple[dict[str, Floats], dict[str, Floats], dict[str, Any], Sampling, tuple[str, ...]]:
+    """Draw from the posterior and the prior: of the compiled density, or with `laws` of the PyMC model.
+
+    Returns the values of posterior and prior by name, the sampler's statistics, the settings of the run that was
+    kept, and notes. `before` draws from the prior, given the density.
+    """
+    if laws:
+        idata, used, notes = posterior(sampling, rng, model=build)
+        natural = {name: stack.draws_of(idata, name) for name in names}
+        prior = stack.prior_draws(build(), LAW, REPLICATES, rng)
+    else:
+        from d3stats.models.bayes.kernel import starting_points
+
+        compiled = density()
+        starts = partial(starting_points, compiled, compiled.size)
+        idata, used, notes = posterior(sampling, rng, density=compiled, starts=starts)
+        natural, prior = compiled.natural(stack.draws_of(idata, "x")), before(compiled)
+    return natural, prior, kept_stats(idata), used, notes
 
 
 def components(
@@ -375,8 +371,7 @@ def observe_votes(weight: Any, mean: Any, rho: Any, parts: Sequence[Counts]) -> 
     panels = [(r, int(n)) for r, part in enumerate(parts) for n in np.unique(part.trials)]
     first = np.cumsum([0, *(n + 1 for _, n in panels)])
     at = np.concatenate([np.full(n + 1, r) for r, n in panels])
-    n = np.concatenate([np.full(n + 1, n) for _, n in panels])
-    s = np.concatenate([np.arange(n + 1) for _, n in panels])
+    s, n = all_outcomes(n for _, n in panels)
     log_choose = gammaln(n + 1) - gammaln(s + 1) - gammaln(n - s + 1)
     place = dict(zip(panels, first.tolist(), strict=False))
     start = np.array([place[r, int(m)] for r, part in enumerate(parts) for m in part.trials], dtype=np.int64)
@@ -435,12 +430,8 @@ def flat(values: Mapping[str, Floats]) -> dict[str, Floats]:
 def law_quantities(values: Mapping[str, Floats], panel: int) -> dict[str, Floats]:
     """Return ``accuracy, spread, majority`` and each component's ``precision``; shapes without, with components."""
     law = law_of(values)
-    return {
-        "accuracy": law.mean,
-        "spread": law.spread,
-        "majority": law.prob_majority(panel),
-        "precision": law.precision,
-    }
+    found = {"accuracy": law.mean, "spread": law.spread, "majority": law.prob_majority(panel)}
+    return found | {"precision": law.precision}
 
 
 def pmf_bands(law: BetaBinomialMixture, trials: int, level: float, kind: str) -> pd.DataFrame:
@@ -449,16 +440,8 @@ def pmf_bands(law: BetaBinomialMixture, trials: int, level: float, kind: str) ->
     choice("kind", kind, tuple(KIND_NAMES))
     pmf = law.pmf(trials)
     low, high = interval(pmf, probability("level", level, open_interval=True), kind)
-    return pd.DataFrame(
-        {
-            "successes": np.arange(trials + 1),
-            "predicted": pmf.mean(axis=0),
-            "low": low,
-            "high": high,
-            "level": level,
-            "kind": KIND_NAMES[kind],
-        }
-    )
+    frame = pd.DataFrame({"successes": np.arange(trials + 1), "predicted": pmf.mean(axis=0)})
+    return frame.assign(low=low, high=high, level=level, kind=KIND_NAMES[kind])
 
 
 def log_likelihood(values: Mapping[str, Floats], counts: Counts) -> Floats:
@@ -482,26 +465,17 @@ def observed_statistics(counts: Counts) -> dict[str, float]:
 def replicated_statistics(
     values: Mapping[str, Floats], counts: Counts, rng: np.random.Generator
 ) -> dict[str, Floats]:
-    """Return the statistics of one log per draw, with as many debates of each panel size as the data.
+    """Return the statistics of one log per draw, with as many debates of each panel size as the data (rounded).
 
-    Parameters
-    ----------
-    values : dict of ndarray
-        ``weight, mean, rho`` of shape (draws, K); at most 1000 draws, evenly spaced, are used.
-    counts : Counts
-        Fractional numbers of debates are rounded.
+    `values` holds ``weight, mean, rho`` of shape (draws, K); at most 1000 draws, evenly spaced, are used.
     """
     law = law_of({name: some_of(values[name], REPLICATES) for name in LAW})
-    successes, trials, tables = [], [], []
-    for n in np.unique(counts.trials).tolist():
+    sizes, tables = np.unique(counts.trials).tolist(), []
+    for n in sizes:
         debates = max(round(float(counts.weights[counts.trials == n].sum())), 1)
         pmf = law.pmf(n)
         tables.append(rng.multinomial(debates, pmf / pmf.sum(axis=1, keepdims=True)))
-        successes.append(np.arange(n + 1))
-        trials.append(np.full(n + 1, n))
-    return _statistics(
-        np.concatenate(successes), np.concatenate(trials), np.concatenate(tables, axis=1).astype(np.float64)
-    )
+    return _statistics(*all_outcomes(sizes), np.concatenate(tables, axis=1).astype(np.float64))
 
 
 def _statistics(successes: Ints, trials: Ints, weights: Floats) -> dict[str, Floats]:
@@ -510,11 +484,10 @@ def _statistics(successes: Ints, trials: Ints, weights: Floats) -> dict[str, Flo
     right = successes / trials
     mean = share @ right
     variance = np.maximum(share @ right**2 - mean**2, 0.0)
-    values = (
-        (weights @ successes) / (weights @ trials),
-        share @ (2 * successes > trials),
-        share @ (successes == trials),
-        share @ (successes == 0),
-        np.sqrt(variance),
-    )
-    return dict(zip(STATISTICS, values, strict=True))
+    return {
+        "share of votes right": (weights @ successes) / (weights @ trials),
+        "debates with a right majority": share @ (2 * successes > trials),
+        "debates all right": share @ (successes == trials),
+        "debates all wrong": share @ (successes == 0),
+        "sd of the share right": np.sqrt(variance),
+    }

@@ -1,18 +1,13 @@
 """Posterior of the difference of two runs on the same items: paired tables (exact) and paired scores (Student's t).
 
-Right and wrong: only pairs that differ tell the runs apart. Without clusters the four kinds of pair (only A right,
-only B right, both, neither) have a Dirichlet law, and the posterior of the difference is exact, no sampler needed.
-With clusters the chances vary between clusters, and how much is learned: items of one question that go the same way
-count for less. Within a cluster a pair is right for B only, right for A only, or the same for both, with chances
-that vary by a Dirichlet law with means ``discordant * direction, discordant * (1 - direction), 1 - discordant`` and
-precision ``1 / spread**2``; pairs that are the same are right with a chance that varies by a Beta law. The likelihood
-is a product of ``mean + j * spread**2``, smooth at ``spread = 0``, where pairs are independent.
+Right and wrong: the four kinds of pair (only A right, only B right, both, neither) have a Dirichlet law, and without
+clusters the posterior of the difference is exact. With clusters a pair is right for B only, right for A only, or the
+same for both, with chances that vary between clusters by a Dirichlet law with means
+``discordant * direction, discordant * (1 - direction), 1 - discordant`` and precision ``1 / spread**2``; pairs that are
+the same are right with a chance that varies by a Beta law. At ``spread = 0`` pairs are independent.
 
 Scores: the differences of pairs have Student's t errors, so that a few wild items do not decide, and each cluster
-has its own effect. The difference reported is the location of that law, the mean where it is symmetric.
-
-A posterior answers what a p-value cannot: how probable it is that B is better, and that the difference is too small to
-matter.
+has its own normal effect. The difference reported is the location of that law, the mean where it is symmetric.
 
 References
 ----------
@@ -23,7 +18,7 @@ and the region of practical equivalence). Mosimann (1962), Biometrika 49, 65 (th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Unpack
@@ -36,6 +31,7 @@ from d3stats.estimate import Estimate
 from d3stats.models.bayes import stack
 from d3stats.models.bayes.discordance import Discordance
 from d3stats.models.bayes.result import (
+    KIND_NAMES,
     BayesFit,
     Sampling,
     SamplingOptions,
@@ -54,10 +50,6 @@ __all__ = ["PairedFit", "fit_paired", "paired_model"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Rng = np.random.Generator
-Laws = Mapping[str, Any]
-Build = Callable[[], Any]
-Found = dict[str, Any]
 
 KINDS = ("only A right", "only B right", "both right", "both wrong")
 """Columns of a table of pairs."""
@@ -73,7 +65,7 @@ _NODES = 49
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class PairedFit(BayesFit):
-    """What :func:`fit_paired` found: a :class:`BayesFit` that leads with the difference.
+    """Posterior of the difference of two runs; all that :class:`~d3stats.models.bayes.result.BayesFit` has, and more.
 
     Attributes
     ----------
@@ -106,9 +98,9 @@ class PairedFit(BayesFit):
         """Return the difference with another interval."""
         if self.exact is not None and kind == "equal-tailed":
             return _exact_estimate(self.exact, self.difference.name, level, round(self.n_obs))
-        d = self.difference
+        d, n = self.difference, self.n_clusters
         return posterior_estimate(
-            d.name, self.draws, n=d.n, level=level, kind=kind, n_clusters=d.n_clusters, note=d.note
+            d.name, self.draws, n=d.n, level=level, kind=kind, n_clusters=n, note=d.note
         )
 
     def probability_above(self, value: float = 0.0) -> float:
@@ -119,13 +111,8 @@ class PairedFit(BayesFit):
         return float((self.draws > value).mean())
 
     def probability_within(self, margin: float) -> float:
-        """Return the posterior probability that the difference is smaller than `margin` in absolute value.
-
-        `margin` > 0 is the smallest difference that would matter, in the units of the difference.
-        """
-        margin = number("margin", margin)
-        if margin <= 0:
-            raise ValueError(f"margin must be > 0; got margin={margin!r}")
+        """Return the posterior probability that the difference is smaller than `margin` > 0 in absolute value."""
+        positive(margin=margin)
         if self.exact is not None:
             return self.exact.cdf(margin) - self.exact.cdf(-margin)
         return float((np.abs(self.draws) < margin).mean())
@@ -145,24 +132,19 @@ def paired_model(
     scale: float | None = None,
     priors: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Build the PyMC model of the difference of two runs on the same items.
+    """Build the PyMC model of the difference of two runs on the same items; ``difference`` is B minus A.
 
     Free variables. Right and wrong: ``kinds`` (Dirichlet, the chances of the four kinds of pair); with clusters
     ``discordant``, ``direction`` and ``right`` (Beta) and ``spread``, ``spread_same`` (half-normal). Scores: ``mean``
     (normal), ``sigma`` (half-normal), ``nu_above_1`` (exponential), with clusters ``sd_cluster`` (half-normal) and
-    ``z`` (standard normal, the non-centred effect of each cluster). ``difference`` is B minus A.
+    ``z`` (standard normal, the non-centred effect of each cluster).
 
     Parameters
     ----------
     a, b, cluster, prior, spread, scale
-        As :func:`fit_paired` takes them.
+        As in :func:`fit_paired`.
     priors : dict, optional
-        A PyMC distribution such as ``pm.HalfNormal.dist(0.2)``, or a function of the shape that
-        returns one, by variable.
-
-    Returns
-    -------
-    pymc.Model
+        PyMC distributions by variable, such as ``pm.HalfNormal.dist(0.2)``, or functions of the shape that return one.
 
     Examples
     --------
@@ -195,26 +177,15 @@ def _model_of_tables(data: _Pairs, laws: Mapping[str, Any]) -> None:
     spread = variable("spread", laws, lambda: half(data.spread), ())
     spread_same = variable("spread_same", laws, lambda: half(data.spread), ())
     pm.Deterministic("difference", discordant * (2 * direction - 1))
-    same, sizes = 1 - discordant, data.tables.sum(axis=1)
-    kinds = [discordant * (1 - direction), discordant * direction, same * right, same * (1 - right)]
+    sizes = data.tables.sum(axis=1)
 
     def logp(value: Any, kinds: Any, spread: Any, spread_same: Any) -> Any:
         # PyMC adds axes for the clusters to every parameter.
         only_a, only_b, both, wrong = (kinds[(0,) * (kinds.ndim - 1)][kind] for kind in range(4))
-        spread, spread_same = (v[(0,) * v.ndim] for v in (spread, spread_same))
-        counts = [value[..., kind] for kind in range(4)]
-        same, total = counts[2] + counts[3], value.sum(axis=-1)
-
-        def rising(mean: Any, spread: Any, count: Any) -> Any:
-            steps = pt.cumsum(pt.log(mean + np.arange(int(sizes.max())) * spread**2))
-            return pt.concatenate([pt.zeros(1), steps])[count]
-
-        out = pt.gammaln(total + 1) - pt.gammaln(value + 1).sum(axis=-1)
-        out += rising(only_a, spread, counts[0]) + rising(only_b, spread, counts[1])
-        out += rising(both + wrong, spread, same) - rising(1.0, spread, total)
-        out += rising(both / (both + wrong), spread_same, counts[2])
-        out += rising(wrong / (both + wrong), spread_same, counts[3])
-        return out - rising(1.0, spread_same, same)
+        same = both + wrong
+        spreads = [v[(0,) * v.ndim] for v in (spread, spread_same)]
+        means = (only_a, only_b, same, both / same, wrong / same)
+        return _log_pmf(pt, pt.gammaln, value, means, spreads, int(sizes.max()))
 
     def random(kinds: Any, spread: Any, spread_same: Any, rng: np.random.Generator, size: Any = None) -> Ints:
         only_a, only_b, both, wrong = kinds.reshape(-1, 4)[0]
@@ -222,7 +193,7 @@ def _model_of_tables(data: _Pairs, laws: Mapping[str, Any]) -> None:
         return draw_tables(sizes, np.array([*logits, np.ravel(spread)[0], np.ravel(spread_same)[0]]), rng)
 
     pm.CustomDist(
-        "pairs", pt.as_tensor_variable(kinds), spread, spread_same,
+        "pairs", pt.stack(_chances(discordant, direction, right)), spread, spread_same,
         logp=logp, random=random, observed=data.tables, dtype="int64", signature="(k),(),()->(k)",
     )  # fmt: skip
 
@@ -256,10 +227,10 @@ def fit_paired(
     rng: RngLike = None,
     **options: Unpack[SamplingOptions],
 ) -> PairedFit:
-    """Draw the difference of two runs on the same items from the posterior of :func:`paired_model`.
+    """Estimate the difference of two runs on the same items: the posterior of :func:`paired_model`.
 
-    Right and wrong without clusters: exact limits and independent draws. Otherwise the No-U-Turn sampler; with priors
-    given as numbers it reads the model's log density from one numpy function, which needs no compilation.
+    Right and wrong without clusters: exact limits and independent draws. Otherwise the No-U-Turn sampler, which needs
+    no compilation where priors are given as numbers.
 
     Parameters
     ----------
@@ -279,23 +250,14 @@ def fit_paired(
         is normal around 0 with sd 2, sigma half-normal with scale 1, and nu - 1 exponential with mean 29.
     priors : dict, optional
         PyMC distributions by variable of :func:`paired_model`, in place of those that the numbers above describe.
-    sampling : Sampling, optional
-        By default 4 chains of 1,000 draws after 1,000 to adapt.
-    rng : Generator, int or None
-    **options
-        Fields of :class:`~d3stats.models.bayes.result.Sampling`: ``draws, tune, chains, target_accept``.
-
-    Returns
-    -------
-    PairedFit
+    sampling, rng, **options
+        As in :func:`~d3stats.models.bayes.fit_mixture`.
 
     Raises
     ------
     ValueError
         When the runs differ in length or have no items, a value is not finite, there is one cluster only, or all
         score differences are equal.
-    ImportError
-        Without the extra ``bayes``.
 
     Examples
     --------
@@ -313,192 +275,72 @@ def fit_paired(
     laws = _laws(priors, data)
     asked, generator = Sampling.of(sampling, options), as_rng(rng)
     build = partial(paired_model, a, b, cluster, prior=prior, spread=spread, scale=scale, priors=laws)
-    if data.tables is None:
-        found = _scores(data, laws, build, asked, generator)
-    elif data.codes is None:
-        found = _one_table(data.tables[0], prior, laws, build, asked, generator)
+    density = _density(data)
+    exact, notes = None, ()
+    if laws:
+        idata, used, notes = posterior(asked, generator, model=build)
+        x = density.point({name: stack.draws_of(idata, name) for name in density.names})
+        before = density.point(stack.prior_draws(build(), density.names, _REPLICATES, generator))
     else:
-        found = _clustered(data, data.tables, laws, build, asked, generator)
-    n, exact = len(data.gain), found.pop("exact", None)
-    label, draws = f"{names[1]} - {names[0]}", stack.draws_of(found["idata"], "difference")
-    if exact is None:
-        difference = posterior_estimate(label, draws, n=n, n_clusters=data.n_clusters)
-    else:
+        if isinstance(density, TableLaw):
+            exact, used = density.exact, replace(asked, tune=0)
+            shape = (asked.chains, asked.draws)
+            x = generator.dirichlet(density.table + prior, size=shape)
+            idata = {"sample_stats": {"diverging": np.zeros(shape, dtype=bool)}}
+            notes = ("drawn independently from the exact posterior; limits and probabilities are exact",)
+        else:
+            idata, used, notes = posterior(asked, generator, density=density, starts=density.starts)
+            x = stack.draws_of(idata, "x")
+        before = np.array([density.draw_prior(generator) for _ in range(_REPLICATES)])
+    named, free = density.quantities(x)
+    like, weights = density.cells(x)
+    n, label = len(data.gain), f"{names[1]} - {names[0]}"
+    if isinstance(density, TableLaw) and density.table[:2].sum() == 0:
+        counted = f"which counts {prior:g} pairs of each kind"
+        notes += (f"no pair differs: the limits depend on the prior, {counted}",)
+    if (k := data.n_clusters) is not None and k < 10:
+        notes += (f"{k} clusters say little about how clusters vary: the prior of the spread matters",)
+
+    difference = posterior_estimate(label, named["difference"], n=n, n_clusters=data.n_clusters)
+    if exact:
         difference = _exact_estimate(exact, label, 0.95, n)
-    if data.n_clusters is not None and data.n_clusters < 10:
-        few = (
-            f"{data.n_clusters} clusters say little about how clusters vary: the prior of the spread matters"
-        )
-        found["notes"] += (few,)
+
+    def statistics(points: Floats) -> dict[str, Floats]:
+        return columns_of(density.statistics(point, generator) for point in points)
+
     return PairedFit(
+        title="paired table, exact" if exact else density.title,
+        names=tuple(named),
         n_obs=float(n),
         n_clusters=data.n_clusters,
+        settings=used.with_priors(density.priors, laws),
+        idata=stack.from_draws(
+            named | free,
+            sample_stats=kept_stats(idata),
+            log_likelihood=pointwise("pair" if data.codes is None else "cluster", like, weights),
+        ),
         build=build,
+        notes=notes,
+        cells=like,
+        weights=weights,
+        observed=score_statistics(data.gain) if data.tables is None else table_statistics(data.tables),
+        replicated=statistics(some_of(x.reshape(-1, x.shape[-1]), _REPLICATES)),
+        prior_replicated=statistics(before),
         runs=names,
         difference=difference,
         exact=exact,
-        **found,
     )
 
 
 def _exact_estimate(law: Discordance, name: str, level: float, n: int) -> Estimate:
-    return Estimate(
-        name=name,
-        value=law.mean,
-        low=law.quantile((1 - level) / 2),
-        high=law.quantile((1 + level) / 2),
-        se=law.sd,
-        level=level,
-        kind="equal-tailed posterior",
-        n=n,
-    )
-
-
-def _one_table(table: Ints, prior: float, laws: Laws, build: Build, sampling: Sampling, rng: Rng) -> Found:
-    n, used, exact = int(table.sum()), replace(sampling, tune=0), None
-    notes: tuple[str, ...]
-    if laws:
-        drawn, used, notes = posterior(sampling, rng, model=build)
-        chance, stats = stack.draws_of(drawn, "kinds"), kept_stats(drawn)
-        before = stack.prior_draws(build(), ["kinds"], _REPLICATES, rng)["kinds"]
-    else:
-        shape = (sampling.chains, sampling.draws)
-        chance, stats = rng.dirichlet(table + prior, size=shape), {"diverging": np.zeros(shape, dtype=bool)}
-        before = rng.dirichlet(np.full(4, prior), size=_REPLICATES)
-        exact = Discordance(
-            float(table[0] + prior), float(table[1] + prior), float(table[2] + table[3] + 2 * prior)
-        )
-        notes = ("drawn independently from the exact posterior; limits and probabilities are exact",)
-    if table[0] + table[1] == 0:
-        notes += (
-            f"no pair differs: the limits depend on the prior, which counts {prior:g} pairs of each kind",
-        )
-    kept = table > 0
-    cells, weights = np.log(chance[..., kept]), table[kept].astype(np.float64)
-
-    def statistics(chances: Floats) -> dict[str, Floats]:
-        return columns_of(table_statistics(rng.multinomial(n, p)[None]) for p in chances)
-
-    return {
-        "title": "paired table, exact" if exact else "paired table",
-        "names": ("difference", "accuracy_a", "accuracy_b", "discordant"),
-        "settings": used.with_priors({"Dirichlet": prior}, laws),
-        "idata": stack.from_draws(
-            _named(chance) | {"kinds": chance},
-            sample_stats=stats,
-            log_likelihood=pointwise("pair", cells, weights),
-        ),
-        "notes": notes,
-        "cells": cells,
-        "weights": weights,
-        "observed": table_statistics(table[None]),
-        "replicated": statistics(some_of(chance.reshape(-1, 4), _REPLICATES)),
-        "prior_replicated": statistics(before),
-        "exact": exact,
-    }
-
-
-def _named(chance: Floats) -> dict[str, Floats]:
-    """Name the quantities that follow from the chances of ``KINDS``, shape (..., 4)."""
-    only_a, only_b, both, _ = np.moveaxis(chance, -1, 0)
-    return {
-        "difference": only_b - only_a,
-        "accuracy_a": only_a + both,
-        "accuracy_b": only_b + both,
-        "discordant": only_a + only_b,
-    }
-
-
-def _points(
-    density: TablePosterior | ScorePosterior, laws: Laws, build: Build, sampling: Sampling, rng: Rng
-) -> tuple[Floats, Floats, Found]:
-    """Draw points from posterior (chains, draws, size) and prior: of the density, or with `laws` of the PyMC model."""
-    if laws:
-        idata, used, notes = posterior(sampling, rng, model=build)
-        x = density.point({name: stack.draws_of(idata, name) for name in density.names})
-        before = density.point(stack.prior_draws(build(), density.names, _REPLICATES, rng))
-    else:
-        idata, used, notes = posterior(sampling, rng, density=density, starts=density.starts)
-        x = stack.draws_of(idata, "x")
-        before = np.array([density.draw_prior(rng) for _ in range(_REPLICATES)])
-    return x, before, {"settings": used, "stats": kept_stats(idata), "notes": notes}
-
-
-def _clustered(data: _Pairs, tables: Ints, laws: Laws, build: Build, sampling: Sampling, rng: Rng) -> Found:
-    from scipy.special import expit
-
-    density = TablePosterior(tables, data.prior, data.spread)
-    x, before, kept = _points(density, laws, build, sampling, rng)
-    discordant, direction, right = np.moveaxis(expit(x[..., :3]), -1, 0)
-    same = 1 - discordant
-    chance = np.stack(
-        [discordant * (1 - direction), discordant * direction, same * right, same * (1 - right)], axis=-1
-    )
-    spreads = np.abs(x[..., 3:])
-    correlation = spreads**2 / (1 + spreads**2)
-    named = _named(chance) | {
-        "correlation": correlation[..., 0],
-        "correlation_when_same": correlation[..., 1],
-    }
-    free = {"direction": direction, "right": right, "spread": spreads[..., 0], "spread_same": spreads[..., 1]}
-    rows, weight = np.unique(tables, axis=0, return_counts=True)
-    flat, sizes = x.reshape(-1, 5), tables.sum(axis=1)
-    like = np.stack([table_log_likelihood(rows, point) for point in flat]).reshape(*x.shape[:2], -1)
-
-    def statistics(points: Floats) -> dict[str, Floats]:
-        return columns_of(table_statistics(draw_tables(sizes, point, rng)) for point in points)
-
-    return {
-        "title": "paired tables by cluster",
-        "names": tuple(named),
-        "settings": kept["settings"].with_priors({"Dirichlet": data.prior, "spread": data.spread}, laws),
-        "idata": stack.from_draws(
-            named | free, sample_stats=kept["stats"], log_likelihood=pointwise("cluster", like, weight)
-        ),
-        "notes": kept["notes"],
-        "cells": like,
-        "weights": weight.astype(np.float64),
-        "observed": table_statistics(tables),
-        "replicated": statistics(some_of(flat, _REPLICATES)),
-        "prior_replicated": statistics(before),
-    }
-
-
-def _scores(data: _Pairs, laws: Laws, build: Build, sampling: Sampling, rng: Rng) -> Found:
-    unit, codes = data.unit, data.codes
-    density = ScorePosterior(data.gain / unit, codes, MEAN_SD, data.spread, unit)
-    x, before, kept = _points(density, laws, build, sampling, rng)
-    named = {"difference": x[..., 0] * unit, "sigma": np.exp(x[..., 1]) * unit, "nu": 1 + np.exp(x[..., 2])}
-    free = {"mean": named["difference"], "nu_above_1": named["nu"] - 1}
-    if codes is not None:
-        named["sd_cluster"] = np.abs(x[..., 3]) * unit
-        free["z"] = x[..., 4:] * np.sign(x[..., 3:4])
-    flat = x.reshape(-1, x.shape[-1])
-    like = density.marginal_log_likelihood(flat, unit).reshape(*x.shape[:2], -1)
-
-    def statistics(points: Floats) -> dict[str, Floats]:
-        return columns_of(score_statistics(unit * density.replicate(point, rng)) for point in points)
-
-    return {
-        "title": "paired scores" + ("" if codes is None else " by cluster"),
-        "names": tuple(named),
-        "settings": kept["settings"].with_priors({"scale": unit, "spread": data.spread}, laws),
-        "idata": stack.from_draws(
-            named | free,
-            sample_stats=kept["stats"],
-            log_likelihood={"pair" if codes is None else "cluster": like},
-        ),
-        "notes": kept["notes"],
-        "cells": like,
-        "observed": score_statistics(data.gain),
-        "replicated": statistics(some_of(flat, _REPLICATES)),
-        "prior_replicated": statistics(before),
-    }
+    low, high = law.quantile((1 - level) / 2), law.quantile((1 + level) / 2)
+    kind = KIND_NAMES["equal-tailed"]
+    return Estimate(name=name, value=law.mean, low=low, high=high, kind=kind, n=n, se=law.sd, level=level)
 
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Two runs' results, checked: tables by cluster for right and wrong, differences for scores."""
+    """Results of two runs, checked: differences, and for right and wrong the tables by cluster."""
 
     gain: Floats
     codes: Ints | None
@@ -525,21 +367,24 @@ def _read(
     if np.isin(one, (0.0, 1.0)).all() and np.isin(other, (0.0, 1.0)).all():
         return replace(data, tables=tables_of(one, other, data.codes))
     if np.ptp(data.gain) == 0:
-        raise ValueError(
-            f"differences must vary to have an error; got {len(one)} that are all {data.gain[0]:g}"
-        )
-    unit = float(np.sqrt((data.gain**2).mean())) if scale is None else number("scale", scale)
-    if unit <= 0:
-        raise ValueError(f"scale must be > 0; got scale={scale!r}")
-    return replace(data, unit=unit)
+        got = f"{len(one)} that are all {data.gain[0]:g}"
+        raise ValueError(f"differences must vary to have an error; got {got}")
+    if scale is not None:
+        positive(scale=scale)
+    return replace(data, unit=float(np.sqrt((data.gain**2).mean()) if scale is None else scale))
+
+
+def _density(data: _Pairs) -> TableLaw | TablePosterior | ScorePosterior:
+    if data.tables is None:
+        return ScorePosterior(data.gain / data.unit, data.codes, MEAN_SD, data.spread, data.unit)
+    if data.codes is None:
+        return TableLaw(data.tables[0], data.prior)
+    return TablePosterior(data.tables, data.prior, data.spread)
 
 
 def _laws(priors: Mapping[str, Any] | None, data: _Pairs) -> dict[str, Any]:
     """Check the names of a user's prior distributions."""
-    known: tuple[str, ...] = ("mean", "sigma", "nu_above_1", "sd_cluster")[: 3 if data.codes is None else 4]
-    if data.tables is not None:
-        clustered = ("discordant", "direction", "right", "spread", "spread_same")
-        known = ("kinds",) if data.codes is None else clustered
+    known = [name for name in _density(data).names if name != "z"]
     unknown = [name for name in priors or {} if name not in known]
     if unknown:
         raise TypeError(f"priors must name variables among {', '.join(known)}; got {unknown[0]!r}")
@@ -556,10 +401,8 @@ def values_of(label: str, values: ArrayLike) -> Floats:
         raise ValueError(f"{label} must be one-dimensional; got an array of shape {array.shape}")
     if not np.isfinite(array).all():
         row = int(np.argmin(np.isfinite(array)))
-        raise ValueError(
-            f"{label} must be finite (leave out items that a run could not score); "
-            f"got {array[row]} at row {row}"
-        )
+        need = "finite (leave out items that a run could not score)"
+        raise ValueError(f"{label} must be {need}; got {array[row]} at row {row}")
     return array
 
 
@@ -573,18 +416,16 @@ def codes_of(cluster: Any, n_items: int) -> Ints | None:
     if codes.max() == n_items - 1:
         return None
     if codes.max() == 0:
-        raise ValueError(
-            "cluster must have at least 2 values: one cluster cannot tell how clusters vary; got 1"
-        )
+        why = "one cluster cannot tell how clusters vary"
+        raise ValueError(f"cluster must have at least 2 values: {why}; got 1")
     return codes
 
 
 def tables_of(a: Floats, b: Floats, codes: Ints | None) -> Ints:
     """Count the kinds of pair in each cluster, shape (clusters, 4), columns as ``KINDS``."""
     kind = np.select([(a == 1) & (b == 0), (a == 0) & (b == 1), (a == 1) & (b == 1)], [0, 1, 2], 3)
-    of = np.zeros(len(a), dtype=np.int64) if codes is None else codes
-    size = int(of.max()) + 1
-    return np.bincount(of * 4 + kind, minlength=4 * size).reshape(size, 4).astype(np.int64)
+    of = np.zeros_like(kind) if codes is None else codes
+    return np.bincount(of * 4 + kind, minlength=4 * (int(of.max()) + 1)).reshape(-1, 4).astype(np.int64)
 
 
 def table_statistics(tables: Ints) -> dict[str, float]:
@@ -609,37 +450,33 @@ def score_statistics(difference: Floats) -> dict[str, float]:
 
 
 def table_log_likelihood(tables: Ints, x: Floats) -> Floats:
-    """Log-likelihood of clusters' tables, shape (clusters,): the plain form of what :class:`TablePosterior` adds up.
-
-    Parameters
-    ----------
-    tables : ndarray of int, shape (clusters, 4)
-        Columns as ``KINDS``.
-    x : ndarray of float, shape (5,)
-        As :class:`TablePosterior` takes it.
-    """
+    """Return the Dirichlet-multinomial log-likelihood of clusters' tables at a point of :class:`TablePosterior`."""
     from scipy.special import gammaln
 
-    discordant, direction, right, spread, spread_same = _natural(x)
-    a, b, both, wrong = tables.T
-    same, total = both + wrong, tables.sum(axis=1)
-    most = int(total.max()) + 1
+    discordant, direction, right, *spreads = _natural(x)
+    means = (*_kinds(discordant, direction), right, 1 - right)
+    found = _log_pmf(np, gammaln, tables, means, spreads, int(tables.sum(axis=1).max()))
+    return np.asarray(found, dtype=np.float64)
 
-    def rising(mean: float, spread: float, count: Ints) -> Floats:
-        steps = np.concatenate(
-            [[0.0], np.cumsum(np.log(np.maximum(mean + np.arange(most) * spread**2, 1e-300)))]
-        )
-        return np.asarray(steps[count], dtype=np.float64)
 
-    out = gammaln(total + 1) - gammaln(tables + 1).sum(axis=1)
-    out += rising(discordant * (1 - direction), spread, a) + rising(discordant * direction, spread, b)
-    out += rising(1 - discordant, spread, same) - rising(1.0, spread, total)
-    out += (
-        rising(right, spread_same, both)
-        + rising(1 - right, spread_same, wrong)
-        - rising(1.0, spread_same, same)
-    )
-    return np.asarray(out, dtype=np.float64)
+def _log_pmf(xp: Any, gammaln: Any, tables: Any, means: Any, spreads: Any, most: int) -> Any:
+    """Log pmf of tables, last axis as ``KINDS``, for arrays of `xp`: numpy or ``pytensor.tensor``.
+
+    `means` are the chances of only A, only B, same, and of right and wrong given same; `most` is the largest table.
+    """
+
+    def rising(mean: Any, spread: Any, count: Any) -> Any:
+        steps = xp.cumsum(xp.log(xp.maximum(mean + np.arange(most) * spread**2, 1e-300)))
+        return xp.concatenate([xp.zeros(1), steps])[count]
+
+    a, b, both, wrong = (tables[..., kind] for kind in range(4))
+    same, total = both + wrong, tables.sum(axis=-1)
+    spread, spread_same = spreads
+    out = gammaln(total + 1) - gammaln(tables + 1).sum(axis=-1)
+    out += rising(means[0], spread, a) + rising(means[1], spread, b)
+    out += rising(means[2], spread, same) - rising(1.0, spread, total)
+    kept = rising(means[3], spread_same, both) + rising(means[4], spread_same, wrong)
+    return out + (kept - rising(1.0, spread_same, same))
 
 
 def _natural(x: Floats) -> tuple[float, float, float, float, float]:
@@ -649,8 +486,71 @@ def _natural(x: Floats) -> tuple[float, float, float, float, float]:
     return discordant, direction, right, float(x[3]), float(x[4])
 
 
+def _kinds(discordant: Any, direction: Any) -> tuple[Any, Any, Any]:
+    """Return the chances of only A, only B, and the same for both."""
+    return discordant * (1 - direction), discordant * direction, 1 - discordant
+
+
+def _chances(discordant: Any, direction: Any, right: Any) -> list[Any]:
+    """Return the chances of ``KINDS``."""
+    *differ, same = _kinds(discordant, direction)
+    return [*differ, same * right, same * (1 - right)]
+
+
+def _named(chance: Floats) -> dict[str, Floats]:
+    """Name the quantities that follow from the chances of ``KINDS``, shape (..., 4)."""
+    only_a, only_b, both, _ = np.moveaxis(chance, -1, 0)
+    return {
+        "difference": only_b - only_a,
+        "accuracy_a": only_a + both,
+        "accuracy_b": only_b + both,
+        "discordant": only_a + only_b,
+    }
+
+
+class TableLaw:
+    """Exact Dirichlet posterior of the chances of ``KINDS`` from one table; a point holds the four chances.
+
+    Tables by cluster and scores have the same methods, and a log density with its gradient to sample from.
+    """
+
+    names: tuple[str, ...] = ("kinds",)
+    title = "paired table"
+
+    def __init__(self, table: Ints, prior: float) -> None:
+        self.table, self.prior = table, prior
+        self.priors = {"Dirichlet": prior}
+
+    @property
+    def exact(self) -> Discordance:
+        """The law of the difference."""
+        a, b, both, wrong = (float(n + self.prior) for n in self.table)
+        return Discordance(a, b, both + wrong)
+
+    def point(self, values: Mapping[str, Floats]) -> Floats:
+        """Return the point that the PyMC model's variables stand for, shape (..., size)."""
+        return values["kinds"]
+
+    def draw_prior(self, rng: np.random.Generator) -> Floats:
+        """Draw one point from the prior, shape (size,)."""
+        return rng.dirichlet(np.full(4, self.prior))
+
+    def quantities(self, x: Floats) -> tuple[dict[str, Floats], dict[str, Floats]]:
+        """Return what a fit reports of points, and the model's variables."""
+        return _named(x), {"kinds": x}
+
+    def cells(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return the log-likelihood of one observation of each cell, and the cells' weights (None: one each)."""
+        kept = self.table > 0
+        return np.log(x[..., kept]), self.table[kept].astype(np.float64)
+
+    def statistics(self, x: Floats, rng: np.random.Generator) -> dict[str, float]:
+        """Return the statistics of data drawn at one point."""
+        return table_statistics(rng.multinomial(int(self.table.sum()), x)[None])
+
+
 class TablePosterior:
-    """Log posterior over (logit discordant, logit direction, logit right when same, two signed spreads).
+    """Log posterior of tables by cluster, over (logits of discordant, direction and right, two signed spreads).
 
     Parameters
     ----------
@@ -658,20 +558,20 @@ class TablePosterior:
     prior : float
         Of the Dirichlet law of the four kinds, for each kind.
     spread : float
-        Scale of the half-normal laws of the spreads; with a spread r, two pairs of a cluster are correlated by
-        ``r**2 / (1 + r**2)``.
+        Scale of the half-normal laws of the spreads.
     """
+
+    names: tuple[str, ...] = ("discordant", "direction", "right", "spread", "spread_same")
+    title = "paired tables by cluster"
 
     def __init__(self, tables: Ints, prior: float, spread: float) -> None:
         a, b, both, wrong = tables.T
         counts = (a, b, both + wrong, tables.sum(axis=1), both, wrong)
         self.tails = [_more_than(c) for c in counts]
-        self.prior, self.spread = prior, spread
-        self.tables = tables
-        self.names = ("discordant", "direction", "right", "spread", "spread_same")
+        self.tables, self.spread, self.shape = tables, spread, prior * np.array([2.0, 1.0, 1.0])
+        self.priors = {"Dirichlet": prior, "spread": spread}
 
     def point(self, values: Mapping[str, Floats]) -> Floats:
-        """Return the coordinates of the PyMC model's variables, shape (..., 5)."""
         from scipy.special import logit
 
         chances = [logit(np.clip(values[name], 1e-15, 1 - 1e-15)) for name in self.names[:3]]
@@ -680,9 +580,10 @@ class TablePosterior:
     def __call__(self, x: Floats) -> tuple[float, Floats]:
         discordant, direction, right, spread, spread_same = _natural(x)
         a, b, same, every, both, wrong = self.tails
-        by_a = _rising(a, discordant * (1 - direction), spread)
-        by_b = _rising(b, discordant * direction, spread)
-        by_same = _rising(same, 1 - discordant, spread)
+        by_a, by_b, by_same = (
+            _rising(tail, mean, spread)
+            for tail, mean in zip((a, b, same), _kinds(discordant, direction), strict=True)
+        )
         by_all = _rising(every, 1.0, spread)
         by_both = _rising(both, right, spread_same)
         by_wrong = _rising(wrong, 1 - right, spread_same)
@@ -690,22 +591,36 @@ class TablePosterior:
         value = by_a[0] + by_b[0] + by_same[0] - by_all[0] + by_both[0] + by_wrong[0] - by_kept[0]
         in_discordant = by_a[1] * (1 - direction) + by_b[1] * direction - by_same[1]
         in_direction = discordant * (by_b[1] - by_a[1])
-        gradient = np.array(
-            [
-                in_discordant * discordant * (1 - discordant),
-                in_direction * direction * (1 - direction),
-                (by_both[1] - by_wrong[1]) * right * (1 - right),
-                by_a[2] + by_b[2] + by_same[2] - by_all[2],
-                by_both[2] + by_wrong[2] - by_kept[2],
-            ]
-        )
-        shape = self.prior * np.array([2.0, 1.0, 1.0])
-        logits = x[:3]
+        share, shape, logits = np.array([discordant, direction, right]), self.shape, x[:3]
+        slopes = np.array([in_discordant, in_direction, by_both[1] - by_wrong[1]]) * share * (1 - share)
+        in_spread = by_a[2] + by_b[2] + by_same[2] - by_all[2]
+        gradient = np.array([*slopes, in_spread, by_both[2] + by_wrong[2] - by_kept[2]])
         value -= float((shape * (np.logaddexp(0, -logits) + np.logaddexp(0, logits))).sum())
-        gradient[:3] += shape * (1 - 2 * np.array([discordant, direction, right]))
+        gradient[:3] += shape * (1 - 2 * share)
         value -= 0.5 * float(((x[3:] / self.spread) ** 2).sum())
         gradient[3:] -= x[3:] / self.spread**2
         return value, gradient
+
+    def quantities(self, x: Floats) -> tuple[dict[str, Floats], dict[str, Floats]]:
+        from scipy.special import expit
+
+        discordant, direction, right = np.moveaxis(expit(x[..., :3]), -1, 0)
+        spreads = np.abs(x[..., 3:])
+        correlation = spreads**2 / (1 + spreads**2)
+        named = _named(np.stack(_chances(discordant, direction, right), axis=-1)) | {
+            "correlation": correlation[..., 0],
+            "correlation_when_same": correlation[..., 1],
+        }
+        free = (direction, right, spreads[..., 0], spreads[..., 1])
+        return named, dict(zip(self.names[1:], free, strict=True))
+
+    def cells(self, x: Floats) -> tuple[Floats, Floats]:
+        rows, weight = np.unique(self.tables, axis=0, return_counts=True)
+        like = np.stack([table_log_likelihood(rows, point) for point in x.reshape(-1, 5)])
+        return like.reshape(*x.shape[:2], -1), weight.astype(np.float64)
+
+    def statistics(self, x: Floats, rng: np.random.Generator) -> dict[str, float]:
+        return table_statistics(draw_tables(self.tables.sum(axis=1), x, rng))
 
     def starts(self, chains: int, rng: np.random.Generator) -> Floats:
         """Return points scattered around the pooled shares, shape (chains, 5)."""
@@ -714,9 +629,7 @@ class TablePosterior:
         return np.asarray(centre + 0.1 * rng.standard_normal((chains, 5)), dtype=np.float64)
 
     def draw_prior(self, rng: np.random.Generator) -> Floats:
-        """Draw one point from the prior, shape (5,)."""
-        shape = self.prior * np.array([2.0, 1.0, 1.0])
-        logits = _log_gamma_draws(shape, rng) - _log_gamma_draws(shape, rng)
+        logits = _log_gamma_draws(self.shape, rng) - _log_gamma_draws(self.shape, rng)
         # Chances nearer to 0 or 1 than a float holds give the same tables.
         return np.concatenate([np.clip(logits, -36, 36), np.abs(self.spread * rng.standard_normal(2))])
 
@@ -724,12 +637,11 @@ class TablePosterior:
 def draw_tables(sizes: Ints, x: Floats, rng: np.random.Generator) -> Ints:
     """Draw tables of clusters of those sizes, shape (clusters, 4)."""
     discordant, direction, right, spread, spread_same = _natural(x)
-    mean = np.array([discordant * (1 - direction), discordant * direction, 1 - discordant])
-    chance = _dirichlet(mean, spread, len(sizes), rng)
-    kinds = rng.multinomial(sizes, chance)
-    both = rng.binomial(
-        kinds[:, 2], _dirichlet(np.array([right, 1 - right]), spread_same, len(sizes), rng)[:, 0]
+    kinds = rng.multinomial(
+        sizes, _dirichlet(np.array(_kinds(discordant, direction)), spread, len(sizes), rng)
     )
+    chance = _dirichlet(np.array([right, 1 - right]), spread_same, len(sizes), rng)[:, 0]
+    both = rng.binomial(kinds[:, 2], chance)
     return np.stack([kinds[:, 0], kinds[:, 1], both, kinds[:, 2] - both], axis=1).astype(np.int64)
 
 
@@ -762,8 +674,8 @@ def _rising(tail: Floats, mean: float, spread: float) -> tuple[float, float, flo
 class ScorePosterior:
     """Log posterior of score differences with Student's t errors and normal cluster effects.
 
-    Coordinates: mean, log sigma, log(nu - 1), signed spread between clusters, and each cluster's effect in units of
-    that spread. Differences come in units of `scale`; priors are those that :func:`fit_paired` documents.
+    A point holds mean, log sigma, log(nu - 1), with clusters the signed spread between them and each one's effect in
+    units of that spread. Differences come in units of `unit`; priors are those that :func:`fit_paired` documents.
     """
 
     SIZE = 4
@@ -772,7 +684,8 @@ class ScorePosterior:
         self, difference: Floats, cluster: Ints | None, mean_sd: float, spread: float, unit: float = 1.0
     ) -> None:
         self.d, self.cluster, self.mean_sd, self.spread = difference, cluster, mean_sd, spread
-        self.unit = unit
+        self.unit, self.priors = unit, {"scale": unit, "spread": spread}
+        self.title = "paired scores" + ("" if cluster is None else " by cluster")
         self.names = ("mean", "sigma", "nu_above_1", "sd_cluster", "z")[: 3 if cluster is None else 5]
         self.n_clusters = 0 if cluster is None else int(cluster.max()) + 1
         self.free = 3 if cluster is None else self.SIZE + self.n_clusters
@@ -783,21 +696,16 @@ class ScorePosterior:
         if x[1:3].max() > 50 or x[1] < -50:
             return -math.inf, np.zeros_like(x)
         sigma, nu = math.exp(x[1]), 1 + math.exp(x[2])
-        r = (self.d - self.centre(x)) / sigma
-        like = self.log_likelihood(x)
+        r, n = (self.d - self.centre(x)) / sigma, len(self.d)
         weight = (nu + 1) / (nu + r**2)
         by_row = weight * r / sigma
-        n = len(self.d)
-        in_nu = 0.5 * (
-            n * (digamma((nu + 1) / 2) - digamma(nu / 2) - 1 / nu)
-            - np.log1p(r**2 / nu).sum()
-            + (weight * r**2).sum() / nu
-        )
+        in_nu = n * (digamma((nu + 1) / 2) - digamma(nu / 2) - 1 / nu) - np.log1p(r**2 / nu).sum()
+        in_nu = 0.5 * (in_nu + (weight * r**2).sum() / nu)
         gradient = np.zeros_like(x)
         gradient[0] = by_row.sum() - x[0] / self.mean_sd**2
         gradient[1] = (weight * r**2).sum() - n + 1 - sigma**2
         gradient[2] = (in_nu - 1 / MEAN_NU) * (nu - 1) + 1
-        value = float(like.sum()) - 0.5 * (x[0] / self.mean_sd) ** 2
+        value = float(self.log_likelihood(x).sum()) - 0.5 * (x[0] / self.mean_sd) ** 2
         value += x[1] - 0.5 * sigma**2 + x[2] - (nu - 1) / MEAN_NU
         if self.cluster is not None:
             total = np.bincount(self.cluster, weights=by_row, minlength=self.n_clusters)
@@ -808,16 +716,31 @@ class ScorePosterior:
         return value, gradient
 
     def point(self, values: Mapping[str, Floats]) -> Floats:
-        """Return the coordinates of the PyMC model's variables, shape (..., size)."""
-        first = [
-            values["mean"] / self.unit,
-            np.log(values["sigma"] / self.unit),
-            np.log(values["nu_above_1"]),
-        ]
+        u = self.unit
+        first = [values["mean"] / u, np.log(values["sigma"] / u), np.log(values["nu_above_1"])]
         if self.cluster is None:
             return np.stack(first, axis=-1)
-        spread = values["sd_cluster"] / self.unit
-        return np.concatenate([np.stack([*first, spread], axis=-1), values["z"]], axis=-1)
+        return np.concatenate([np.stack([*first, values["sd_cluster"] / u], axis=-1), values["z"]], axis=-1)
+
+    def quantities(self, x: Floats) -> tuple[dict[str, Floats], dict[str, Floats]]:
+        u, nu = self.unit, 1 + np.exp(x[..., 2])
+        named = {"difference": x[..., 0] * u, "sigma": np.exp(x[..., 1]) * u, "nu": nu}
+        free = {"mean": named["difference"], "nu_above_1": nu - 1}
+        if self.cluster is not None:
+            named["sd_cluster"] = np.abs(x[..., 3]) * u
+            free["z"] = x[..., self.SIZE :] * np.sign(x[..., 3:4])
+        return named, free
+
+    def cells(self, x: Floats) -> tuple[Floats, None]:
+        like = self.marginal_log_likelihood(x.reshape(-1, x.shape[-1]), self.unit)
+        return like.reshape(*x.shape[:2], -1), None
+
+    def statistics(self, x: Floats, rng: np.random.Generator) -> dict[str, float]:
+        new = x.copy()
+        if self.cluster is not None:
+            new[self.SIZE :] = rng.standard_normal(self.n_clusters)
+        errors = math.exp(x[1]) * rng.standard_t(1 + math.exp(x[2]), size=len(self.d))
+        return score_statistics(self.unit * np.asarray(self.centre(new) + errors, dtype=np.float64))
 
     def centre(self, x: Floats) -> Floats | float:
         """Location of each difference."""
@@ -828,18 +751,10 @@ class ScorePosterior:
         return _student(self.d - self.centre(x), x)
 
     def marginal_log_likelihood(self, points: Floats, unit: float) -> Floats:
-        """Log density of each cluster's differences together, its effect integrated out; of each difference without.
+        """Log density of each cluster's differences, its effect integrated out by a sum over equally spaced values.
 
-        In the units of the data, where a difference is `unit` times what this object holds. The integral is a sum over
-        equally spaced effects that cover what the draws say of the cluster's.
-
-        Parameters
-        ----------
-        points : ndarray, shape (draws, size)
-
-        Returns
-        -------
-        ndarray, shape (draws, clusters) or (draws, differences)
+        Shape (draws, clusters) for points of shape (draws, size), or (draws, differences) without clusters; in the
+        units of the data, where a difference is `unit` times what this object holds.
         """
         if self.cluster is None:
             return np.stack([self.log_likelihood(point) for point in points]) - math.log(unit)
@@ -867,21 +782,12 @@ class ScorePosterior:
         return np.asarray(x + 0.1 * rng.standard_normal((chains, self.free)), dtype=np.float64)
 
     def draw_prior(self, rng: np.random.Generator) -> Floats:
-        """Draw one point from the prior, shape (size,)."""
         x = rng.standard_normal(self.free)
         x[0] *= self.mean_sd
         x[1], x[2] = math.log(abs(rng.standard_normal())), math.log(MEAN_NU * rng.standard_exponential())
         if self.cluster is not None:
             x[3] = abs(x[3] * self.spread)
         return np.asarray(x, dtype=np.float64)
-
-    def replicate(self, x: Floats, rng: np.random.Generator) -> Floats:
-        """Draw differences from new clusters of the same sizes."""
-        new = x.copy()
-        if self.cluster is not None:
-            new[self.SIZE :] = rng.standard_normal(self.n_clusters)
-        errors = math.exp(x[1]) * rng.standard_t(1 + math.exp(x[2]), size=len(self.d))
-        return np.asarray(self.centre(new) + errors, dtype=np.float64)
 
 
 def _student(residual: Floats, x: Floats) -> Floats:

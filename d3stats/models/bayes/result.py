@@ -8,7 +8,7 @@ divergent transition. A fit that diverges is drawn once more with smaller steps,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, TypedDict, TypeVar, Unpack
@@ -101,20 +101,14 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class BayesSettings(Sampling):
-    """How the posterior was drawn: the fields of :class:`Sampling`, of the run that was kept, and the priors.
-
-    Attributes
-    ----------
-    priors : dict
-        The priors, by parameter, in words or numbers.
-    """
+    """How the posterior was drawn: the fields of :class:`Sampling`, of the run that was kept, and the priors."""
 
     priors: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Loo:
-    """Leave-one-out expected log predictive density, from importance sampling.
+    """Leave-one-out expected log predictive density, by Pareto-smoothed importance sampling.
 
     Attributes
     ----------
@@ -122,10 +116,8 @@ class Loo:
         Sum over observations and its standard error; higher is better.
     p_loo : float
         Effective number of parameters.
-    k_max : float
-        Largest Pareto k.
-    n_bad : int
-        Cells with a Pareto k above 0.7.
+    k_max, n_bad
+        Largest Pareto k, and how many cells have one above 0.7.
     n_obs : float
         Observations (weights summed).
     pointwise, pareto_k : ndarray, shape (cells,)
@@ -144,7 +136,7 @@ class Loo:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class BayesFit(Result):
-    """A posterior in the form of the frequentist fits.
+    """A posterior in the form of the frequentist fits: estimates, diagnostics, predictive checks and leave-one-out.
 
     Attributes
     ----------
@@ -160,19 +152,15 @@ class BayesFit(Result):
     notes : tuple of str
         What was done on the way, a refit for example.
     idata : InferenceData or DataTree
-        The draws as ArviZ holds them, for its plots and tables.
-        ``log_likelihood`` holds observations, so that ``az.loo`` and ``az.compare`` give what :meth:`loo` gives; it is
-        absent where cells of equal observations cannot be told apart: fractional weights, or too many values.
-    cells : ndarray or None
-        Log likelihood of one observation of each cell, shape (chains, draws, cells): what :meth:`loo` reads.
-    weights : ndarray or None
-        How many observations each cell stands for; None is one each.
+        The draws as ArviZ holds them. ``log_likelihood`` holds observations, so that ``az.loo`` and ``az.compare`` give
+        what :meth:`loo` gives; it is absent with fractional weights, or where it would be too large.
+    cells, weights : ndarray or None
+        Log likelihood of one observation of each cell, shape (chains, draws, cells), and how many observations each
+        cell stands for (None is one each): what :meth:`loo` reads.
     constants : tuple of str
         Parameters that cannot move by construction: the weight of a single component.
-    observed : dict of str to float
-        Statistics of the data.
-    replicated, prior_replicated : dict of str to ndarray of shape (replicates,)
-        The same statistics of data drawn from the posterior and from the prior.
+    observed, replicated, prior_replicated : dict
+        Statistics of the data, and of data drawn from the posterior and from the prior, shape (replicates,).
     build : callable
         Makes the PyMC model; :attr:`model` calls it once.
     """
@@ -228,20 +216,10 @@ class BayesFit(Result):
     @property
     def estimates(self) -> tuple[Estimate, ...]:
         """One estimate per parameter: posterior mean, sd and 95 % equal-tailed interval."""
-        n = round(self.n_obs)
+        note = "" if self.converged else "the sampler did not converge"
         return tuple(
-            Estimate(
-                name=str(label),
-                value=float(row["mean"]),
-                low=float(row["low"]),
-                high=float(row["high"]),
-                se=float(row["sd"]),
-                kind=KIND_NAMES["equal-tailed"],
-                n=n,
-                n_clusters=self.n_clusters,
-                note="" if self.converged else "the sampler did not converge",
-            )
-            for label, row in self._rows.iterrows()
+            posterior_estimate(label, chains, n=self.n_obs, n_clusters=self.n_clusters, note=note)
+            for label, chains in _scalars(self.idata, self.names)
         )
 
     @property
@@ -259,17 +237,15 @@ class BayesFit(Result):
         """What is wrong with the draws, a sentence each; empty when nothing is."""
         rows, found = self._rows, []
         moved = rows["ess_bulk"].notna()
-        still = rows.index[~moved].difference(list(self.constants))
-        if len(still):
+        if len(still := rows.index[~moved].difference(list(self.constants))):
             found.append(f"{_listed(still)} never moved")
         if (moved & rows["rhat"].isna()).any():
             found.append("chains must be >= 2 to be compared by R-hat; there is 1")
         high = rows["rhat"] >= RHAT_LIMIT
         if high.any():
-            worst = rows["rhat"].max()
             found.append(
-                f"R-hat must be < {RHAT_LIMIT}; it is up to {worst:.3f} for {_listed(rows.index[high])}: "
-                "the chains disagree, draw more or fit fewer components"
+                f"R-hat must be < {RHAT_LIMIT}; it is up to {rows['rhat'].max():.3f} for "
+                f"{_listed(rows.index[high])}: the chains disagree, draw more or fit fewer components"
             )
         few = rows[["ess_bulk", "ess_tail"]].min(axis=1)
         if (few <= ESS_LIMIT).any():
@@ -288,9 +264,8 @@ class BayesFit(Result):
         self, level: float = 0.95, kind: str = "equal-tailed"
     ) -> pd.DataFrame:
         """Return one row per parameter: ``parameter, mean, sd, low, high, rhat, ess_bulk, ess_tail, level, kind``."""
-        rows = self._rows.assign(**self.conf_int(level, kind))
-        rows = rows.rename_axis("parameter").reset_index()
-        return rows.assign(level=probability("level", level, open_interval=True), kind=KIND_NAMES[kind])
+        rows = self._rows.assign(**self.conf_int(level, kind), level=level, kind=KIND_NAMES[kind])
+        return rows.rename_axis("parameter").reset_index()
 
     def to_dict(self) -> dict[str, Any]:
         """Return model, estimates, diagnostics and settings as JSON can hold them."""
@@ -323,28 +298,28 @@ class BayesFit(Result):
             "converged": self.converged,
             "divergences": self.divergences,
             "rhat_max": self._rows["rhat"].max(),
-            "ess_min": self._rows[["ess_bulk", "ess_tail"]].min().min(),
+            "ess_min": self._ess_min,
         }
         return {"parameters": self.to_frame(), "diagnostics": pd.DataFrame([found])}
+
+    @property
+    def _ess_min(self) -> float:
+        return self._rows[["ess_bulk", "ess_tail"]].min().min()
 
     def summary(self) -> str:
         """Say in a few lines what was estimated and whether the draws can be believed."""
         table = self._rows.to_string(float_format=lambda value: f"{value:.3f}")
         ending = [f"problem: {text}" for text in self.problems] or [
-            f"converged: R-hat up to {self._rows['rhat'].max():.4f}, at least "
-            f"{self._rows[['ess_bulk', 'ess_tail']].min().min():.0f} effective draws, no divergence"
+            f"converged: R-hat up to {self._rows['rhat'].max():.4f}, at least {self._ess_min:.0f} effective draws, "
+            "no divergence"
         ]
         return "\n".join([self._title(), table, *ending, *(f"note: {text}" for text in self.notes)])
 
     def loo(self) -> Loo:
-        """Return the leave-one-out log predictive density of single observations (Pareto-smoothed).
+        """Return the leave-one-out log predictive density of single observations (Pareto-smoothed importance sampling).
 
-        Observations are debates, questions, pairs or clusters: what the model takes as independent.
-
-        Raises
-        ------
-        ValueError
-            When the fit kept no log likelihood.
+        Observations are debates, questions, pairs or clusters: what the model takes as independent. A fit that kept
+        no log likelihood is refused.
         """
         if self.cells is None:
             raise ValueError("loo needs a fit that kept its log likelihood; this one kept none")
@@ -353,14 +328,11 @@ class BayesFit(Result):
         return leave_one_out(stack.from_draws(draws, log_likelihood={"cells": self.cells}), self.weights)
 
     def posterior_check(self, level: float = 0.95) -> pd.DataFrame:
-        """Compare statistics of the data with data drawn from the posterior.
+        """Compare statistics of the data with those of data drawn from the posterior, one row per statistic.
 
-        Returns
-        -------
-        DataFrame
-            One row per statistic: ``statistic, observed, predicted`` (mean of the replicates), ``low, high``
-            (predictive quantiles), ``p_value`` (two-sided: twice the smaller share of replicates at or beyond the
-            observed value, at most 1), ``inside, level``.
+        Columns: ``statistic, observed, predicted`` (mean of the replicates), ``low, high`` (predictive quantiles),
+        ``p_value`` (two-sided: twice the smaller share of replicates at or beyond the observed value, at most 1),
+        ``inside, level``.
         """
         return _predictive_table(self.observed, self.replicated, level)
 
@@ -428,20 +400,10 @@ def drawn(
     retry_accept: float = 0.99,
     rng: RngLike = None,
 ) -> tuple[Any, float, tuple[str, ...]]:
-    """Draw, and draw once more with smaller steps when transitions diverge.
+    """Draw, and draw once more at `retry_accept`, with smaller steps, when transitions diverge.
 
-    Parameters
-    ----------
-    sampler : callable
-        Takes ``target_accept`` and a Generator, returns draws as ArviZ holds them.
-    target_accept, retry_accept : float
-        First and, where higher, second try.
-    rng : Generator, int or None
-
-    Returns
-    -------
-    idata, float, tuple of str
-        The draws of the last run, its ``target_accept``, and a note when there were two.
+    `sampler` takes ``target_accept`` and a Generator. Returns the draws of the last run, its ``target_accept``, and a
+    note when there were two runs.
     """
     generator = as_rng(rng)
     first = probability("target_accept", target_accept, open_interval=True)
@@ -467,10 +429,7 @@ def posterior(
 ) -> tuple[Any, Sampling, tuple[str, ...]]:
     """Draw from a PyMC model, or from a density given as a function and its starting points.
 
-    Returns
-    -------
-    idata, Sampling, tuple of str
-        Draws (of ``x`` for a density), the settings of the run that was kept, notes.
+    Returns the draws (of ``x`` for a density), the settings of the run that was kept, and notes.
     """
     settings = asdict(sampling)
     made = None if model is None else model()
@@ -498,23 +457,15 @@ def divergences(idata: Any) -> int:
     return int(np.asarray(idata["sample_stats"]["diverging"]).sum())
 
 
-def pointwise(name: str, cells: Floats, weights: ArrayLike) -> dict[str, Floats] | None:
-    """Return the log likelihood of every observation, as ArviZ counts them, from that of cells of equal ones.
+def pointwise(name: str, cells: Floats, weights: ArrayLike | None) -> dict[str, Floats] | None:
+    """Return the log likelihood of every observation `name`, as ArviZ counts them, from that of cells of equal ones.
 
-    Parameters
-    ----------
-    name : str
-        What an observation is.
-    cells : ndarray, shape (chains, draws, cells)
-    weights : array of float, shape (cells,)
-        Observations in each cell.
-
-    Returns
-    -------
-    dict of str to ndarray of shape (chains, draws, observations), or None
-        None where a cell holds parts of observations, or there would be more than ``MOST_POINTWISE`` values: cells
-        would be taken for observations.
+    `cells` has shape (chains, draws, cells); `weights` counts the observations of each cell (None: one each). The
+    result has shape (chains, draws, observations); it is None where a cell holds parts of observations, or there
+    would be more than ``MOST_POINTWISE`` values, because cells would be taken for observations.
     """
+    if weights is None:
+        return {name: cells}
     w = np.asarray(weights, dtype=np.float64)
     if cells.shape[0] * cells.shape[1] * w.sum() > MOST_POINTWISE or not (w == np.rint(w)).all():
         return None
@@ -522,13 +473,10 @@ def pointwise(name: str, cells: Floats, weights: ArrayLike) -> dict[str, Floats]
 
 
 def leave_one_out(idata: Any, weights: ArrayLike | None = None) -> Loo:
-    """Return leave-one-out cross-validation of the group ``log_likelihood``.
+    """Return leave-one-out cross-validation of the group ``log_likelihood`` by Pareto-smoothed importance sampling.
 
-    Parameters
-    ----------
-    weights : array of float, shape (cells,), optional
-        How many equal observations each column of the log likelihood stands for: one of them is left out at a
-        time, so a cell of weight w counts w times.
+    `weights`, shape (cells,), says how many equal observations each column stands for: one of them is left out at a
+    time, so a cell of weight w counts w times.
     """
     if "log_likelihood" not in stack.groups(idata):
         raise ValueError(f"idata must have a group log_likelihood; got {list(stack.groups(idata))}")
@@ -557,18 +505,9 @@ def leave_one_out(idata: Any, weights: ArrayLike | None = None) -> Loo:
 
 
 def interval(draws: ArrayLike, level: float = 0.95, kind: str = "equal-tailed") -> Floats:
-    """Return the limits of a central or of a shortest interval.
+    """Return the limits of an equal-tailed interval, or of the shortest one between two draws (``kind="hdi"``).
 
-    Parameters
-    ----------
-    draws : array of float, shape (draws,) or (draws, columns)
-    level : float
-    kind : {"equal-tailed", "hdi"}
-        Quantiles (linear between order statistics), or the shortest interval between two draws.
-
-    Returns
-    -------
-    ndarray of float, shape (2,) or (2, columns)
+    For draws of shape (draws,) or (draws, columns) the result has shape (2,) or (2, columns).
     """
     level = probability("level", level, open_interval=True)
     choice("kind", kind, tuple(KIND_NAMES))
@@ -578,9 +517,8 @@ def interval(draws: ArrayLike, level: float = 0.95, kind: str = "equal-tailed") 
     if not np.isfinite(values).all():
         raise ValueError("draws must be finite; got a value that is not")
     if kind == "equal-tailed":
-        return np.asarray(
-            np.quantile(values, [(1 - level) / 2, 1 - (1 - level) / 2], axis=0), dtype=np.float64
-        )
+        tails = [(1 - level) / 2, 1 - (1 - level) / 2]
+        return np.asarray(np.quantile(values, tails, axis=0), dtype=np.float64)
     if values.ndim == 1:
         return stack.shortest(values, level)
     return np.array([stack.shortest(column, level) for column in values.T]).reshape(-1, 2).T
@@ -593,25 +531,22 @@ def summary_rows(
 
     R-hat (rank-normalised, split) and the effective sample sizes are missing for a quantity that never moves.
     """
-    rows: dict[str, dict[str, float]] = {}
+    rows = {}
+    for label, chains in _scalars(idata, names):
+        low, high = interval(chains.ravel(), level, kind).tolist()
+        moments = (float(chains.ravel().mean()), float(chains.ravel().std(ddof=1)))
+        rows[label] = (*moments, low, high, *stack.diagnostics(chains))
+    columns = ["mean", "sd", "low", "high", "rhat", "ess_bulk", "ess_tail"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+def _scalars(idata: Any, names: Iterable[str]) -> Iterator[tuple[str, Floats]]:
+    """Give each scalar's name and its chains, shape (chains, draws)."""
     for name in names:
         values = stack.draws_of(idata, name).astype(np.float64)
         for index in np.ndindex(values.shape[2:]):
             label = name + (f"[{', '.join(map(str, index))}]" if index else "")
-            chains = values[(slice(None), slice(None), *index)]
-            flat = chains.ravel()
-            low, high = interval(flat, level, kind).tolist()
-            rhat, bulk, tail = stack.diagnostics(chains)
-            rows[label] = {
-                "mean": float(flat.mean()),
-                "sd": float(flat.std(ddof=1)),
-                "low": low,
-                "high": high,
-                "rhat": rhat,
-                "ess_bulk": bulk,
-                "ess_tail": tail,
-            }
-    return pd.DataFrame.from_dict(rows, orient="index")
+            yield label, np.ascontiguousarray(values[(slice(None), slice(None), *index)])
 
 
 def posterior_estimate(
@@ -665,18 +600,10 @@ def _predictive_table(
         low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2]).tolist()
         tail = min(float((values <= seen).mean()), float((values >= seen).mean()))
         rows.append(
-            {
-                "statistic": name,
-                "observed": seen,
-                "predicted": float(values.mean()),
-                "low": low,
-                "high": high,
-                "p_value": min(1.0, 2 * tail),
-                "inside": low <= seen <= high,
-                "level": level,
-            }
+            (name, seen, float(values.mean()), low, high, min(1.0, 2 * tail), low <= seen <= high, level)
         )
-    return pd.DataFrame(rows)
+    columns = ["statistic", "observed", "predicted", "low", "high", "p_value", "inside", "level"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _listed(labels: Any) -> str:

@@ -3,12 +3,11 @@
 The mixture of :mod:`d3stats.models.bayes.mixture` in every round, each a step away from the one before: log-ratios
 of the weights, log-ratios of the gaps between ordered means (for one component: the logit of the mean) and log
 precisions take normal steps whose three sizes are learned. Rounds with few votes lean on their neighbours as much
-as the data say that rounds are alike. With steps forced to 0 all rounds are one mixture; with wide steps and many
-debates every round has its own maximum-likelihood fit.
+as the data say that rounds are alike.
 
-Rounds are linked through the walk alone. That the same debates are seen in each round is left out: bands of one
-round's law are sound for independent debates, differences between rounds are as uncertain as those of different
-debates would be, which is more than the truth when debates keep their side.
+That the same debates are seen in each round is left out: bands of one round's law are sound for independent debates,
+differences between rounds are as uncertain as those of different debates would be, which is more than the truth when
+debates keep their side.
 
 References
 ----------
@@ -36,6 +35,7 @@ from d3stats.models.bayes.mixture import (
     REPLICATES,
     MixturePriors,
     components,
+    drawn_laws,
     flat,
     law_of,
     law_quantities,
@@ -50,14 +50,13 @@ from d3stats.models.bayes.result import (
     Sampling,
     SamplingOptions,
     interval,
-    kept_stats,
     pointwise,
-    posterior,
     posterior_estimate,
     read_priors,
     variable,
 )
 from d3stats.models.mixtures.law import BetaBinomialMixture, Cells
+from d3stats.models.mixtures.result import observed_shares
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,10 +93,13 @@ class RoundsPosterior(BayesFit):
 
     def __getitem__(self, round_number: int) -> BetaBinomialMixture:
         """Return a round's laws, a batch of shape (draws, K)."""
+        at = self._at(round_number)
+        return law_of(flat({name: stack.draws_of(self.idata, name)[:, :, at] for name in LAW}))
+
+    def _at(self, round_number: int) -> int:
         if round_number not in self.rounds:
             raise KeyError(f"round must be one of {list(self.rounds)}; got {round_number!r}")
-        at = self.rounds.index(round_number)
-        return law_of(flat({name: stack.draws_of(self.idata, name)[:, :, at] for name in LAW}))
+        return self.rounds.index(round_number)
 
     def bands(self, level: float = 0.95, kind: str = "equal-tailed") -> pd.DataFrame:
         """Return one row per round, quantity and component.
@@ -106,52 +108,40 @@ class RoundsPosterior(BayesFit):
         for what belongs to the law), ``mean, low, high, level``.
         """
         level = probability("level", level, open_interval=True)
-        rows = []
+        parts = []
         for name in (*_BY_ROUND, *LAW):
             values = stack.draws_of(self.idata, name)
-            values = values.reshape(-1, *values.shape[2:])
-            values = values[:, :, None] if values.ndim == 2 else values
+            values = values.reshape(-1, len(self.rounds), *(values.shape[3:] or (1,)))
+            number = [None] if name in _BY_ROUND else range(1, values.shape[2] + 1)
             for i, r in enumerate(self.rounds):
                 low, high = interval(values[:, i], level, kind)
-                for j in range(values.shape[2]):
-                    rows.append(
-                        {
-                            "round": r,
-                            "quantity": name,
-                            "component": None if name in _BY_ROUND else j + 1,
-                            "mean": float(values[:, i, j].mean()),
-                            "low": float(low[j]),
-                            "high": float(high[j]),
-                            "level": level,
-                        }
-                    )
-        return pd.DataFrame(rows).astype({"component": "Int64"})
+                part = pd.DataFrame(
+                    {"round": r, "quantity": name, "component": pd.array(number, dtype="Int64")}
+                )
+                mean = [float(column.mean()) for column in values[:, i].T]
+                parts.append(part.assign(mean=mean, low=low, high=high, level=level))
+        return pd.concat(parts, ignore_index=True)
 
     def change(self, first: int, last: int, *, quantity: str = "accuracy", level: float = 0.95) -> Estimate:
         """Return the change of ``accuracy``, ``spread`` or ``majority`` from one round to another."""
         if quantity not in _BY_ROUND:
             raise ValueError(f"quantity must be one of {list(_BY_ROUND)}; got {quantity!r}")
-        for r in (first, last):
-            if r not in self.rounds:
-                raise KeyError(f"round must be one of {list(self.rounds)}; got {r!r}")
+        before, after = self._at(first), self._at(last)
         values = stack.draws_of(self.idata, quantity)
-        gap = values[..., self.rounds.index(last)] - values[..., self.rounds.index(first)]
+        gap = values[..., after] - values[..., before]
         name = f"{quantity}, round {last} - round {first}"
         note = f"P(increase) = {float((gap > 0).mean()):.3f}"
         return posterior_estimate(name, gap, n=self.n_obs, level=level, note=note)
 
     def count_shares(self, level: float = 0.95, kind: str = "equal-tailed") -> pd.DataFrame:
         """Return ``round, successes, observed, predicted, low, high, level, kind`` of full panels."""
-        parts = []
-        for r in self.rounds:
-            frame = pmf_bands(self[r], self.panel, level, kind)
-            counts = self.counts[r]
-            here = counts.trials == self.panel
-            if not here.any():
-                continue
-            observed = np.zeros(self.panel + 1)
-            observed[counts.successes[here]] = counts.weights[here] / counts.weights[here].sum()
-            parts.append(frame.assign(round=r, observed=observed))
+        parts = [
+            pmf_bands(self[r], self.panel, level, kind).assign(
+                round=r, observed=observed_shares(self.counts[r], self.panel)
+            )
+            for r in self.rounds
+            if (self.counts[r].trials == self.panel).any()
+        ]
         return pd.concat(parts, ignore_index=True)
 
     def plot(self, ax: Axes | None = None, *, level: float = 0.95) -> Axes:
@@ -174,17 +164,11 @@ def rounds_model(
 
     Parameters
     ----------
-    rounds : RoundCounts
-        Counts per round; debates without a vote are left out.
-    n_components : int
-        K >= 1.
+    rounds, n_components
+        As in :func:`fit_rounds`.
     priors : MixturePriors or dict, optional
-        Numbers, or a dict whose keys are fields of ``MixturePriors`` or the variables ``first_weight``, ``first_gap``,
-        ``first_rho`` and ``step`` (a PyMC distribution, or a function of the shape that returns one).
-
-    Returns
-    -------
-    pymc.Model
+        Numbers, or a dict whose keys are fields of ``MixturePriors`` or the variables ``first_weight``,
+        ``first_gap``, ``first_rho`` and ``step`` (a PyMC distribution, or a function of the shape that returns one).
 
     Examples
     --------
@@ -199,9 +183,8 @@ def rounds_model(
     with stack.quiet(), pm.Model(coords={"round": counts.rounds, "component": range(k)}) as model:
         weight, gap, rho = components(k, believed, laws, "first_")
         groups = np.array([k - 1, k, k])[1 if k == 1 else 0 :]
-        step = variable(
-            "step", laws, lambda: pm.HalfNormal.dist(believed.step, shape=len(groups)), (len(groups),)
-        )
+        n = len(groups)
+        step = variable("step", laws, lambda: pm.HalfNormal.dist(believed.step, shape=n), (n,))
         innovation = pm.Normal("innovation", shape=(len(counts.rounds) - 1, 3 * k - 1))
         log_weight, log_gap = pt.log(weight), pt.log(gap)
         first = [log_weight[:-1] - log_weight[-1], log_gap[:-1] - log_gap[-1], pt.log(rho) - pt.log1p(-rho)]
@@ -226,37 +209,24 @@ def fit_rounds(
     rng: RngLike = None,
     **options: Unpack[SamplingOptions],
 ) -> RoundsPosterior:
-    """Draw from the posterior of :func:`rounds_model` by the No-U-Turn sampler.
-
-    With priors given as numbers the sampler reads the model's log density from one compiled function, which needs no
-    compilation by PyTensor (see :func:`~d3stats.models.bayes.mixture.fit_mixture`).
+    """Estimate a mixture of Beta-Binomials in each round, linked by a random walk, by :func:`rounds_model` and NUTS.
 
     Parameters
     ----------
     rounds : RoundCounts
-        Counts per round, missing votes and all; of a log, ``log.counts()``.
+        Counts per round, missing votes and all; of a log, ``log.counts()``. Debates without a vote are left out.
     n_components : int
         K >= 1.
     priors : MixturePriors or dict, optional
         Of the first round, and of the step sizes; for a dict see :func:`rounds_model`. A step is of one round; across
         a gap of g rounds without votes it is sqrt(g) times as large.
-    sampling : Sampling, optional
-        By default 4 chains of 1,000 draws after 1,000 to adapt.
-    rng : Generator, int or None
-        The same seed gives the same draws.
-    **options
-        Fields of :class:`~d3stats.models.bayes.result.Sampling`: ``draws, tune, chains, target_accept``.
-
-    Returns
-    -------
-    RoundsPosterior
+    sampling, rng, **options
+        As in :func:`~d3stats.models.bayes.fit_mixture`.
 
     Raises
     ------
     ValueError
         With fewer than two rounds that have votes.
-    ImportError
-        Without the extra ``bayes``.
 
     Examples
     --------
@@ -270,19 +240,12 @@ def fit_rounds(
     believed, laws = read_priors(priors, MixturePriors(), _VARIABLES)
     asked, generator, panel = Sampling.of(sampling, options), as_rng(rng), counts.pooled().panel
     build = partial(rounds_model, counts, n_components=k, priors=asdict(believed) | laws)
-    if laws:
-        idata, used, notes = posterior(asked, generator, model=build)
-        natural = {name: stack.draws_of(idata, name) for name in (*LAW, "step")}
-        prior = stack.prior_draws(build(), LAW, REPLICATES, generator)
-    else:
-        from d3stats.models.bayes.kernel import starting_points
-
-        density = _density(counts, k, believed)
-        starts = partial(starting_points, density, density.size)
-        idata, used, notes = posterior(asked, generator, density=density, starts=starts)
-        natural = density.natural(stack.draws_of(idata, "x"))
-        natural["step"] = natural["step"][..., 1 if k == 1 else 0 :]
-        prior = _walks_from_prior(density, believed, generator)
+    natural, prior, stats, used, notes = drawn_laws(
+        (*LAW, "step"), build, laws, partial(_density, counts, k, believed),
+        lambda density: _walks_from_prior(density, believed, generator), asked, generator,
+    )  # fmt: skip
+    if not laws and k == 1:
+        natural["step"] = natural["step"][..., 1:]
     law = {name: natural[name] for name in LAW}
     by_round = [{name: v[:, :, i] for name, v in law.items()} for i in range(len(counts.rounds))]
     parts = [counts[r] for r in counts.rounds]
@@ -305,7 +268,7 @@ def fit_rounds(
         settings=used.with_priors(asdict(believed), laws),
         idata=stack.from_draws(
             law | law_quantities(law, panel) | {"step": natural["step"]},
-            sample_stats=kept_stats(idata),
+            sample_stats=stats,
             log_likelihood=pointwise("votes", cells, weights),
             prior={name: values[None] for name, values in prior.items()},
         ),
@@ -329,9 +292,8 @@ def _with_votes(rounds: RoundCounts) -> RoundCounts:
     cast = rounds.keys[:, 2] > 0
     counts = RoundCounts.from_columns(*rounds.keys[cast].T, weights=rounds.weights[cast])
     if len(counts.rounds) < 2:
-        raise ValueError(
-            f"rounds must hold at least two rounds with votes; got {list(counts.rounds)} (one: fit_mixture)"
-        )
+        got = f"{list(counts.rounds)} (one: fit_mixture)"
+        raise ValueError(f"rounds must hold at least two rounds with votes; got {got}")
     return counts
 
 

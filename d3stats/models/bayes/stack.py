@@ -60,14 +60,7 @@ def quiet() -> Iterator[None]:
             logger.setLevel(level)
 
 
-def sample(
-    model: Any,
-    *,
-    chains: int = 4,
-    sampler: str = "auto",
-    rng: RngLike = None,
-    **options: Any,
-) -> Any:
+def sample(model: Any, *, chains: int = 4, sampler: str = "auto", rng: RngLike = None, **options: Any) -> Any:
     """Draw from the posterior of a PyMC model by ``pm.sample``; the same seed gives the same draws.
 
     `sampler` "auto" is nutpie where it is installed; `options` (draws, tune, ...) go to ``pm.sample``. Returns
@@ -104,13 +97,9 @@ def sample_density(
     with quiet(), pm.Model() as model:
         x = pm.Flat("x", shape=at.shape[1])
         pm.Potential("log_density", _operation()(log_density)(tensor.as_tensor_variable(x))[0])
-    fixed = {
-        "chains": len(at),
-        "sampler": "pymc",
-        "init": "adapt_diag",
-        "compile_kwargs": {"mode": "FAST_COMPILE"},
-    }
-    return sample(model, rng=rng, initvals=[{"x": row} for row in at], **settings | fixed)
+    fixed = {"chains": len(at), "sampler": "pymc", "init": "adapt_diag"}
+    modes = {"initvals": [{"x": row} for row in at], "compile_kwargs": {"mode": "FAST_COMPILE"}}
+    return sample(model, rng=rng, **settings | fixed | modes)
 
 
 @functools.cache
@@ -144,10 +133,9 @@ def _operation() -> Any:
 def prior_draws(model: Any, names: Sequence[str], size: int, rng: RngLike = None) -> dict[str, Floats]:
     """Draw named variables of a PyMC model from its prior; arrays of shape (size, ...)."""
     pm = load("pymc")
+    seed = int(as_rng(rng).integers(2**31 - 1))
     with quiet():
-        found = pm.draw(
-            [model[name] for name in names], draws=size, random_seed=int(as_rng(rng).integers(2**31 - 1))
-        )
+        found = pm.draw([model[name] for name in names], draws=size, random_seed=seed)
     return {name: np.asarray(values, dtype=np.float64) for name, values in zip(names, found, strict=True)}
 
 

@@ -34,7 +34,7 @@ Ints = NDArray[np.int64]
 
 
 def condorcet(k: int | ArrayLike, p: float | ArrayLike) -> Floats:
-    """Compute the chance that a majority of k independent jurors is right; a tie goes to a fair coin.
+    """Compute the chance that a majority of k independent jurors is right, shape of `k`; a tie goes to a fair coin.
 
     Two answers. With one competence for all this is Condorcet's sum of binomial terms, with one per juror the
     Poisson-binomial one; where there are more jurors than k, it is the mean over all panels of k of them.
@@ -45,10 +45,6 @@ def condorcet(k: int | ArrayLike, p: float | ArrayLike) -> Floats:
         Jurors on the panel, at least 1.
     p : float, or array of shape (jurors,)
         Chance of being right: one for all, or one per juror, and then ``k <= jurors``.
-
-    Returns
-    -------
-    ndarray of float, shape of `k`
 
     Raises
     ------
@@ -79,13 +75,12 @@ def condorcet(k: int | ArrayLike, p: float | ArrayLike) -> Floats:
 
 
 def count_pmf(accuracy: ArrayLike, panel: int | None = None) -> Floats:
-    """Compute the law of the number of correct votes of independent agents, shape (panel + 1,).
+    """Compute the law of the number of correct votes of independent agents, shape (panel + 1,), by exact convolution.
 
     Parameters
     ----------
     accuracy : float, or array of shape (agents,)
-        Chance that each agent is right; one number needs `panel`. Different numbers give the
-        Poisson-binomial law, by exact convolution.
+        Chance that each agent is right; one number needs `panel`.
     panel : int, optional
         Number of agents when `accuracy` is one number.
 
@@ -103,12 +98,7 @@ def count_pmf(accuracy: ArrayLike, panel: int | None = None) -> Floats:
 def majority_accuracy(accuracy: ArrayLike, panel: int | None = None, *, ties: float = 0.5) -> float:
     """Compute the chance that the majority of all these independent agents is right, from the law of right votes.
 
-    Parameters
-    ----------
-    accuracy, panel
-        As in :func:`count_pmf`.
-    ties : float
-        Chance that a tie is broken rightly.
+    Arguments as in :func:`count_pmf`; `ties` is the chance that a tie is broken rightly.
 
     Examples
     --------
@@ -129,17 +119,9 @@ def majority_is_right(n: int, ties: float = 0.5) -> Floats:
 def independent_plurality(size: int, right: Floats, wrong: Floats) -> tuple[Floats, Floats, Floats]:
     """Return how often a plurality of `size` independent jurors is right, and how often one answer leads alone.
 
-    Parameters
-    ----------
-    right : ndarray of float, shape (m,)
-        Chance of a right vote.
-    wrong : ndarray of float, shape (m, categories - 1)
-        Chances of each wrong one.
-
-    Returns
-    -------
-    alone, shared, decided : ndarray of float, shape (m,)
-        The right answer leads alone; the same with ties split evenly; any answer leads alone.
+    `right`, shape (m,), is the chance of a right vote, `wrong`, shape (m, categories - 1), those of each wrong one.
+    Returns three arrays of shape (m,): the right answer leads alone; the same with ties split evenly; any answer
+    leads alone.
     """
     if wrong.shape[1] == 1:
         shared, tie = _binomial_majority(size, right), _binomial_tie(size, right)

@@ -1,7 +1,7 @@
 """Beliefs in the truth under Bayes' rule over latent concepts and under the Dirichlet-compound model, exactly.
 
 One of m concepts is true; concept theta yields response z with probability P(z | theta), responses independent
-given the concept. Agents share a belief pi over concepts. What an update does to the belief in the truth hangs
+given the concept. Agents share a belief pi over concepts. What an update does to the belief in the truth depends
 on who made the response:
 
 - *fresh* evidence, drawn under the truth: the belief rises on average, E[pi'] = pi E[P(z | true) / m(z)] >= pi,
@@ -12,8 +12,7 @@ on who made the response:
   counted as independent: the mean moves, with two symmetric concepts towards the one that is favoured already;
 - evidence from any other law q: it may fall.
 
-Everything here is exact: sums over response counts in the log domain, no draw. Beliefs that count answers
-(the Dirichlet-compound model) and the comparison of one vote with a debate to consensus are offered here too.
+Everything is exact: sums over response counts in the log domain, no draw.
 
 References
 ----------
@@ -26,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import comb
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -67,7 +66,7 @@ EVIDENCE = ("fresh", "self", "simultaneous", "mixed")
 
 
 def belief_after(prior: ArrayLike, likelihoods: ArrayLike, responses: ArrayLike | Sequence[int]) -> Floats:
-    """Return the belief over concepts after some responses, by Bayes' rule.
+    """Return the belief over concepts after some responses, by Bayes' rule, shape (..., concepts).
 
     Parameters
     ----------
@@ -75,12 +74,8 @@ def belief_after(prior: ArrayLike, likelihoods: ArrayLike, responses: ArrayLike 
     likelihoods : array, shape (concepts, responses)
         P(response | concept), above 0, each row summing to 1.
     responses : array of int, shape (..., heard)
-        Responses heard, given the concept independent; one sequence, or many of one length. Sequences of
-        different lengths go through :func:`belief_from_counts`.
-
-    Returns
-    -------
-    ndarray, shape (..., concepts)
+        Responses heard; one sequence, or many of one length. Sequences of different lengths go through
+        :func:`belief_from_counts`.
 
     Raises
     ------
@@ -100,20 +95,9 @@ def belief_after(prior: ArrayLike, likelihoods: ArrayLike, responses: ArrayLike 
 
 
 def belief_from_counts(prior: ArrayLike, likelihoods: ArrayLike, counts: ArrayLike) -> Floats:
-    """Return the belief over concepts after responses of which only the counts are known.
+    """Return the belief over concepts after counts of responses, shape (..., responses), by Bayes' rule.
 
-    The order of responses does not matter, so counts are sufficient.
-
-    Parameters
-    ----------
-    prior, likelihoods
-        As in :func:`belief_after`.
-    counts : array of int, shape (..., responses)
-        How often each response was heard; a debate that heard less has smaller counts.
-
-    Returns
-    -------
-    ndarray, shape (..., concepts)
+    Other parameters as in :func:`belief_after`; the order of responses does not matter, so counts are sufficient.
 
     Examples
     --------
@@ -126,19 +110,18 @@ def belief_from_counts(prior: ArrayLike, likelihoods: ArrayLike, counts: ArrayLi
 
 @dataclass(frozen=True, eq=False)
 class Amplification:
-    """Whether responses raised the belief in the truth, and by what margin.
+    """Whether responses raised the belief in the truth, and by what margin; of many sequences an array each.
 
     Attributes
     ----------
     rises : bool or ndarray of bool
-        pi' > pi, by more than rounding.
+        The belief ends above where it began, by more than rounding.
     margin : float or ndarray
-        log prod_j P(z_j | true) - log sum_theta pi(theta) prod_j P(z_j | theta), which is log(pi' / pi), in
-        nats: above 0 iff the belief rises.
+        Log of belief at the end over belief at the start, in nats.
     before : float
-        Belief in the truth at the start, pi.
+        Belief in the truth at the start.
     after : float or ndarray
-        Belief in the truth at the end, pi'.
+        Belief in the truth at the end.
     """
 
     rises: Any
@@ -164,9 +147,8 @@ def amplifies(
     ----------
     prior, likelihoods, truth
         As in :func:`belief_law`.
-    responses : array of int, shape (..., heard), optional
-    counts : array of int, shape (..., responses), optional
-        One of the two must be given.
+    responses, counts : array of int
+        One of the two, as in :func:`belief_after` and :func:`belief_from_counts`.
 
     Examples
     --------
@@ -178,22 +160,16 @@ def amplifies(
     at = checked_truth(truth, start)
     if (responses is None) == (counts is None):
         raise TypeError("one of responses and counts must be given; got both or neither")
-    heard = (
-        checked_counts(counts, table.shape[1])
-        if counts is not None
-        else checked_responses(responses, table.shape[1])
-    )
-    evidence = heard @ np.log(table).T
+    check, given = (checked_responses, responses) if counts is None else (checked_counts, counts)
+    evidence = check(given, table.shape[1]) @ np.log(table).T
     with np.errstate(divide="ignore"):
         mean = special.logsumexp(np.log(start) + evidence, axis=-1)
     margin = evidence[..., at] - mean
     # Two logs of this size cancel to no better than this.
     rises = margin > 8 * np.finfo(float).eps * np.maximum(1.0, np.abs(mean))
-    after = start[at] * np.exp(margin)
-    before = float(start[at])
-    if np.ndim(margin) == 0:
-        return Amplification(bool(rises), float(margin), before, float(after))
-    return Amplification(rises, margin, before, after)
+    found = (rises, margin, start[at] * np.exp(margin))
+    rises, margin, after = (each.item() for each in found) if np.ndim(margin) == 0 else found
+    return Amplification(rises, margin, float(start[at]), after)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,10 +180,8 @@ class BeliefLaw:
     ----------
     counts : ndarray of int, shape (states, responses)
         How often each response was heard.
-    chance : ndarray, shape (states,)
-        Probability of these counts; sums to 1.
-    belief : ndarray, shape (states,)
-        Belief in the true concept after them.
+    chance, belief : ndarray, shape (states,)
+        Probability of these counts, and belief in the true concept after them.
     before : float
         Belief in the true concept at the start.
     evidence : str
@@ -264,13 +238,6 @@ def belief_law(
     fresh_share : float, optional
         With ``evidence="mixed"``: the chance that a response is fresh and not one's own.
 
-    Notes
-    -----
-    Words of one's own that are taken one by one are a martingale for every belief. Said at once, responses are
-    drawn from m = sum_theta pi(theta) P(. | theta), each alone as Bayes' rule supposes and together not: given
-    the concept the rule takes them for independent, while no concept made them. The mean is pi for one response
-    and moves for more: with two symmetric concepts towards the one that is favoured, right or wrong.
-
     Examples
     --------
     On average fresh evidence helps; more often than not it may still mislead:
@@ -317,22 +284,11 @@ def expected_belief(
 
 
 def fresh_share_needed(prior: ArrayLike, likelihoods: ArrayLike, truth: int, other: ArrayLike) -> float:
-    """Return the least share of fresh responses with which one response does not lower the truth on average.
+    """Return the least share of fresh responses, in [0, 1], with which a response does not lower the truth on average.
 
-    A response is fresh with chance s and from the law `other` with chance 1 - s, so the mean is linear in s:
-    E[pi'] = s E_fresh + (1 - s) E_other >= pi iff s >= (pi - E_other) / (E_fresh - E_other).
-
-    Parameters
-    ----------
-    prior, likelihoods, truth
-        As in :func:`belief_law`.
-    other : array, shape (responses,)
-        The law of the responses that are not fresh: a biased or an adversarial speaker.
-
-    Returns
-    -------
-    float
-        In [0, 1]; 0 when `other` alone does no harm.
+    A response is fresh with chance s and from the law `other`, shape (responses,), with chance 1 - s, so the mean is
+    linear in s: E[pi'] = s E_fresh + (1 - s) E_other >= pi iff s >= (pi - E_other) / (E_fresh - E_other). Other
+    parameters as in :func:`belief_law`.
 
     Examples
     --------
@@ -342,15 +298,10 @@ def fresh_share_needed(prior: ArrayLike, likelihoods: ArrayLike, truth: int, oth
     0.625
     """
     checked_truth(truth, checked_table(prior, likelihoods)[0])
-    harm = expected_belief(prior, likelihoods, truth, "self") - expected_belief(
-        prior, likelihoods, truth, other
-    )
-    if harm <= 1e-15:
-        return 0.0
-    gain = expected_belief(prior, likelihoods, truth, "fresh") - expected_belief(
-        prior, likelihoods, truth, "self"
-    )
-    return float(harm / (harm + max(gain, 0.0)))
+    laws = ("fresh", "self", other)
+    fresh, own, others = (expected_belief(prior, likelihoods, truth, law) for law in laws)
+    harm = own - others
+    return 0.0 if harm <= 1e-15 else float(harm / (harm + max(fresh - own, 0.0)))
 
 
 def _checked_evidence(
@@ -363,10 +314,8 @@ def _checked_evidence(
     if isinstance(evidence, str):
         choice("evidence", evidence, EVIDENCE)
         if (fresh_share is not None) != (evidence == "mixed"):
-            raise ValueError(
-                f'fresh_share must be given with evidence="mixed" and only then; '
-                f"got evidence={evidence!r}, fresh_share={fresh_share!r}"
-            )
+            got = f"evidence={evidence!r}, fresh_share={fresh_share!r}"
+            raise ValueError(f'fresh_share must be given with evidence="mixed" and only then; got {got}')
         if evidence == "simultaneous":
             return evidence, predicted, 0.0
         share = {"fresh": 1.0, "self": 0.0}.get(evidence)
@@ -375,38 +324,29 @@ def _checked_evidence(
         raise ValueError(f"fresh_share must be left out when evidence is a law; got {fresh_share!r}")
     q = np.asarray(evidence, dtype=np.float64)
     if q.shape != predicted.shape or not (q >= 0).all() or not abs(q.sum() - 1) <= 1e-9:
-        raise ValueError(
-            f"evidence must be {predicted.size} probabilities that sum to 1, one per response; got {q.tolist()}"
-        )
+        need = f"{predicted.size} probabilities that sum to 1, one per response"
+        raise ValueError(f"evidence must be {need}; got {q.tolist()}")
     return "third law", q, 0.0
 
 
 def dirichlet_expected_belief(
     alpha: ArrayLike, neighbours: ArrayLike | None = None, *, n_rounds: int = 1
 ) -> Floats:
-    """Return every agent's expected belief after some rounds of the Dirichlet-compound model.
+    """Return every agent's expected belief after some rounds of the Dirichlet-compound model, exactly.
 
-    Agent i believes mu_i = alpha_i / A_i with strength A_i = sum of alpha_i, answers by a draw from it, and
-    adds w_ij for the answer of each neighbour j. Strengths grow by W_i = sum_j w_ij whatever is said, so
-
-    ``E[mu_i'] = (A_i mu_i + sum_j w_ij mu_j) / (A_i + W_i)``
-
-    is exact, and linear in the beliefs, hence exact over any number of rounds.
+    Agent i believes mu_i = alpha_i / A_i with strength A_i = sum of alpha_i, answers by a draw from it, and adds w_ij
+    for the answer of each neighbour j. Strengths grow by W_i = sum_j w_ij whatever is said, so ``E[mu_i'] = (A_i mu_i
+    + sum_j w_ij mu_j) / (A_i + W_i)`` is exact, and linear in the beliefs, hence exact over any number of rounds.
 
     Parameters
     ----------
     alpha : array, shape (..., agents, answers)
-        Pseudo-counts, >= 0, with a sum above 0 for each agent.
+        Pseudo-counts, >= 0, with a sum above 0 for each agent; the result has this shape.
     neighbours : array, shape (agents, agents), optional
         w_ij >= 0, what an answer of j adds to i's counts; by default everybody else, once. An agent that
         hears itself has w_ii > 0.
     n_rounds : int
         Rounds ahead, at least 0.
-
-    Returns
-    -------
-    ndarray, shape (..., agents, answers)
-        Beliefs; each agent's sum to 1.
 
     Examples
     --------
@@ -425,15 +365,15 @@ def dirichlet_expected_belief(
 
 @dataclass(frozen=True, eq=False)
 class NeighbourCondition(Result):
-    """Whether each agent's belief in an answer is a martingale, and what it is missed by.
+    """Whether each agent's belief in an answer is a martingale, and by how much it drifts; shapes (..., agents).
 
     Attributes
     ----------
-    holds : ndarray of bool, shape (..., agents)
+    holds : ndarray of bool
         The weighted mean belief of the neighbours equals the agent's own. True for one who hears nobody.
-    margin : ndarray, shape (..., agents)
+    margin : ndarray
         Neighbours' weighted mean belief less one's own: the direction of the drift.
-    drift : ndarray, shape (..., agents)
+    drift : ndarray
         E[next belief] - belief, which is ``W_i / (A_i + W_i) * margin``.
     """
 
@@ -444,8 +384,7 @@ class NeighbourCondition(Result):
     @property
     def panel_drift(self) -> Floats:
         """Mean drift of the panel, shape (...)."""
-        result: Floats = self.drift.mean(axis=-1)
-        return result
+        return cast(Floats, self.drift.mean(axis=-1))
 
     def _title(self) -> str:
         return f"Beliefs that are martingales: {int(self.holds.sum())} of {self.holds.size} agents"
@@ -464,7 +403,10 @@ class NeighbourCondition(Result):
 def is_martingale(
     alpha: ArrayLike, neighbours: ArrayLike | None = None, *, answer: int = 0, tol: float = 1e-12
 ) -> NeighbourCondition:
-    """Say which agents' beliefs in one answer are martingales from here: iff neighbours believe the same.
+    """Say which agents' beliefs in one answer are martingales over the next round: iff neighbours believe the same.
+
+    Agents who begin alike keep their mean belief over any number of rounds, on any graph; but after one round they
+    have heard different things and, given that past, the condition fails for most of them.
 
     Parameters
     ----------
@@ -474,12 +416,6 @@ def is_martingale(
         Which answer, an index from 0.
     tol : float
         Difference of beliefs that counts as none.
-
-    Notes
-    -----
-    The condition concerns one round, from counts that are known. Agents who begin alike keep their mean belief
-    over any number of rounds, on any graph; but after one round they have heard different things and, given
-    that past, the condition fails for most of them.
 
     Examples
     --------
@@ -512,19 +448,9 @@ def panel_drift(alpha: ArrayLike, neighbours: ArrayLike | None = None, *, answer
 def panel_drift_complete(beliefs: ArrayLike, strengths: ArrayLike) -> float:
     """Return the drift of the mean belief where everybody hears everybody else, in closed form.
 
-    With n agents of belief mu_i, strength A_i and mean belief M,
-
-    ``drift = sum_i (M - mu_i) / (A_i + n - 1) = -n Cov(mu_i, 1 / (A_i + n - 1))``.
-
-    It is 0 when strengths are equal, whatever the beliefs. It is positive iff those who are easily moved
-    believe less than the others: only then does talk raise the mean.
-
-    Parameters
-    ----------
-    beliefs : array, shape (agents,)
-        mu_i in [0, 1].
-    strengths : array, shape (agents,)
-        A_i > 0.
+    With n agents of belief mu_i in [0, 1], strength A_i > 0 and mean belief M,
+    ``drift = sum_i (M - mu_i) / (A_i + n - 1) = -n Cov(mu_i, 1 / (A_i + n - 1))``. It is 0 when strengths are equal,
+    and positive iff those who are easily moved believe less than the others: only then does talk raise the mean.
 
     Examples
     --------
@@ -556,22 +482,19 @@ def _beliefs_and_weights(alpha: ArrayLike, neighbours: ArrayLike | None) -> tupl
     n = table.shape[-2]
     weights = 1.0 - np.eye(n) if neighbours is None else np.asarray(neighbours, dtype=np.float64)
     if weights.shape != (n, n) or not (np.isfinite(weights) & (weights >= 0)).all():
+        shape = f"({n}, {n})"
         raise ValueError(
-            f"neighbours must have shape ({n}, {n}) and be finite and >= 0; got shape {weights.shape}"
+            f"neighbours must have shape {shape} and be finite and >= 0; got shape {weights.shape}"
         )
     return table / strength[..., None], strength, weights
 
 
 def consensus_probability(accuracy: ArrayLike) -> float:
-    """Return the chance that a debate to unanimity ends right when the count is a martingale.
+    """Return the chance that a debate to unanimity ends right when the count is a martingale: the mean accuracy.
 
-    If E[S_{t+1} | past] = S_t and the debate runs until all n agree, which it surely does, optional stopping
-    gives P(unanimously right) = E[S_0] / n: the mean individual accuracy, whatever else the process does.
-
-    Parameters
-    ----------
-    accuracy : float, or array of shape (agents,)
-        Mean accuracy in the first round, or that of each agent.
+    If E[S_{t+1} | past] = S_t and the debate runs until all n agree, which it surely does, optional stopping gives
+    P(unanimously right) = E[S_0] / n, whatever else the process does. `accuracy` is that of the first round, one
+    number or one per agent.
 
     Examples
     --------
@@ -587,10 +510,8 @@ class VoteOrConsensus(Result):
 
     Attributes
     ----------
-    majority : float
-        Chance that the first vote's majority is right.
-    consensus : float
-        Chance that unanimity, once reached, is right: E[S_0] / n.
+    majority, consensus : float
+        Chances that the first vote's majority, and that unanimity once reached, is right.
     advantage : float
         `majority` less `consensus`: above 0, voting at once is better and cheaper.
     """
@@ -613,7 +534,10 @@ def vote_or_consensus(
     pmf: ArrayLike | None = None,
     ties: float = 0.5,
 ) -> VoteOrConsensus:
-    """Compare an immediate majority vote with debating to consensus under the martingale.
+    """Compare an immediate majority vote with debating to consensus under the martingale, by their chances to be right.
+
+    Of a pmf, the advantage is sum_s P(s) (1{s > n/2} - s / n): where narrow majorities that are wrong are common it
+    is negative, and debating to consensus wins.
 
     Parameters
     ----------
@@ -623,11 +547,6 @@ def vote_or_consensus(
         In place of `accuracy`: the law of the first round's count, for debates of unlike difficulty.
     ties : float
         Chance that a tie is broken rightly.
-
-    Notes
-    -----
-    Of a pmf, the advantage is sum_s P(s) (1{s > n/2} - s / n). A narrow majority that is wrong counts against
-    voting at once, so where those are common the advantage is negative, and debating to consensus wins.
 
     Examples
     --------
@@ -647,10 +566,8 @@ def vote_or_consensus(
             raise TypeError("panel must be left out when pmf is given; it has a value per count")
         law = nonnegative("pmf", pmf)
         if law.size < 2 or abs(law.sum() - 1) > 1e-9:
-            raise ValueError(
-                f"pmf must have a value for each count 0..panel and sum to 1; got {law.size} values "
-                f"with a sum of {law.sum():.9g}"
-            )
+            got = f"{law.size} values with a sum of {law.sum():.9g}"
+            raise ValueError(f"pmf must have a value for each count 0..panel and sum to 1; got {got}")
     n = len(law) - 1
     majority = min(float(law @ majority_is_right(n, ties)), 1.0)
     consensus = float(law @ np.arange(n + 1) / n)
@@ -661,18 +578,14 @@ def checked_table(prior: ArrayLike, likelihoods: ArrayLike) -> tuple[Floats, Flo
     """Return the prior, shape (concepts,), and the likelihoods, shape (concepts, responses)."""
     table = _numbers("likelihoods", likelihoods)
     if table.ndim != 2 or not table.size or not (table > 0).all():
-        got = (
-            f"shape {table.shape}"
-            if table.ndim != 2 or not table.size
-            else f"a least value of {table.min()!r}"
-        )
+        flat = table.ndim == 2 and table.size
+        got = f"a least value of {table.min()!r}" if flat else f"shape {table.shape}"
         raise ValueError(f"likelihoods must have shape (concepts, responses) and be > 0; got {got}")
     away = np.abs(table.sum(axis=1) - 1)
     if not (away <= 1e-9).all():
         row = int(np.argmax(~(away <= 1e-9)))
-        raise ValueError(
-            f"likelihoods must sum to 1 in each row; got a sum of {table[row].sum():.9g} at concept {row}"
-        )
+        got = f"a sum of {table[row].sum():.9g} at concept {row}"
+        raise ValueError(f"likelihoods must sum to 1 in each row; got {got}")
     start = _numbers("prior", prior)
     if start.shape != (len(table),) or not (start >= 0).all() or not abs(start.sum() - 1) <= 1e-9:
         raise ValueError(f"prior must be {len(table)} weights that sum to 1; got {start.tolist()}")
@@ -683,9 +596,8 @@ def checked_counts(counts: Any, n_kinds: int) -> Ints:
     """Return counts of responses, shape (..., responses)."""
     array = whole_numbers("counts", counts, any_shape=True)
     if array.ndim == 0 or array.shape[-1] != n_kinds:
-        raise ValueError(
-            f"counts must have shape (..., {n_kinds}), one per response; got shape {array.shape}"
-        )
+        need = f"shape (..., {n_kinds}), one per response"
+        raise ValueError(f"counts must have {need}; got shape {array.shape}")
     return array
 
 
@@ -730,10 +642,8 @@ def response_paths(
     kinds = table.shape[1]
     states = comb(n + kinds - 1, kinds - 1)
     if states > MOST_STATES:
-        raise ValueError(
-            f"n_responses must leave at most {MOST_STATES} counts to sum over; "
-            f"got n_responses={n} of {kinds} kinds, {states} counts"
-        )
+        got = f"n_responses={n} of {kinds} kinds, {states} counts"
+        raise ValueError(f"n_responses must leave at most {MOST_STATES} counts to sum over; got {got}")
     counts: Ints = np.zeros((1, kinds), dtype=np.int64)
     chance: Floats = np.ones(1)
     for _ in range(n):
@@ -743,20 +653,16 @@ def response_paths(
         else:
             law = np.broadcast_to(q, (len(counts), kinds))
         reached = (counts[:, None, :] + np.eye(kinds, dtype=np.int64)).reshape(-1, kinds)
-        # A count is one number in a base that no entry reaches.
-        key = reached @ (np.int64(n + 1) ** np.arange(kinds, dtype=np.int64)) if _fits(n, kinds) else None
-        if key is None:
-            counts, index = np.unique(reached, axis=0, return_inverse=True)
-        else:
+        if kinds * np.log2(n + 1) < 62:
+            # A count is one number in a base that no entry reaches.
+            key = reached @ (np.int64(n + 1) ** np.arange(kinds, dtype=np.int64))
             _, first, index = np.unique(key, return_index=True, return_inverse=True)
             counts = reached[first]
+        else:
+            counts, index = np.unique(reached, axis=0, return_inverse=True)
         mass = (chance[:, None] * law).ravel()
         chance = np.bincount(index.ravel(), weights=mass, minlength=len(counts)).astype(np.float64)
     return counts, chance
-
-
-def _fits(n: int, kinds: int) -> bool:
-    return bool(kinds * np.log2(n + 1) < 62)
 
 
 def _numbers(name: str, values: ArrayLike) -> Floats:

@@ -1,8 +1,7 @@
 """Cluster-robust tests whether the share of correct votes is a martingale: whether it drifts on average.
 
 With S_t the share of votes cast in round t that are right, the null is E[S_{t+1} - S_t | past] = 0: talking
-changes who is right, and not how many on average. Three tests, each with debates of one question kept
-together:
+changes who is right, and not how many on average. Three tests, with debates of one question kept together:
 
 - the *mean drift* E[S_{t+1} - S_t], per transition and over all;
 - the drift *given S_t*, by cells of the starting count, and a joint test that all cells are 0;
@@ -10,15 +9,13 @@ together:
   larger side gains, and below 0 where shares return towards the middle. All panels together always tend below
   0 as soon as the ends are left, from which there is one way only.
 
-S is bounded. From S_t = 0 it can only rise and from S_t = 1 only fall, so under the null a
-panel that is all wrong or all right never moves again: a single departure refutes the null for good, and no
-test is needed (but look whether a vote was misread). A cell in which nobody moved has no error and adds nothing
-to the joint test.
+S is bounded: under the null a panel that is all wrong or all right never moves again, so a single departure refutes
+the null for good (but look whether a vote was misread). A cell in which nobody moved has no error and adds nothing to
+the joint test.
 
-The mean drift and the drift given S_t answer different questions. In models where *beliefs* are martingales
-and votes are draws from them (Dirichlet-compound), the mean drift is 0, yet S_t itself is no martingale: a high
-count was partly luck, and the next one is lower on average. The first is the claim of the literature, the
-second that of the voter model. The same luck makes the share rise, without anybody learning, in debates chosen
+The mean drift and the drift given S_t answer different questions. Where *beliefs* are martingales and votes are draws
+from them (Dirichlet-compound), the mean drift is 0, yet S_t itself is no martingale: a high count was partly luck, and
+the next one is lower on average. The same luck makes the share rise, without anybody learning, in debates chosen
 because their first vote was bad.
 
 References
@@ -63,35 +60,32 @@ class MartingaleTest(Result):
     Attributes
     ----------
     drift : DataFrame
-        One row per ``transition`` ("1-2", ..., "pooled"): ``n_pairs`` (debates seen in both rounds),
-        ``n_clusters``, ``drift, se, df, low, high, p_value``; shares of votes, in [-1, 1]. Limits and p-value are
-        missing where every cluster moved alike (``se`` 0) or there is one only; a note then says so.
+        One row per ``transition`` ("1-2", ..., "pooled"): ``n_pairs`` (debates seen in both rounds), ``n_clusters``,
+        ``drift, se, df, low, high, p_value``; shares of votes, in [-1, 1]. Limits and p-value are missing where every
+        cluster moved alike (``se`` 0) or there is one only; a note then says so.
     joint : DataFrame
-        One row per transition: Hotelling's ``f, df1, df2, p_value`` that all tested cells are 0, ``cells``
-        (how many are tested), ``p_inside`` (the same without the cells of 0 and of all, which a single misread vote
-        can set in motion) and ``why`` (why there is no test, or empty).
+        One row per transition: Hotelling's ``f, df1, df2, p_value`` that all tested cells are 0, ``cells`` (how
+        many), ``p_inside`` (the same without the cells of 0 and of all, which a single misread vote can set in
+        motion) and ``why`` (why there is no test, or empty).
     slope : DataFrame
         One row per transition: ``slope, se, df, low, high, p_value`` of the increment on S_t, the same of split
-        panels alone (0 < S_t < 1) as ``slope_inside, low_inside, high_inside, p_inside``, and ``why`` (why some of
-        these are missing, or empty).
+        panels alone (0 < S_t < 1) as ``slope_inside, low_inside, high_inside, p_inside``, and ``why`` as above.
     boundary : DataFrame
-        One row per transition: ``all_wrong`` and ``all_right`` (how often a round ended so) and how many
-        ``left_all_wrong, left_all_right`` by the next.
+        One row per transition: ``all_wrong, all_right`` (how often a round ended so) and ``left_all_wrong,
+        left_all_right`` (how many moved in the next).
     conditional : DataFrame
-        One row per transition and cell: ``count`` (of ``panel``), ``start`` (mean share), ``n_pairs,
-        n_clusters, drift, se, low, high, tested, why``; limits are missing where ``why`` says that nobody moved or
-        all moved alike, or where there is one cluster.
-    notes : tuple of str
-        What the data cannot tell.
+        One row per transition and cell: ``count`` (of ``panel``), ``start`` (mean share), ``n_pairs, n_clusters,
+        drift, se, low, high, tested, why``; limits are missing where ``why`` says that nobody moved or all moved
+        alike, or where there is one cluster.
     panel : int
         Votes of the largest panel; cells are its counts.
     n_debates, n_clusters : int
         Debates and clusters with at least one pair of rounds.
     level : float
-    interval : str
-        How the intervals are made.
-    missing : str
-        How missing votes were counted; empty for arrays.
+    interval, missing : str
+        How the intervals are made; how missing votes were counted (empty for arrays).
+    notes : tuple of str
+        What the data cannot tell.
     """
 
     drift: pd.DataFrame
@@ -110,14 +104,12 @@ class MartingaleTest(Result):
     @property
     def p_value(self) -> float | None:
         """p-value of the mean drift over all transitions; None when every cluster moved alike."""
-        value = self.drift["p_value"].iloc[-1]
-        return None if pd.isna(value) else float(value)
+        return _last_p_value(self.drift)
 
     @property
     def p_conditional(self) -> float | None:
         """p-value that the drift is 0 in every tested cell, over all transitions; None when none is tested."""
-        value = self.joint["p_value"].iloc[-1]
-        return None if pd.isna(value) else float(value)
+        return _last_p_value(self.joint)
 
     def _title(self) -> str:
         return (
@@ -135,16 +127,9 @@ class MartingaleTest(Result):
             columns={"p_value": "p_conditional", "p_inside": "p_conditional_inside", "cells": "cells_tested"}
         )
         slope = self.slope.set_index("transition").drop(columns=["se", "df", "why"])
-        slope = slope.rename(
-            columns={
-                "low": "slope_low",
-                "high": "slope_high",
-                "p_value": "p_slope",
-                "low_inside": "slope_inside_low",
-                "high_inside": "slope_inside_high",
-                "p_inside": "p_slope_inside",
-            }
-        )
+        new = {"p_value": "p_slope", "p_inside": "p_slope_inside"}
+        new |= {f"{limit}{of}": f"slope{of}_{limit}" for limit in ("low", "high") for of in ("", "_inside")}
+        slope = slope.rename(columns=new)
         parts = (joint, slope, self.boundary.set_index("transition"))
         frame = self.drift.set_index("transition").join(list(parts)).reset_index()
         return frame.assign(level=self.level, interval=self.interval)
@@ -174,10 +159,8 @@ class MartingaleTest(Result):
         mean = f"mean drift per round {row['drift']:+.4f}"
         if self.p_value is None:
             return f"{mean}, without limits or p-value: no error can be measured"
-        return (
-            f"{mean} [{row['low']:+.4f}, {row['high']:+.4f}] "
-            f"({self.level:.0%}, {self.interval}), p = {self.p_value:.3g}"
-        )
+        limits = f"[{row['low']:+.4f}, {row['high']:+.4f}] ({self.level:.0%}, {self.interval})"
+        return f"{mean} {limits}, p = {self.p_value:.3g}"
 
     def plot(self, ax: Axes | None = None, *, by: Literal["pooled", "transition"] = "pooled") -> Axes:
         """Draw the drift by starting count, all transitions together or each in its colour."""
@@ -217,10 +200,6 @@ def martingale_test(
     min_cell_clusters : int
         A cell with fewer clusters is shown and not tested, at least 2.
 
-    Returns
-    -------
-    MartingaleTest
-
     Raises
     ------
     ValueError
@@ -229,8 +208,7 @@ def martingale_test(
 
     Examples
     --------
-    >>> from d3stats.worlds import simulate
-    >>> from d3stats.worlds import Voter
+    >>> from d3stats.worlds import Voter, simulate
     >>> found = martingale_test(simulate(Voter(panel=5), 300, 4, rng=1))
     >>> found.drift[["transition", "n_pairs", "drift", "low", "high"]].round(3)
       transition  n_pairs  drift    low   high
@@ -243,10 +221,8 @@ def martingale_test(
     min_clusters = integer("min_cell_clusters", min_cell_clusters, minimum=2)
     log = log_or_array(log)
     data = increments_of(log, trials, cluster, choice("missing", missing, ("exclude", "wrong")))
-    groups = [(f"{r}-{r + 1}", data.of_round(r)) for r in np.unique(data.from_round).tolist()]
-    found = [
-        _tests_of(name, part, level, min_clusters, data.panel) for name, part in [*groups, (POOLED, data)]
-    ]
+    groups = [(f"{r}-{r + 1}", data.where(data.from_round == r)) for r in np.unique(data.from_round).tolist()]
+    found = [_tests_of(name, part, level, min_clusters) for name, part in [*groups, (POOLED, data)]]
     n_clusters = len(np.unique(data.cluster))
     tables = {key: pd.DataFrame([row for one in found for row in one[key]]) for key in found[0]}
     return MartingaleTest(
@@ -263,16 +239,16 @@ def martingale_test(
 
 @dataclass(frozen=True, eq=False)
 class Increments:
-    """Rows of (debate, round): where the share started, by how much it changed, in which cell and cluster.
+    """Rows of (debate, round), arrays of shape (rows,).
 
     Attributes
     ----------
-    start, change : ndarray, shape (rows,)
+    start, change : ndarray
         S_t and S_{t+1} - S_t.
-    cell : ndarray of int, shape (rows,)
+    cell : ndarray of int
         The starting count; with a varying number of votes the count of the largest panel that is nearest,
         0 and `panel` being kept for shares of exactly 0 and 1.
-    from_round, debate, cluster : ndarray of int, shape (rows,)
+    from_round, debate, cluster : ndarray of int
     panel : int
         Votes of the largest panel.
     notes : tuple of str
@@ -288,21 +264,10 @@ class Increments:
     panel: int
     notes: tuple[str, ...] = ()
 
-    def of_round(self, r: int) -> Increments:
-        """Return the rows that start in round `r`."""
-        return self.where(self.from_round == r)
-
     def where(self, at: NDArray[np.bool_]) -> Increments:
         """Return some of the rows."""
-        parts = (
-            self.start[at],
-            self.change[at],
-            self.cell[at],
-            self.from_round[at],
-            self.debate[at],
-            self.cluster[at],
-        )
-        return Increments(*parts, self.panel)
+        columns = (self.start, self.change, self.cell, self.from_round, self.debate, self.cluster)
+        return Increments(*(column[at] for column in columns), self.panel)  # type: ignore[arg-type]  # in order
 
 
 def increments_of(log: Any, trials: ArrayLike | None, cluster: ArrayLike | None, missing: str) -> Increments:
@@ -311,8 +276,7 @@ def increments_of(log: Any, trials: ArrayLike | None, cluster: ArrayLike | None,
         if trials is not None or cluster is not None:
             raise TypeError("trials and cluster must be left out when a log is given; it brings its own")
         s, n = log.successes_trials(missing)
-        group = np.asarray(log.cluster)
-        played = np.asarray(log.reached())
+        group, played = np.asarray(log.cluster), np.asarray(log.reached())
     else:
         if trials is None:
             raise TypeError("trials must be given with an array of correct votes; got None")
@@ -324,11 +288,9 @@ def increments_of(log: Any, trials: ArrayLike | None, cluster: ArrayLike | None,
             raise ValueError(f"trials must be one number or have shape {s.shape}; got shape {n.shape}")
         n = np.broadcast_to(n, s.shape)
         if (s > n).any():
-            row, column = np.argwhere(s > n)[0]
-            raise ValueError(
-                f"trials must be >= successes; got trials={n[row, column]}, "
-                f"successes={s[row, column]} at debate {row}, round {column + 1}"
-            )
+            at = row, column = tuple(np.argwhere(s > n)[0])
+            got = f"trials={n[at]}, successes={s[at]} at debate {row}, round {column + 1}"
+            raise ValueError(f"trials must be >= successes; got {got}")
         group = cluster_codes(cluster, len(s), unit="debate")
         # A round without votes is the end of a debate unless it went on.
         played = np.cumsum(n[:, ::-1] > 0, axis=1)[:, ::-1] > 0
@@ -345,9 +307,8 @@ def _increments(s: Ints, n: Ints, played: NDArray[np.bool_], cluster: Ints) -> I
         raise ValueError("the log must have a debate with votes and a label in two rounds running; got none")
     groups = len(np.unique(cluster[debate]))
     if groups < 2:
-        raise ValueError(
-            f"cluster must have at least 2 values, errors are measured between questions; got {groups}"
-        )
+        need = "at least 2 values, errors are measured between questions"
+        raise ValueError(f"cluster must have {need}; got {groups}")
     before, votes = s[debate, at], n[debate, at]
     start = before / votes
     change = s[debate, at + 1] / n[debate, at + 1] - start
@@ -356,30 +317,18 @@ def _increments(s: Ints, n: Ints, played: NDArray[np.bool_], cluster: Ints) -> I
     nearest = np.clip((2 * before * panel + votes) // (2 * votes), min(1, panel), max(panel - 1, 0))
     cell = np.where(before == 0, 0, np.where(before == votes, panel, nearest))
     known: NDArray[np.bool_] = np.asarray((n > 0).any(axis=1))
-    holes = int((~both & played[:, 1:] & known[:, None]).sum())
-    lost = int((~known).sum())
-    notes = []
-    if holes:
-        notes.append(f"{holes} pairs of rounds left out because one of them has no vote")
-    if lost:
-        notes.append(f"{lost} debates left out: no vote or no label")
-    return Increments(
-        start,
-        change,
-        cell.astype(np.int64),
-        (at + 1).astype(np.int64),
-        debate.astype(np.int64),
-        cluster[debate],
-        panel,
-        tuple(notes),
-    )
+    holes, lost = int((~both & played[:, 1:] & known[:, None]).sum()), int((~known).sum())
+    notes = [f"{holes} pairs of rounds left out because one of them has no vote"] if holes else []
+    notes += [f"{lost} debates left out: no vote or no label"] if lost else []
+    cell, rounds, debate = (column.astype(np.int64) for column in (cell, at + 1, debate))
+    return Increments(start, change, cell, rounds, debate, cluster[debate], panel, tuple(notes))
 
 
 class ClusteredEstimate(NamedTuple):
     """An estimate with its cluster-robust t interval.
 
-    Where every cluster is alike `se` is 0: that is no measure of an error, so limits and p-value are None. With
-    fewer than two clusters `se` is None as well.
+    Where every cluster is alike `se` is 0, which measures no error, and limits and p-value are None; with fewer than
+    two clusters `se` is None as well.
     """
 
     value: float
@@ -399,10 +348,10 @@ def clustered_mean(values: Floats, cluster: Ints, level: float) -> ClusteredEsti
 
 
 def clustered_slope(x: Floats, y: Floats, cluster: Ints, level: float) -> ClusteredEstimate | None:
-    """Return the least-squares slope of y on x, its error by leaving out one cluster at a time.
+    """Return the least-squares slope of y on x, its error by leaving out one cluster at a time (jackknife).
 
-    The jackknife allows for clusters far out on x, whose residuals a sandwich takes for too small. None where
-    x does not vary, in all debates or without some one cluster.
+    A sandwich takes residuals of clusters far out on x for too small. None where x does not vary, in all debates or
+    without some one cluster.
     """
     # About the means, so that sums of squares do not cancel.
     x, y = x - x.mean(), y - y.mean()
@@ -435,19 +384,17 @@ def _with_limits(value: float, variance: float, n_clusters: int, level: float) -
     return ClusteredEstimate(value, se, df, *student_limits(value, se, df, level))
 
 
-def _tests_of(
-    name: str, data: Increments, level: float, min_clusters: int, panel: int
-) -> dict[str, list[Any]]:
+def _tests_of(name: str, data: Increments, level: float, min_clusters: int) -> dict[str, list[Any]]:
     """Return the rows of one transition (or of all together) for every table."""
     d, start, cluster = data.change, data.start, data.cluster
     rounds = {"transition": name}
     mean = clustered_mean(d, cluster, level)
     drift = rounds | {"n_pairs": len(d), "n_clusters": len(np.unique(cluster)), "drift": mean.value}
     drift |= _error(mean)
-    cells = [_cell(k, data, level, min_clusters, panel) for k in np.unique(data.cell).tolist()]
+    cells = [_cell(k, data, level, min_clusters) for k in np.unique(data.cell).tolist()]
     tested = np.array([cell["count"] for cell in cells if cell["tested"]], dtype=np.int64)
     joint = hotelling(cluster_totals(d[:, None] * (data.cell[:, None] == tested), cluster))
-    inside = tested[(tested > 0) & (tested < panel)]
+    inside = tested[(tested > 0) & (tested < data.panel)]
     apart = hotelling(cluster_totals(d[:, None] * (data.cell[:, None] == inside), cluster))
     why = ""
     if joint.p_value is None:
@@ -455,19 +402,14 @@ def _tests_of(
     elif apart.p_value is None:
         why = "p_inside: no cell of split panels can be tested"
     sloped, split = _slope(data, level), _slope(data.where((start > 0) & (start < 1)), level)
-    sloped |= {f"{name}_inside": split[name] for name in ("slope", "low", "high")} | {
-        "p_inside": split["p_value"]
-    }
+    for key, column in (("slope", "slope"), ("low", "low"), ("high", "high"), ("p", "p_value")):
+        sloped[f"{key}_inside"] = split[column]
     flat = _why_no_slope(sloped, "the starts")
     if not flat and (inner := _why_no_slope(split, "the starts of split panels")):
         flat = f"slope_inside: {inner}"
-    wrong, right = start == 0, start == 1
-    edge = {
-        "all_wrong": int(wrong.sum()),
-        "left_all_wrong": int((wrong & (d != 0)).sum()),
-        "all_right": int(right.sum()),
-        "left_all_right": int((right & (d != 0)).sum()),
-    }
+    edge = {}
+    for key, ended in (("all_wrong", start == 0), ("all_right", start == 1)):
+        edge |= {key: int(ended.sum()), f"left_{key}": int((ended & (d != 0)).sum())}
     return {
         "drift": [drift],
         "joint": [rounds | joint._asdict() | {"cells": len(tested), "p_inside": apart.p_value, "why": why}],
@@ -480,7 +422,7 @@ def _tests_of(
 def _slope(data: Increments, level: float) -> dict[str, Any]:
     found = clustered_slope(data.start, data.change, data.cluster, level) if len(data.start) else None
     if found is None:
-        return {"slope": None, "se": None, "df": None, "low": None, "high": None, "p_value": None}
+        return dict.fromkeys(("slope", "se", "df", "low", "high", "p_value"))
     return {"slope": found.value} | _error(found)
 
 
@@ -490,30 +432,32 @@ def _why_no_slope(found: dict[str, Any], starts: str) -> str:
     return NO_ERROR if found["p_value"] is None else ""
 
 
-def _cell(count: int, data: Increments, level: float, min_clusters: int, panel: int) -> dict[str, Any]:
-    inside = data.cell == count
-    change, cluster = data.change[inside], data.cluster[inside]
-    mean, n_clusters = clustered_mean(change, cluster, level), len(np.unique(cluster))
+def _cell(count: int, data: Increments, level: float, min_clusters: int) -> dict[str, Any]:
+    inside = data.where(data.cell == count)
+    mean, n_clusters = clustered_mean(inside.change, inside.cluster, level), len(np.unique(inside.cluster))
     why = ""
     if n_clusters < min_clusters:
         why = f"{n_clusters} clusters, fewer than {min_clusters}"
-    elif not change.any():
+    elif not inside.change.any():
         why = "nobody moved"
     elif not mean.se:
         why = "all moved alike"
     return {
         "count": count,
-        "panel": panel,
-        "start": float(data.start[inside].mean()),
-        "n_pairs": int(inside.sum()),
+        "panel": data.panel,
+        "start": float(inside.start.mean()),
+        "n_pairs": len(inside.change),
         "n_clusters": n_clusters,
         "drift": mean.value,
-        "se": mean.se,
-        "low": mean.low,
-        "high": mean.high,
+        **{name: getattr(mean, name) for name in ("se", "low", "high")},
         "tested": not why,
         "why": why,
     }
+
+
+def _last_p_value(table: pd.DataFrame) -> float | None:
+    value = table["p_value"].iloc[-1]
+    return None if pd.isna(value) else float(value)
 
 
 def _error(estimate: Any) -> dict[str, Any]:
@@ -524,8 +468,8 @@ def _error(estimate: Any) -> dict[str, Any]:
 def _notes(data: Increments, n_clusters: int, found: list[dict[str, list[Any]]]) -> tuple[str, ...]:
     """Say in words what was left out, what the ends say, and what cannot be told; `found` ends with all rounds."""
     notes, pooled = list(data.notes), found[-1]
-    alone = [one["drift"][0]["transition"] for one in found if one["drift"][0]["se"] is None]
-    if alone:
+    errors = {one["drift"][0]["transition"]: one["drift"][0]["se"] for one in found}
+    if alone := [name for name, se in errors.items() if se is None]:
         notes.append(f"no error can be given where there is one cluster: transitions {', '.join(alone)}")
     if n_clusters < FEW_CLUSTERS:
         notes.append(
@@ -538,11 +482,9 @@ def _notes(data: Increments, n_clusters: int, found: list[dict[str, list[Any]]])
             f"the share left 0 or 1 after {left} of {held} rounds that ended all wrong or all right; under the null it "
             "never does, so in the strict sense it is no martingale"
         )
-    thin = [str(cell["count"]) for cell in pooled["conditional"] if "fewer than" in cell["why"]]
-    if thin:
+    if thin := [str(cell["count"]) for cell in pooled["conditional"] if "fewer than" in cell["why"]]:
         notes.append(f"cells shown and not tested for want of clusters: count {', '.join(thin)}")
-    alike = [one["drift"][0]["transition"] for one in found if one["drift"][0]["se"] == 0]
-    if alike:
+    if alike := [name for name, se in errors.items() if se == 0]:
         notes.append(f"{NO_ERROR}, no limits and no p-value; transitions {', '.join(alike)}")
     if drift["low"] is not None:
         half = (drift["high"] - drift["low"]) / 2

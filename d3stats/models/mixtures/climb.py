@@ -75,19 +75,15 @@ class Space:
         log_weight = np.log(np.maximum(weight, 1e-300))
         z = log_weight[:, :-1] - log_weight[:, -1:]
         low, high = self.bounds()
-        clipped: Floats = np.clip(np.concatenate([z, mu, rho], axis=1), low, high)
-        return clipped
+        return np.asarray(np.clip(np.concatenate([z, mu, rho], axis=1), low, high))
 
 
 @dataclass(frozen=True)
 class Objective:
     """The (optionally penalised) log-likelihood.
 
-    Attributes
-    ----------
-    penalty : float
-        Adds ``penalty * sum_k [log w_k + log mu_k(1 - mu_k) + log rho_k(1 - rho_k)]``: a log-concave
-        Beta(1 + penalty, 1 + penalty) prior on each, so that the maximum is interior. 0 is maximum likelihood.
+    A `penalty` adds ``penalty * sum_k [log w_k + log mu_k(1 - mu_k) + log rho_k(1 - rho_k)]``: a log-concave
+    Beta(1 + penalty, 1 + penalty) prior on each, so that the maximum is interior. 0 is maximum likelihood.
     """
 
     cells: Cells
@@ -123,26 +119,16 @@ class Objective:
         successes, trials = (
             np.require(a, dtype=np.int64, requirements=("C", "W")) for a in (cells.successes, cells.trials)
         )
+        space, penalty = self.space, float(self.penalty)
         return Problem(
-            self.space.n_components,
-            self.space.n_binomial,
-            float(self.penalty),
-            successes,
-            trials,
-            cells.log_choose,
-            low,
-            high,
+            space.n_components, space.n_binomial, penalty, successes, trials, cells.log_choose, low, high
         )
 
     def _log_prior(self, log_weight: Floats, mu: Floats, rho: Floats) -> Floats:
         free = slice(self.space.n_binomial, None)
         r = np.maximum(rho[:, free], 1e-12)
-        result: Floats = (
-            log_weight.sum(axis=1)
-            + (np.log(mu) + np.log1p(-mu)).sum(axis=1)
-            + (np.log(r) + np.log1p(-r)).sum(axis=1)
-        )
-        return result
+        odds = (np.log(mu) + np.log1p(-mu)).sum(axis=1), (np.log(r) + np.log1p(-r)).sum(axis=1)
+        return np.asarray(log_weight.sum(axis=1) + odds[0] + odds[1])
 
 
 def _log_sum(joint: Floats) -> tuple[Floats, Floats]:
@@ -164,26 +150,15 @@ def spread_starts(
 ) -> Floats:
     """Return starts for every data set, shape (data sets, n_starts, parameters).
 
-    Parameters
-    ----------
-    share : ndarray, shape (cells,)
-        Successes over trials of each cell.
-    weights : ndarray, shape (data sets, cells)
-    rng : Generator or None
-        None takes a low-discrepancy sequence, so a fit without `rng` is deterministic.
-    interior : bool
-        Keep correlations away from 0: with a penalty the likelihood falls without end there.
-
-    Notes
-    -----
-    Means are quantiles of the data's own distribution, smoothed towards the unit interval: half of the starts
-    split the data evenly, the others at random quantiles. Correlations run from 0 (Binomial) to 0.6.
+    Means are quantiles of the data's own distribution, smoothed towards the unit interval: some starts split the data
+    evenly, the others at random quantiles. Correlations run from 0 (Binomial) to 0.6. `share` holds successes over
+    trials of each cell, `weights` has shape (data sets, cells); without `rng` a low-discrepancy sequence is taken, so
+    that a fit is deterministic. `interior` keeps correlations away from 0, where a penalised likelihood has no bound.
     """
     k = space.n_components
     unit = _kronecker(n_starts, 3 * k) if rng is None else rng.random((n_starts, 3 * k))
     levels = np.sort(unit[:, :k], axis=1)
-    even = (np.arange(k) + 0.5) / k
-    levels[: n_starts // 3] = even
+    levels[: n_starts // 3] = (np.arange(k) + 0.5) / k
     means = _quantiles(share, weights, levels)
     gumbel = -np.log(-np.log(np.clip(unit[:, k : 2 * k], 1e-6, 1 - 1e-6)))
     weight = np.exp(0.7 * gumbel)
@@ -208,18 +183,8 @@ def vertex_starts(smaller: Objective, x: Floats, weights: Floats, space: Space) 
 
     The gradient function of Lindsay (1983), ``D(p) = sum_c W_c f(c | p) / f_hat(c) - N``, says how fast the
     likelihood rises when a Binomial component at ``p`` is mixed in; the start puts 5 % there. It finds small
-    components that no quantile of the data points to.
-
-    Parameters
-    ----------
-    smaller : Objective
-        The model with K - 1 components.
-    x : ndarray, shape (data sets, parameters of the smaller model)
-        Its fits.
-
-    Returns
-    -------
-    ndarray, shape (data sets, 1, parameters)
+    components that no quantile of the data points to. `x` holds the fits of the model with K - 1 components,
+    `smaller`, a row per data set; the result has shape (data sets, 1, parameters).
     """
     cells = smaller.cells
     log_weight, mu, rho = smaller.space.split(x)
@@ -252,8 +217,7 @@ def _kronecker(n: int, dimension: int) -> Floats:
     for _ in range(64):
         phi = (1.0 + phi) ** (1.0 / (dimension + 1))
     alpha = phi ** -np.arange(1.0, dimension + 1)
-    points: Floats = np.mod(0.5 + np.outer(np.arange(1, n + 1), alpha), 1.0)
-    return points
+    return np.asarray(np.mod(0.5 + np.outer(np.arange(1, n + 1), alpha), 1.0))
 
 
 Method = Literal["newton", "em"]
@@ -270,14 +234,10 @@ PROBES = (1e-6, 1e-4, 1e-2)
 
 @dataclass(frozen=True)
 class Optima:
-    """The best optimum of each data set.
+    """The best optimum of each data set: point, value, and how the search went.
 
-    Attributes
-    ----------
-    x : ndarray, shape (data sets, parameters)
-    value : ndarray, shape (data sets,)
-    n_iter, n_reached : ndarray of int, shape (data sets,)
-        Iterations of the start that won; how many of the `n_starts` came within ``REACHED`` of it.
+    ``n_iter`` holds the iterations of the start that won, ``n_reached`` how many of the starts came within
+    ``REACHED``.
     """
 
     x: Floats
@@ -299,13 +259,10 @@ def optimise(
     rng: np.random.Generator | None = None,
     first: Floats | None = None,
 ) -> Optima:
-    """Maximise the objective for every row of `weights`.
+    """Maximise the objective for every row of `weights`, shape (data sets, cells), from many starts.
 
-    Parameters
-    ----------
-    weights : ndarray, shape (data sets, cells)
-    first : ndarray, shape (parameters,) or (data sets, parameters), optional
-        One more start (a bootstrap starts from the fit that it resamples).
+    `first`, shape (parameters,) or (data sets, parameters), is one more start (a bootstrap starts from the fit that
+    it resamples).
     """
     from d3stats.models.mixtures import compiled
 
@@ -359,15 +316,10 @@ def optimise(
 def settled(objective: Objective, x: Floats, weights: Floats, tol: float) -> NDArray[np.bool_]:
     """Say of each point whether no step promises, and no small move brings, more than a tolerance.
 
-    Why a search ended is no evidence, so its end is looked at. The tolerance is ``max(tol * (1 + |value|), SETTLED)``.
-    The promise is that of a Newton step with the moduli of the curvatures, over the parameters that no bound holds;
-    where the likelihood is flat, what the gradient gives on the whole way to the bounds. Moves are tried because a
-    promise is a parabola's: beside a logarithmic prior it is small however far the maximum is.
-
-    Parameters
-    ----------
-    x : ndarray, shape (data sets, parameters)
-    weights : ndarray, shape (data sets, cells)
+    Why a search ended is no evidence, so its end is looked at. The tolerance is ``max(tol * (1 + |value|),
+    SETTLED)``. The promise is that of a Newton step with the moduli of the curvatures, over the parameters that no
+    bound holds; where the likelihood is flat, what the gradient gives on the whole way to the bounds. Moves are tried
+    because a promise is a parabola's: beside a logarithmic prior it is small however far the maximum is.
     """
     low, high = objective.space.bounds()
     value, gradient, hessian = objective.derivatives(x, weights)

@@ -12,15 +12,16 @@ likelihood). Smith (1983), Appl. Stat. 32, 196 (AS 189: counts as sufficient sta
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from d3stats._check import RngLike, as_rng, choice, integer, number
+from d3stats._check import RngLike, as_rng, integer
 from d3stats.counts import Counts
-from d3stats.models.mixtures.climb import METHODS, Method, Objective, Optima, Space, optimise, settled
+from d3stats.models.mixtures.climb import Method, Objective, Optima, Space, optimise, settled
 from d3stats.models.mixtures.law import BetaBinomialMixture, Cells
 from d3stats.models.mixtures.result import FitSettings, MixtureFit, simulate_counts
 from d3stats.result import Result
@@ -85,7 +86,7 @@ def fit_beta_binomial_mixture(
     penalty: float = 0.0,
     rng: RngLike = None,
 ) -> MixtureFit:
-    """Fit a mixture of `n_components` Beta-Binomials by maximum (penalised) likelihood.
+    """Fit a mixture of `n_components` Beta-Binomials by maximum (penalised) likelihood, from many starting points.
 
     Parameters
     ----------
@@ -101,8 +102,7 @@ def fit_beta_binomial_mixture(
         How many of the components are held at ``rho = 0``: 1 of 2 is "Beta-Binomial plus Binomial", 2 of 2
         is the two-Binomial mixture.
     method : {"newton", "em"}
-        Damped Newton in a box (the faster, and the more often at the best optimum), or accelerated EM. Both are
-        monotone.
+        Damped Newton in a box (the faster, and the more often at the best optimum), or accelerated EM.
     n_starts : int
         Starting points; the result says how many reached the best optimum.
     max_iter : int, optional
@@ -116,10 +116,6 @@ def fit_beta_binomial_mixture(
     rng : Generator, int or None
         Random starting points; None takes a fixed well-spread set, so that the fit is deterministic.
 
-    Returns
-    -------
-    MixtureFit
-
     Raises
     ------
     ValueError
@@ -132,9 +128,11 @@ def fit_beta_binomial_mixture(
     (-1198.63115, ())
     """
     counts = counts_of(successes, trials, weights)
-    settings = _settings(n_components, n_binomial, method, n_starts, max_iter, tol, penalty)
-    cells = Cells.of(counts.successes, counts.trials)
-    found, converged = _optimise(cells, counts.weights[None], settings, rng)
+    max_iter = _longest(max_iter, method)
+    settings = FitSettings(n_components, n_binomial, method, n_starts, max_iter, tol, penalty)
+    found, converged = _optimise(
+        Cells.of(counts.successes, counts.trials), counts.weights[None], settings, rng
+    )
     return MixtureFit.from_optimum(counts, settings, found, converged, 0)
 
 
@@ -144,10 +142,10 @@ class MixtureBatch(Result):
 
     Attributes
     ----------
+    successes, trials : ndarray of int, shape (cells,)
+    weights : ndarray, shape (data sets, cells)
     distribution : BetaBinomialMixture
         Batch of shape (data sets, K), components ordered by mean.
-    llf : ndarray, shape (data sets,)
-    n_iter, n_reached_best : ndarray of int, shape (data sets,)
     converged : ndarray of bool, shape (data sets,)
     settings : FitSettings
     """
@@ -188,15 +186,9 @@ class MixtureBatch(Result):
         return f"{len(self)} data sets, each fitted by {k} Beta-Binomial components ({self.settings.method})"
 
     def _tables(self) -> dict[str, pd.DataFrame]:
-        columns = {
-            "llf": self.llf,
-            "mean": self.distribution.mean,
-            "spread": self.distribution.spread,
-            "n_iter": self.n_iter,
-            "n_reached_best": self.n_reached_best,
-            "converged": self.converged,
-        }
-        return {"data sets": pd.DataFrame(columns)}
+        law, names = self.distribution, ("llf", "mean", "spread", "n_iter", "n_reached_best", "converged")
+        values = (self.llf, law.mean, law.spread, self.n_iter, self.n_reached_best, self.converged)
+        return {"data sets": pd.DataFrame(dict(zip(names, values, strict=True)))}
 
 
 def fit_beta_binomial_mixture_batch(
@@ -213,19 +205,14 @@ def fit_beta_binomial_mixture_batch(
     penalty: float = 0.0,
     rng: RngLike = None,
 ) -> MixtureBatch:
-    """Fit many data sets in one call: bootstrap replicates, rounds, logs.
+    """Fit many data sets that share their cells in one call: bootstrap replicates, rounds, logs.
 
     Parameters
     ----------
     successes, trials : array of int, shape (cells,)
-        The cells that the data sets share; a cell that a data set lacks has weight 0 there.
+        The cells; a cell that a data set lacks has weight 0 there.
     weights : array of float, shape (data sets, cells)
-        Other parameters as in :func:`fit_beta_binomial_mixture`.
-
-    Raises
-    ------
-    ValueError
-        As :func:`fit_beta_binomial_mixture`, and when a data set has no weight at all.
+        Other parameters and errors as in :func:`fit_beta_binomial_mixture`; each data set has some weight.
 
     Examples
     --------
@@ -238,30 +225,24 @@ def fit_beta_binomial_mixture_batch(
         raise ValueError(f"weights must have shape (data sets, cells); got shape {table.shape}")
     pairs = counts_of(successes, trials, np.ones(table.shape[1]), keep_all=True)
     if len(pairs) != table.shape[1]:
-        raise ValueError(
-            f"cells must be distinct, with trials >= 1, one per column of weights ({table.shape[1]}); "
-            f"got {len(pairs)}"
-        )
+        one_each = f"one per column of weights ({table.shape[1]})"
+        raise ValueError(f"cells must be distinct, with trials >= 1, {one_each}; got {len(pairs)}")
     if not (np.isfinite(table).all() and (table >= 0).all()):
         raise ValueError("weights must be finite and >= 0; got a negative or non-finite value")
     empty = table.sum(axis=1) <= 0
     if empty.any():
-        raise ValueError(
-            f"weights must be positive somewhere in each data set; got none in row {np.argmax(empty)}"
-        )
+        row = np.argmax(empty)
+        raise ValueError(f"weights must be positive somewhere in each data set; got none in row {row}")
     s = np.asarray(successes, dtype=np.int64)
     n = np.broadcast_to(np.asarray(trials, dtype=np.int64), s.shape)
-    settings = _settings(n_components, n_binomial, method, n_starts, max_iter, tol, penalty)
+    max_iter = _longest(max_iter, method)
+    settings = FitSettings(n_components, n_binomial, method, n_starts, max_iter, tol, penalty)
     found, converged = _optimise(Cells.of(s, n), table, settings, rng)
     return MixtureBatch(s, n, table, settings.space.law(found.x), converged, settings, found)
 
 
 def counts_of(
-    successes: ArrayLike | Counts,
-    trials: ArrayLike | None,
-    weights: ArrayLike | None,
-    *,
-    keep_all: bool = False,
+    successes: ArrayLike | Counts, trials: Any, weights: ArrayLike | None, *, keep_all: bool = False
 ) -> Counts:
     """Check the three arrays of a fit and reduce them to cells; debates without a vote say nothing and go."""
     if isinstance(successes, Counts):
@@ -279,62 +260,30 @@ def counts_of(
         counts = Counts.from_columns(s, np.broadcast_to(n, s.shape) if n.ndim == 0 else n, weights=weights)
     if (counts.trials == 0).any():
         cast = counts.trials > 0
-        counts = Counts.from_columns(
-            counts.successes[cast], counts.trials[cast], weights=counts.weights[cast]
-        )
+        s, n, w = (column[cast] for column in (counts.successes, counts.trials, counts.weights))
+        counts = Counts.from_columns(s, n, weights=w)
     if not keep_all and counts.n_obs <= 0:
         raise ValueError("counts must hold at least one debate with a vote; got none")
     return counts
 
 
-def _settings(
-    n_components: int,
-    n_binomial: int,
-    method: str,
-    n_starts: int,
-    max_iter: int | None,
-    tol: float,
-    penalty: float,
-) -> FitSettings:
-    k = integer("n_components", n_components, minimum=1)
-    held = integer("n_binomial", n_binomial, minimum=0)
-    if held > k:
-        raise ValueError(f"n_binomial must be <= n_components; got n_binomial={held}, n_components={k}")
-    choice("method", method, METHODS)
-    return FitSettings(
-        n_components=k,
-        n_binomial=held,
-        method=method,
-        n_starts=integer("n_starts", n_starts, minimum=1),
-        max_iter=(20000 if method == "em" else 500)
-        if max_iter is None
-        else integer("max_iter", max_iter, minimum=1),
-        tol=number("tol", tol, minimum=0.0),
-        penalty=number("penalty", penalty, minimum=0.0),
-    )
+def _longest(max_iter: int | None, method: str) -> int:
+    return (20000 if method == "em" else 500) if max_iter is None else max_iter
 
 
 def _optimise(
     cells: Cells, weights: Floats, settings: FitSettings, rng: RngLike
 ) -> tuple[Optima, NDArray[np.bool_]]:
-    method: Method = settings.method  # type: ignore[assignment]  # checked by _settings
-    found = optimise(
-        cells,
-        weights,
-        settings.space,
-        method=method,
-        n_starts=settings.n_starts,
-        penalty=settings.penalty,
-        max_iter=settings.max_iter,
-        tol=settings.tol,
-        rng=None if rng is None else as_rng(rng),
-    )
+    given = asdict(settings)
+    options = {name: given[name] for name in ("method", "n_starts", "penalty", "max_iter", "tol")}
+    rng = None if rng is None else as_rng(rng)
+    found = optimise(cells, weights, settings.space, rng=rng, **options)
     return found, settled(Objective(cells, settings.space, settings.penalty), found.x, weights, settings.tol)
 
 
 @dataclass(frozen=True, eq=False)
 class LikelihoodRatioTest(Result):
-    """The test of `k_null` against `k_alternative` components by parametric bootstrap.
+    """The likelihood ratio test of `k_null` against `k_alternative` components by parametric bootstrap.
 
     Attributes
     ----------
@@ -344,6 +293,7 @@ class LikelihoodRatioTest(Result):
         ``(1 + #{bootstrap statistics >= statistic}) / (1 + n_boot)``.
     draws : ndarray, shape (n_boot,)
         The statistic under the fitted null model.
+    null, alternative : MixtureFit
     """
 
     k_null: int
@@ -361,14 +311,8 @@ class LikelihoodRatioTest(Result):
         )
 
     def _tables(self) -> dict[str, pd.DataFrame]:
-        row = {
-            "k_null": self.k_null,
-            "k_alternative": self.k_alternative,
-            "statistic": self.statistic,
-            "p_value": self.p_value,
-            "n_boot": len(self.draws),
-        }
-        return {"test": pd.DataFrame([row])}
+        row = {name: getattr(self, name) for name in ("k_null", "k_alternative", "statistic", "p_value")}
+        return {"test": pd.DataFrame([row | {"n_boot": len(self.draws)}])}
 
 
 def likelihood_ratio_test(
@@ -380,17 +324,11 @@ def likelihood_ratio_test(
     n_starts: int = 12,
     rng: RngLike = None,
 ) -> LikelihoodRatioTest:
-    """Test how many components the data ask for.
+    """Test how many components the data ask for, by a likelihood ratio whose law is simulated (parametric bootstrap).
 
     The statistic has no chi-square limit (the smaller model lies on the boundary of the larger), so its law
-    is simulated under the fitted smaller model (McLachlan, 1987, Appl. Stat. 36, 318).
-
-    Parameters
-    ----------
-    k_alternative : int, optional
-        ``k_null + 1`` by default.
-    n_starts : int
-        Starts per bootstrap refit, beside the fit itself.
+    is simulated under the fitted smaller model (McLachlan, 1987, Appl. Stat. 36, 318). `k_alternative` is
+    ``k_null + 1`` by default; `n_starts` are starts per bootstrap refit, beside the fit itself.
 
     Examples
     --------

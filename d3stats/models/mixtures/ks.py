@@ -1,8 +1,7 @@
 """The Kolmogorov-Smirnov distance between two rounds of the same debates, and how much of it is noise.
 
-The Kolmogorov-Smirnov distance ``D = max_x |F_a(x) - F_b(x)|`` between two rounds of the *same* debates. D
-has no level of its own: it shrinks with the number of debates whether or not the debates have settled. So
-beside the distance stand its paired bootstrap (how large may the true D be?) and its paired permutation null
+``D = max_x |F_a(x) - F_b(x)|`` has no level of its own: it shrinks with the number of debates whether or not they
+have settled. So beside it stand its paired bootstrap (how large may the true D be?) and its paired permutation null
 (how large is D when nothing drifts?). Both resample clusters, the questions, never votes.
 
 On the same debates D is at most the share of debates whose count changed. The converse is false: swap half
@@ -25,12 +24,7 @@ _SUM_TOLERANCE = 1e-6
 
 
 def ks_distance(p: ArrayLike, q: ArrayLike) -> float:
-    """Return the largest gap between the distribution functions of two pmfs on the same support.
-
-    Parameters
-    ----------
-    p, q : array of float, shape (support,)
-        Probabilities in the order of the support.
+    """Return the largest gap between the distribution functions of two pmfs, shape (support,), on the same support.
 
     Raises
     ------
@@ -84,7 +78,7 @@ def empirical_ks(
     >>> empirical_ks([0, 7, 3, 3], [7, 7, 7, 7], [0, 7, 3, 7], [7, 7, 7, 7])
     0.25
     """
-    gaps, weight = _gaps(successes_a, trials_a, successes_b, trials_b, weights)
+    gaps, weight = _gaps(successes_a, trials_a, successes_b, trials_b, weights=weights)
     total = weight @ gaps
     return float(np.abs(total).max(initial=0.0) / weight.sum())
 
@@ -109,12 +103,8 @@ def paired_bootstrap_ks(
     Parameters
     ----------
     cluster : array of int, shape (debates,), optional
-        What is drawn together (the question); by default each debate by itself.
-
-    Raises
-    ------
-    ValueError
-        As :func:`empirical_ks`, and when there are fewer than 2 clusters.
+        What is drawn together (the question), at least 2; by default each debate by itself. Other parameters as in
+        :func:`empirical_ks`.
 
     Examples
     --------
@@ -122,7 +112,7 @@ def paired_bootstrap_ks(
     >>> bool(1 / 3 - 0.15 < d.mean() < 1 / 3 + 0.15)
     True
     """
-    totals = _totals(successes_a, trials_a, successes_b, trials_b, weights, cluster)
+    totals = _totals(successes_a, trials_a, successes_b, trials_b, weights=weights, cluster=cluster)
     # A running batch numbers its clusters otherwise than its log does: draws go by what clusters hold.
     totals = totals[np.lexsort(totals.T)]
     replicates = resampled_totals(totals, n_boot, rng)
@@ -163,22 +153,15 @@ def ks_noise(
     True
     """
     levels = [probability("quantiles", q) for q in quantiles]
-    totals = _totals(successes_a, trials_a, successes_b, trials_b, weights, cluster)
+    totals = _totals(successes_a, trials_a, successes_b, trials_b, weights=weights, cluster=cluster)
     swapped = swapped_totals(totals[:, :-1], integer("n_boot", n_boot, minimum=1), rng)
     distances = np.abs(swapped).max(axis=1, initial=0.0) / totals[:, -1].sum()
     return np.asarray(np.quantile(distances, levels), dtype=np.float64)
 
 
-def _totals(
-    successes_a: ArrayLike,
-    trials_a: ArrayLike,
-    successes_b: ArrayLike,
-    trials_b: ArrayLike,
-    weights: ArrayLike | None,
-    cluster: ArrayLike | None,
-) -> NDArray[np.float64]:
+def _totals(*rounds: ArrayLike, weights: ArrayLike | None, cluster: ArrayLike | None) -> NDArray[np.float64]:
     """Return each cluster's gaps between the two distribution functions and, last, its weight."""
-    gaps, weight = _gaps(successes_a, trials_a, successes_b, trials_b, weights)
+    gaps, weight = _gaps(*rounds, weights=weights)
     codes = np.arange(len(weight)) if cluster is None else whole_numbers("cluster", cluster)
     if codes.size != len(weight):
         raise ValueError(f"cluster must have one value per debate ({len(weight)}); got {codes.size}")
@@ -188,16 +171,9 @@ def _totals(
     return totals
 
 
-def _gaps(
-    successes_a: ArrayLike,
-    trials_a: ArrayLike,
-    successes_b: ArrayLike,
-    trials_b: ArrayLike,
-    weights: ArrayLike | None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _gaps(*rounds: ArrayLike, weights: ArrayLike | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return 1{a <= x} - 1{b <= x} for every debate and every rate x but the last, and the weights."""
-    rate_a = _rates("a", successes_a, trials_a)
-    rate_b = _rates("b", successes_b, trials_b)
+    rate_a, rate_b = _rates("a", *rounds[:2]), _rates("b", *rounds[2:])
     if rate_a.size != rate_b.size:
         raise ValueError(f"successes_b must be as long as successes_a ({rate_a.size}); got {rate_b.size}")
     if rate_a.size == 0:
@@ -216,11 +192,8 @@ def _rates(side: str, successes: ArrayLike, trials: ArrayLike) -> NDArray[np.flo
     votes = whole_numbers(f"trials_{side}", trials, minimum=1)
     if hits.size != votes.size:
         raise ValueError(f"trials_{side} must be as long as successes_{side} ({hits.size}); got {votes.size}")
-    bad = hits > votes
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(
-            f"trials_{side} must be >= successes_{side}; "
-            f"got trials_{side}={votes[row]}, successes_{side}={hits[row]} at row {row}"
-        )
+    if (hits > votes).any():
+        row = int(np.argmax(hits > votes))
+        got = f"trials_{side}={votes[row]}, successes_{side}={hits[row]} at row {row}"
+        raise ValueError(f"trials_{side} must be >= successes_{side}; got {got}")
     return hits / votes

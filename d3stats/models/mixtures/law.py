@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -73,13 +74,8 @@ def log_pmf(mu: Floats, rho: Floats, cells: Cells) -> Floats:
     up = np.log(m * (1 - r) + i * r)
     down = np.log((1 - m) * (1 - r) + i * r)
     norm = np.log((1 - r) + i * r)
-    result: Floats = (
-        up @ cells.below_successes
-        + down @ cells.below_failures
-        - norm @ cells.below_trials
-        + cells.log_choose
-    )
-    return result
+    found = up @ cells.below_successes + down @ cells.below_failures - norm @ cells.below_trials
+    return cast(Floats, found + cells.log_choose)
 
 
 CLOSED = 1e-9
@@ -88,7 +84,7 @@ CLOSED = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class BetaBinomialMixture:
-    """One mixture, or a batch of mixtures with the same number of components.
+    """The law of a mixture of Beta-Binomials, or of a batch of them with the same number of components.
 
     Attributes
     ----------
@@ -141,8 +137,7 @@ class BetaBinomialMixture:
     def precision(self) -> Floats:
         """``alpha + beta`` of each component; infinite for a Binomial."""
         with np.errstate(divide="ignore"):
-            result: Floats = 1.0 / self.rho - 1.0
-        return result
+            return cast(Floats, 1.0 / self.rho - 1.0)
 
     @property
     def alpha(self) -> Floats:
@@ -170,8 +165,7 @@ class BetaBinomialMixture:
 
     def pmf(self, trials: int) -> Floats:
         """Return P(S = s) for s = 0..trials, shape (..., trials + 1)."""
-        result: Floats = (self.weight[..., None] * self.component_pmf(trials)).sum(axis=-2)
-        return result
+        return cast(Floats, (self.weight[..., None] * self.component_pmf(trials)).sum(axis=-2))
 
     def cdf(self, trials: int) -> Floats:
         """Return P(S <= s) for s = 0..trials, shape (..., trials + 1)."""
@@ -179,22 +173,19 @@ class BetaBinomialMixture:
 
     def prob_majority(self, trials: int) -> Floats:
         """Return P(S > trials / 2): the chance that the correct votes are a strict majority."""
-        result: Floats = self.pmf(trials)[..., trials // 2 + 1 :].sum(axis=-1)
-        return result
+        return cast(Floats, self.pmf(trials)[..., trials // 2 + 1 :].sum(axis=-1))
 
     @property
     def mean(self) -> Floats:
         """The chance that a vote is correct, ``E p``."""
-        result: Floats = (self.weight * self.mu).sum(axis=-1)
-        return result
+        return cast(Floats, (self.weight * self.mu).sum(axis=-1))
 
     @property
     def spread(self) -> Floats:
         """Standard deviation of ``p`` between debates, ``sqrt(Var p)``."""
         within = self.rho * self.mu * (1.0 - self.mu)
         between = (self.mu - self.mean[..., None]) ** 2
-        result: Floats = np.sqrt((self.weight * (within + between)).sum(axis=-1))
-        return result
+        return cast(Floats, np.sqrt((self.weight * (within + between)).sum(axis=-1)))
 
     def latent_cdf(self, p: ArrayLike, *, side: str = "right") -> Floats:
         """Return P(latent <= p), or P(latent < p) with ``side="left"``; shape ``(..., *p.shape)``.
@@ -204,8 +195,7 @@ class BetaBinomialMixture:
         x = np.asarray(p, dtype=np.float64)
         shape = (*self.weight.shape, *(1,) * x.ndim)
         mu, rho, weight = (a.reshape(shape) for a in (self.mu, self.rho, self.weight))
-        result: Floats = (weight * _latent_component(x, mu, rho, side)).sum(axis=self.weight.ndim - 1)
-        return result
+        return cast(Floats, (weight * _latent_component(x, mu, rho, side)).sum(axis=self.weight.ndim - 1))
 
     def sample(self, trials: Sequence[int] | NDArray[np.int64], rng: RngLike = None) -> NDArray[np.int64]:
         """Draw one number of correct votes per entry of `trials` (one mixture only)."""
@@ -234,11 +224,7 @@ def _latent_component(x: Floats, mu: Floats, rho: Floats, side: str) -> Floats:
     inside = np.where(point | ends, 0.5, mu)
     smooth = betainc(inside * precision, (1.0 - inside) * precision, np.clip(x, 0.0, 1.0))
     at = np.where(mu <= CLOSED, 0.0, np.where(mu >= 1 - CLOSED, 1.0, mu))
-    if side == "right":
-        step = (x >= at).astype(float)
-        two = np.where(x >= 1, 1.0, np.where(x >= 0, 1.0 - mu, 0.0))
-    else:
-        step = (x > at).astype(float)
-        two = np.where(x > 1, 1.0, np.where(x > 0, 1.0 - mu, 0.0))
-    result: Floats = np.where(point, step, np.where(ends, two, smooth))
-    return result
+    reached = np.greater_equal if side == "right" else np.greater
+    step = reached(x, at).astype(float)
+    two = np.where(reached(x, 1), 1.0, np.where(reached(x, 0), 1.0 - mu, 0.0))
+    return cast(Floats, np.where(point, step, np.where(ends, two, smooth)))

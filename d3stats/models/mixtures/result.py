@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._check import RngLike, as_rng, choice, integer, probability
+from d3stats._check import RngLike, as_rng, choice, integer, number, probability
 from d3stats.counts import Counts
-from d3stats.models.mixtures.climb import Objective, Optima, Space, optimise
+from d3stats.models.mixtures.climb import METHODS, Objective, Optima, Space, optimise
 from d3stats.models.mixtures.law import CLOSED, BetaBinomialMixture, Cells
 from d3stats.result import Result
 
@@ -52,6 +53,16 @@ class FitSettings:
     tol: float
     penalty: float
 
+    def __post_init__(self) -> None:
+        for name, minimum in (("n_components", 1), ("n_binomial", 0), ("n_starts", 1), ("max_iter", 1)):
+            object.__setattr__(self, name, integer(name, getattr(self, name), minimum=minimum))
+        for name in ("tol", "penalty"):
+            object.__setattr__(self, name, number(name, getattr(self, name), minimum=0.0))
+        choice("method", self.method, METHODS)
+        if self.n_binomial > self.n_components:
+            got = f"n_binomial={self.n_binomial}, n_components={self.n_components}"
+            raise ValueError(f"n_binomial must be <= n_components; got {got}")
+
     @property
     def space(self) -> Space:
         """The parameter space of the model."""
@@ -60,13 +71,13 @@ class FitSettings:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MixtureFit(Result):
-    """A fitted Beta-Binomial mixture.
+    """A Beta-Binomial mixture fitted by maximum (penalised) likelihood.
 
     Attributes
     ----------
     distribution : BetaBinomialMixture
-        The fitted law, components ordered by mean. The functionals of this law (pmf, cdf, mean, spread,
-        majority probability) are what the data determine.
+        The fitted law, components ordered by mean. Its functionals (pmf, cdf, mean, spread, majority probability) are
+        what the data determine.
     llf : float
         Log-likelihood with binomial coefficients (without the penalty, when there is one).
     n_obs : float
@@ -80,6 +91,8 @@ class MixtureFit(Result):
     counts : Counts
         The data.
     settings : FitSettings
+    point : ndarray
+        The optimum in the optimiser's coordinates, to start other fits from.
     """
 
     distribution: BetaBinomialMixture
@@ -91,8 +104,7 @@ class MixtureFit(Result):
     boundary: tuple[str, ...]
     counts: Counts
     settings: FitSettings
-    point: Floats = field(repr=False)
-    """The optimum in the optimiser's coordinates, to start other fits from."""
+    point: Floats
 
     @classmethod
     def from_optimum(
@@ -165,17 +177,9 @@ class MixtureFit(Result):
         Not identifiable in general: other components can have the same law.
         """
         law = self.distribution
-        return pd.DataFrame(
-            {
-                "weight": law.weight,
-                "mean": law.mu,
-                "rho": law.rho,
-                "precision": law.precision,
-                "alpha": law.alpha,
-                "beta": law.beta,
-            },
-            index=pd.RangeIndex(1, law.n_components + 1, name="component"),
-        )
+        columns = {"weight": law.weight, "mean": law.mu, "rho": law.rho}
+        columns |= {"precision": law.precision, "alpha": law.alpha, "beta": law.beta}
+        return pd.DataFrame(columns, index=pd.RangeIndex(1, law.n_components + 1, name="component"))
 
     @property
     def params(self) -> pd.Series:
@@ -203,27 +207,17 @@ class MixtureFit(Result):
     @property
     def saturated_llf(self) -> float:
         """Log-likelihood of the observed shares themselves, separately for each number of trials."""
-        total = 0.0
-        for n in np.unique(self.counts.trials):
-            w = self.counts.weights[self.counts.trials == n]
-            total += float((w * np.log(w / w.sum())).sum())
-        return total
+        trials = self.counts.trials
+        by_size = (self.counts.weights[trials == n] for n in np.unique(trials))
+        return sum(float((w * np.log(w / w.sum())).sum()) for w in by_size)
 
     @property
     def information(self) -> Information:
-        """Observed information at the estimates.
-
-        Raises
-        ------
-        ValueError
-            When the fit is on the boundary or the data do not determine the parameters: normal theory does
-            not hold there, use the bootstrap.
-        """
+        """Observed information at the estimates; refused on the boundary or where the curvature is flat."""
         if self.boundary:
             raise ValueError(
-                "normal-theory errors need an interior fit; got "
-                + "; ".join(self.boundary)
-                + ". Use conf_int(kind='bootstrap') or a penalty"
+                f"normal-theory errors need an interior fit; got {'; '.join(self.boundary)}. "
+                "Use conf_int(kind='bootstrap') or a penalty"
             )
         return information(self.counts, self.point, self.settings.space, self.settings.penalty)
 
@@ -234,7 +228,7 @@ class MixtureFit(Result):
         return pd.Series(np.sqrt(np.diag(info.covariance)), index=self.params.index)
 
     def cov_params(self, parametrization: Literal["mean-rho", "alpha-beta"] = "mean-rho") -> pd.DataFrame:
-        """Covariance of the estimates: weights, then (means, rhos) or (alphas, betas)."""
+        """Return the covariance of the estimates: weights, then (means, rhos) or (alphas, betas)."""
         choice("parametrization", parametrization, ("mean-rho", "alpha-beta"))
         info = self.information
         if parametrization == "mean-rho":
@@ -251,7 +245,7 @@ class MixtureFit(Result):
         n_boot: int = 1000,
         rng: RngLike = None,
     ) -> pd.DataFrame:
-        """What the data determine, with intervals: mean, spread and majority probability.
+        """Return mean, spread and majority probability, which the data determine, with intervals.
 
         Parameters
         ----------
@@ -289,14 +283,9 @@ class MixtureFit(Result):
         return "wald"
 
     def conf_int(
-        self,
-        level: float = 0.95,
-        kind: IntervalKind = "auto",
-        *,
-        n_boot: int = 1000,
-        rng: RngLike = None,
+        self, level: float = 0.95, kind: IntervalKind = "auto", *, n_boot: int = 1000, rng: RngLike = None
     ) -> pd.DataFrame:
-        """Intervals for ``params``; columns ``low, high, level, kind``. Read them after ``functionals``."""
+        """Return intervals for ``params``: ``low, high, level, kind``; read them after ``functionals``."""
         if self._interval_kind(level, kind) == "wald":
             from scipy.special import ndtri
 
@@ -333,11 +322,8 @@ class MixtureFit(Result):
         return f"{model} by {estimate} ({s.method})"
 
     def _tables(self) -> dict[str, pd.DataFrame]:
-        return {
-            "shares": self.to_frame(),
-            "functionals": self._summary_functionals()[1],
-            "components": self.components,
-        }
+        functionals = self._summary_functionals()[1]
+        return {"shares": self.to_frame(), "functionals": functionals, "components": self.components}
 
     def _summary_functionals(self) -> tuple[str, pd.DataFrame]:
         """Return how the intervals were made, and the table."""
@@ -384,17 +370,13 @@ class MixtureFit(Result):
         """Draw observed and fitted shares of the panel size that most debates have."""
         from d3stats.plotting import plot_counts_by_round
 
-        n = self.panel
-        fitted = self.pmf(n)
-        here = self.counts.trials == n
-        observed = np.zeros(n + 1)
-        observed[self.counts.successes[here]] = self.counts.weights[here] / self.counts.weights[here].sum()
-        spread = np.sqrt(fitted * (1 - fitted) / self.counts.weights[here].sum())
+        n, fitted = self.panel, self.pmf()
+        spread = np.sqrt(fitted * (1 - fitted) / self.counts.weights[self.counts.trials == n].sum())
         frame = pd.DataFrame(
             {
                 "round": 1,
                 "successes": np.arange(n + 1),
-                "observed": observed,
+                "observed": observed_shares(self.counts, n),
                 "fitted": fitted,
                 "low": np.maximum(fitted - 1.96 * spread, 0),
                 "high": np.minimum(fitted + 1.96 * spread, 1),
@@ -404,26 +386,30 @@ class MixtureFit(Result):
         return drawn
 
 
+def observed_shares(counts: Counts, trials: int) -> Floats:
+    """Return the shares of 0..trials right votes among the debates with so many votes, shape (trials + 1,)."""
+    here, shares = counts.trials == trials, np.zeros(trials + 1)
+    shares[counts.successes[here]] = counts.weights[here] / counts.weights[here].sum()
+    return shares
+
+
 def _cell_probabilities(law: BetaBinomialMixture, counts: Counts) -> Floats:
     components = law.component_probabilities(Cells.of(counts.successes, counts.trials))
-    result: Floats = (law.weight[:, None] * components).sum(axis=0)
-    return result
+    return np.asarray((law.weight[:, None] * components).sum(axis=0))
 
 
 def _boundary(law: BetaBinomialMixture, held: NDArray[np.bool_], counts: Counts) -> tuple[str, ...]:
     """Say which parameters are at an end of their range (those held there by the model are not meant)."""
     found = []
-    for j in range(law.n_components):
+    for j, (weight, mu, rho) in enumerate(zip(law.weight, law.mu, law.rho, strict=True)):
         name = f"component {j + 1}" if law.n_components > 1 else "the component"
-        if law.weight[j] < NEGLIGIBLE_WEIGHT:
+        if weight < NEGLIGIBLE_WEIGHT:
             found.append(f"{name} has weight 0")
-        if law.mu[j] <= CLOSED:
-            found.append(f"{name} has mean 0")
-        elif law.mu[j] >= 1 - CLOSED:
-            found.append(f"{name} has mean 1")
-        elif law.rho[j] <= 1e-12 and not held[j]:
+        if mu <= CLOSED or mu >= 1 - CLOSED:
+            found.append(f"{name} has mean {round(mu)}")
+        elif rho <= 1e-12 and not held[j]:
             found.append(f"{name} is a Binomial (rho = 0)")
-        elif law.rho[j] >= 1 - CLOSED:
+        elif rho >= 1 - CLOSED:
             found.append(f"{name} is all-or-none (rho = 1)")
     if counts.trials.max(initial=0) < 2:
         found.append("no debate has two votes, so rho is undetermined")
@@ -436,7 +422,7 @@ def functional_values(law: BetaBinomialMixture, trials: int) -> Floats:
 
 
 def wald_table(law: BetaBinomialMixture, info: Information, trials: int, level: float) -> pd.DataFrame:
-    """Delta method: probabilities on the logit scale, the spread on the log scale."""
+    """Return the functionals with delta-method limits, on the logit scale and (the spread) on the log scale."""
     from scipy.special import expit, logit, ndtri
 
     estimate = functional_values(law, trials)
@@ -456,11 +442,11 @@ def wald_table(law: BetaBinomialMixture, info: Information, trials: int, level: 
 def percentile_table(
     law: BetaBinomialMixture, draws: BetaBinomialMixture, trials: int, level: float
 ) -> pd.DataFrame:
-    """Percentiles of a parametric bootstrap."""
-    estimate = functional_values(law, trials)
+    """Return the functionals with percentiles of their bootstrap `draws`."""
     values = functional_values(draws, trials)
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return _table(estimate, values.std(axis=0, ddof=1), low, high, level, _percentile_kind(values.shape[0]))
+    kind, se = _percentile_kind(len(values)), values.std(axis=0, ddof=1)
+    return _table(functional_values(law, trials), se, low, high, level, kind)
 
 
 def _percentile_kind(n_boot: int) -> str:
@@ -474,20 +460,15 @@ def _gradient(info: Information, trials: int) -> Floats:
 
     def value(point: Floats) -> Floats:
         weight = np.append(point[: k - 1], 1.0 - point[: k - 1].sum())
-        return functional_values(
-            BetaBinomialMixture(weight, point[k - 1 : 2 * k - 1], point[2 * k - 1 :]), trials
-        )
+        law = BetaBinomialMixture(weight, point[k - 1 : 2 * k - 1], point[2 * k - 1 :])
+        return functional_values(law, trials)
 
-    columns = []
-    for j in range(len(x)):
-        h = 1e-6 * min(x[j], 1.0 - x[j])
-        if h <= 0:
-            columns.append(np.zeros(len(FUNCTIONALS)))
-            continue
-        e = np.zeros(len(x))
-        e[j] = h
-        columns.append((value(x + e) - value(x - e)) / (2 * h))
-    return np.stack(columns, axis=1)
+    gradient = np.zeros((len(FUNCTIONALS), len(x)))
+    for j, h in enumerate(1e-6 * np.minimum(x, 1.0 - x)):
+        if h > 0:
+            e = h * (np.arange(len(x)) == j)
+            gradient[:, j] = (value(x + e) - value(x - e)) / (2 * h)
+    return gradient
 
 
 def _table(estimate: Floats, se: Floats, low: Floats, high: Floats, level: float, kind: str) -> pd.DataFrame:
@@ -499,10 +480,7 @@ def _table(estimate: Floats, se: Floats, low: Floats, high: Floats, level: float
 
 @dataclass(frozen=True)
 class Information:
-    """Covariance of (weights but the last, means, correlations), components ordered by mean.
-
-    Parameters that the model holds fixed (``n_binomial``) have zero variance.
-    """
+    """Covariance of (weights but the last, means, correlations) at ``point``; 0 where the model holds them fixed."""
 
     point: Floats
     covariance: Floats
@@ -520,18 +498,11 @@ class Information:
             precision = 1.0 / rho[j] - 1.0
             jacobian[m, m], jacobian[m, r] = precision, -mu[j] / rho[j] ** 2
             jacobian[r, m], jacobian[r, r] = -precision, -(1 - mu[j]) / rho[j] ** 2
-        result: Floats = jacobian @ self.covariance @ jacobian.T
-        return result
+        return np.asarray(jacobian @ self.covariance @ jacobian.T)
 
 
 def information(counts: Counts, x: Floats, space: Space, penalty: float) -> Information:
-    """Invert the Hessian at an interior optimum `x`.
-
-    Raises
-    ------
-    ValueError
-        When the curvature is not positive definite to working precision.
-    """
+    """Invert the Hessian at an interior optimum `x`; refused where it is not positive definite to working precision."""
     k = space.n_components
     objective = Objective(Cells.of(counts.successes, counts.trials), space, penalty)
     _, _, hess = objective.derivatives(x[None], counts.weights[None])
@@ -539,12 +510,10 @@ def information(counts: Counts, x: Floats, space: Space, penalty: float) -> Info
     free[2 * k - 1 : 2 * k - 1 + space.n_binomial] = False
     curvature = -hess[0][np.ix_(free, free)]
     scale = np.sqrt(np.maximum(np.diag(curvature), 0.0))
-    if (scale > 0).all():
+    definite = bool((scale > 0).all())
+    if definite:
         values, vectors = np.linalg.eigh(curvature / np.outer(scale, scale))
-        definite = values[0] > SINGULAR * values[-1]
-    else:
-        definite = False
-    if not definite:
+    if not definite or not values[0] > SINGULAR * values[-1]:
         raise ValueError(
             "normal-theory errors need a positive definite curvature; got a flat direction: "
             "the data do not determine the components. Use conf_int(kind='bootstrap') or fewer components"
@@ -570,32 +539,26 @@ def information(counts: Counts, x: Floats, space: Space, penalty: float) -> Info
 def simulate_counts(
     law: BetaBinomialMixture, counts: Counts, n_sets: int, rng: RngLike = None
 ) -> tuple[Cells, Floats]:
-    """Draw data sets with the same numbers of debates per number of trials.
+    """Draw data sets with the same numbers of debates per number of trials; fractional numbers are refused.
 
-    Returns
-    -------
-    cells : Cells
-        Every outcome of every number of trials.
-    weights : ndarray, shape (n_sets, cells)
-
-    Raises
-    ------
-    ValueError
-        When a weight is not whole: debates can be drawn only in whole numbers.
+    Returns the cells, every outcome of every number of trials, and the weights, shape (n_sets, cells).
     """
     generator = as_rng(rng)
     sizes, at = np.unique(counts.trials, return_inverse=True)
     totals = np.bincount(at, weights=counts.weights)
     if not np.allclose(totals, np.rint(totals), rtol=1e-12, atol=1e-9):
         raise ValueError(f"weights must add up to whole debates to be resampled; got {totals.tolist()}")
-    draws, successes, trials = [], [], []
+    draws = []
     for n, total in zip(sizes, totals, strict=True):
         pmf = law.pmf(int(n))
         draws.append(generator.multinomial(round(total), pmf / pmf.sum(), size=n_sets))
-        successes.append(np.arange(n + 1))
-        trials.append(np.full(n + 1, n))
-    cells = Cells.of(np.concatenate(successes), np.concatenate(trials))
-    return cells, np.concatenate(draws, axis=1).astype(np.float64)
+    return Cells.of(*all_outcomes(sizes)), np.concatenate(draws, axis=1).astype(np.float64)
+
+
+def all_outcomes(sizes: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the successes and trials of every outcome 0..n of each panel size, one size after another."""
+    successes, trials = zip(*((np.arange(n + 1), np.full(n + 1, n)) for n in sizes), strict=True)
+    return np.concatenate(successes), np.concatenate(trials)
 
 
 def parametric_bootstrap(
@@ -624,37 +587,34 @@ def cautions(fit: MixtureFit) -> list[str]:
             f"On the boundary: {'; '.join(fit.boundary)}. Normal-theory errors do not hold; "
             "intervals come from the parametric bootstrap."
         )
-    seen = fit.counts
+    seen, s = fit.counts, fit.settings
     if (seen.successes == 0).all() or (seen.successes == seen.trials).all():
         notes.append(
             "Every vote in the data agrees, so a bootstrap sees no variation and its intervals collapse. "
             f"What {fit.n_obs:g} debates without an exception can rule out at 95 % is a share of exceptional "
             f"debates above {1 - 0.05 ** (1 / fit.n_obs):.3g} (exact binomial bound)."
         )
-    if fit.counts.trials.max() < 2:
+    largest, needed = int(seen.trials.max()), 3 * s.n_components - 1
+    if largest < 2:
         notes.append(
             "No debate has two votes: only the mean is determined. The spread is set to 0, it is not estimated."
         )
-    if fit.settings.n_components > 1:
+    if s.n_components > 1:
         notes.append(
             "Components are a description, not a finding: other weights and Beta parameters give the same law "
             "(for example Beta(a, b) = a/(a+b) Beta(a+1, b) + b/(a+b) Beta(a, b+1)), so a weight is not a share "
             "of any kind of debate. Rely on the functionals."
         )
-        needed = 3 * fit.settings.n_components - 1
-        largest = int(fit.counts.trials.max())
-        if largest < needed:
-            notes.append(
-                f"Panels of at most {largest} votes determine {largest} numbers; "
-                f"this model has {fit.n_params} parameters."
-            )
+    if s.n_components > 1 and largest < needed:
+        panels = f"Panels of at most {largest} votes determine {largest} numbers"
+        notes.append(f"{panels}; this model has {fit.n_params} parameters.")
     gap = fit.saturated_llf - fit.llf
     if gap < 2.0:
         notes.append(
             f"The observed shares themselves are only {max(gap, 0.0):.2f} log-likelihood units better: "
             "the data cannot tell this model from any other that fits as well."
         )
-    if fit.n_reached_best == 1 and fit.settings.n_starts > 1:
+    if fit.n_reached_best == 1 and s.n_starts > 1:
         notes.append("Only one start reached this optimum; a better one may exist. Try more starts.")
     return notes
 
@@ -662,15 +622,13 @@ def cautions(fit: MixtureFit) -> list[str]:
 def convergence_advice(fit: MixtureFit) -> str:
     """Return a numbered list of things to try."""
     s = fit.settings
+    newton, em = "use method='newton', which converges quadratically", "try method='em', another way to climb"
     steps = [
         f"raise max_iter (now {s.max_iter}) or loosen tol (now {s.tol:g})",
-        "use method='newton', which converges quadratically"
-        if s.method != "newton"
-        else "try method='em', another way to climb",
+        em if s.method == "newton" else newton,
         f"raise n_starts (now {s.n_starts})",
         "fit fewer components, or hold one at the Binomial (n_binomial=1): the likelihood may be flat",
         "add a small penalty (penalty=0.1), which keeps the maximum away from the boundary",
     ]
-    return "The fit did not converge. Things to try:\n" + "\n".join(
-        f"{i}. {step}" for i, step in enumerate(steps, start=1)
-    )
+    listed = (f"{i}. {step}" for i, step in enumerate(steps, start=1))
+    return "\n".join(["The fit did not converge. Things to try:", *listed])

@@ -21,7 +21,7 @@ from d3stats.counts import RoundCounts
 from d3stats.models.mixtures.climb import Method
 from d3stats.models.mixtures.fit import fit_beta_binomial_mixture_batch
 from d3stats.models.mixtures.law import CLOSED, BetaBinomialMixture, Cells, _latent_component
-from d3stats.models.mixtures.result import MixtureFit, percentile_table, refit
+from d3stats.models.mixtures.result import MixtureFit, observed_shares, percentile_table, refit
 from d3stats.resampling.clusters import cluster_totals, resampled_totals, swapped_totals
 from d3stats.result import Result
 from d3stats.trajectories import LogSource, Trajectories, log_or_array
@@ -42,6 +42,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Scale = Literal["pmf", "latent"]
 SCALES: tuple[Scale, ...] = ("pmf", "latent")
 
@@ -57,8 +58,7 @@ def pmf_ks(a: BetaBinomialMixture, b: BetaBinomialMixture, trials: int) -> Float
     (0.0277268702, 0.038309)
     """
     gap = np.cumsum(a.pmf(trials) - b.pmf(trials), axis=-1)
-    result: Floats = np.abs(gap).max(axis=-1)
-    return result
+    return cast(Floats, np.abs(gap).max(axis=-1))
 
 
 def latent_ks(a: BetaBinomialMixture, b: BetaBinomialMixture) -> float:
@@ -66,19 +66,14 @@ def latent_ks(a: BetaBinomialMixture, b: BetaBinomialMixture) -> float:
 
     Both one-sided limits are taken at the steps that Binomial components make.
     """
-    grid = _latent_grid(a, b)
-    best = 0.0
+    whole, best = _latent_grid(a, b), 0.0
     for side in ("left", "right"):
-        gap = np.abs(a.latent_cdf(grid, side=side) - b.latent_cdf(grid, side=side))
-        at = int(gap.argmax())
-        best = max(best, float(gap[at]))
-        low, high = grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)]
-        for _ in range(5):
-            fine = np.linspace(low, high, 41)
-            gap = np.abs(a.latent_cdf(fine, side=side) - b.latent_cdf(fine, side=side))
+        grid = whole
+        for _ in range(6):
+            gap = np.abs(a.latent_cdf(grid, side=side) - b.latent_cdf(grid, side=side))
             at = int(gap.argmax())
             best = max(best, float(gap[at]))
-            low, high = fine[max(at - 1, 0)], fine[min(at + 1, 40)]
+            grid = np.linspace(grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)], 41)
     return best
 
 
@@ -100,7 +95,7 @@ def _latent_grid(*laws: BetaBinomialMixture) -> Floats:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RoundsFit(Result):
-    """A mixture per round.
+    """A Beta-Binomial mixture fitted in each round.
 
     Attributes
     ----------
@@ -124,12 +119,11 @@ class RoundsFit(Result):
         return self.fits[self.rounds.index(round_number)]
 
     def ks(self, scale: Scale = "pmf", *, lag: int = 1) -> Floats:
-        """Return the distance of each round from the one `lag` fitted rounds before, shape (rounds - lag,).
+        """Return the KS distance of each round from the one `lag` fitted rounds before, shape (rounds - lag,).
 
-        Rounds without any vote have no fit and are passed over; ``rounds`` says which there are. NaN where the two
-        rounds have different numbers of debates: some stopped early or have no vote, and the laws of different
-        debates differ for that alone. :func:`~d3stats.rounds_drift` takes the debates that both rounds have; counts
-        alone do not say which those are.
+        Rounds without any vote have no fit and are passed over. NaN where the two rounds have different numbers of
+        debates, because the laws of different debates differ for that alone; :func:`~d3stats.rounds_drift` takes the
+        debates that both rounds have.
         """
         choice("scale", scale, SCALES)
         integer("lag", lag, minimum=1)
@@ -144,11 +138,8 @@ class RoundsFit(Result):
     @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # derived from the fits
         """Which rounds have no distance, and which fits lie on the boundary."""
-        found = [
-            f"round {r}: on the boundary, {'; '.join(f.boundary)}"
-            for r, f in zip(self.rounds, self.fits, strict=True)
-            if f.boundary
-        ]
+        fits = zip(self.rounds, self.fits, strict=True)
+        found = [f"round {r}: on the boundary, {'; '.join(f.boundary)}" for r, f in fits if f.boundary]
         if np.isnan(self.ks()).any():
             apart = "no distance between rounds of different numbers of debates"
             found.append(f"{apart}: rounds_drift takes the debates that have votes in both")
@@ -178,31 +169,26 @@ class RoundsFit(Result):
         return {"rounds": frame}
 
     def count_shares(self, *, level: float = 0.95, n_boot: int = 1000, rng: RngLike = None) -> pd.DataFrame:
-        """Observed and fitted shares of each count, with parametric bootstrap bands: what the figure draws.
+        """Return observed and fitted shares of each count, with parametric bootstrap bands: what the figure draws.
 
-        Returns
-        -------
-        DataFrame
-            ``round, successes, observed, fitted, low, high``: debates with the full panel only; the band
-            is where the observed share of as many debates would fall if the fit were true.
+        Columns ``round, successes, observed, fitted, low, high``: debates with the full panel only; the band is where
+        the observed share of as many debates would fall if the fit were true.
         """
         probability("level", level, open_interval=True)
         generator = as_rng(rng)
         n = self.panel
         parts = []
         for r, fit in zip(self.rounds, self.fits, strict=True):
-            here = fit.counts.trials == n
-            total = fit.counts.weights[here].sum()
+            total = fit.counts.weights[fit.counts.trials == n].sum()
             if total == 0:
                 continue
-            fitted = fit.pmf(n)
-            observed = np.zeros(n + 1)
-            observed[fit.counts.successes[here]] = fit.counts.weights[here] / total
-            whole = max(round(total), 1)
+            fitted, whole = fit.pmf(n), max(round(total), 1)
             draws = generator.multinomial(whole, fitted / fitted.sum(), size=n_boot) / whole
             low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
-            part = {"round": r, "successes": np.arange(n + 1), "observed": observed, "fitted": fitted}
-            parts.append(pd.DataFrame({**part, "low": low, "high": high}))
+            part = pd.DataFrame({"round": r, "successes": np.arange(n + 1)})
+            parts.append(
+                part.assign(observed=observed_shares(fit.counts, n), fitted=fitted, low=low, high=high)
+            )
         return pd.concat(parts, ignore_index=True)
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -230,12 +216,8 @@ def fit_rounds(
     Parameters
     ----------
     rounds : RoundCounts, or a log as :func:`d3stats.as_trajectories` takes it
-        Other parameters as in :func:`~d3stats.models.mixtures.fit.fit_beta_binomial_mixture`.
-
-    Raises
-    ------
-    ValueError
-        When no round has a vote.
+        At least one round has a vote. Other parameters as in
+        :func:`~d3stats.models.mixtures.fit.fit_beta_binomial_mixture`.
 
     Examples
     --------
@@ -283,11 +265,9 @@ class Pair:
         How many debates have votes in both rounds.
     before, after : BetaBinomialMixture
         The fitted laws.
-    resampled : pair of BetaBinomialMixture
-        Batches of laws of the two rounds, fitted to the same resampled questions.
-    swapped : pair of BetaBinomialMixture
-        Batches of laws fitted after each question's two rounds were swapped with probability 1/2: what the pair looks
-        like when nothing drifts.
+    resampled, swapped : pair of BetaBinomialMixture
+        Batches of laws of the two rounds: fitted to the same resampled questions, and fitted after each question's
+        two rounds were swapped with probability 1/2, which is what the pair looks like when nothing drifts.
     """
 
     debates: int
@@ -299,7 +279,7 @@ class Pair:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Drift(Result):
-    """The rounds' fits with the refits that say how sure they are.
+    """Distances between successive rounds with bootstrap intervals and permutation noise, made by :func:`rounds_drift`.
 
     Attributes
     ----------
@@ -333,12 +313,9 @@ class Drift(Result):
         return f"question bootstrap percentile, refitted, {self.n_boot} replicates"
 
     def functionals(self) -> pd.DataFrame:
-        """Mean, spread and majority probability of every round, with question-bootstrap intervals.
+        """Return mean, spread and majority probability of every round, with question-bootstrap intervals.
 
-        Returns
-        -------
-        DataFrame
-            ``round, functional, estimate, se, low, high, level, kind``.
+        Columns ``round, functional, estimate, se, low, high, level, kind``.
         """
         parts = []
         for r, fit, draws in zip(self.fit.rounds, self.fit.fits, self.resampled, strict=True):
@@ -348,36 +325,20 @@ class Drift(Result):
         return frame[["round", "functional", "estimate", "se", "low", "high", "level", "kind"]]
 
     def ks(self, scales: tuple[Scale, ...] = SCALES) -> pd.DataFrame:
-        """Distance of each round from the one before, over the debates with votes in both.
+        """Return the KS distance of each round from the one before, over the debates with votes in both.
 
-        Returns
-        -------
-        DataFrame
-            ``round, debates, scale, ks, noise, low, high, level, kind``. ``debates`` is how many have votes in
-            both rounds. ``noise`` is the `level` quantile of the
-            distance when nothing drifts; ``low, high`` are percentiles when questions are resampled. A
-            distance below its noise shows no drift; only an upper bound below a margin shows there is none.
+        Columns ``round, debates, scale, ks, noise, low, high, level, kind``. ``noise`` is the `level` quantile of the
+        distance when nothing drifts; ``low, high`` are percentiles when questions are resampled. A distance below its
+        noise shows no drift; only an upper bound below a margin shows there is none.
         """
-        tail = (1 - self.level) / 2
+        tail, panel = (1 - self.level) / 2, self.fit.panel
         rows = []
         for scale in scales:
             for later, pair in zip(self.fit.rounds[1:], self.pairs, strict=True):
-                null = _distances(*pair.swapped, scale, self.fit.panel)
-                boot = _distances(*pair.resampled, scale, self.fit.panel)
-                low, high = np.quantile(boot, [tail, 1 - tail])
-                rows.append(
-                    {
-                        "round": later,
-                        "debates": pair.debates,
-                        "scale": scale,
-                        "ks": distance(pair.before, pair.after, scale, self.fit.panel),
-                        "noise": float(np.quantile(null, self.level)),
-                        "low": float(low),
-                        "high": float(high),
-                        "level": self.level,
-                        "kind": self.kind,
-                    }
-                )
+                noise = np.quantile(_distances(*pair.swapped, scale, panel), self.level)
+                low, high = np.quantile(_distances(*pair.resampled, scale, panel), [tail, 1 - tail])
+                ks = distance(pair.before, pair.after, scale, panel)
+                rows.append((later, pair.debates, scale, ks, noise, low, high, self.level, self.kind))
         columns = ["round", "debates", "scale", "ks", "noise", "low", "high", "level", "kind"]
         return pd.DataFrame(rows, columns=columns)
 
@@ -393,7 +354,7 @@ def rounds_drift(
     n_boot: int = 500,
     rng: RngLike = None,
 ) -> Drift:
-    """Compute the distances between successive fitted rounds, with bootstrap intervals and permutation noise.
+    """Compute KS distances between successive fitted rounds, with bootstrap intervals and permutation noise.
 
     Questions are resampled for the intervals, all rounds of a question together; for the noise the two rounds of each
     question are swapped with probability 1/2. Every replicate is refitted.
@@ -409,7 +370,7 @@ def rounds_drift(
     level : float
         Of the intervals and of the noise quantile.
     n_boot : int
-        Replicates of each kind; each is refitted.
+        Replicates of each kind.
 
     Raises
     ------
@@ -426,9 +387,8 @@ def rounds_drift(
     """
     s, n = np.asarray(successes), np.asarray(trials)
     if s.ndim != 2 or s.shape != n.shape:
-        raise ValueError(
-            f"successes and trials must share a shape (debates, rounds); got {s.shape}, {n.shape}"
-        )
+        got = f"{s.shape}, {n.shape}"
+        raise ValueError(f"successes and trials must share a shape (debates, rounds); got {got}")
     codes = np.arange(len(s)) if cluster is None else whole_numbers("cluster", cluster)
     if codes.size != len(s):
         raise ValueError(f"cluster must have one value per debate ({len(s)}); got {codes.size}")
@@ -436,9 +396,8 @@ def rounds_drift(
         raise ValueError(f"cluster must hold at least 2 questions to resample; got {len(np.unique(codes))}")
     silent = np.flatnonzero((n > 0).sum(axis=0) == 0)
     if silent.size:
-        raise ValueError(
-            f"trials must be positive for some debate in every round; got none in round {silent[0] + 1}"
-        )
+        got = f"none in round {silent[0] + 1}"
+        raise ValueError(f"trials must be positive for some debate in every round; got {got}")
     apart = np.flatnonzero(((n[:, 1:] > 0) & (n[:, :-1] > 0)).sum(axis=0) == 0)
     if apart.size:
         raise ValueError(
@@ -449,73 +408,58 @@ def rounds_drift(
     n_boot = integer("n_boot", n_boot, minimum=2)
     generator = as_rng(rng)
     if fit is None:
-        parts = [
-            RoundCounts.from_columns(np.full(len(s), r + 1), s[:, r], n[:, r]) for r in range(s.shape[1])
-        ]
-        fit = fit_rounds(sum(parts, start=RoundCounts.empty()), n_components=n_components)
+        rounds = np.tile(np.arange(1, s.shape[1] + 1), len(s))
+        fit = fit_rounds(RoundCounts.from_columns(rounds, s.ravel(), n.ravel()), n_components=n_components)
     if len(fit.rounds) != s.shape[1]:
         raise ValueError(f"fit must have one fit per round ({s.shape[1]}); got {len(fit.rounds)}")
-    laws, in_pairs = _shared_debates(s, n, fit)
-    resampled, moved = _resampled(s, n, codes, fit, laws, in_pairs, n_boot, generator)
+    cells, marks = _one_hot(s, n)
+    laws, in_pairs = _shared_debates(cells, marks, n > 0, fit)
+    resampled, moved = _resampled(cells, marks, codes, fit, laws, in_pairs, n_boot, generator)
     pairs = []
-    for r, (before, after) in enumerate(laws):
-        swapped = _swapped(s[:, r : r + 2], n[:, r : r + 2], codes, before, after, n_boot, generator)
-        pairs.append(
-            Pair(int(in_pairs[:, r].sum()), before.distribution, after.distribution, moved[r], swapped)
-        )
+    for r, two in enumerate(laws):
+        swapped = _swapped(s[:, r : r + 2], n[:, r : r + 2], codes, two, n_boot, generator)
+        before, after = (one.distribution for one in two)
+        pairs.append(Pair(int(in_pairs[:, r].sum()), before, after, moved[r], swapped))
     return Drift(fit, resampled, tuple(pairs), level, n_boot)
 
 
 def _shared_debates(
-    successes: NDArray[np.int64], trials: NDArray[np.int64], fit: RoundsFit
+    cells: Cells, marks: Floats, voted: NDArray[np.bool_], fit: RoundsFit
 ) -> tuple[list[tuple[MixtureFit, MixtureFit]], NDArray[np.bool_]]:
     """Fit every two successive rounds to the debates with votes in both; return these debates beside the fits.
 
     A round whose debates are all in the pair keeps the fit that it has.
     """
-    voted = trials > 0
     both = voted[:, :-1] & voted[:, 1:]
     laws: list[list[MixtureFit]] = [[fit.fits[r], fit.fits[r + 1]] for r in range(both.shape[1])]
     partial = [
         (r, side) for r in range(both.shape[1]) for side in (0, 1) if (voted[:, r + side] & ~both[:, r]).any()
     ]
     if partial:
-        settings = fit.fits[0].settings
-        pairs = np.stack([successes[voted], trials[voted]], axis=1)
-        cells, cell = np.unique(pairs, axis=0, return_inverse=True)
-        at = np.full(voted.shape, -1)
-        at[voted] = cell.ravel()
-        table = [np.bincount(at[both[:, r], r + side], minlength=len(cells)) for r, side in partial]
-        batch = fit_beta_binomial_mixture_batch(
-            cells[:, 0],
-            cells[:, 1],
-            np.array(table, dtype=np.float64),
-            n_components=settings.n_components,
-            n_binomial=settings.n_binomial,
-            n_starts=settings.n_starts,
-            penalty=settings.penalty,
-            tol=settings.tol,
-        )
+        table = np.array([marks[both[:, r], r + side].sum(axis=0) for r, side in partial])
+        shared = ("n_components", "n_binomial", "n_starts", "penalty", "tol")
+        options = {name: getattr(fit.fits[0].settings, name) for name in shared}
+        batch = fit_beta_binomial_mixture_batch(cells.successes, cells.trials, table, **options)
         for i, (r, side) in enumerate(partial):
             laws[r][side] = batch[i]
     return [(before, after) for before, after in laws], both
 
 
-def _one_hot(successes: NDArray[np.int64], trials: NDArray[np.int64]) -> tuple[Cells, Floats]:
-    """Mark each debate's cell in each round, shape (debates, rounds * cells); no vote, no mark."""
-    pairs = np.stack([successes.ravel(), trials.ravel()], axis=1)
-    distinct, cell = np.unique(pairs[pairs[:, 1] > 0], axis=0, return_inverse=True)
-    debates, rounds = successes.shape
-    row, column = np.nonzero(trials > 0)
-    marks = np.zeros((debates, rounds * len(distinct)))
-    marks[row, column * len(distinct) + cell.ravel()] = 1.0
+def _one_hot(successes: Ints, trials: Ints) -> tuple[Cells, Floats]:
+    """Mark each debate's cell in each round, shape (debates, rounds, cells); no vote, no mark."""
+    voted = trials > 0
+    distinct, cell = np.unique(
+        np.stack([successes[voted], trials[voted]], axis=1), axis=0, return_inverse=True
+    )
+    marks = np.zeros((*trials.shape, len(distinct)))
+    marks[(*np.nonzero(voted), cell.ravel())] = 1.0
     return Cells.of(distinct[:, 0], distinct[:, 1]), marks
 
 
 def _resampled(
-    successes: NDArray[np.int64],
-    trials: NDArray[np.int64],
-    cluster: NDArray[np.int64],
+    cells: Cells,
+    marks: Floats,
+    cluster: Ints,
     fit: RoundsFit,
     laws: list[tuple[MixtureFit, MixtureFit]],
     both: NDArray[np.bool_],
@@ -523,14 +467,12 @@ def _resampled(
     rng: np.random.Generator,
 ) -> tuple[tuple[BetaBinomialMixture, ...], list[tuple[BetaBinomialMixture, BetaBinomialMixture]]]:
     """Refit every round and every pair of rounds to the same resampled questions."""
-    cells, marks = _one_hot(successes, trials)
-    width = len(cells.trials)
-    one_round = [marks[:, r * width : (r + 1) * width] for r in range(successes.shape[1])]
+    n, width = marks.shape[1:]
     partial = [r for r, (a, b) in enumerate(laws) if a is not fit.fits[r] or b is not fit.fits[r + 1]]
-    shared = [one_round[r + side] * both[:, r, None] for r in partial for side in (0, 1)]
-    totals = resampled_totals(cluster_totals(np.hstack([marks, *shared]), cluster), n_boot, rng)
+    shared = [marks[:, r + side] * both[:, r, None] for r in partial for side in (0, 1)]
+    one_round = np.moveaxis(marks, 1, 0)
+    totals = resampled_totals(cluster_totals(np.hstack([*one_round, *shared]), cluster), n_boot, rng)
     drawn = np.split(totals, range(width, totals.shape[1], width), axis=1)
-    n = len(one_round)
     rounds = tuple(_refitted([one], [sets], cells)[0] for one, sets in zip(fit.fits, drawn[:n], strict=True))
     moved = [(rounds[r], rounds[r + 1]) for r in range(n - 1)]
     for i, r in enumerate(partial):
@@ -540,32 +482,28 @@ def _resampled(
 
 
 def _refitted(fits: list[MixtureFit], sets: list[Floats], cells: Cells) -> list[BetaBinomialMixture]:
-    """Refit to resampled questions; a replicate without any debate of a round says nothing and is left out."""
+    """Refit to resampled questions; a replicate without any debate of a round is left out."""
     told = np.all([one.sum(axis=1) > 0 for one in sets], axis=0)
     return [refit(fit, cells, one[told]) for fit, one in zip(fits, sets, strict=True)]
 
 
 def _swapped(
-    successes: NDArray[np.int64],
-    trials: NDArray[np.int64],
-    cluster: NDArray[np.int64],
-    first: MixtureFit,
-    second: MixtureFit,
+    successes: Ints,
+    trials: Ints,
+    cluster: Ints,
+    fits: tuple[MixtureFit, MixtureFit],
     n_boot: int,
     rng: np.random.Generator,
 ) -> tuple[BetaBinomialMixture, BetaBinomialMixture]:
     both = (trials > 0).all(axis=1)
     cells, marks = _one_hot(successes[both], trials[both])
-    totals = cluster_totals(marks, cluster[both])
-    width = len(cells.trials)
-    before, after = totals[:, :width], totals[:, width:]
+    before, after = (cluster_totals(one, cluster[both]) for one in np.moveaxis(marks, 1, 0))
     # A swap keeps the sum of the two rounds and negates their difference.
     half_sum = 0.5 * (before + after).sum(axis=0)
     half_gap = 0.5 * swapped_totals(before - after, n_boot, rng)
-    return (
-        refit(first, cells, np.maximum(half_sum + half_gap, 0.0)),
-        refit(second, cells, np.maximum(half_sum - half_gap, 0.0)),
-    )
+    sets = (np.maximum(half_sum + half_gap, 0.0), np.maximum(half_sum - half_gap, 0.0))
+    first, second = (refit(fit, cells, one) for fit, one in zip(fits, sets, strict=True))
+    return first, second
 
 
 def _distances(a: BetaBinomialMixture, b: BetaBinomialMixture, scale: Scale, panel: int) -> Floats:
@@ -582,5 +520,4 @@ def _distances(a: BetaBinomialMixture, b: BetaBinomialMixture, scale: Scale, pan
 
 def _at(law: BetaBinomialMixture, x: Floats) -> Floats:
     """Evaluate each law of a batch at its own point."""
-    result: Floats = (law.weight * _latent_component(x[:, None], law.mu, law.rho, "right")).sum(axis=1)
-    return result
+    return np.asarray((law.weight * _latent_component(x[:, None], law.mu, law.rho, "right")).sum(axis=1))
