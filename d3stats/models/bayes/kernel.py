@@ -151,9 +151,7 @@ def _round(
     weights: Floats,
     edge: float,
     by_row: Floats,
-    up: Floats,
-    down: Floats,
-    norm: Floats,
+    work: Floats,
 ) -> float:
     """Add the gradient of one round's log likelihood to `by_row` and return its value."""
     weight, gaps, held = np.empty(k), np.empty(k + 1), np.zeros(k)
@@ -168,7 +166,7 @@ def _round(
         mu[j] = min(max(so_far, edge), 1 - edge)
         t = min(max(row[2 * k - 1 + j], -40.0), 40.0)
         rho[j] = min(max(1.0 / (1.0 + exp(-t)), edge), 1 - edge)
-        _tables(mu[j], rho[j], up[j], down[j], norm[j])
+        _tables(mu[j], rho[j], work[j])
     value, n_debates = 0.0, 0.0
     for c in range(len(weights)):
         if weights[c] == 0.0:
@@ -176,7 +174,8 @@ def _round(
         s, n = successes[c], trials[c]
         top = -np.inf
         for j in range(k):
-            joint[j] = log_weight[j] + log_choose[c] + up[j, 0, s] + down[j, 0, n - s] - norm[j, 0, n]
+            t = work[j]
+            joint[j] = log_weight[j] + log_choose[c] + t[0, s] + t[6, n - s] - t[12, n]
             top = max(top, joint[j])
         total = 0.0
         for j in range(k):
@@ -187,8 +186,8 @@ def _round(
         for j in range(k):
             share = weights[c] * joint[j] / total
             held[j] += share
-            by_mu[j] += share * (up[j, 1, s] - down[j, 1, n - s])
-            by_rho[j] += share * (up[j, 2, s] + down[j, 2, n - s] - norm[j, 1, n])
+            by_mu[j] += share * (work[j, 1, s] - work[j, 7, n - s])
+            by_rho[j] += share * (work[j, 2, s] + work[j, 8, n - s] - work[j, 13, n])
     # A gap lifts every mean to its right.
     mean_lift = 0.0
     for j in range(k - 1, -1, -1):
@@ -237,11 +236,7 @@ def log_density(
 ) -> tuple[float, Floats]:
     """Return log density and gradient; arguments as the attributes of ``MixtureDensity``."""
     r, width = len(weights), 3 * k - 1
-    top = 0
-    for c in range(len(trials)):
-        top = max(top, trials[c])
-    up, down = np.zeros((k, 6, top + 1)), np.zeros((k, 6, top + 1))
-    norm = np.zeros((k, 3, top + 1))
+    work = np.zeros((k, 15, trials.max() + 1))
     rows, by_row, gradient = np.empty((r, width)), np.zeros((r, width)), np.zeros(len(x))
     rows[0] = x[:width]
     sizes = np.zeros(3)
@@ -254,9 +249,7 @@ def log_density(
             rows[i, j] = rows[i - 1, j] + x[i * width + j] * sizes[o] * spacing[i - 1]
     value = 0.0
     for i in range(r):
-        value += _round(
-            rows[i], k, successes, trials, log_choose, weights[i], edge, by_row[i], up, down, norm
-        )
+        value += _round(rows[i], k, successes, trials, log_choose, weights[i], edge, by_row[i], work)
     # A step moves its own round and all later ones.
     for i in range(r - 1, 0, -1):
         for j in range(width):

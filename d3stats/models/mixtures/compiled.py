@@ -1,15 +1,12 @@
 """The mixture log-likelihood with gradient and Hessian in machine code, and the two climbs that maximise it.
 
 Compiled because a fit is a few hundred dependent steps on eight numbers: a numpy step costs its call overhead
-each time. The tests hold the derivatives to a plain numpy implementation and to finite differences, and the optima to
-a quasi-Newton search and to published values.
+each time. Importing this module loads numba; :mod:`d3stats.models.mixtures.climb` does so when a fit begins.
 
 The climbs are Newton's method with damping inside a box, and accelerated EM. A Newton step that does not raise the
 likelihood is refused and damped more (Levenberg, 1944; Marquardt, 1963), so the accepted sequence is monotone.
 Parameters that sit on a bound with the gradient pointing out are held there (projected Newton; Bertsekas, 1982), which
 is how a Binomial component, a supremum on the boundary, is reached exactly.
-
-Importing this module loads numba; :mod:`d3stats.models.mixtures.climb` does so when a fit begins.
 """
 
 from __future__ import annotations
@@ -45,27 +42,30 @@ def _compiled(function: F) -> F:
 
 
 @_compiled
-def _tables(mu: float, rho: float, up: Floats, down: Floats, norm: Floats) -> None:
-    """Fill the prefix sums over ``i`` that every cell's log pmf and derivatives are differences of."""
+def _tables(mu: float, rho: float, table: Floats) -> None:
+    """Fill prefix sums over ``i``, shape (15, trials + 1), that cells' log pmf and derivatives are differences of.
+
+    Rows 0 to 5 are read at the successes, 6 to 11 at the failures, 12 to 14 at the trials.
+    """
     keep = 1.0 - rho
-    for i in range(norm.shape[1] - 1):
+    for i in range(table.shape[1] - 1):
         for side in range(2):
-            table = up if side == 0 else down
+            at = 6 * side
             mean = mu if side == 0 else 1.0 - mu
             u = mean * keep + i * rho
             by_mean = keep / u
             by_rho = (i - mean) / u
-            table[0, i + 1] = table[0, i] + np.log(u)
-            table[1, i + 1] = table[1, i] + by_mean
-            table[2, i + 1] = table[2, i] + by_rho
-            table[3, i + 1] = table[3, i] + by_mean * by_mean
-            table[4, i + 1] = table[4, i] + by_mean * by_rho + 1.0 / u
-            table[5, i + 1] = table[5, i] + by_rho * by_rho
+            table[at, i + 1] = table[at, i] + np.log(u)
+            table[at + 1, i + 1] = table[at + 1, i] + by_mean
+            table[at + 2, i + 1] = table[at + 2, i] + by_rho
+            table[at + 3, i + 1] = table[at + 3, i] + by_mean * by_mean
+            table[at + 4, i + 1] = table[at + 4, i] + by_mean * by_rho + 1.0 / u
+            table[at + 5, i + 1] = table[at + 5, i] + by_rho * by_rho
         d = keep + i * rho
         by_d = (i - 1.0) / d
-        norm[0, i + 1] = norm[0, i] + np.log(d)
-        norm[1, i + 1] = norm[1, i] + by_d
-        norm[2, i + 1] = norm[2, i] + by_d * by_d
+        table[12, i + 1] = table[12, i] + np.log(d)
+        table[13, i + 1] = table[13, i] + by_d
+        table[14, i + 1] = table[14, i] + by_d * by_d
 
 
 @_compiled
@@ -91,8 +91,7 @@ def derivatives(
     for j in range(k):
         log_weight[j] -= log_total
         w[j] = np.exp(log_weight[j])
-        table = work[j]
-        _tables(x[k - 1 + j], x[2 * k - 1 + j], table[0:6], table[6:12], table[12:15])
+        _tables(x[k - 1 + j], x[2 * k - 1 + j], work[j])
     for a in range(size):
         grad[a] = 0.0
         for b in range(size):
@@ -255,17 +254,9 @@ def climb(
 ) -> tuple[Floats, Floats, Ints]:
     """Climb by damped Newton steps from every row of `starts` on the data set ``weights[which[row]]``.
 
-    Returns
-    -------
-    x : ndarray, shape (rows, parameters)
-    value : ndarray, shape (rows,)
-    n_iter : ndarray of int, shape (rows,)
-        Evaluations of the derivatives.
-
-    Notes
-    -----
-    A climb ends when the next Newton step promises less than ``tol * (1 + |value|)``, when no step of any size helps,
-    or after `max_iter` evaluations; whether the end is a maximum is for the caller to see.
+    Returns the ends, shape (rows, parameters), their values, and the evaluations of the derivatives. A climb ends
+    when the next Newton step promises less than ``tol * (1 + |value|)``, when no step of any size helps, or after
+    `max_iter` evaluations; whether the end is a maximum is for the caller to see.
     """
     rows, size = starts.shape
     work = _work(problem)
@@ -325,7 +316,7 @@ def _expected(
 ) -> float:
     """Return a component's expected log-likelihood up to a constant; write gradient and Hessian in (mu, rho)."""
     mu, rho = x[0], x[1]
-    _tables(mu, rho, work[0:6], work[6:12], work[12:15])
+    _tables(mu, rho, work)
     value, by_m, by_r, mm, mr, rr = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for c in range(len(problem.successes)):
         p = share[c]
@@ -385,8 +376,7 @@ def _em_map(x: Floats, problem: Problem, weights: Floats, work: Floats, share: F
     """Write the point after one E-step and one M-step to `out`."""
     k, low, high, penalty = problem.n_components, problem.low, problem.high, problem.penalty
     for j in range(k):
-        t = work[j]
-        _tables(x[k - 1 + j], x[2 * k - 1 + j], t[0:6], t[6:12], t[12:15])
+        _tables(x[k - 1 + j], x[2 * k - 1 + j], work[j])
     for c in range(len(problem.successes)):
         s, n = problem.successes[c], problem.trials[c]
         highest = -np.inf
