@@ -417,18 +417,10 @@ def _statistics(successes: Ints, cells: Cells) -> dict[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Successes of trials by question and protocol, questions alike put together.
+    """Successes of trials by question and protocol, questions alike put together as one pattern.
 
-    Attributes
-    ----------
-    protocols : tuple of str
-    n_questions : int
-    successes, trials : ndarray of int, shape (patterns, protocols)
-        0 trials where a cell is missing.
-    weight, pattern : ndarray of int, shapes (patterns,) and (questions,)
-        How many questions have each pattern, and which one each question has.
-    questions : tuple of str
-        Their names, where they have any.
+    `successes` and `trials`, 0 where a cell is missing, have shape (patterns, protocols); `weight` says how many
+    questions have each pattern, `pattern` which one each question has, `questions` their names, where they have any.
     """
 
     protocols: tuple[str, ...]

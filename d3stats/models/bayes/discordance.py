@@ -67,8 +67,8 @@ class Discordance:
 
 
 def _beyond(size: float, against: float, favour: float, same: float) -> float:
-    """Return P(``S * (2 W - 1) > size``), size >= 0, for independent Beta(against + favour, same) S and Beta(favour,
-    against) W.
+    """Return P(``S * (2 W - 1) > size``), size >= 0, for S from Beta(against + favour, same), W from Beta(favour,
+    against).
 
     The integral over S runs over its quantiles above `size`, where the integrand is a probability, and so bounded,
     however small a parameter is; its steep end is what tanh-sinh quadrature (Takahasi and Mori, 1974) is made for.

@@ -34,19 +34,9 @@ class MixtureDensity:
     """Log posterior of mixtures in R rounds: a prior for the first round, a random walk after it.
 
     A point holds the first round's (z, y, t); with R > 1 also R - 1 rows of innovations and the logs of three step
-    sizes (of weights, gaps, correlations).
-
-    Attributes
-    ----------
-    cells : Cells
-        Distinct (successes, trials) of all rounds.
-    weights : ndarray, shape (rounds, cells)
-        Debates in each cell of each round; 0 where there are none.
-    n_components : int
-    priors : tuple of float
-        The fields of ``MixturePriors``, in order.
-    spacing : ndarray, shape (rounds - 1,)
-        Square roots of how many rounds lie between one and the next.
+    sizes (of weights, gaps, correlations). `weights`, shape (rounds, cells), counts the debates in each cell of each
+    round, `priors` holds the fields of ``MixturePriors``, `spacing` the square roots of how many rounds lie between
+    one and the next.
     """
 
     cells: Cells

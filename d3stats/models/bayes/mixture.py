@@ -151,10 +151,10 @@ class MixturePosterior(BayesFit):
         return posterior_estimate(f"P(S > {n}/2)", values, n=self.n_obs, level=level)
 
     def components(self, level: float = 0.95) -> pd.DataFrame:
-        """Return one row per component and quantity (weight, mean, rho, precision): posterior median and equal-tailed
-        limits.
+        """Return posterior medians and equal-tailed limits, one row per component and quantity.
 
-        Columns: ``component, quantity, median, low, high, level``. The mean of a precision need not exist.
+        Quantities are weight, mean, rho and precision, whose mean need not exist; columns ``component, quantity,
+        median, low, high, level``.
         """
         level = probability("level", level, open_interval=True)
         tails = [0.5, (1 - level) / 2, (1 + level) / 2]

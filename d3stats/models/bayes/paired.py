@@ -552,13 +552,8 @@ class TableLaw:
 class TablePosterior:
     """Log posterior of tables by cluster, over (logits of discordant, direction and right, two signed spreads).
 
-    Parameters
-    ----------
-    tables : ndarray of int, shape (clusters, 4)
-    prior : float
-        Of the Dirichlet law of the four kinds, for each kind.
-    spread : float
-        Scale of the half-normal laws of the spreads.
+    `tables` has shape (clusters, 4); `prior` is the parameter of the Dirichlet law of the four kinds, for each kind,
+    `spread` the scale of the half-normal laws of the spreads.
     """
 
     names: tuple[str, ...] = ("discordant", "direction", "right", "spread", "spread_same")

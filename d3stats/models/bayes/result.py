@@ -112,10 +112,8 @@ class Loo:
 
     Attributes
     ----------
-    elpd, se : float
-        Sum over observations and its standard error; higher is better.
-    p_loo : float
-        Effective number of parameters.
+    elpd, se, p_loo : float
+        Sum over observations (higher is better), its standard error, and the effective number of parameters.
     k_max, n_bad
         Largest Pareto k, and how many cells have one above 0.7.
     n_obs : float
@@ -200,14 +198,9 @@ class BayesFit(Result):
         return self._rows["sd"].rename("bse")
 
     def conf_int(self, level: float = 0.95, kind: str = "equal-tailed") -> pd.DataFrame:
-        """Return the limits ``low, high`` of each parameter.
+        """Return the limits ``low, high`` of each parameter, with posterior probability `level` inside.
 
-        Parameters
-        ----------
-        level : float
-            Posterior probability inside.
-        kind : {"equal-tailed", "hdi"}
-            The same probability on either side, or the shortest interval.
+        `kind` is "equal-tailed" (the same probability on either side) or "hdi" (the shortest interval).
         """
         standard = (level, kind) == (0.95, "equal-tailed")
         rows = self._rows if standard else summary_rows(self.idata, self.names, level, kind)
@@ -323,8 +316,7 @@ class BayesFit(Result):
         """
         if self.cells is None:
             raise ValueError("loo needs a fit that kept its log likelihood; this one kept none")
-        names = [str(name) for name in self.idata["posterior"].data_vars]
-        draws = {name: stack.draws_of(self.idata, name) for name in names}
+        draws = {str(name): stack.draws_of(self.idata, name) for name in self.idata["posterior"].data_vars}
         return leave_one_out(stack.from_draws(draws, log_likelihood={"cells": self.cells}), self.weights)
 
     def posterior_check(self, level: float = 0.95) -> pd.DataFrame:
@@ -380,9 +372,8 @@ def variable(name: str, given: Mapping[str, Any], default: Callable[[], Any], sh
     chosen = given.get(name)
     made = default() if chosen is None else chosen(shape) if callable(chosen) else chosen
     if not hasattr(made, "owner"):
-        raise TypeError(
-            f"the prior of {name} must be a PyMC distribution, such as pm.Beta.dist(2, 5); got {made!r}"
-        )
+        need = "a PyMC distribution, such as pm.Beta.dist(2, 5)"
+        raise TypeError(f"the prior of {name} must be {need}; got {made!r}")
     return stack.load("pymc").modelcontext(None).register_rv(made, name)
 
 
@@ -412,11 +403,8 @@ def drawn(
     if not before or retry_accept <= first:
         return idata, first, ()
     again = sampler(retry_accept, generator)
-    note = (
-        f"{before} transitions diverged at target_accept {first:g}; drawn again at {retry_accept:g}, "
-        f"with {divergences(again)}"
-    )
-    return again, retry_accept, (note,)
+    note = f"{before} transitions diverged at target_accept {first:g}; drawn again at {retry_accept:g}"
+    return again, retry_accept, (f"{note}, with {divergences(again)}",)
 
 
 def posterior(

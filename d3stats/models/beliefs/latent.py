@@ -482,10 +482,8 @@ def _beliefs_and_weights(alpha: ArrayLike, neighbours: ArrayLike | None) -> tupl
     n = table.shape[-2]
     weights = 1.0 - np.eye(n) if neighbours is None else np.asarray(neighbours, dtype=np.float64)
     if weights.shape != (n, n) or not (np.isfinite(weights) & (weights >= 0)).all():
-        shape = f"({n}, {n})"
-        raise ValueError(
-            f"neighbours must have shape {shape} and be finite and >= 0; got shape {weights.shape}"
-        )
+        need = f"shape ({n}, {n}) and be finite and >= 0"
+        raise ValueError(f"neighbours must have {need}; got shape {weights.shape}")
     return table / strength[..., None], strength, weights
 
 

@@ -239,20 +239,10 @@ def martingale_test(
 
 @dataclass(frozen=True, eq=False)
 class Increments:
-    """Rows of (debate, round), arrays of shape (rows,).
+    """Rows of (debate, round): ``start`` is S_t, ``change`` is S_{t+1} - S_t, ``panel`` the votes of the largest panel.
 
-    Attributes
-    ----------
-    start, change : ndarray
-        S_t and S_{t+1} - S_t.
-    cell : ndarray of int
-        The starting count; with a varying number of votes the count of the largest panel that is nearest,
-        0 and `panel` being kept for shares of exactly 0 and 1.
-    from_round, debate, cluster : ndarray of int
-    panel : int
-        Votes of the largest panel.
-    notes : tuple of str
-        What was left out.
+    ``cell`` is the starting count; with a varying number of votes the count of the largest panel that is nearest, 0
+    and ``panel`` being kept for shares of exactly 0 and 1. ``notes`` say what was left out.
     """
 
     start: Floats

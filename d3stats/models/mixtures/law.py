@@ -30,13 +30,8 @@ Floats = NDArray[np.float64]
 class Cells:
     """Distinct (successes, trials) pairs with what the likelihood needs of them, computed once.
 
-    Attributes
-    ----------
-    successes, trials : ndarray of int64, shape (cells,)
-    log_choose : ndarray of float, shape (cells,)
-        ``log C(trials, successes)``.
-    below_successes, below_failures, below_trials : ndarray of float, shape (max trials, cells)
-        1 where ``i < s``, ``i < n - s`` and ``i < n``.
+    ``log_choose`` is ``log C(trials, successes)``; the others, shape (max trials, cells), are 1 where ``i < s``,
+    ``i < n - s`` and ``i < n``.
     """
 
     successes: NDArray[np.int64]
@@ -52,14 +47,9 @@ class Cells:
         top = int(trials.max(initial=0))
         i = np.arange(top)[:, None]
         log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, top + 1)))])
-        return cls(
-            successes,
-            trials,
-            log_factorial[trials] - log_factorial[successes] - log_factorial[trials - successes],
-            (i < successes).astype(np.float64),
-            (i < trials - successes).astype(np.float64),
-            (i < trials).astype(np.float64),
-        )
+        log_choose = log_factorial[trials] - log_factorial[successes] - log_factorial[trials - successes]
+        below = ((i < n).astype(np.float64) for n in (successes, trials - successes, trials))
+        return cls(successes, trials, log_choose, *below)
 
     @classmethod
     def all_of(cls, trials: int) -> Cells:
@@ -111,10 +101,8 @@ class BetaBinomialMixture:
             value.setflags(write=False)
             object.__setattr__(self, name, value)
         if not self.weight.shape == self.mu.shape == self.rho.shape or self.weight.ndim < 1:
-            raise ValueError(
-                "weight, mu and rho must have one shape (..., components); "
-                f"got {self.weight.shape}, {self.mu.shape}, {self.rho.shape}"
-            )
+            got = f"{self.weight.shape}, {self.mu.shape}, {self.rho.shape}"
+            raise ValueError(f"weight, mu and rho must have one shape (..., components); got {got}")
         total = self.weight.sum(axis=-1)
         if not np.allclose(total, 1.0, rtol=0, atol=1e-8):
             raise ValueError(f"weight must sum to 1; got a sum of {float(total.ravel()[0])!r}")
@@ -150,9 +138,9 @@ class BetaBinomialMixture:
         return self._times_precision(1.0 - self.mu)
 
     def _times_precision(self, share: Floats) -> Floats:
-        precision = self.precision
-        finite = np.where(np.isinf(precision), 0.0, precision) * share
-        return np.where(np.isinf(precision), np.where(share > 0, np.inf, 0.0), finite)
+        binomial = np.isinf(self.precision)
+        finite = np.where(binomial, 0.0, self.precision) * share
+        return np.where(binomial, np.where(share > 0, np.inf, 0.0), finite)
 
     def component_pmf(self, trials: int) -> Floats:
         """Return each component's pmf over 0..trials, shape (..., K, trials + 1)."""

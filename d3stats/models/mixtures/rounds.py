@@ -259,15 +259,9 @@ def fit_rounds(
 class Pair:
     """Fits of two successive rounds to the debates that have votes in both, and of their replicates.
 
-    Attributes
-    ----------
-    debates : int
-        How many debates have votes in both rounds.
-    before, after : BetaBinomialMixture
-        The fitted laws.
-    resampled, swapped : pair of BetaBinomialMixture
-        Batches of laws of the two rounds: fitted to the same resampled questions, and fitted after each question's
-        two rounds were swapped with probability 1/2, which is what the pair looks like when nothing drifts.
+    ``before, after`` are the laws fitted to these debates. Of the batches, ``resampled`` are fitted to the same
+    resampled questions, ``swapped`` after each question's two rounds were swapped with probability 1/2, which is what
+    the pair looks like when nothing drifts.
     """
 
     debates: int
@@ -279,7 +273,7 @@ class Pair:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Drift(Result):
-    """Distances between successive rounds with bootstrap intervals and permutation noise, made by :func:`rounds_drift`.
+    """KS distances of successive rounds with bootstrap intervals and permutation noise, made by :func:`rounds_drift`.
 
     Attributes
     ----------
@@ -288,8 +282,8 @@ class Drift(Result):
         One batch of laws per round, fitted to the debates of that round in resampled questions.
     pairs : tuple of Pair
         One per two successive rounds.
-    level : float
-    n_boot : int
+    level, n_boot
+        Of the intervals, and the replicates behind them.
     """
 
     fit: RoundsFit
