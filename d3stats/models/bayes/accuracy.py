@@ -169,7 +169,7 @@ class AccuracyFit(BayesFit):
         return pd.DataFrame(table, index=index, columns=pd.RangeIndex(1, n + 1, name="rank"))
 
     def variance_shares(self, level: float = 0.95) -> tuple[Estimate, ...]:
-        """Return what share of the variance of logits protocols, questions, interaction and single answers have.
+        """Return the shares of the logits' variance that protocols, questions, interaction and single answers have.
 
         The protocols' share is the variance among just these; single answers have pi^2/3. The last estimate, the
         intraclass correlation, leaves the protocols out: how alike two answers to one question are.

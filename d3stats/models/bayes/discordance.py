@@ -55,7 +55,7 @@ class Discordance:
         return 1.0 - _beyond(value, self.only_a, self.only_b, self.same)
 
     def quantile(self, probability: float) -> float:
-        """Value that the difference is below with that probability."""
+        """Value that the difference is at most with that probability (the inverse of :meth:`cdf`)."""
         below = self.cdf(0.0)
         if probability < below:
             return -_exceeded(probability, self.only_b, self.only_a, self.same)
@@ -67,9 +67,9 @@ class Discordance:
 
 
 def _beyond(size: float, against: float, favour: float, same: float) -> float:
-    """Return P(``S * (2 W - 1) > size``), size >= 0, for S from Beta(against + favour, same), W from Beta(favour,
-    against).
+    """Return P(``S * (2 W - 1) > size``) for independent Beta variables S and W; size >= 0.
 
+    S has the parameters (against + favour, same), W (favour, against).
     The integral over S runs over its quantiles above `size`, where the integrand is a probability, and so bounded,
     however small a parameter is; its steep end is what tanh-sinh quadrature (Takahasi and Mori, 1974) is made for.
     """

@@ -168,9 +168,9 @@ class MixturePosterior(BayesFit):
         return pd.DataFrame(rows, columns=["component", "quantity", "median", "low", "high", "level"])
 
     def count_shares(self, level: float = 0.95, kind: str = "equal-tailed") -> pd.DataFrame:
-        """Return what the figure draws: :meth:`pmf` of a full panel, ``observed`` shares and the components.
+        """Return observed and predicted shares of right votes in a full panel, with limits, and the component means.
 
-        ``mean_1, mean_2, ...`` with ``_low`` and ``_high`` are the component means, the same in every row.
+        Columns of :meth:`pmf`, ``observed``, and ``mean_1, mean_2, ...`` with ``_low`` and ``_high``, the same in every row.
         """
         frame = self.pmf(level=level, kind=kind)
         frame = frame.assign(observed=observed_shares(self.counts, self.panel))

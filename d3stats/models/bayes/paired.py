@@ -95,7 +95,7 @@ class PairedFit(BayesFit):
         return np.asarray(stack.draws_of(self.idata, "difference"), dtype=np.float64).ravel()
 
     def interval(self, level: float = 0.95, kind: str = "equal-tailed") -> Estimate:
-        """Return the difference with another interval."""
+        """Return the difference with an equal-tailed or a highest-density ("hdi") interval."""
         if self.exact is not None and kind == "equal-tailed":
             return _exact_estimate(self.exact, self.difference.name, level, round(self.n_obs))
         d, n = self.difference, self.n_clusters
@@ -429,7 +429,7 @@ def tables_of(a: Floats, b: Floats, codes: Ints | None) -> Ints:
 
 
 def table_statistics(tables: Ints) -> dict[str, float]:
-    """What clusters' tables look like in a few numbers."""
+    """Return share of each kind of pair, and the sd of the clusters' differences: what predictive checks compare."""
     total = tables.sum(axis=0)
     found = {f"share {kind}": float(v) for kind, v in zip(KINDS, total / total.sum(), strict=True)}
     if len(tables) > 1:
@@ -439,7 +439,7 @@ def table_statistics(tables: Ints) -> dict[str, float]:
 
 
 def score_statistics(difference: Floats) -> dict[str, float]:
-    """What score differences look like in a few numbers."""
+    """Return mean, median, width and share above 0 of score differences: what predictive checks compare."""
     low, middle, high = np.quantile(difference, [0.1, 0.5, 0.9]).tolist()
     return {
         "mean": float(difference.mean()),

@@ -314,7 +314,7 @@ def optimise(
 
 
 def settled(objective: Objective, x: Floats, weights: Floats, tol: float) -> NDArray[np.bool_]:
-    """Say of each point whether no step promises, and no small move brings, more than a tolerance.
+    """Say of each point whether it is a maximum: no step promises, and no small move brings, more than a tolerance.
 
     Why a search ended is no evidence, so its end is looked at. The tolerance is ``max(tol * (1 + |value|),
     SETTLED)``. The promise is that of a Newton step with the moduli of the curvatures, over the parameters that no

@@ -38,7 +38,7 @@ SINGULAR = 1e-10
 
 
 class ConvergenceError(RuntimeError):
-    """A fit was asked to stand for more than it can: no start met the tolerance."""
+    """Raised by :meth:`MixtureFit.require_convergence` when a fit did not converge."""
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ SCALES: tuple[Scale, ...] = ("pmf", "latent")
 
 
 def pmf_ks(a: BetaBinomialMixture, b: BetaBinomialMixture, trials: int) -> Floats:
-    """Return ``max_s |P_a(S <= s) - P_b(S <= s)|`` for a panel of `trials`; batches broadcast.
+    """Return the KS distance ``max_s |P_a(S <= s) - P_b(S <= s)|`` of counts in a panel of `trials`; batches broadcast.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def pmf_ks(a: BetaBinomialMixture, b: BetaBinomialMixture, trials: int) -> Float
 
 
 def latent_ks(a: BetaBinomialMixture, b: BetaBinomialMixture) -> float:
-    """Return ``sup_x |F_a(x) - F_b(x)|`` between two latent mixtures of Betas, to about 1e-10.
+    """Return the KS distance ``sup_x |F_a(x) - F_b(x)|`` of two latent mixtures of Betas, to about 1e-10.
 
     Both one-sided limits are taken at the steps that Binomial components make.
     """
@@ -78,7 +78,7 @@ def latent_ks(a: BetaBinomialMixture, b: BetaBinomialMixture) -> float:
 
 
 def distance(a: BetaBinomialMixture, b: BetaBinomialMixture, scale: Scale, panel: int) -> float:
-    """Return the distance of two laws on a scale, at a panel of so many votes."""
+    """Return the KS distance of two laws on the pmf or the latent scale, for a panel of so many votes."""
     return float(pmf_ks(a, b, panel)) if scale == "pmf" else latent_ks(a, b)
 
 
