@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, minimize
+from scipy.special import logsumexp, softmax
 
 from d3stats.counts import Counts
-from d3stats.models.mixtures.climb import REACHED, Objective, Optima, Space, _log_sum, settled, spread_starts
+from d3stats.models.mixtures.climb import REACHED, Objective, Optima, Space, settled, spread_starts
 from d3stats.models.mixtures.law import Cells
 from d3stats.models.mixtures.result import FitSettings, MixtureFit
 
@@ -69,8 +70,9 @@ def derivatives(objective: Objective, x: Floats, weights: Floats) -> tuple[Float
         posterior = np.ones_like(value)
         total = (weights * value[:, 0]).sum(axis=1)
     else:
-        marginal, posterior = _log_sum(value + log_weight[:, :, None])
-        total = (weights * marginal).sum(axis=1)
+        joint = value + log_weight[:, :, None]
+        posterior = softmax(joint, axis=1)
+        total = (weights * logsumexp(joint, axis=1)).sum(axis=1)
     w = np.exp(log_weight)
     share = posterior * weights[:, None, :]
 

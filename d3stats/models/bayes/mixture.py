@@ -170,7 +170,7 @@ class MixturePosterior(BayesFit):
     def count_shares(self, level: float = 0.95, kind: str = "equal-tailed") -> pd.DataFrame:
         """Return observed and predicted shares of right votes in a full panel, with limits, and the component means.
 
-        Columns of :meth:`pmf`, ``observed``, and ``mean_1, mean_2, ...`` with ``_low`` and ``_high``, the same in every row.
+        Columns of :meth:`pmf`, ``observed``, and ``mean_1, mean_2, ...`` with ``_low, _high``, the same in every row.
         """
         frame = self.pmf(level=level, kind=kind)
         frame = frame.assign(observed=observed_shares(self.counts, self.panel))

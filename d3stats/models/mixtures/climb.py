@@ -90,16 +90,13 @@ class Objective:
     space: Space
     penalty: float = 0.0
 
-    def component_log_pmf(self, x: Floats) -> Floats:
-        """Return ``log f_k(cell)``, shape (points, K, cells)."""
-        _, mu, rho = self.space.split(x)
-        return log_pmf(mu, rho, self.cells)
-
     def value(self, x: Floats, weights: Floats) -> Floats:
         """Return the objective at each point, shape (points,); `weights` has shape (points, cells)."""
         log_weight, mu, rho = self.space.split(x)
         joint = log_pmf(mu, rho, self.cells) + log_weight[:, :, None]
-        total: Floats = (weights * _log_sum(joint)[0]).sum(axis=1)
+        top = joint.max(axis=1)
+        log_pmf_of_mixture = np.log(np.exp(joint - top[:, None]).sum(axis=1)) + top
+        total: Floats = (weights * log_pmf_of_mixture).sum(axis=1)
         if self.penalty:
             total = total + self.penalty * self._log_prior(log_weight, mu, rho)
         return total
@@ -129,14 +126,6 @@ class Objective:
         r = np.maximum(rho[:, free], 1e-12)
         odds = (np.log(mu) + np.log1p(-mu)).sum(axis=1), (np.log(r) + np.log1p(-r)).sum(axis=1)
         return np.asarray(log_weight.sum(axis=1) + odds[0] + odds[1])
-
-
-def _log_sum(joint: Floats) -> tuple[Floats, Floats]:
-    """Return log sum_k exp(joint_k) and the shares exp(joint_k - that), the sum over the second axis."""
-    top = joint.max(axis=1, keepdims=True)
-    shifted = np.exp(joint - top)
-    total = shifted.sum(axis=1, keepdims=True)
-    return (np.log(total) + top)[:, 0], shifted / total
 
 
 def spread_starts(
@@ -188,7 +177,7 @@ def vertex_starts(smaller: Objective, x: Floats, weights: Floats, space: Space) 
     """
     cells = smaller.cells
     log_weight, mu, rho = smaller.space.split(x)
-    fitted = np.exp(smaller.component_log_pmf(x) + log_weight[:, :, None]).sum(axis=1)
+    fitted = np.exp(log_pmf(mu, rho, cells) + log_weight[:, :, None]).sum(axis=1)
     grid = np.linspace(0.005, 0.995, 100)
     candidates = np.exp(log_pmf(grid, np.zeros_like(grid), cells))
     slope = (weights / np.maximum(fitted, 1e-300)) @ candidates.T
