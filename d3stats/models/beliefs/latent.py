@@ -167,9 +167,9 @@ def amplifies(
     margin = evidence[..., at] - mean
     # Two logs of this size cancel to no better than this.
     rises = margin > 8 * np.finfo(float).eps * np.maximum(1.0, np.abs(mean))
-    found = (rises, margin, start[at] * np.exp(margin))
-    rises, margin, after = (each.item() for each in found) if np.ndim(margin) == 0 else found
-    return Amplification(rises, margin, float(start[at]), after)
+    found: Any = (rises, margin, start[at] * np.exp(margin))
+    one, nats, after = (each.item() for each in found) if np.ndim(margin) == 0 else found
+    return Amplification(one, nats, float(start[at]), after)
 
 
 @dataclass(frozen=True, eq=False)

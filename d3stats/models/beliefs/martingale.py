@@ -256,8 +256,8 @@ class Increments:
 
     def where(self, at: NDArray[np.bool_]) -> Increments:
         """Return some of the rows."""
-        columns = (self.start, self.change, self.cell, self.from_round, self.debate, self.cluster)
-        return Increments(*(column[at] for column in columns), self.panel)  # type: ignore[arg-type]  # in order
+        names = ("start", "change", "cell", "from_round", "debate", "cluster")
+        return Increments(**{name: getattr(self, name)[at] for name in names}, panel=self.panel)
 
 
 def increments_of(log: Any, trials: ArrayLike | None, cluster: ArrayLike | None, missing: str) -> Increments:
@@ -397,7 +397,7 @@ def _tests_of(name: str, data: Increments, level: float, min_clusters: int) -> d
     flat = _why_no_slope(sloped, "the starts")
     if not flat and (inner := _why_no_slope(split, "the starts of split panels")):
         flat = f"slope_inside: {inner}"
-    edge = {}
+    edge: dict[str, int] = {}
     for key, ended in (("all_wrong", start == 0), ("all_right", start == 1)):
         edge |= {key: int(ended.sum()), f"left_{key}": int((ended & (d != 0)).sum())}
     return {

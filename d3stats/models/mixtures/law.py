@@ -65,7 +65,7 @@ def log_pmf(mu: Floats, rho: Floats, cells: Cells) -> Floats:
     down = np.log((1 - m) * (1 - r) + i * r)
     norm = np.log((1 - r) + i * r)
     found = up @ cells.below_successes + down @ cells.below_failures - norm @ cells.below_trials
-    return cast(Floats, found + cells.log_choose)
+    return found + cells.log_choose
 
 
 CLOSED = 1e-9
@@ -125,7 +125,7 @@ class BetaBinomialMixture:
     def precision(self) -> Floats:
         """``alpha + beta`` of each component; infinite for a Binomial."""
         with np.errstate(divide="ignore"):
-            return cast(Floats, 1.0 / self.rho - 1.0)
+            return 1.0 / self.rho - 1.0
 
     @property
     def alpha(self) -> Floats:
