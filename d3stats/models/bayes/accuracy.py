@@ -488,7 +488,8 @@ def cells_of(correct: ArrayLike, trials: ArrayLike, question: ArrayLike, protoco
     tables = np.zeros((2, len(questions), len(protocols)), dtype=np.int64)
     np.add.at(tables[0], (q, p), right[seen])
     np.add.at(tables[1], (q, p), tried[seen])
-    return replace(collapsed(*tables, tuple(map(str, protocols))), questions=tuple(map(str, questions)))
+    cells = collapsed(tables[0], tables[1], tuple(map(str, protocols)))
+    return replace(cells, questions=tuple(map(str, questions)))
 
 
 def collapsed(successes: Ints, trials: Ints, protocols: tuple[str, ...]) -> Cells:

@@ -276,7 +276,8 @@ def fit_paired(
     asked, generator = Sampling.of(sampling, options), as_rng(rng)
     build = partial(paired_model, a, b, cluster, prior=prior, spread=spread, scale=scale, priors=laws)
     density = _density(data)
-    exact, notes = None, ()
+    exact: Discordance | None = None
+    notes: tuple[str, ...]
     if laws:
         idata, used, notes = posterior(asked, generator, model=build)
         x = density.point({name: stack.draws_of(idata, name) for name in density.names})

@@ -297,7 +297,7 @@ class BayesFit(Result):
 
     @property
     def _ess_min(self) -> float:
-        return self._rows[["ess_bulk", "ess_tail"]].min().min()
+        return float(self._rows[["ess_bulk", "ess_tail"]].min().min())
 
     def summary(self) -> str:
         """Say in a few lines what was estimated and whether the draws can be believed."""
