@@ -79,7 +79,6 @@ class CountProcess:
             object.__setattr__(self, name, array)
         classes = len(self.weights)
         size = self.initial.shape[1] if self.initial.ndim == 2 else 0
-        depth = {1, self.n_rounds - 1}
         if self.weights.ndim != 1 or classes == 0:
             raise ValueError(f"weights must have shape (classes,); got shape {self.weights.shape}")
         if self.initial.shape != (classes, size) or size < 2:
@@ -87,7 +86,7 @@ class CountProcess:
                 f"initial must have shape ({classes}, panel + 1), panel >= 1; got {self.initial.shape}"
             )
         shape = self.steps.shape
-        if len(shape) != 4 or shape[0] != classes or shape[2:] != (size, size) or shape[1] not in depth:
+        if shape not in {(classes, depth, size, size) for depth in (1, self.n_rounds - 1)}:
             raise ValueError(
                 f"steps must have shape ({classes}, 1 or {self.n_rounds - 1}, {size}, {size}); got {shape}"
             )
@@ -256,24 +255,16 @@ PLURALITY = -1
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """The nodes of one round of a stopping policy.
-
-    Attributes
-    ----------
-    counts : ndarray of int64, shape (nodes,)
-        Votes for A in this round.
-    stops : ndarray of bool, shape (nodes,)
-        Where the debate stops.
-    decisions : ndarray of int8, shape (nodes,)
-        What a stop commits to: ``PLURALITY``, 0 for A, 1 for B.
-    successors : ndarray of int64, shape (nodes that go on, panel + 1)
-        By the next round's count, the node of the next layer.
-    """
+    """The nodes of one round of a stopping policy."""
 
     counts: Ints
+    """Votes for A in this round, shape (nodes,)."""
     stops: NDArray[np.bool_]
+    """Where the debate stops, shape (nodes,)."""
     decisions: NDArray[np.int8]
+    """What a stop commits to, shape (nodes,): ``PLURALITY``, 0 for A, 1 for B."""
     successors: Ints
+    """By the next round's count, the node of the next layer, shape (nodes that go on, panel + 1)."""
 
     def __post_init__(self) -> None:
         for array in (self.counts, self.stops, self.decisions, self.successors):
@@ -297,19 +288,15 @@ class Layer:
 class Controller:
     """A stopping policy on counts as a graph: a node knows its count, and the next count names the next node.
 
-    Attributes
-    ----------
-    panel : int
-        Seats on the panel.
-    first : ndarray of int64, shape (panel + 1,)
-        By the first round's count, the node of the first layer.
-    layers : tuple of Layer
-        One for each round; all nodes of the last one stop.
+    All nodes of the last layer stop.
     """
 
     panel: int
+    """Seats on the panel."""
     first: Ints
+    """By the first round's count, the node of the first layer, shape (panel + 1,)."""
     layers: tuple[Layer, ...]
+    """One for each round."""
 
     @property
     def n_rounds(self) -> int:

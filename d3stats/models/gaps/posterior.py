@@ -101,19 +101,8 @@ class BetaPosterior:
     def interval(self, level: float, kind: Kind = "equal-tailed") -> tuple[Floats, Floats]:
         """Return the lower and upper ends of an interval with posterior probability `level`.
 
-        Parameters
-        ----------
-        level : float
-            In (0, 1).
-        kind : {"equal-tailed", "hdi"}
-            Equal tails, or the shortest interval (highest density). A flat density has no shortest one; it
-            gets equal tails.
-
-        Raises
-        ------
-        ValueError
-            When an HDI is asked for a density that is high at both ends (alpha and beta below 1): the set of
-            highest density is no interval.
+        It has equal tails, or is the shortest (highest density). A flat density has no shortest one and gets equal
+        tails; for one that is high at both ends (alpha and beta below 1) an HDI is refused, for it is no interval.
         """
         mass = probability("level", level, open_interval=True)
         place = _equal_tailed if choice("kind", kind, KINDS) == "equal-tailed" else _shortest
@@ -124,17 +113,8 @@ class BetaPosterior:
     def to_frame(self, level: float = 0.95, kind: Kind = "equal-tailed") -> pd.DataFrame:
         """Return a table with a row per value.
 
-        Parameters
-        ----------
-        level, kind
-            Of the interval, as in :meth:`interval`.
-
-        Returns
-        -------
-        DataFrame
-            ``debate`` (from 0) and ``round`` (from 1) where the shape is (debates, rounds), else ``row``; then
-            ``alpha, beta, mean, sd, low, high, level, kind``, and before the interval what the posterior has
-            besides.
+        The columns are ``debate`` (from 0) and ``round`` (from 1) where the shape is (debates, rounds), else ``row``;
+        then ``alpha, beta, mean, sd``, what the posterior has besides, and ``low, high, level, kind``.
         """
         low, high = self.interval(level, kind)
         columns = {name: getattr(self, name) for name in ("alpha", "beta", "mean", "sd", *self._besides)}
@@ -271,13 +251,9 @@ def ascents(gaps: NDArray[np.float64], before: float | None) -> tuple[NDArray[An
 
     Each known gap is compared with the last known one, the first of all with `before` where that is given.
     """
-    complete = gaps.size == 0 or not np.isnan(gaps.max())
-    return _whole_debates(gaps, before) if complete else _with_holes(gaps, before)
-
-
-def _whole_debates(gaps: NDArray[np.float64], before: float | None) -> tuple[NDArray[Any], ...]:
-    """Count successes, trials and ties where no gap is missing."""
     rounds = gaps.shape[1]
+    if gaps.size and np.isnan(gaps.max()):
+        return _ascents_with_holes(gaps, before)
     grown, tied = np.zeros((2, *gaps.shape), dtype=bool)
     if rounds:
         np.greater(gaps[:, 1:], gaps[:, :-1], out=grown[:, 1:])
@@ -288,8 +264,7 @@ def _whole_debates(gaps: NDArray[np.float64], before: float | None) -> tuple[NDA
     return np.cumsum(grown, axis=1, dtype=np.int32), tried, np.cumsum(tied, axis=1, dtype=np.int32)
 
 
-def _with_holes(gaps: NDArray[np.float64], before: float | None) -> tuple[NDArray[Any], ...]:
-    """Count successes, trials and ties, each known gap against the last known one."""
+def _ascents_with_holes(gaps: NDArray[np.float64], before: float | None) -> tuple[NDArray[Any], ...]:
     last = np.full(len(gaps), np.nan if before is None else before)
     grown, tried, tied = np.zeros((3, *gaps.shape), dtype=bool)
     for r in range(gaps.shape[1]):

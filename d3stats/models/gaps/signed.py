@@ -13,17 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 from d3stats._check import choice, number, probability, refuse_first
-from d3stats.models.gaps.posterior import (
-    KINDS,
-    Floats,
-    Kind,
-    floats,
-    posterior_table,
-    prior,
-    signed_gaps,
-)
+from d3stats.models.gaps.posterior import KINDS, Floats, Kind, floats, posterior_table, prior, signed_gaps
 from d3stats.trajectories import LogSource
 
 __all__ = ["SignedGap", "StudentT", "signed_gap_posterior"]
@@ -60,25 +53,15 @@ class StudentT:
     @property
     def prob_keeps_sign(self) -> Floats:
         """P(the number lies on the side of 0 where its centre lies); 1/2 where the centre is 0."""
-        from scipy.special import stdtr
-
-        return np.asarray(stdtr(self.df, np.abs(self.location) / self.scale), dtype=np.float64)
+        return np.asarray(special.stdtr(self.df, np.abs(self.location) / self.scale), dtype=np.float64)
 
     def prob_above(self, x: float) -> Floats:
         """Return P(the number is above `x`)."""
-        from scipy.special import stdtr
-
         at = number("x", x)
-        return np.asarray(stdtr(self.df, (self.location - at) / self.scale), dtype=np.float64)
+        return np.asarray(special.stdtr(self.df, (self.location - at) / self.scale), dtype=np.float64)
 
     def prob_same_sign(self, gaps: ArrayLike) -> Floats:
-        """Return P(the number has the sign of the given gap).
-
-        Parameters
-        ----------
-        gaps : array, broadcast against ``location``
-            Finite and not 0: a tie has no sign to keep.
-        """
+        """Return P(the number has the sign of the given gap), which is finite and not 0; a tie has no sign to keep."""
         given = floats("gaps", gaps)
         refuse_first("gaps", "must be finite and not 0", given, ~np.isfinite(given) | (given == 0))
         up = self.prob_positive
@@ -86,11 +69,9 @@ class StudentT:
 
     def interval(self, level: float, kind: Kind = "equal-tailed") -> tuple[Floats, Floats]:
         """Return the ends of an interval with probability `level`; equal tails and HDI are one and the same here."""
-        from scipy.special import stdtrit
-
         mass = probability("level", level, open_interval=True)
         choice("kind", kind, KINDS)
-        half = self.scale * stdtrit(self.df, 0.5 + mass / 2)
+        half = self.scale * special.stdtrit(self.df, 0.5 + mass / 2)
         return self.location - half, self.location + half
 
 
@@ -131,7 +112,7 @@ class SignedGap:
         return self.m * self.scale
 
     def marginal(self) -> StudentT:
-        """Return what is believed of mu: a Student t with 2a degrees of freedom and squared scale b / (a k)."""
+        """Return the posterior of mu: a Student t with 2a degrees of freedom and squared scale b / (a k)."""
         return StudentT(self.m, np.sqrt(self.b / (self.a * self.k)), 2.0 * self.a)
 
     @property
@@ -140,37 +121,20 @@ class SignedGap:
         return self.marginal().prob_positive
 
     def interval(self, level: float, kind: Kind = "equal-tailed") -> tuple[Floats, Floats]:
-        """Return the ends of an interval of the mean gap, in units of ``scale``.
-
-        Parameters
-        ----------
-        level : float
-            In (0, 1).
-        kind : {"equal-tailed", "hdi"}
-            The same for a Student t.
-        """
+        """Return the ends of an interval of the mean gap, in units of ``scale``; both kinds are one and the same."""
         return self.marginal().interval(level, kind)
 
     def to_frame(self, level: float = 0.95, kind: Kind = "equal-tailed") -> pd.DataFrame:
-        """Return a table with a row per debate and round.
+        """Return a table with a row per debate and round, in units of ``scale``.
 
-        Parameters
-        ----------
-        level, kind
-            Of the interval, as in :meth:`interval`.
-
-        Returns
-        -------
-        DataFrame
-            ``debate`` (from 0), ``round`` (from 1), ``trials, mean, prob_better, low, high, level, kind``, in units
-            of ``scale``.
+        The columns are ``debate`` (from 0), ``round`` (from 1), ``trials, mean, prob_better, low, high, level, kind``.
         """
         low, high = self.interval(level, kind)
         columns = {"trials": self.trials, "mean": self.mean, "prob_better": self.prob_better}
         return posterior_table({**columns, "low": low, "high": high}, level, kind)
 
     def predictive(self) -> StudentT:
-        """Return what is believed of the next round's gap, in units of ``scale``.
+        """Return the posterior predictive of the next round's gap, in units of ``scale``.
 
         A Student t with 2a degrees of freedom and squared scale b (k + 1) / (a k). It knows no bounds: near the
         ends of the rubric some of its mass lies beyond them.
@@ -203,19 +167,10 @@ def signed_gap_posterior(
         The prior of the variance is Inverse-Gamma(a0, b0), both above 0, with mean b0 / (a0 - 1) where a0 > 1. The
         defaults expect gaps to vary by a standard deviation of a fifth of the scale from round to round.
 
-    Returns
-    -------
-    SignedGap
-        Arrays of shape (debates, rounds). A round without a gap leaves the posterior as it was.
-
-    Raises
-    ------
-    ValueError
-        When there are no scores, not two sides, a gap is larger than `scale`, or the prior is not proper.
-
     Notes
     -----
-    After a gap y: b grows by k (y - m)^2 / (2 (k + 1)), m moves to (k m + y) / (k + 1), k grows by 1 and a by 1/2.
+    After a gap y: b grows by k (y - m)^2 / (2 (k + 1)), m moves to (k m + y) / (k + 1), k grows by 1 and a by 1/2. A
+    round without a gap leaves the posterior as it was.
     Rounds of one debate that carry each other's scores forward are not independent; then the posterior is too sure.
 
     Examples
@@ -235,10 +190,8 @@ def signed_gap_posterior(
         raise ValueError(
             f"scale must be at least the largest gap, {np.nanmax(np.abs(gaps)) * unit:g} points; got scale={scale!r}"
         )
-    m, k, a, b = (
-        np.full(len(gaps), value)
-        for value in (number("m0", m0), prior("k0", k0), prior("a0", a0), prior("b0", b0))
-    )
+    start = (number("m0", m0), prior("k0", k0), prior("a0", a0), prior("b0", b0))
+    m, k, a, b = (np.full(len(gaps), value) for value in start)
     after = np.empty((4, *gaps.shape))
     for r in range(gaps.shape[1]):
         seen = ~np.isnan(gaps[:, r])
@@ -248,5 +201,4 @@ def signed_gap_posterior(
         k, a = k + seen, a + seen / 2.0
         after[:, :, r] = m, k, a, b
     after.setflags(write=False)
-    seen_so_far = (~np.isnan(gaps)).cumsum(axis=1)
-    return SignedGap(after[0], after[1], after[2], after[3], seen_so_far, unit)
+    return SignedGap(after[0], after[1], after[2], after[3], (~np.isnan(gaps)).cumsum(axis=1), unit)

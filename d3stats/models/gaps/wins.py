@@ -113,7 +113,7 @@ def vote_wins(
 
     Parameters
     ----------
-    trajectories : Trajectories, or what :func:`d3stats.as_trajectories` takes
+    trajectories : what :func:`d3stats.as_trajectories` takes
     answers : (str, str), optional
         Names of answer 1 and answer 2; by default the log's first and second answer, when it has no other.
     tie : str, optional
@@ -123,11 +123,6 @@ def vote_wins(
     -------
     wins, losses, ties : ndarray of int, each of shape (debates, rounds)
         A missing vote is none of the three.
-
-    Raises
-    ------
-    ValueError
-        When a named answer does not occur, or a vote is for an answer that was not named.
 
     Examples
     --------

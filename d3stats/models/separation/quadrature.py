@@ -11,12 +11,12 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import special
 from scipy.integrate import quad_vec
 from scipy.optimize import elementwise
 
-__all__ = ["bracketed_roots", "decade_cuts", "integrate", "piece_integrals", "tail_cuts"]
+__all__ = ["bracketed_roots", "decade_cuts", "integrate", "tail_cuts"]
 
 Floats = NDArray[np.float64]
 Integrand = Callable[[Floats], Floats]
@@ -66,30 +66,6 @@ class _Pieces:
         return _Pieces(self.integrand, self.low[which], self.low[which] + self.width[which])
 
 
-def piece_integrals(
-    integrand: Integrand, low: Floats, high: Floats, *, floor: ArrayLike = 1.0
-) -> tuple[Floats, Floats]:
-    """Integrate a vector-valued function over each of several pieces.
-
-    Parameters
-    ----------
-    integrand : callable
-        Takes points, shape (points,), and returns values, shape (points, integrals).
-    low, high : array, shape (pieces,)
-        Ends of the pieces, inside which the function is smooth, or nearly.
-    floor : array, shape (integrals,)
-        Least scale of an integral, to which errors are compared.
-
-    Returns
-    -------
-    values : array, shape (pieces, integrals)
-    errors : array, shape (integrals,)
-        Of their sums: estimated as in QUADPACK from two orders, or by `quad_vec`.
-    """
-    values, error = _integrals([_Pieces(integrand, low, high)], lambda size: np.maximum(size, floor))
-    return values[0], error
-
-
 def integrate(
     *parts: tuple[Integrand, Floats], scale: Callable[[Floats], Floats] = np.asarray
 ) -> tuple[Floats, Floats]:
@@ -98,7 +74,8 @@ def integrate(
     Parameters
     ----------
     parts : pairs of callable and array
-        An integrand as of :func:`piece_integrals`, and the ascending points where it is cut.
+        An integrand, which takes points, shape (points,), and returns values, shape (points, integrals); and the
+        ascending points where it is cut, between which it is smooth, or nearly.
     scale : callable
         Takes the summed sizes of the integrals over pieces, shape (integrals,), and returns the scales to which
         errors are compared; by default the sizes themselves.
@@ -106,18 +83,14 @@ def integrate(
     Returns
     -------
     values, errors : array, shape (integrals,)
+        The errors are estimated as in QUADPACK from two orders, or by `quad_vec`.
     """
-    pieces = [_Pieces(integrand, cuts[:-1], cuts[1:]) for integrand, cuts in parts]
-    values, error = _integrals(pieces, scale)
-    return np.concatenate(values).sum(axis=0), error
-
-
-def _integrals(parts: list[_Pieces], scale: Callable[[Floats], Floats]) -> tuple[list[Floats], Floats]:
-    exact, apart = map(list, zip(*(_by_two_orders(pieces, 1) for pieces in parts), strict=True))
+    line = [_Pieces(integrand, cuts[:-1], cuts[1:]) for integrand, cuts in parts]
+    exact, apart = map(list, zip(*(_by_two_orders(pieces, 1) for pieces in line), strict=True))
     size = sum(np.abs(each).sum(axis=0) for each in exact)
     whole = np.maximum(scale(size), np.finfo(float).tiny)
     error = np.zeros(whole.size)
-    for pieces, values, off in zip(parts, exact, apart, strict=True):
+    for pieces, values, off in zip(line, exact, apart, strict=True):
         hard, left = np.ones(len(values), dtype=bool), pieces
         for cut in (1, 4, 16):
             if cut > 1:
@@ -135,7 +108,7 @@ def _integrals(parts: list[_Pieces], scale: Callable[[Floats], Floats]) -> tuple
             value, bound = _refined(pieces.keep(hard), whole)
             values[hard] = value * whole
             error += len(value) * bound
-    return exact, error * whole
+    return np.concatenate(exact).sum(axis=0), error * whole
 
 
 def _refined(pieces: _Pieces, whole: Floats) -> tuple[Floats, float]:
