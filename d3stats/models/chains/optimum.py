@@ -208,6 +208,10 @@ def frontier(
 ) -> pd.DataFrame:
     """Compute the least expected loss at each price of a round, by solving for every price.
 
+    The columns are ``cost, rounds, tokens`` (when given), ``loss, value, lower, exact``, one row per price, in order
+    of price. Each row is a corner of the limit; between two corners the limit is the chord, reached by drawing one of
+    the two policies at random for each debate.
+
     Parameters
     ----------
     costs : array, shape (points,)
@@ -216,13 +220,6 @@ def frontier(
         Tokens of each round.
     process, verdict, loss, max_beliefs
         As in :func:`~d3stats.models.chains.optimum.solve`.
-
-    Returns
-    -------
-    DataFrame
-        ``cost, rounds, tokens`` (when given), ``loss, value, lower, exact``, one row per price, in order of
-        price. Each row is a corner of the limit; between two corners the limit is the chord, reached by
-        drawing one of the two policies at random for each debate.
 
     Examples
     --------
@@ -258,6 +255,9 @@ def cheapest(
 ) -> OptimalPolicy:
     """Compute the cheapest policy whose expected loss is small enough, by bisection over the corners of the frontier.
 
+    Of all policies with at most its own expected loss, none is cheaper. A mixture with the next corner can be cheaper
+    still and just meet `max_loss`; this policy draws nothing at random.
+
     Parameters
     ----------
     max_loss : float
@@ -266,12 +266,6 @@ def cheapest(
         Tokens of each round; by default rounds are what is to be saved.
     process, verdict, loss, max_beliefs
         As in :func:`~d3stats.models.chains.optimum.solve`.
-
-    Returns
-    -------
-    OptimalPolicy
-        Of all policies with at most its own expected loss, none is cheaper. A mixture with the next corner
-        can be cheaper still and just meet `max_loss`; this policy draws nothing at random.
 
     Raises
     ------

@@ -298,7 +298,6 @@ def score_correlation(
         carried over to the correlation; it needs variance within items.
     n_boot : int
         Resamples, at least 100.
-    rng : Generator, int or None
 
     Raises
     ------
@@ -313,8 +312,7 @@ def score_correlation(
     Coverage of the studentised interval at 95 %, four advocates, a fifth of the scores missing, correlation .5:
     .94 for normal scores of 100 or 300 items, .92 to .94 for exponential ones; .93 and .92 for 30 items.
 
-    This is the correlation of the scores. The rho of :func:`correlated_max` is that
-    of normal ranks: equal for normal scores, a little larger otherwise.
+    The rho of :func:`correlated_max` is that of normal ranks: equal for normal scores, a little larger otherwise.
 
     Examples
     --------
@@ -407,8 +405,6 @@ def _item_sums(scores: ArrayLike) -> tuple[Floats, NDArray[np.bool_], float]:
     # In units of the range: tiny and huge scores lose no digits.
     spread = known.max() - known.min()
     sums = anova_sums((known - known.min()) / spread, np.nonzero(seen)[0])
-    highest, lowest = (f(axis=1)[n > 0] for f in (
-        np.where(seen, values, -np.inf).max, np.where(seen, values, np.inf).min
-    ))  # fmt: skip
-    sums[highest == lowest, 5] = 0.0  # exactly, and not what rounding leaves
+    level = np.nanmax(values[n > 0], axis=1) == np.nanmin(values[n > 0], axis=1)
+    sums[level, 5] = 0.0  # exactly, and not what rounding leaves
     return sums, n > 0, float(spread)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -44,9 +45,8 @@ class LoggedSeparation(Result):
         and ``gap_change, ranking_change``, the expected gap and the ranking less those at the least k.
     n_items, n_left_out, n_clusters : int
         Items used at every k; items left out because a side has fewer advocates than the largest k; clusters.
-    level : float
-    kind : {"percentile", "bca"}
-    n_boot : int
+    level, kind, n_boot
+        Of the bootstrap over clusters.
     all_tied : bool
         Whether every score that was used is the same within its item.
     notes : tuple of str
@@ -112,10 +112,7 @@ def separation_from_scores(
     level : float
         Of the equal-tailed intervals.
     kind : {"percentile", "bca"}
-        Efron (1979) or Efron (1987), clusters resampled.
-    n_boot : int
-        Replicates.
-    rng : Generator, int or None
+        Efron (1979) or Efron (1987), clusters resampled `n_boot` times.
 
     Raises
     ------
@@ -159,9 +156,8 @@ def separation_from_scores(
     totals = cluster_totals(np.column_stack([numbers, np.ones(len(numbers))]), groups)
     if len(totals) < 2:
         raise ValueError(f"cluster must leave at least two clusters to resample; got {len(totals)}")
-    found = bootstrap_limits(
-        totals, lambda sums: _means(sums, counts.size), kind=kind, level=level, n_boot=n_boot, rng=rng
-    )
+    means = partial(_means, n_k=counts.size)
+    found = bootstrap_limits(totals, means, kind=kind, level=level, n_boot=n_boot, rng=rng)
     table = _table(found, counts)
     all_tied = bool((numbers[:, : counts.size] == 0).all())  # the expected gap comes first
     return LoggedSeparation(

@@ -215,7 +215,7 @@ def softmax_weighted(scores: ArrayLike, temperature: float) -> WeightedScore:
 
     Notes
     -----
-    mean <= A <= max, for A grows with 1/tau: its derivative is Var_p(g). And tau * log sum exp(g / tau) is at
+    A grows with 1/tau, for its derivative is Var_p(g): mean <= A <= max. And tau * log sum exp(g / tau) is at
     least the maximum and equals A + tau * H(p), so A >= max - tau * H(p) >= max - tau * log k.
 
     Examples
@@ -257,10 +257,8 @@ class SelectedScore(Result):
     ----------
     index : array of int, shape (...)
         The first argument with the greatest inner score.
-    score : array
-        The judge's score of it, in points.
-    best : array
-        The judge's highest score among the side's arguments.
+    score, best : array
+        The judge's score of it, and the judge's highest score among the side's arguments, in points.
     tied : array of int
         Arguments that share the greatest inner score; where it is above 1 the choice is arbitrary.
     lowest, highest : array
@@ -317,9 +315,8 @@ def softmax_selected(
             f"temperature must be > 0 and finite for a selection; got temperature={temperature!r}"
         )
     values, own, seen = _both(scores, inner)
-    judged = np.where(seen, values, -np.inf)
+    judged, ranked = np.where(seen, values, -np.inf), np.where(seen, own, -np.inf)
     best = judged.max(axis=-1)
-    ranked = np.where(seen, own, -np.inf)
     top = seen & (ranked == ranked.max(axis=-1, keepdims=True))
     index = np.argmax(top, axis=-1)
     score = np.take_along_axis(judged, index[..., None], axis=-1)[..., 0]
@@ -395,20 +392,16 @@ def _both(scores: ArrayLike, inner: ArrayLike | None) -> tuple[Floats, Floats, N
     own, known = _scores("inner", inner)
     if own.shape != values.shape:
         raise ValueError(f"inner must have the shape of scores {values.shape}; got {own.shape}")
-    both = seen & known
-    _require_seen("scores and inner together", both)
-    return values, own, both
+    _require_seen("scores and inner together", seen & known)
+    return values, own, seen & known
 
 
 def _weights(values: Floats, seen: NDArray[np.bool_], tau: float) -> Floats:
     best = np.where(seen, values, -np.inf).max(axis=-1, keepdims=True)
     behind = np.where(seen, best - np.where(seen, values, 0.0), 0.0)
-    if tau == 0:
-        raw = (seen & (behind == 0)).astype(np.float64)
-    else:
-        # A tiny temperature overflows to an infinite distance, whose weight is 0 as it should be.
-        with np.errstate(over="ignore", under="ignore"):
-            raw = np.where(seen, np.exp(-behind / tau), 0.0)
+    # A tiny temperature overflows to an infinite distance, whose weight is 0 as it should be.
+    with np.errstate(over="ignore", under="ignore"):
+        raw = np.where(seen, np.exp(-behind / tau) if tau else behind == 0, 0.0)
     weights: Floats = raw / raw.sum(axis=-1, keepdims=True)
     return weights
 
