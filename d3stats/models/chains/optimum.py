@@ -44,7 +44,7 @@ _FIRST_WIDTH = 1e-4
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OptimalPolicy(Result):
-    """The best stopping policy for a process, and what it is worth there.
+    """The stopping policy with the least expected loss plus cost for a process, and that value.
 
     The policy knows the process. On a path that the process calls impossible it stops.
 

@@ -80,7 +80,7 @@ _STARTS = (PRIOR_MEAN, np.array([1.2, -1.0, 1.0, -1.0, 0.5, 0.2, 0.1, 0.1, -1.5,
 
 @dataclass(frozen=True, eq=False)
 class ChainLaws:
-    """Count laws of one or many parameter vectors."""
+    """Markov chains of the number of ones, for one or many parameter vectors of the panel chain."""
 
     weight: Floats
     """Of the classes, the easy kind first, shape (draws, nodes)."""
@@ -92,7 +92,7 @@ class ChainLaws:
 
 @dataclass(frozen=True, eq=False)
 class PanelChainFit(Result):
-    """A fitted panel chain.
+    """The posterior mode of the panel chain's parameters, with its Laplace covariance.
 
     Attributes
     ----------

@@ -37,7 +37,7 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountProcess:
-    """The law of the number of votes for A over the rounds of a debate.
+    """A finite mixture of Markov chains for the number of votes for A over the rounds of a debate.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ Row = NDArray[Any]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VoteOptimum(Result):
-    """The best plan for buying votes one at a time; fractions throughout when its arguments were.
+    """The optimal plan for buying votes one at a time, and its value; fractions throughout when its arguments were.
 
     Attributes
     ----------

@@ -24,7 +24,7 @@ __all__ = ["SignedGap", "StudentT", "signed_gap_posterior"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StudentT:
-    """A Student t of any shape: what is believed of one number per debate and round.
+    """Student t distributions of one number per debate and round.
 
     Attributes
     ----------

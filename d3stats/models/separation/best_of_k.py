@@ -207,7 +207,7 @@ def integrated(one: ScoreLaw, two: ScoreLaw, k: Counts, *, chances_only: bool = 
 
 @dataclass(frozen=True, eq=False)
 class Separation(Result):
-    """What the best of k advocates a side says about two answers, for every k asked for.
+    """Expected gap, mean gap and ranking by the best of k scores of two answers, for every k.
 
     Attributes
     ----------
@@ -283,7 +283,7 @@ def _changes(values: Floats, error: Floats, base: int, words: tuple[str, str]) -
 
 
 def separation(first: Any, second: Any, k: int | Sequence[int] | Counts = 1) -> Separation:
-    """Compute how far the best of k scores for two answers lie apart, and which is likely ahead.
+    """Compute expected gap, mean gap and ranking by the best of k scores of two answers, by sums or quadrature.
 
     Parameters
     ----------
@@ -364,7 +364,7 @@ def _named(k: Counts, numbers: Sequence[Floats], method: Literal["sum", "quadrat
 def phase_table(
     family: Callable[[float, float], tuple[Any, Any]], grid: Mapping[str, Iterable[float]], k: int = 5
 ) -> pd.DataFrame:
-    """Compare k advocates a side with one, for every pair of laws on a grid of two parameters.
+    """Compute how gap and ranking change from one advocate a side to k, for pairs of laws on a grid of two parameters.
 
     Parameters
     ----------

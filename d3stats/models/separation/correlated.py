@@ -113,7 +113,7 @@ class NormalMax:
 
 
 class CorrelatedMaxLaw(ScoreLaw):
-    """The best of k scores of one law whose normal ranks share a factor.
+    """The best of k scores of one law that correlate by a one-factor Gaussian copula.
 
     P(M <= x) = E_Z[Phi((q - sqrt(rho) Z) / sqrt(1 - rho))^k] with q = Phi^-1(F(x)) and Z standard normal.
     Where F jumps, a score covers all normal ranks of the jump. k is at least 2 and rho strictly between 0 and 1;
@@ -230,7 +230,7 @@ Kind = Literal["studentised", "percentile"]
 
 @dataclass(frozen=True)
 class ScoreCorrelation(Result):
-    """The correlation of two advocates' scores of one item, with its interval.
+    """The intraclass correlation of advocates' scores of one item, with its bootstrap interval.
 
     Attributes
     ----------

@@ -35,7 +35,7 @@ Kind = Literal["percentile", "bca"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LoggedSeparation(Result):
-    """Separation by the best of k logged scores, with intervals over items.
+    """Separation by the best of k logged scores, with bootstrap intervals over clusters of items.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ def separation_from_scores(
     n_boot: int = 2000,
     rng: RngLike = None,
 ) -> LoggedSeparation:
-    """Estimate the separation by the best of k from logged scores of several advocates per answer.
+    """Estimate the separation by the best of k logged scores, by U-statistics with bootstrap intervals over items.
 
     Parameters
     ----------

@@ -187,7 +187,7 @@ def dominates(first: Any, second: Any) -> OrderCheck:
 
 
 def excess_wealth_order(first: Any, second: Any) -> OrderCheck:
-    """Check the excess-wealth order: W1(u) >= W2(u) for every u in (0, 1).
+    """Check the excess-wealth order: E (G1 - Q1(u))^+ >= E (G2 - Q2(u))^+ for every u in (0, 1), Q the quantiles.
 
     If it holds, the mean of the best of k gains at least as much for the first law as for the second, for every
     k: E M1 - E M2 >= E G1 - E G2 (see :func:`~d3stats.models.separation.excess.gain_of_max`). Dominance is not needed.
@@ -220,7 +220,7 @@ def excess_wealth_order(first: Any, second: Any) -> OrderCheck:
 
 
 def dispersive_order(first: Any, second: Any) -> OrderCheck:
-    """Check the dispersive order: Q1(v) - Q1(u) >= Q2(v) - Q2(u) for all u < v.
+    """Check the dispersive order of the quantile functions: Q1(v) - Q1(u) >= Q2(v) - Q2(u) for all u < v.
 
     Equivalently the difference of the quantile functions never falls. It implies the excess-wealth order, and
     that E M1 - E M2 grows with k at every step.
@@ -331,7 +331,7 @@ def _allowed(wealth: tuple[StopLoss, StopLoss]) -> float:
 
 @dataclass(frozen=True)
 class GapGrowth:
-    """Sufficient conditions for E abs(M1 - M2) >= E abs(G1 - G2), and that conclusion.
+    """Three sufficient conditions for E abs(M1 - M2) >= E abs(G1 - G2), checked, and that inequality itself.
 
     Attributes
     ----------
@@ -361,7 +361,7 @@ class GapGrowth:
 
 
 def gain_condition(first: Any, second: Any, k: int) -> OrderCheck:
-    """Check for one k that the best of k gains at least as much for the first law as for the second.
+    """Check that the mean of the best of k exceeds that of one by at least as much for the first law as for the second.
 
     It is the same as E M1 - E M2 >= E G1 - E G2, and as: the integral of (Q1 - Q2)(k u^(k-1) - 1) is >= 0. The margin
     is (E M1 - E M2) - (E G1 - E G2), in points. A law without a finite mean is refused.

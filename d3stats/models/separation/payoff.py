@@ -38,7 +38,7 @@ PER_MILLION = 1e6
 
 @dataclass(frozen=True, eq=False)
 class AdvocatePayoff(Result):
-    """What k advocates a side cost and bring, and where one should stop adding them.
+    """Accuracy, cost and net value of k advocates a side, and the k up to which another one is worth its price.
 
     Attributes
     ----------

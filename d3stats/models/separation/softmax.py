@@ -251,7 +251,7 @@ def softmax_weighted(scores: ArrayLike, temperature: float) -> WeightedScore:
 
 @dataclass(frozen=True, eq=False)
 class SelectedScore(Result):
-    """The argument that an aggregator puts forward, and what the judge makes of it.
+    """The argument with the greatest inner score of each side, and the judge's score of it.
 
     Attributes
     ----------
@@ -289,7 +289,7 @@ class SelectedScore(Result):
 def softmax_selected(
     scores: ArrayLike, temperature: float = 1.0, inner: ArrayLike | None = None
 ) -> SelectedScore:
-    """Put forward the argument to which a softmax of inner scores gives most weight.
+    """Select the argument of each side to which a softmax of inner scores gives most weight.
 
     Parameters
     ----------
