@@ -222,6 +222,47 @@ def _answers_alike(t: VoteTable) -> str:
     )
 
 
+def _names_alike(t: VoteTable) -> str:
+    for kind, names in ((t.unit, t.debates), ("agent", t.agents)):
+        if len({name.strip().casefold() for name in names}) == len(set(names)):
+            continue
+        alike = defaultdict(list)
+        for name in sorted(set(names)):
+            alike[name.strip().casefold()].append(name)
+        twins = [several for several in alike.values() if len(several) > 1]
+        more = f" and {len(twins) - 1} more such names" if len(twins) > 1 else ""
+        return (
+            f"names of {kind}s differ only in upper and lower case: {_listed(twins[0])}{more}; they count as "
+            f"different {kind}s: write them alike"
+        )
+    return ""
+
+
+def _votes_like_missing(t: VoteTable) -> str:
+    labels = {t.answers[k] for k in np.unique(t.label[t.label >= 0])}
+    votes, n = np.unique(t.vote[t.cast], return_counts=True)
+    found = {
+        t.answers[k]: int(many)
+        for k, many in zip(votes, n, strict=True)
+        if t.answers[k] not in labels and _LIKE_MISSING.fullmatch(t.answers[k].strip().casefold())
+    }
+    if not found or t.known_protocol:
+        return ""
+    total = sum(found.values())
+    return (
+        f"{counted(total, 'vote')} {verb(total, 'says', 'say')} {_listed(set(found))}, which looks like a missing "
+        "value or an error message and counts as an answer: write null, or list the words that mean missing with "
+        "missing_values= (--missing-values)"
+    )
+
+
+_LIKE_MISSING = re.compile(
+    r"[-\u2013\u2014?.*_]+|error\b.*|err|exception\b.*|fail(ed|ure)?|invalid|timeout|timed out|unparse?able|unparsed|"
+    r"parse[ _]error|no[ _]answer|no[ _]vote|no[ _]response|refus(ed|al)"
+)
+"""Texts of votes that are rather a missing value or an error, in lower case."""
+
+
 def _every_debate_wrong(t: VoteTable) -> str:
     last = (t.round == t.depth[t.debate]) & t.cast & (t.right >= 0)
     hits = t.cast & (t.vote == t.right)
@@ -471,6 +512,8 @@ FINDINGS: dict[str, Callable[[VoteTable], str]] = {
     "no vote is a label": _no_vote_is_a_label,
     "labels that nobody votes": _labels_nobody_votes,
     "answers in several spellings": _answers_alike,
+    "names in several spellings": _names_alike,
+    "votes like missing values": _votes_like_missing,
     "every debate wrong": _every_debate_wrong,
     "every vote right": _every_vote_right,
     "one answer only": _one_answer,

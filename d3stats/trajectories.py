@@ -259,7 +259,7 @@ class Trajectories:
         from d3stats.log.tables import read_table
 
         checked = check(read_table(turns, items, columns=columns), missing_words(missing_values))
-        return cls._from_checked(checked.strictly() if strict else checked, roles)
+        return cls._from_checked(checked.strictly() if strict else checked.warned(), roles)
 
     @classmethod
     def from_log(

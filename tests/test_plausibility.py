@@ -95,6 +95,12 @@ IMPLAUSIBLE: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str, str]] 
                                       "answers in several spellings", "'A', 'a' and 1 more such answers"),
     "some votes in brackets": (changed(vote=lambda t: t["vote"].where(_rates(1, 0.5)(t), "(" + t["vote"] + ")")),
                                "answers in several spellings", "'.A.', 'A'"),
+    "a debate in capitals": (lambda t: pd.concat([t, t[t["debate"] == "d5"].assign(debate="D3")], ignore_index=True),
+                             "names in several spellings", "names of debates differ only .* case: 'D3', 'd3'"),
+    "votes that are dashes": (changed(vote=lambda t: t["vote"].where(_rates(5, 0.9)(t), "-")),
+                              "votes like missing values", "votes say '-', which looks like a missing value"),
+    "votes that are errors": (changed(vote=lambda t: t["vote"].where(_rates(6, 0.9)(t), "ERROR: 503")),
+                              "votes like missing values", "'ERROR: 503'"),
     # wrong, right, constant
     "every debate wrong": (changed(label=lambda t: t["debate"].map(
         t[t["round"] == 3].groupby("debate")["vote"].agg(lambda v: next(a for a in "ABCD" if a not in set(v))))),

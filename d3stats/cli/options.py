@@ -121,13 +121,9 @@ def read_trajectories(
     from d3stats.trajectories import as_trajectories
 
     log = read_log(*paths_of(logs), strict=not lenient, **how)
-    return as_trajectories(log, roles=roles), left_out(log.problems, lenient)
+    return as_trajectories(log, roles=roles), left_out(log.problems)
 
 
-def left_out(problems: Iterable[Problem], lenient: bool) -> list[str]:
-    """Return the problems in words; absent agents leave nothing out of a strict reading, which says so above."""
-    return [
-        str(problem)
-        for problem in problems
-        if lenient or not (problem.kind == "mixed panel" and len(problem.record_key) == 3)
-    ]
+def left_out(problems: Iterable[Problem]) -> list[str]:
+    """Return in words the problems that left something out; an absent agent leaves nothing out."""
+    return [str(problem) for problem in problems if problem.left_out != "nothing"]

@@ -81,7 +81,7 @@ def replay(
         log = read_recorded(
             *paths_of(logs), strict=not lenient, roles=roles, **reading(missing_values, columns, encoding)
         )
-        passed_over = left_out(log.problems, lenient)
+        passed_over = left_out(log.problems)
         result = replay_rules(
             log.trajectories,
             list(rules or DEFAULT_RULES),

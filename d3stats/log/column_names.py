@@ -201,7 +201,17 @@ class Resolved:
         said = [
             f"{field} is {' + '.join(map(repr, c))}" for field, c in self.columns.items() if c != (field,)
         ]
-        return [f"columns: {', '.join(said)}"] if said else []
+        return [*([f"columns: {', '.join(said)}"] if said else []), *self._passed_over()]
+
+    def _passed_over(self) -> list[str]:
+        """Name the columns that have the standard name of a field for which the user chose another column."""
+        return [
+            f"the column {name!r} was not read, because {field} was chosen to be "
+            f"{' + '.join(map(repr, self.columns[field]))}"
+            for field in sorted(self.chosen)
+            for name in self.unread
+            if plain(name) == plain(field)
+        ]
 
 
 def unread_note(unread: Sequence[str]) -> list[str]:

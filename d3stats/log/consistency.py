@@ -64,7 +64,7 @@ class Checked:
     panels: dict[tuple[str | None, str | None], int] = field(default_factory=dict)
 
     def strictly(self) -> Checked:
-        """Raise the first problem; where agents are absent, which only makes trials vary, say so in the notes instead.
+        """Raise the first problem; where agents are absent, say so in the notes instead.
 
         Raises
         ------
@@ -72,6 +72,10 @@ class Checked:
             See :func:`d3stats.log.problems.raise_first`.
         """
         raise_first(self.problems)
+        return self.warned()
+
+    def warned(self) -> Checked:
+        """Say in the notes where agents are absent, which leaves nothing out and only makes trials vary."""
         panels = [problem for problem in self.problems if problem.kind == "mixed panel"]
         absent = [problem.message for problem in panels if len(problem.record_key) == 3]
         if not absent:

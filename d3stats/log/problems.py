@@ -98,7 +98,7 @@ KINDS: dict[str, Kind] = {
     "round gap": Kind(
         "A debate skips a round: rounds must be 1, 2, ... without a hole.",
         "The rounds before the gap are kept, each turn after it is left out.",
-        "Look for lost lines or a file that was not read.",
+        "Look for lost lines, a file that was not read, or names that differ in upper and lower case only.",
     ),
     "mixed panel": Kind(
         "The number of agents changes within one run: an agent is absent from a round in which its role "

@@ -695,7 +695,7 @@ def read_checked(
     files = find_files(paths)
     records = together(files, [read_file(file, columns, encoding) for file in files])
     checked = check(records, words)
-    return checked.strictly() if strict else checked
+    return checked.strictly() if strict else checked.warned()
 
 
 def read_file(file: LogFile, columns: Columns = None, encoding: str | None = None) -> Records:

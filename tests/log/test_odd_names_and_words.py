@@ -1,0 +1,89 @@
+"""What a reader is told of names that differ by case, of words that are no votes, and of columns passed over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from d3stats.cli.example import example_table
+from d3stats.cli.options import left_out
+from d3stats.log import examine, read_log
+from d3stats.trajectories import Trajectories
+
+
+def kinds(frame: pd.DataFrame) -> dict[str, str]:
+    return {f.kind: f.message for f in Trajectories.from_frame(frame, strict=False).findings()}
+
+
+def test_the_example_has_none_of_these_findings() -> None:
+    assert kinds(example_table()) == {}
+
+
+@pytest.mark.parametrize("column", ["debate", "agent"])
+def test_names_that_differ_by_case_only_are_named(column: str) -> None:
+    table = example_table()
+    first = table[column].iloc[0]
+    table.loc[(table[column] == first) & (table["round"] == 1), column] = first.upper()
+    said = kinds(table)["names in several spellings"]
+    assert repr(first) in said
+    assert repr(first.upper()) in said
+    assert f"names of {column}s differ only in upper and lower case" in said
+
+
+def test_a_gap_by_case_names_the_cause_in_its_advice(tmp_path: Path) -> None:
+    table = example_table()
+    first = table["debate"].iloc[0]
+    table.loc[(table["debate"] == first) & (table["round"] == 2), "debate"] = first.upper()
+    table.to_csv(tmp_path / "log.csv", index=False)
+    said = examine(tmp_path / "log.csv").to_text()
+    assert "differ in upper and lower case only" in said
+
+
+@pytest.mark.parametrize(
+    "word", ["-", "ERROR", "error: timeout", "?", "no answer", "Refused", "failed", "parse error"]
+)
+def test_a_vote_that_looks_missing_is_named(word: str) -> None:
+    table = example_table()
+    table.loc[table.index % 9 == 0, "vote"] = word
+    said = kinds(table)["votes like missing values"]
+    assert repr(word) in said
+    assert "missing_values= (--missing-values)" in said
+    listed = Trajectories.from_frame(table, missing_values=[word])
+    assert "votes like missing values" not in {f.kind for f in listed.findings()}
+
+
+@pytest.mark.parametrize("word", ["A", "tie", "yes", "-1", "0.5", "both", "none of these", "failsafe", "E"])
+def test_an_answer_is_not_taken_for_a_missing_value(word: str) -> None:
+    table = example_table()
+    table.loc[table.index % 9 == 0, "vote"] = word
+    assert "votes like missing values" not in kinds(table)
+
+
+def test_a_word_that_is_a_label_is_an_answer() -> None:
+    table = example_table().replace({"vote": {"D": "error"}, "label": {"D": "error"}})
+    assert "votes like missing values" not in kinds(table)
+
+
+def test_a_column_that_a_choice_passes_over_is_named(tmp_path: Path) -> None:
+    table = example_table()
+    table.to_csv(tmp_path / "log.csv", index=False)
+    wanted = "the column 'vote' was not read, because vote was chosen to be 'label'"
+    assert wanted in read_log(tmp_path / "log.csv", columns={"vote": "label"}).notes
+    assert not any("was chosen" in note for note in read_log(tmp_path / "log.csv").notes)
+    renamed = table.rename(columns={"vote": "choice"})
+    renamed.to_csv(tmp_path / "own.csv", index=False)
+    assert not any(
+        "was chosen" in n for n in read_log(tmp_path / "own.csv", columns={"vote": "choice"}).notes
+    )
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_an_absent_agent_is_said_and_leaves_nothing_out(strict: bool, tmp_path: Path) -> None:
+    table = example_table()
+    gone = (table["debate"] == "debate 02") & (table["round"] == 2) & (table["agent"] == "agent 3")
+    table[~gone].to_csv(tmp_path / "log.csv", index=False)
+    log = read_log(tmp_path / "log.csv", strict=strict)
+    assert left_out(log.problems) == []
+    assert sum("agents must speak in a round in which one does" in note for note in log.notes) == 1
