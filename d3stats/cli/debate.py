@@ -419,9 +419,8 @@ class _Job:
                 async with AsyncExitStack() as stack:
                     stack.enter_context(on_interrupt(loop, interrupt))
                     for agent in _each(self.agents):
-                        if hasattr(agent, "__aenter__"):
+                        if hasattr(agent, "__aenter__"):  # a live one
                             await stack.enter_async_context(agent)
-                        if hasattr(agent, "check"):
                             await agent.check(self.settings["wait"], progress.wait)
                     return await run_debates(*self.arguments, **self.settings, observer=progress, halt=halt)
             except asyncio.CancelledError:
