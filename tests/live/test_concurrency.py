@@ -22,7 +22,8 @@ from d3stats.run.live import LiveAgent
 from d3stats.run.run import run_debates
 
 SAMRE = protocol_from_text("samre:max_rounds=2")
-LATENCY = 0.02
+LATENCY = 0.1
+"""Seconds; a model takes longer."""
 STAGES = {"advocate": 0, "judge": 1, "juror": 2}
 
 Calls = list[dict[str, Any]]
@@ -94,12 +95,12 @@ def test_calls_are_in_flight_as_many_as_allowed_and_no_more(remote: Remote, tmp_
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("concurrency", "most"), [(4, 1.3), (8, 1.6)])
-def test_five_hundred_debates_keep_near_the_ideal_schedule(
+def test_two_hundred_debates_keep_near_the_ideal_schedule(
     concurrency: int, most: float, remote: Remote, tmp_path: Path
 ) -> None:
-    """At 3 ms of processor time a call 1.3 can be had at four, not at eight; a slower machine misses both."""
+    """A call takes some 5 ms of processor time, most of it in the client: at eight that is 40 ms of each 100."""
     began = time.process_time()
-    run(remote, tmp_path / "log.jsonl", 500, concurrency)
+    run(remote, tmp_path / "log.jsonl", 200, concurrency)
     used = time.process_time() - began
     calls = remote.calls()
     took, least = seconds(calls), ideal(calls, concurrency)

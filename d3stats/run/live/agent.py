@@ -187,7 +187,6 @@ class LiveAgent:
         self._dialect = Dialect(self.structured, "max_completion_tokens" if self._hosted else "max_tokens")
         self._key = Key(key_env)
         self._client: AsyncOpenAI | None = None
-        self._drafted: Draft | None = None
         # Whether it is known what the server takes.
         self._known = False
 
@@ -307,15 +306,7 @@ class LiveAgent:
         server's template and the schema. The expected one counts four characters of the prompt and three quarters
         of a word of the reply as a token.
         """
-        draft = self._draft_of(request)
-        if size == "longest":
-            # A call's bound is asked for right before the call.
-            self._drafted = draft
-        return self._bounds.imagine(draft, size, seed=self.seed, as_text=self._dialect.mode)
-
-    def _draft_of(self, request: Request) -> Draft:
-        draft = self._drafted
-        return draft if draft is not None and draft.request is request else Draft(request)
+        return self._bounds.imagine(Draft(request), size, seed=self.seed, as_text=self._dialect.mode)
 
     async def act(self, request: Request, /, more: More = always) -> Reply:
         """Answer one request; see :class:`d3stats.agent.Agent`.
@@ -328,8 +319,7 @@ class LiveAgent:
             When the agent was not entered.
         """
         self._entered()
-        call = _Call(request, self._draft_of(request), more)
-        self._drafted = None
+        call = _Call(request, Draft(request), more)
         repeats = self._repeats(random.Random(self._seed_of(request)))
         found: Reply | Failed = await repeats(self._until_answered, call)
         if isinstance(found, Reply):

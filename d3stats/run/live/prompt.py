@@ -205,10 +205,6 @@ class Wire:
             count += max(len(word.encode()) for word in self.votes)
         return math.ceil(count) + reasoning
 
-    def vote_name(self, word: str) -> str | None:
-        """Return the answer that a word in the vote field means; None when it means none."""
-        return self.votes.get(word)
-
 
 def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
     return {
@@ -318,18 +314,14 @@ class Draft:
             "End of the material. Now do what you were told above, and reply in the form given there."
         )
         self._user = "\n\n".join(blocks)
-        self._prompts: dict[tuple[int, bool, bool], Prompt] = {}
 
     def prompt(self, *, seed: int = 0, as_text: bool = False, with_schema: bool = False) -> Prompt:
         """Return the messages; see :func:`render`. In text mode the schema is in them anyway."""
-        form = (seed, as_text, with_schema)
-        if form not in self._prompts:
-            nonce = None
-            if as_text:
-                nonce = _unlike([*self._texts, self._token], f"{seed}\x1f{call_key(self.request)}")
-            system = _system(self.request, self.wire, self._token, nonce, with_schema or as_text)
-            self._prompts[form] = Prompt(system, self._user, nonce)
-        return self._prompts[form]
+        nonce = None
+        if as_text:
+            nonce = _unlike([*self._texts, self._token], f"{seed}\x1f{call_key(self.request)}")
+        system = _system(self.request, self.wire, self._token, nonce, with_schema or as_text)
+        return Prompt(system, self._user, nonce)
 
 
 def _system(request: Request, wire: Wire, token: str, nonce: str | None, with_schema: bool) -> str:

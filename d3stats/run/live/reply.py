@@ -157,7 +157,7 @@ def _vote(word: Any, wire: Wire) -> str | None:
     if not isinstance(word, str):
         raise Unreadable("vote must be a string")
     if wire.votes:
-        answer = wire.vote_name(word)
+        answer = wire.votes.get(word)
         if answer is None:
             raise Unreadable("vote must be one of those that were named, letter for letter")
         return answer
