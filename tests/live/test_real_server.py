@@ -120,7 +120,7 @@ def running(words: list[str], port: int, ready: str, log: Path, **environment: s
 def llama(folder: Path, context: int, slots: int) -> Iterator[Counted]:
     port = free_port()
     words = [program(SERVER), "-m", program(MODEL), "--alias", "tiny", "--host", "127.0.0.1"]
-    words += ["--port", str(port), "-c", str(context), "-np", str(slots), "--threads", "2", "--metrics"]
+    words += ["--port", str(port), "-c", str(context), "-np", str(slots), "--threads", "1", "--metrics"]
     with running([*words, "--no-webui", *SAMPLING], port, "/health", folder / "llama.log"):
         yield Counted(port, f"http://127.0.0.1:{port}/v1")
 
