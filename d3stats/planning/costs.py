@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from d3stats._check import OpenProbability, integer
 from d3stats._named import Value
 from d3stats._words import counted, setting
-from d3stats.resampling import FEW_CLUSTERS, cluster_totals, ratios, resampled_totals
+from d3stats.resampling import FEW_FOR_PERCENTILES, cluster_totals, ratios, resampled_totals
 from d3stats.resampling.bootstrap import bca_ends, percentile_ends
 from d3stats.resampling.proportions import share_limits
 from d3stats.stopping import (
@@ -667,8 +667,8 @@ def notes_on(
     decided = [name for name in names if name not in undecided]
     notes = [*trajectories.notes]
     n_clusters = len(np.unique(trajectories.cluster))
-    if n_clusters < FEW_CLUSTERS:
-        few = f"bootstrap intervals are too short with fewer than {FEW_CLUSTERS}"
+    if n_clusters < FEW_FOR_PERCENTILES:
+        few = f"bootstrap intervals are too short with fewer than {FEW_FOR_PERCENTILES}"
         notes.append(f"Only {n_clusters} questions: {few}.")
     if trajectories.coding == "correctness":
         notes.append(

@@ -25,6 +25,7 @@ from d3stats.resampling.cluster_t import (
 )
 from d3stats.resampling.clusters import (
     FEW_CLUSTERS,
+    FEW_FOR_PERCENTILES,
     ONE_CLUSTER,
     Statistic,
     anova_sums,
@@ -50,6 +51,7 @@ from d3stats.resampling.sign_flip import SignFlip, sign_flip_p
 
 __all__ = [
     "FEW_CLUSTERS",
+    "FEW_FOR_PERCENTILES",
     "ONE_CLUSTER",
     "Bootstrap",
     "BootstrapLimits",

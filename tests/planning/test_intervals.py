@@ -78,3 +78,24 @@ def test_intervals_cover_when_debates_of_one_question_hang_together(interval: st
 @pytest.mark.parametrize("interval", ["percentile", "bca"])
 def test_intervals_cover_at_the_level_they_state(interval: str) -> None:
     assert 0.935 <= coverage(interval, 2000, 150) <= 0.965
+
+
+def test_percentile_limits_say_that_they_are_too_short_while_they_are() -> None:
+    """Without a note 95 % limits of a mean lack at most 1.5 points of coverage by the t law."""
+    from scipy.stats import norm, t
+
+    from d3stats.resampling import FEW_FOR_PERCENTILES
+
+    def covered(n: int) -> float:
+        return float(2 * t.cdf(norm.ppf(0.975) * np.sqrt((n - 1) / n), n - 1) - 1)
+
+    assert covered(FEW_FOR_PERCENTILES) >= 0.935 > covered(FEW_FOR_PERCENTILES // 2)
+    for questions in (FEW_FOR_PERCENTILES - 1, FEW_FOR_PERCENTILES):
+        votes = np.random.default_rng(1).integers(0, 2, (questions, 2, 5))
+        notes = replay(
+            Trajectories.from_arrays(votes, label=np.ones(questions, dtype=int)),
+            ["fixed:1"],
+            n_boot=50,
+            rng=1,
+        ).notes
+        assert any("too short" in note for note in notes) == (questions < FEW_FOR_PERCENTILES)
