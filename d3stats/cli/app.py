@@ -14,7 +14,7 @@ from d3stats.cli.options import choices
 
 GROUPS = {
     "Analyse": ("demo", "fit", "replay", "compare", "agreement", "bias"),
-    "Plan": ("plan", "power", "simulate", "rules", "worlds"),
+    "Plan": ("plan", "power", "calibrate", "simulate", "rules", "worlds"),
     "Run": ("debate", "protocols"),
     "Check": ("doctor", "show", "import", "formats", "example", "audit-table", "theorems"),
 }

@@ -2,20 +2,53 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from d3stats.cli.options import Json, Latex, one_format
-from d3stats.cli.output import Table, print_json, print_latex, print_notes, print_table, records
+from d3stats.cli.calibrate import World, fitted
+from d3stats.cli.options import (
+    Columns,
+    Encoding,
+    Json,
+    Latex,
+    MissingValues,
+    Roles,
+    Seed,
+    one_format,
+    read_trajectories,
+    reading,
+)
+from d3stats.cli.output import Table, print_json, print_latex, print_notes, print_table, print_text, records
 
 if TYPE_CHECKING:
     from d3stats.planning.sweep import Sweep
 
 
 def simulate(
-    study: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="Worlds, rules and seeds.")],
+    study: Annotated[
+        Path | None, typer.Argument(metavar="STUDY.toml", help="Worlds, rules and seeds; or --like.")
+    ] = None,
+    like: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--like", metavar="PILOT", help="Simulate the world of this log, fitted to it; repeatable."
+        ),
+    ] = None,
+    world: World = "conformity",
+    rules: Annotated[
+        list[str] | None, typer.Option("--rule", "-r", help="With --like: a rule to simulate; repeatable.")
+    ] = None,
+    debates: Annotated[int, typer.Option("--debates", help="With --like: debates to simulate.")] = 10_000,
+    max_loss: Annotated[
+        float,
+        typer.Option("--max-loss", help="Right verdicts that may be lost against unanimity, as a share."),
+    ] = 0.01,
+    confidence: Annotated[
+        float, typer.Option("--confidence", help="Probability that the rule keeps to that in the simulation.")
+    ] = 0.9,
     workers: Annotated[int, typer.Option("--workers", "-w", help="Processes on this machine.")] = 1,
     scheduler: Annotated[
         str | None,
@@ -32,10 +65,15 @@ def simulate(
             "--by", metavar="d3stats.planning.sweep:By", help="Put seeds together, or show each seed apart."
         ),
     ] = "world",
+    roles: Roles = None,
+    missing_values: MissingValues = None,
+    columns: Columns = None,
+    encoding: Encoding = None,
+    seed: Seed = 0,
     as_json: Json = False,
     as_latex: Latex = False,
 ) -> None:
-    """Simulate stopping rules in synthetic worlds: worlds x rules x seeds."""
+    """Simulate stopping rules in synthetic worlds, those of a study or that of your pilot, and say which to run."""
     from d3stats._check import choice
     from d3stats.planning.sweep import run_sweep
 
@@ -43,26 +81,61 @@ def simulate(
     choice("by", by, ("world", "seed"))
     if csv is not None and not csv.absolute().parent.is_dir():
         raise ValueError(f"--csv must lie in a folder that exists; got {str(csv)!r}")
-    done = run_sweep(study, workers=workers, scheduler=scheduler, out=out)
+    if (study is None) == (like is None):
+        raise ValueError(
+            f"STUDY.toml or --like must be given, one of them; got {'both' if study else 'neither'}"
+        )
+    notes: list[str] = []
+    what: Any = study
+    log = None
+    if like is not None:
+        log, _ = read_trajectories(like, False, roles, reading(missing_values, columns, encoding))
+        fit = fitted(log, world, None, seed)
+        what = fit.study(rules, debates=debates, seed=seed)
+        notes = [
+            *fit.untold,
+            "the promise is for the fitted world; d3stats plan also counts the pilot's own error",
+        ]
+        if log.tokens is not None:
+            notes.append("tokens of the recommended rule are those that its rounds took in the pilot")
+    elif rules:
+        raise ValueError("--rule must come with --like, for a study names its own rules; got --rule alone")
+    done = run_sweep(what, workers=workers, scheduler=scheduler, out=out)
+    picked = done.recommend(max_loss=max_loss, confidence=confidence, pilot=log)
     table = done.to_frame(by)  # type: ignore[arg-type]  # checked above
     if csv is not None:
         table.to_csv(csv, index=False)
     if as_json:
         stops = done.stops(by)  # type: ignore[arg-type]  # checked above
-        print_json({"study": done.study.key(), "rules": records(table), "stops": records(stops)})
+        print_json(
+            {"study": done.study.key(), "rules": records(table), "stops": records(stops)}
+            | {"recommended": records(picked), "notes": notes}
+        )
         return
     tables = sweep_tables(done, by)
     if as_latex:
         print_latex(tables)
         return
+    for row in picked.to_dict("records"):
+        show_recommendation(row)
     for one in tables:
         print_table(*one)
     batched = table.loc[table["decides"] == "batch", "rule"].drop_duplicates()
     if len(batched):
         names = ", ".join(batched)
-        print_notes(
-            [f"{names}: one decision per batch of {done.study.batch} debates; errors between batches"]
-        )
+        notes.append(f"{names}: one decision per batch of {done.study.batch} debates; errors between batches")
+    print_notes(notes)
+
+
+def show_recommendation(row: dict[Any, Any]) -> None:
+    """Print which rule to run in a world, why, and what it costs and promises."""
+    print_text(f"Run {row['rule']} in {row['world']}", bold=True)
+    print_text(f"why: {row['reason']}", "  ", "  ")
+    costs = [("rounds", "{:.2f} rounds"), ("tokens", "{:,.0f} tokens"), ("dollars", "${:.4f}")]
+    cost = ", ".join(form.format(row[m]) for m, form in costs if row.get(m, math.nan) == row.get(m))
+    right = f"{row['accuracy']:.4f} right, {row['loss']:.4f} ({row['loss_se']:.4f}) fewer than with unanimity"
+    print_text(f"a debate: {cost}; {right}", "  ", "  ")
+    typer.echo("")
 
 
 def sweep_tables(done: Sweep, by: str) -> list[Table]:

@@ -22,9 +22,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy import special
 
-from d3stats._check import choice
+from d3stats._check import choice, probability
+from d3stats._check import loss as allowed_loss
 from d3stats._parallel import run_tasks
 from d3stats.planning.prices import Price
 from d3stats.planning.study import (
@@ -40,7 +44,8 @@ from d3stats.planning.study import (
     play_chunk,
     read_study,
 )
-from d3stats.stopping import Rule, StoppingRule, from_text
+from d3stats.stopping import Rule, StoppingRule, Unanimity, from_text
+from d3stats.trajectories import Trajectories
 
 __all__ = ["Bar", "Journal", "Sweep", "run_sweep", "sweep"]
 
@@ -330,6 +335,63 @@ class Sweep:
                         row[kind] = kinds[i] + kinds[i + 3]
                     rows.append({**row, "tied": sum(kinds[3:])})
         return pd.DataFrame(rows)
+
+    def recommend(
+        self, *, max_loss: float = 0.01, confidence: float = 0.9, pilot: Trajectories | None = None
+    ) -> pd.DataFrame:
+        """Return the rule to run in each world: the cheapest that loses few of unanimity's right verdicts.
+
+        Parameters
+        ----------
+        max_loss : float
+            How much lower than unanimity's a rule's accuracy may be.
+        confidence : float
+            Probability that the simulation must leave to a loss of at most that; of the world it says nothing.
+
+        pilot : Trajectories, optional
+            Where a world records no tokens, a round takes those that it took here on average.
+
+        Returns
+        -------
+        DataFrame
+            The row of :meth:`to_frame` that is recommended in each world; ``loss`` of accuracy against unanimity with
+            ``loss_se``; ``p_within``, the probability that the loss is at most `max_loss`; ``reason``. Cost is tokens
+            where the world records them, else rounds.
+        """
+        most = allowed_loss("max_loss", max_loss)
+        sure = probability("confidence", confidence, open_interval=True)
+        table = self.to_frame()
+        if pilot is not None and pilot.tokens is not None:
+            table["tokens"] = table["tokens"].fillna(self._tokens_of_rounds(pilot.tokens, pilot.reached()))
+        table["loss"] = -table["accuracy_minus_unanimity"]
+        table["loss_se"] = table["accuracy_minus_unanimity_se"]
+        z = (most - table["loss"]) / table["loss_se"].where(table["loss_se"] > 0, 1e-12)
+        table["p_within"] = special.ndtr(z)
+        cost = table["tokens"].where(table["tokens"].notna(), table["rounds"])
+        picked = []
+        for _, rows in table.groupby("world", sort=False):
+            unanimity = rows.index[[isinstance(rule, Unanimity) for rule in self.study.rules]][0]
+            good = rows.index[(rows["p_within"] >= sure) & (cost[rows.index] <= cost[unanimity])]
+            picked.append(cost[good].idxmin() if len(good) else unanimity)
+        found = table.loc[picked].reset_index(drop=True)
+        promise = f"at most {most:g} of the right verdicts with probability {sure:g} or more"
+        found["reason"] = [
+            f"none of the {len(self.study.rules)} rules is cheaper than unanimity and loses {promise}"
+            if rule == str(Unanimity())
+            else f"the cheapest of {len(self.study.rules)} rules that lose {promise} against unanimity; here {p:.2f}"
+            for rule, p in zip(found["rule"], found["p_within"], strict=True)
+        ]
+        return found
+
+    def _tokens_of_rounds(self, tokens: NDArray[np.float64], played: NDArray[np.bool_]) -> pd.Series[float]:
+        """Return the mean tokens of a debate, rounds at their mean in these debates; NaN where none is known."""
+        known = played & ~np.isnan(tokens)
+        each = np.where(known, tokens, 0.0).sum(axis=0) / np.where(
+            known.any(axis=0), known.sum(axis=0), np.nan
+        )
+        stops = self.stops()["n_debates"].to_numpy().reshape(-1, self.study.n_rounds)
+        going = stops[:, ::-1].cumsum(axis=1)[:, ::-1] / stops.sum(axis=1, keepdims=True)
+        return pd.Series(np.where(going > 0, going * each[: self.study.n_rounds], 0.0).sum(axis=1))
 
     def _groups(self, by: By) -> Iterator[tuple[str, int, tuple[Sums, ...]]]:
         choice("by", by, ("world", "seed"))

@@ -33,6 +33,7 @@ CASES: dict[str, list[str]] = {
     ],
     "audit-table": ["audit-table printed.csv --n 80", "audit-table --checks"],
     "bias": [f"bias verdicts.csv --audit {audit}" for audit in ("position", "verbosity", "self", "persona")],
+    "calibrate": ["calibrate turns.csv --world voter"],
     "compare": [
         "compare run_one.csv run_two.csv run_three.csv --margin 0.1",
         "compare turns.csv turns.csv --round 1 --round 3 --by debate",
@@ -56,7 +57,11 @@ CASES: dict[str, list[str]] = {
     ],
     "rules": ["rules", "rules ks"],
     "show": ["show log.jsonl", "show log.jsonl 1", "show turns.csv 'debate 01'"],
-    "simulate": ["simulate study.toml", "simulate study.toml --by seed"],
+    "simulate": [
+        "simulate study.toml",
+        "simulate study.toml --by seed",
+        "simulate --like turns.csv --world voter",
+    ],
     "theorems": [
         "theorems",
         "theorems d3-theorem-1",

@@ -7,6 +7,7 @@ same size, to see whether the real one could be among them, and what a pilot of 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -193,37 +194,44 @@ class Calibration(Result):
         Parameters
         ----------
         rules : sequence of rule or text, optional
-            By default the first rounds, and every share of the panel that is more than half.
+            By default the first rounds, and every share of the panel that a majority does not have anyway.
         debates, seed : int
             How many to simulate, and which stream of debates.
 
         Examples
         --------
         >>> from d3stats.worlds import Voter, simulate
-        >>> fit = calibrate(Voter, simulate(Voter(panel=3), 50, 3, rng=1), n_rep=20, rng=1)
+        >>> fit = calibrate(Voter, simulate(Voter(panel=5), 50, 3, rng=1), n_rep=20, rng=1)
         >>> fit.study().names
-        ('fixed:1', 'fixed:2', 'supermajority:0.66', 'unanimity', 'full')
+        ('fixed:1', 'fixed:2', 'supermajority:0.8', 'unanimity', 'full')
         """
         if rules is None:
             n = int(self.world.panel)
-            camps = [f"supermajority:{np.floor(100 * k / n) / 100:g}" for k in range(n // 2 + 1, n)]
+            # Of two answers one always has half of the votes, so a camp of that size says nothing.
+            least = (n + 1) // 2 + 1 if len(self.world.answers) == 2 else n // 2 + 1
+            camps = [f"supermajority:{np.floor(100 * k / n) / 100:g}" for k in range(least, n)]
             rules = [*(f"fixed:{r}" for r in range(1, min(3, self.n_rounds))), *camps]
         world = replace(self.world, lengths=None) if hasattr(self.world, "lengths") else self.world
-        return Study(worlds=[world], rules=rules, n_rounds=self.n_rounds, debates=debates, seeds=[seed])
+        return Study(
+            worlds={f"{self.world.name} like the pilot": world},
+            rules=rules,
+            n_rounds=self.n_rounds,
+            debates=debates,
+            seeds=[seed],
+        )
 
     def to_toml(self) -> str:
         """Return :meth:`study` as the file that ``d3stats simulate`` reads."""
         study = self.study()
-        head = [f"# {line}" for line in (self._title(), *self.untold)]
-        names = ", ".join(f'"{name}"' for name in study.names)
-        numbers = [
+        ((label, world),) = study.worlds.items()
+        lines = [f"# {line}" for line in (self._title(), *self.untold)]
+        lines.append(f"rules = {json.dumps(study.names)}")
+        lines += [
             f"n_rounds = {study.n_rounds}",
             f"debates = {study.debates}",
             f"seeds = {list(study.seeds)}",
         ]
-        return "\n".join(
-            [*head, f"rules = [{names}]", *numbers, "", "[[worlds]]", to_toml(study.worlds[self.world.name])]
-        )
+        return "\n".join([*lines, "", "[[worlds]]", f'label = "{label}"', to_toml(world)])
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the pilot against what the calibrated world predicts."""
@@ -255,6 +263,8 @@ def _template(world: World | type[World], pilot: Trajectories) -> Any:
     """Return the template world, after refusing what does not go together."""
     family: Any = world
     if isinstance(world, type) and issubclass(world, World):
+        if not world.free:
+            raise TypeError(f"world must be one that can be calibrated; got {world.__name__}")
         voting = sum(name != "tie-break" for name in pilot.seats)
         family = family(panel=max(1, min(voting, int(pilot.panel.max(initial=1)))))
     if not isinstance(family, World):
@@ -369,7 +379,7 @@ def _untold_by_pilot(
     notes += world.untold(free, labelled > 0)
     notes.append(f"nothing is known of rounds beyond {pilot.n_rounds}: there the world's equations speak")
     if pilot.tokens is not None:
-        notes.append("tokens are not matched: what a debate costs is the template's")
+        notes.append("tokens are not matched: those of the world are the template's")
     return notes
 
 

@@ -1,0 +1,146 @@
+"""``d3stats calibrate``: the synthetic world whose debates look like those of a pilot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from d3stats.cli.options import (
+    Columns,
+    Encoding,
+    Figure,
+    Json,
+    Latex,
+    Lenient,
+    Level,
+    MissingValues,
+    Roles,
+    Seed,
+    one_format,
+    read_trajectories,
+    reading,
+)
+from d3stats.cli.output import (
+    Table,
+    print_json,
+    print_latex,
+    print_notes,
+    print_table,
+    records,
+    save_figure,
+    working,
+)
+
+if TYPE_CHECKING:
+    from d3stats.planning.calibration.calibrate import Calibration
+    from d3stats.trajectories import Trajectories
+
+World = Annotated[
+    str, typer.Option("--world", help="Whose parameters are fitted: a name that 'd3stats worlds' lists.")
+]
+
+
+def calibrate(
+    pilot: Annotated[list[str], typer.Argument(help="Pilot logs, at least two rounds, or 'slm7'.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Write the world as a study (TOML) that d3stats simulate reads."),
+    ] = None,
+    world: World = "conformity",
+    free: Annotated[
+        list[str] | None,
+        typer.Option("--free", help="A parameter to fit, in place of the usual ones; repeatable."),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
+    level: Level = 0.95,
+    figure: Figure = None,
+    lenient: Lenient = False,
+    roles: Roles = None,
+    missing_values: MissingValues = None,
+    columns: Columns = None,
+    encoding: Encoding = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+    as_latex: Latex = False,
+) -> None:
+    """Fit a synthetic world to a pilot: its parameters, and whether the pilot could have come from it."""
+    one_format(as_json, as_latex)
+    if out is not None and out.exists() and not overwrite:
+        raise ValueError(f"--output must not exist, or be given with --overwrite; got {str(out)!r}")
+    if out is not None and not out.absolute().parent.is_dir():
+        raise ValueError(f"--output must lie in a folder that exists; got {str(out)!r}")
+    log, left_out = read_trajectories(pilot, lenient, roles, reading(missing_values, columns, encoding))
+    fit = fitted(log, world, free, seed)
+    if out is not None:
+        out.write_text(fit.to_toml(), encoding="utf-8")
+    if figure is not None:
+        save_figure(fit.plot, figure)
+    if as_json:
+        print_json(
+            {
+                "world": fit.world.name,
+                "method": fit.method,
+                "converged": fit.converged,
+                "llf": fit.llf,
+                "parameters": records(fit.to_frame(level=level)),
+                "checks": records(fit.checks),
+                "notes": list(fit.untold),
+                "left_out": left_out,
+            }
+        )
+        return
+    tables = calibration_tables(fit, level)
+    if as_latex:
+        print_latex(tables)
+        return
+    print_notes(log.remarks())
+    for one in tables:
+        print_table(*one)
+    print_notes([*fit.untold, *[f"left out: {line}" for line in left_out]])
+    if out is not None:
+        typer.echo(f"{out}: the study of rules in this world; simulate it with d3stats simulate {out}")
+
+
+def fitted(log: Trajectories, world: str, free: list[str] | None, seed: int) -> Calibration:
+    """Calibrate the world of this name; a name that there is not names the nearest."""
+    from d3stats._check import choice
+    from d3stats.planning.calibration.calibrate import calibrate as fit
+    from d3stats.worlds.base import world_types
+
+    kinds = world_types()
+    kind = kinds[choice("--world", world, tuple(kinds))]
+    with working("calibrating"):
+        return fit(kind, log, free=free, rng=seed)
+
+
+def calibration_tables(fit: Calibration, level: float) -> list[Table]:
+    """Return the parameters, and how the pilot compares with pilots drawn from the world."""
+    table = fit.to_frame(level=level)
+    rows = [
+        [
+            str(row["parameter"]),
+            f"{row['estimate']:.4g}",
+            f"[{row['low']:.4g}, {row['high']:.4g}]",
+            f"{row['template']:.4g}",
+            str(row["decided_by"]),
+        ]
+        for row in table.to_dict("records")
+    ]
+    heads = ["parameter", "estimate", f"{level:.0%} interval", "before", "decided by"]
+    checks = [
+        [
+            f"{row['statistic']}, round {row['round']}",
+            f"{row['pilot']:.3f}",
+            f"{row['predicted']:.3f}",
+            f"[{row['low']:.3f}, {row['high']:.3f}]",
+            f"{row['p_value']:.3f}",
+        ]
+        for row in fit.checks.to_dict("records")
+    ]
+    compared = "The pilot, and what pilots of its size drawn from this world show"
+    return [
+        (str(fit.to_dict()["title"]), heads, rows),
+        (compared, ["statistic", "pilot", "world", "90% band", "p"], checks),
+    ]
