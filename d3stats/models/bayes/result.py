@@ -253,10 +253,15 @@ class BayesFit(Result):
             )
         return tuple(found)
 
-    def to_frame(  # type: ignore[override]  # an interval is chosen here, not a table
-        self, level: float = 0.95, kind: str = "equal-tailed"
+    def to_frame(  # type: ignore[override]  # an interval is chosen here
+        self, level: float | str = 0.95, kind: str = "equal-tailed"
     ) -> pd.DataFrame:
-        """Return one row per parameter: ``parameter, mean, sd, low, high, rhat, ess_bulk, ess_tail, level, kind``."""
+        """Return one row per parameter: ``parameter, mean, sd, low, high, rhat, ess_bulk, ess_tail, level, kind``.
+
+        In place of a level, the title of a table gives that table: "parameters" or "diagnostics".
+        """
+        if isinstance(level, str):
+            return super().to_frame(level)
         rows = self._rows.assign(**self.conf_int(level, kind), level=level, kind=KIND_NAMES[kind])
         return rows.rename_axis("parameter").reset_index()
 

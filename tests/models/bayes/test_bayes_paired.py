@@ -375,6 +375,15 @@ def test_the_result_leads_with_the_difference(clustered: Any) -> None:
     assert fit.to_frame()["parameter"].iloc[0] == "difference"
 
 
+def test_every_table_of_a_posterior_can_be_asked_for_by_its_title() -> None:
+    fit = fit_paired([1, 0, 1, 0], [1, 1, 1, 0], rng=1)
+    for title, table in fit._tables().items():
+        assert fit.to_frame(title).equals(table)
+        assert fit.to_latex(title).count(r"\\") == len(table) + 1
+    with pytest.raises(ValueError, match="table must be one of 'parameters', 'diagnostics'; got 'x'"):
+        fit.to_latex("x")
+
+
 REFUSALS: list[tuple[Callable[[], Any], str]] = [
     (lambda: fit_paired([1, 0], [1]), "one value per item; got 2 and 1"),
     (lambda: fit_paired([], []), "must have items; got none"),
