@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from d3stats.cli import app
@@ -18,11 +19,30 @@ COMMANDS = {
     "plan": ("plan", "slm7", "--no-limit"),
     "agreement": ("agreement", "slm7", "--measure", "fleiss"),
     "compare": ("compare", "slm7", "slm7", "--round", "1", "--round", "3"),
+    "bias": ("bias", "VERDICTS"),
 }
 
 
 def run(*words: str) -> Result:
-    return CliRunner().invoke(app, list(words))
+    return CliRunner().invoke(app, [VERDICTS if word == "VERDICTS" else word for word in words])
+
+
+VERDICTS = ""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _verdicts(tmp_path_factory: pytest.TempPathFactory) -> None:
+    global VERDICTS
+    path = tmp_path_factory.mktemp("verdicts") / "verdicts.csv"
+    rows = [(i, order, "AB"[(i + k) % 3 == 0]) for i in range(30) for k, order in enumerate(("AB", "BA"))]
+    pd.DataFrame(rows, columns=["item", "order", "vote"]).to_csv(path, index=False)
+    VERDICTS = str(path)
+
+
+def test_every_command_that_draws_is_tried_here() -> None:
+    commands = get_command(app).commands  # type: ignore[attr-defined]
+    drawing = {name for name, c in commands.items() if any("--figure" in p.opts for p in c.params)}
+    assert drawing == {words[0] for words in COMMANDS.values()}
 
 
 @pytest.mark.parametrize(
