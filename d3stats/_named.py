@@ -39,14 +39,13 @@ class Value:
     Examples
     --------
     >>> from dataclasses import dataclass
-    >>> from d3stats._check import PositiveInt
     >>> @dataclass(frozen=True)
-    ... class Window(Value):
-    ...     rounds: PositiveInt = 2
-    >>> Window(0)
+    ... class Counted(Value):
+    ...     votes: Literal["all", "latest"] = "all"
+    >>> Counted("last")
     Traceback (most recent call last):
     ...
-    ValueError: rounds must be >= 1; got rounds=0
+    ValueError: votes must be one of 'all', 'latest'; got votes='last'; did you mean 'latest'?
     """
 
     def __post_init__(self) -> None:
@@ -165,11 +164,11 @@ class Reader:
             listed = f"those that `d3stats {self.what}s` lists" if near else ", ".join(sorted(self.known))
             raise ValueError(f"{self.what} must be one of {listed}; got {name!r} in {self.text!r}{near}")
         make = self.known[name]
-        parameters = inspect.signature(make).parameters
+        parameters, hints = _signature(make)
         arguments: dict[str, Any] = {}
         if colon:
             self.at -= len(first)
-            self._arguments(name, typing.get_type_hints(make), list(parameters), arguments)
+            self._arguments(name, hints, list(parameters), arguments)
         for parameter in parameters.values():
             if parameter.default is inspect.Parameter.empty and parameter.name not in arguments:
                 raise ValueError(f"{name} must be given {parameter.name}; got {self.text!r}")
@@ -243,6 +242,11 @@ class Reader:
     def _skip(self) -> None:
         while self.at < len(self.text) and self.text[self.at].isspace():
             self.at += 1
+
+
+@functools.cache
+def _signature(make: Callable[..., Any]) -> tuple[Mapping[str, inspect.Parameter], Mapping[str, Any]]:
+    return inspect.signature(make).parameters, typing.get_type_hints(make)
 
 
 def typed(key: str, hint: Any, text: str) -> Any:

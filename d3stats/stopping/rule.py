@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, Protocol, overload
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, overload
 
 import numpy as np
 import pandas as pd
@@ -589,12 +589,27 @@ class LoggedWatcher:
     def __init__(self, rule: Rule, book: ReasonBook, trajectories: Trajectories) -> None:
         firings = rule.firings(trajectories)
         table = np.array([0, *(book.code(reason) for reason in firings.reasons)], dtype=np.int16)
-        self._codes: Codes = table[firings.codes]
+        self.by_round: Codes = np.ascontiguousarray(table[firings.codes].T)
 
     def update(self, latest: BatchRound, /) -> Codes:
-        """Read the round's column."""
-        result: Codes = self._codes[:, latest.number - 1] * latest.played
+        """Read the round's codes."""
+        result: Codes = self.by_round[latest.number - 1] * latest.played
         return result
+
+
+@dataclass
+class _Replayed:
+    """The same where nobody is hidden because of another rule: a round is its number."""
+
+    by_round: Codes
+
+    def update(self, latest: _Number, /) -> Codes:
+        codes: Codes = self.by_round[latest.number - 1]
+        return codes
+
+
+class _Number(NamedTuple):
+    number: int
 
 
 class BatchState(Protocol):
@@ -717,14 +732,13 @@ class _DebateCombination(_Combination, Rule):
 
     def firings(self, trajectories: Trajectories) -> Firings:
         """Return the rounds in which the combination fires, and why."""
-        book = ReasonBook()
-        state = self.joined(
-            [LoggedWatcher(p, book, trajectories) for p in self.joins() if isinstance(p, Rule)]
-        )
-        codes = np.zeros((trajectories.n_debates, trajectories.n_rounds), dtype=np.int16)
-        for latest in batch_rounds(trajectories):
-            codes[:, latest.number - 1] = state.update(latest) * latest.played
-        return Firings(codes, tuple(book.codes))
+        book, t = ReasonBook(), trajectories
+        logged = [LoggedWatcher(part, book, t) for part in self.joins() if isinstance(part, Rule)]
+        state = self.joined([_Replayed(one.by_round) for one in logged])
+        by_round = np.zeros((t.n_rounds, t.n_debates), dtype=np.int16)
+        for r in range(t.n_rounds):
+            by_round[r] = state.update(_Number(r + 1))
+        return Firings(np.ascontiguousarray(by_round.T) * t.reached(), tuple(book.codes))
 
     def fires(self, trajectories: Trajectories) -> BoolArray:
         """Say in which rounds the combination fires."""
