@@ -21,8 +21,7 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
-from d3stats.planning.pilot_table import exact_limit
-from d3stats.planning.plan import plan
+from d3stats.planning.plan import exact_limit, plan
 from d3stats.stopping import Ladder, Unanimity
 from d3stats.trajectories import Trajectories
 from d3stats.worlds import (
