@@ -1,27 +1,455 @@
-"""What a run will cost, before its first call: the debates played with imagined replies."""
+"""What does a run cost, and can it be played at all? A dry run answers without calling any model.
+
+Each debate is played with imagined replies, typical ones or the longest that an agent can give. That gives the
+forecast of a run, the bounds that the budget sets aside, and the checks made before anything is spent.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any
 
 from d3stats._check import integer
-from d3stats.agent import Agent, Size
-from d3stats.protocols.play import DebateProtocol
-from d3stats.run.ahead import Cast, ahead
-from d3stats.run.asked import Asked
-from d3stats.run.budget import FREE, Cost, Tariff
-from d3stats.run.items import DebateItem, Orders, Planned
-from d3stats.stopping import StoppingRule
+from d3stats.agent import Agent, Case, Reply, Request, Size
+from d3stats.protocols.play import DebateProtocol, RoundOver, Speak, complete, round_seen
+from d3stats.run.budget import FREE, Bank, Cost, Tariff
+from d3stats.run.items import DebateItem, Orders, Planned, placements
+from d3stats.stopping import Decision, Rule, StoppingRule
+from d3stats.stopping.tokens import TOKENS_UNKNOWN
 from d3stats.worlds.tokens import PriceTable
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Forecast", "Outlook", "forecast"]
+__all__ = ["Asked", "Cast", "Forecast", "Outlook", "ahead", "check_rule", "forecast", "imagined"]
+
+Key = tuple[int, str]
+"""A turn of a debate: its round and its agent."""
+
+Said = tuple[Request, Reply]
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Who plays which role.
+
+    Parameters
+    ----------
+    agents : Agent or mapping of str to Agent
+        One for all roles, or by role, with ``"default"`` for the roles that are not named. A numbered role that is
+        not named itself (``"reviewer 2"``) is played by its kind (``"reviewer"``).
+
+    Examples
+    --------
+    >>> from d3stats.protocols import ReplayAgent
+    >>> from d3stats.log.schema import Turn
+    >>> one, other = (ReplayAgent([Turn(debate="d1", round=1, agent=name)]) for name in ("one", "other"))
+    >>> cast = Cast({"reviewer": one, "default": other})
+    >>> cast("reviewer 2") is one, cast("judge") is other
+    (True, True)
+    """
+
+    agents: Agent | Mapping[str, Agent]
+
+    def __call__(self, role: str) -> Agent:
+        """Return the agent of a role."""
+        if not isinstance(self.agents, Mapping):
+            return self.agents
+        kind, _, number = role.rpartition(" ")
+        names = (role, kind, "default") if number.isdecimal() else (role, "default")
+        found = next((self.agents[name] for name in names if name in self.agents), None)
+        if found is None:
+            raise ValueError(
+                f"agents must have an agent for the role {role!r} or a 'default'; got {', '.join(self.agents)}"
+            )
+        return found
+
+    def model(self, role: str) -> str | None:
+        """Return the model of a role's agent, None when it has none."""
+        model = getattr(self(role), "model", None)
+        return None if model is None else str(model)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that take part, each once."""
+        known = {getattr(agent, "model", None) for agent in self.all.values()}
+        return tuple(sorted(str(model) for model in known if model is not None))
+
+    @property
+    def all(self) -> dict[str, Agent]:
+        """The agents by role, ``"default"`` for one that plays all."""
+        return dict(self.agents) if isinstance(self.agents, Mapping) else {"default": self.agents}
+
+
+def imagined(agent: Agent, request: Request, size: Size) -> Reply:
+    """Return an agent's imagined reply with everything in it that was asked for.
+
+    A vote that may be withheld is withheld: that goes on longest.
+    """
+    slot = request.slot
+    reply = agent.imagine(request, size)
+    text = reply.text
+    if slot.listed and text:
+        step = max(1, len(text) // slot.listed)
+        text = "\n".join(text[i * step : (i + 1) * step] for i in range(slot.listed))
+    vote = None
+    if slot.wants_vote and not slot.may_pass:
+        # Another one each round: whoever repeats itself may leave early (eot).
+        choices = slot.answers or ("answer", "other")
+        vote = choices[(request.round - 1) % len(choices)]
+    scores = None
+    if slot.rubric is not None:
+        rubric = slot.rubric
+        scores = {side: dict.fromkeys(rubric.criteria, float(rubric.low)) for side in rubric.sides}
+    return complete(request, replace(reply, text=text, vote=vote, scores=scores, error=None))
+
+
+def ahead(
+    protocol: DebateProtocol,
+    case: Case,
+    cast: Callable[[str], Agent],
+    size: Size,
+    *,
+    said: Mapping[Key, Reply] | None = None,
+    continued: int | None = None,
+) -> Iterator[Said | RoundOver]:
+    """Yield the calls that a debate has ahead of it, with imagined replies, and the ends of its rounds.
+
+    Parameters
+    ----------
+    protocol, case
+    cast : function of role
+        Whose ``imagine`` is asked.
+    size : {"typical", "longest"}
+    said : mapping, optional
+        Replies that are there already, by round and agent.
+    continued : int, optional
+        The debate goes on after so many rounds and is stopped after the next one; by default it is played to its
+        last round.
+    """
+    said, continued = said or {}, protocol.max_rounds - 1 if continued is None else continued
+    play = protocol.play(case)
+    send: object = None
+    while True:
+        try:
+            step = play.send(send)
+        except StopIteration:
+            return
+        if isinstance(step, Speak):
+            replies = []
+            for request in step.requests:
+                reply = said.get((request.round, request.agent))
+                if reply is None:
+                    reply = imagined(cast(request.role), request, size)
+                    yield request, reply
+                replies.append(reply)
+            send = tuple(replies)
+        else:
+            yield step
+            stop = step.ends is not None or step.number > continued
+            send = Decision(stop=stop, reason=(step.ends or "exhausted") if stop else None)
+
+
+def check_rule(
+    protocol: DebateProtocol,
+    rule: StoppingRule,
+    cases: Sequence[Case],
+    cast: Callable[[str], Agent],
+    labelled: bool,
+) -> None:
+    """Refuse, before anything is spent, a rule that will have nothing to look at.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+        Of all debates: rounds of the first are imagined, and of the others where the first has no token counts.
+
+    Raises
+    ------
+    ValueError
+        When the rule reads votes, scores or labels that a debate of this protocol does not have after each round, or
+        refuses its rounds (a panel of another size, scores of one side where two are compared), or holds tokens against
+        a budget and no agent counts any.
+    """
+    reads = rule.reads
+    if "labels" in reads and not labelled:
+        raise ValueError(
+            f"rule must not need labels when no item has one; got {rule}, which counts votes for the right "
+            "answer (camp=largest or camp=first counts others: ks:camp=largest)"
+        )
+    rounds: list[tuple[RoundOver, list[Said]]] = []
+    since: list[Said] = []
+    for moment in ahead(protocol, cases[0], cast, "typical"):
+        if isinstance(moment, RoundOver):
+            rounds.append((moment, since))
+            since = []
+        else:
+            since.append(moment)
+    ends = [step for step, _ in rounds]
+    if reads & {"votes", "texts", "labels"} and not all(any(step.votes) for step in ends):
+        how = " (poll=every_round makes it)" if hasattr(protocol, "poll") else ""
+        raise ValueError(
+            f"protocol must poll its voters every round for the rule {rule}, which reads votes; "
+            f"got {protocol}, which does not{how}"
+        )
+    if "scores" in reads and not all(step.scores for step in ends):
+        raise ValueError(
+            f"protocol must score every round for the rule {rule}, which reads scores; got {protocol}, which does not"
+        )
+    for part in rule.parts():
+        if isinstance(part, Rule):
+            # What a rule refuses (one side scored in place of two) it refuses here, not after a paid round.
+            state, codes = part.start(), dict[str, int]()
+            decisions = [state.update(round_seen(step, since, codes)) for step, since in rounds]
+            unknown = any(decision.reason == TOKENS_UNKNOWN for decision in decisions)
+            if unknown and not any(_counts_tokens(protocol, case, cast) for case in cases):
+                raise ValueError(
+                    f"agents must count their tokens for the rule {part}, which holds them against a budget; got no "
+                    "count from any agent (give the imagined replies tokens_in and tokens_out, or take another rule)"
+                )
+
+
+def _counts_tokens(protocol: DebateProtocol, case: Case, cast: Callable[[str], Agent]) -> bool:
+    """Whether any reply of a debate is expected to have its tokens."""
+    moments = ahead(protocol, case, cast, "typical")
+    replies = (moment[1] for moment in moments if not isinstance(moment, RoundOver))
+    return any(None not in (reply.tokens_in, reply.tokens_out) for reply in replies)
+
+
+LONGEST_ITEMS = 10
+"""So many of the longest items are held against the context window."""
+
+
+class Asked:
+    """What a run is asked to do: who plays which debates by which protocol and rule, within which limits.
+
+    Parameters
+    ----------
+    protocol, items, agents, rule, orders, seed, repeats, budget_tokens, max_usd, prices
+        As for :func:`d3stats.run.run.run_debates`.
+
+    Attributes
+    ----------
+    planned : tuple of Planned
+        The debates.
+    roles : tuple of str
+        The roles that the protocol calls for.
+    voters : tuple of str
+        Those of them that are asked for votes, or for scores that decide.
+
+    Raises
+    ------
+    ValueError
+        When the items do not suit the protocol, the rule has nothing to look at, an agent is for a role that nobody
+        has, a price is missing, or a limit is no limit.
+    """
+
+    def __init__(
+        self,
+        protocol: DebateProtocol,
+        items: Iterable[DebateItem],
+        agents: Agent | Mapping[str, Agent],
+        *,
+        rule: StoppingRule | None,
+        orders: Orders,
+        seed: int,
+        repeats: int,
+        budget_tokens: int | None,
+        max_usd: float | None,
+        prices: PriceTable | None,
+    ) -> None:
+        self.protocol, self.rule = protocol, protocol.rule() if rule is None else rule
+        self.orders, self.seed, self.repeats = orders, seed, repeats
+        self.budget_tokens, self.max_usd, self.prices = budget_tokens, max_usd, prices
+        self.cast, self.tariff = Cast(agents), Tariff(prices)
+        self.planned = tuple(placements(items, orders, seed, repeats, self.cast.models))
+        _check_items(self.planned, protocol)
+        labelled = any(debate.item.label is not None for debate in self.planned)
+        check_rule(protocol, self.rule, [debate.case for debate in self.planned], self.cast, labelled)
+        slots = [(request.role, request.slot) for request, _ in self.calls(self.planned[0], "typical")]
+        self.roles = tuple(sorted({role for role, _ in slots}))
+        self.voters = tuple(
+            sorted({role for role, slot in slots if slot.wants_vote or slot.lead or slot.rubric is not None})
+        )
+        _check_roles(agents, self.roles, protocol)
+        if max_usd is not None:
+            self.tariff.require({self.cast.model(role): None for role in self.roles}, "a budget in dollars")
+        self.bank()
+
+    def bank(self, spent: Cost = FREE) -> Bank:
+        """Return the budget, of which so much is spent."""
+        return Bank(self.budget_tokens, self.max_usd, spent)
+
+    @property
+    def batched(self) -> bool:
+        """Whether the rule decides for all debates together."""
+        return not isinstance(self.rule, Rule)
+
+    def calls(
+        self,
+        planned: Planned,
+        size: Size,
+        said: Mapping[Key, Reply] | None = None,
+        continued: int | None = None,
+    ) -> Iterator[Said]:
+        """Yield the calls that a debate has ahead of it, see :func:`ahead`."""
+        for moment in ahead(self.protocol, planned.case, self.cast, size, said=said, continued=continued):
+            if not isinstance(moment, RoundOver):
+                yield moment
+
+    def price(self, request: Request, reply: Reply) -> Cost:
+        """Return the cost of a reply with its tokens."""
+        return self.tariff.cost(
+            self.cast.model(request.role), int(reply.tokens_in or 0), int(reply.tokens_out or 0)
+        )
+
+    def next_round(self, planned: Planned, said: Mapping[Key, Reply] | None = None, played: int = 0) -> Cost:
+        """Return the most that the rounds up to the one after `played`, and the end after it, can cost."""
+        return sum((self.price(*call) for call in self.calls(planned, "longest", said, played)), FREE)
+
+    def course(self, planned: Planned, said: Mapping[Key, Reply] | None = None) -> tuple[Cost, ...]:
+        """Return the most that everything after round 0, 1, 2, ... can cost when the debate is never stopped."""
+        rounds = [FREE]
+        for moment in ahead(self.protocol, planned.case, self.cast, "longest", said=said):
+            if isinstance(moment, RoundOver):
+                rounds.append(FREE)
+            else:
+                rounds[-1] += self.price(*moment)
+        return tuple(accumulate(reversed(rounds)))[::-1]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a journal says of the run."""
+        agents = self.cast.all.values()
+        return {
+            "protocol": str(self.protocol),
+            "rule": str(self.rule),
+            "orders": self.orders,
+            "seed": self.seed,
+            "repeats": self.repeats,
+            "agents": {role: _described(self.cast(role)) for role in self.roles},
+            "servers": sorted({str(agent.where) for agent in agents if hasattr(agent, "where")}),
+            "voters": list(self.voters),
+            "budget_tokens": self.budget_tokens,
+            "max_usd": self.max_usd,
+            "prices": None if self.prices is None else self.prices.date,
+        }
+
+    def check_budget(self) -> None:
+        """Refuse a budget that is below every debate.
+
+        Raises
+        ------
+        ValueError
+            Names the least that would do, and what a debate is expected to cost.
+        """
+        bank = self.bank()
+        if not bank.limited:
+            return
+        needs = []
+        for planned in self.planned:
+            needs.append(self.next_round(planned))
+            if bank.fits(needs[-1]):
+                return
+        least = min(needs, key=lambda need: (need.tokens, need.pico))
+        typical = sum((self.price(*call) for call in self.calls(self.planned[0], "typical")), FREE)
+        if bank.tokens is not None and least.tokens > bank.tokens:
+            asked, usual = f"budget_tokens must be at least {least.tokens}", f"{typical.tokens:,}"
+            got = f"budget_tokens={bank.tokens}"
+        else:
+            asked, usual = f"max_usd must be at least {least.dollars:.6f}", f"{typical.dollars:.6f}"
+            got = f"max_usd={self.max_usd}"
+        raise ValueError(
+            f"{asked} for one debate to begin and end, whatever is said in it "
+            f"(a typical debate with all its rounds costs about {usual}); got {got}"
+        )
+
+    def check_windows(self, done: Container[str] = ()) -> None:
+        """Refuse calls that can be longer than the context window of their model, where it is known.
+
+        The longest items are looked at: what others say is bounded by the protocol, whatever the item.
+
+        Parameters
+        ----------
+        done : container of str
+            Debates that are over.
+
+        Raises
+        ------
+        ValueError
+            Names the longest call, the window, and what to change.
+        """
+        if not any(getattr(agent, "window", None) for agent in self.cast.all.values()):
+            return
+        left = [planned for planned in self.planned if planned.debate not in done]
+        worst: tuple[int, int, Request, Planned] | None = None
+        for planned in sorted(left, key=lambda planned: planned.item.size, reverse=True)[:LONGEST_ITEMS]:
+            for request, reply in self.calls(planned, "longest"):
+                tokens = _tokens(reply)
+                window = getattr(self.cast(request.role), "window", None)
+                if window and tokens > window and (worst is None or tokens - window > worst[0] - worst[1]):
+                    worst = (tokens, window, request, planned)
+        if worst is None:
+            return
+        tokens, window, request, planned = worst
+        typical = self.calls(planned, "typical")
+        usual = max(_tokens(reply) for other, reply in typical if other.role == request.role)
+        raise ValueError(
+            f"the context window of {self.cast.model(request.role)!r} must hold the longest call, {tokens:,} tokens "
+            f"when every byte is one and about {usual:,} as a rule ({request.agent} in round {request.round}); got "
+            f"{window:,}: give the server a larger one (slots share llama-server's -c), ask for fewer rounds, shorter "
+            "items or less with --tokens-per-word and --reasoning-tokens, or skip this check (--window 0, in Python "
+            "window=0)"
+        )
+
+
+def _tokens(reply: Reply) -> int:
+    return int(reply.tokens_in or 0) + int(reply.tokens_out or 0)
+
+
+def _check_items(planned: Sequence[Planned], protocol: DebateProtocol) -> None:
+    if not planned:
+        raise ValueError("items must hold at least one item; got none")
+    for debate in planned:
+        if protocol.candidates is not None and protocol.candidates != bool(debate.item.candidates):
+            needs = "two candidates" if protocol.candidates else "no candidates"
+            got = "two" if debate.item.candidates else "none"
+            raise ValueError(
+                f"items must have {needs} for {protocol.name}; got {got} in {debate.item.question!r}"
+            )
+    names = Counter(debate.debate for debate in planned)
+    twice = next((name for name, times in names.items() if times > 1), None)
+    if twice is not None:
+        raise ValueError(f"items must have different names; got {twice!r} twice")
+
+
+def _check_roles(agents: object, roles: Sequence[str], protocol: DebateProtocol) -> None:
+    """Refuse an agent for a role that nobody has: its name is a slip, and another would play in its place."""
+    if not isinstance(agents, Mapping):
+        return
+    known = {"default", *roles}
+    known |= {role.rpartition(" ")[0] for role in roles if role.rpartition(" ")[2].isdecimal()}
+    odd = next((name for name in agents if name not in known), None)
+    if odd is not None:
+        raise ValueError(
+            f"agents must be for roles of {protocol.name} ({', '.join(sorted(known - {'default'}))}) "
+            f"or 'default'; got {odd!r}"
+        )
+
+
+def _described(agent: Agent) -> Any:
+    """What a journal says of an agent: its own settings, or its kind and model.
+
+    Where its server stands is said apart: it may move between runs.
+    """
+    settings = getattr(agent, "settings", None)
+    if isinstance(settings, Mapping):
+        return {name: value for name, value in settings.items() if name != "server"}
+    return {"agent": type(agent).__name__, "model": getattr(agent, "model", None)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,20 +505,11 @@ class Forecast:
         """Return ``case, rounds, calls, tokens_in, tokens_out, tokens, dollars, tokens_per_debate``."""
         import pandas as pd
 
-        names = ("first round", "all rounds", "at most")
         looks = (self.shortest, self.full, self.bound)
-        return pd.DataFrame(
-            {
-                "case": names,
-                "rounds": [look.rounds for look in looks],
-                "calls": [look.calls for look in looks],
-                "tokens_in": [look.tokens_in for look in looks],
-                "tokens_out": [look.tokens_out for look in looks],
-                "tokens": [look.tokens for look in looks],
-                "dollars": [look.dollars for look in looks],
-                "tokens_per_debate": [look.tokens / self.debates for look in looks],
-            }
-        )
+        names = ("rounds", "calls", "tokens_in", "tokens_out", "tokens", "dollars")
+        table = pd.DataFrame({name: [getattr(look, name) for look in looks] for name in names})
+        table.insert(0, "case", ("first round", "all rounds", "at most"))
+        return table.assign(tokens_per_debate=[look.tokens / self.debates for look in looks])
 
 
 def forecast(
@@ -107,7 +526,7 @@ def forecast(
     prices: PriceTable | None = None,
     measure: int = 50,
 ) -> Forecast:
-    """Say what a run would cost; asks nobody.
+    """Estimate what a run would cost by a dry run that calls no model.
 
     Parameters
     ----------
@@ -134,7 +553,7 @@ def forecast(
     >>> found.full.tokens, found.bound.tokens, found.full.dollars
     (110, 150, None)
     """
-    asked = Asked.of(
+    asked = Asked(
         protocol,
         items,
         agents,
@@ -147,50 +566,27 @@ def forecast(
         prices=prices,
     )
     asked.check_budget()
-    planned, cast, tariff = asked.planned, asked.cast, asked.tariff
+    planned = asked.planned
     count = min(integer("measure", measure, minimum=1), len(planned))
     # One debate at random in each of equally long stretches: every n-th would meet only the long ones of items whose
     # lengths alternate, or only one order of the candidates.
     draw, edges = random.Random(seed), [i * len(planned) // count for i in range(count + 1)]
     chosen = [planned[draw.randrange(*stretch)] for stretch in pairwise(edges)]
     if prices is not None:
-        tariff.require([cast.model(role) for role in asked.roles], "a forecast in dollars")
+        asked.tariff.require([asked.cast.model(role) for role in asked.roles], "a forecast in dollars")
 
     def look(rounds: int, size: Size) -> Outlook:
-        return _look(
-            protocol, chosen, cast, tariff if prices is not None else None, len(planned), rounds, size
+        calls = [call for debate in chosen for call in asked.calls(debate, size, continued=rounds - 1)]
+        cost = sum((asked.price(*call) for call in calls), FREE)
+        scale = len(planned) / len(chosen)
+        return Outlook(
+            rounds,
+            size,
+            round(len(calls) * scale),
+            round(sum(int(reply.tokens_in or 0) for _, reply in calls) * scale),
+            round(sum(int(reply.tokens_out or 0) for _, reply in calls) * scale),
+            None if prices is None else cost.dollars * scale,
         )
 
     depth = protocol.max_rounds
     return Forecast(len(planned), count, look(1, "typical"), look(depth, "typical"), look(depth, "longest"))
-
-
-def _look(
-    protocol: DebateProtocol,
-    chosen: Sequence[Planned],
-    cast: Cast,
-    tariff: Tariff | None,
-    debates: int,
-    rounds: int,
-    size: Size,
-) -> Outlook:
-    calls = asked = answered = 0
-    cost: Cost = FREE
-    for planned in chosen:
-        for moment in ahead(protocol, planned.case, cast, size, continued=rounds - 1):
-            if moment.request is None or moment.reply is None:
-                continue
-            calls += 1
-            one, other = int(moment.reply.tokens_in or 0), int(moment.reply.tokens_out or 0)
-            asked, answered = asked + one, answered + other
-            if tariff is not None:
-                cost += tariff.cost(cast.model(moment.request.role), one, other)
-    scale = debates / len(chosen)
-    return Outlook(
-        rounds,
-        size,
-        round(calls * scale),
-        round(asked * scale),
-        round(answered * scale),
-        None if tariff is None else cost.dollars * scale,
-    )

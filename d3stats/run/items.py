@@ -172,6 +172,11 @@ class DebateItem:
         """Whether the two candidates are the same text, white space aside."""
         return len({" ".join(text.split()) for text in self.candidates}) == 1
 
+    @property
+    def size(self) -> int:
+        """The bytes of the question and its candidates."""
+        return sum(len(text.encode(errors="replace")) for text in (self.text, *self.candidates))
+
     def case(self, debate: str, first: str | None = None) -> Case:
         """Return what agents may know of this item.
 

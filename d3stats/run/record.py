@@ -1,9 +1,9 @@
-"""The journal beside a log: what a run was asked to do, and every call that it began and ended.
+"""The record of a run: the log, the journal beside it, and how a run is resumed from both.
 
-The log holds what was said; the journal holds what was paid for. Together they let a killed run go on: a call that
-has a turn is never made again; one that was begun and has neither an end nor a turn was in flight, is charged at its
-bound, and may be made again. One JSON object a line, handed to the system as it is written, so that it survives a
-killed process; a last line that breaks off is dropped.
+The log holds what was said, the journal what a run was asked to do and every call that it began and ended. A killed
+run is resumed from them: a call with a turn is never made again; a call that was begun and has neither an end nor a
+turn was in flight, is charged at its bound, and may be made again. Each line is one JSON object, handed to the system
+as it is written, so that it survives a killed process; a last line that breaks off is dropped.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -20,14 +20,25 @@ from typing import IO, TYPE_CHECKING, Any, Self
 from d3stats.agent import Reply, Request
 from d3stats.log.doctor import JournalWords
 from d3stats.log.files import journal_path
-from d3stats.run.ahead import Cast, Key
-from d3stats.run.budget import FREE, Cost, Tariff
+from d3stats.run.budget import FREE, Cost
+from d3stats.run.forecast import Asked, Key
 from d3stats.run.items import Planned
 
 if TYPE_CHECKING:
     from d3stats.log.schema import Item, Turn, Verdict
 
-__all__ = ["FIXED", "FORMAT", "Call", "Journal", "Past", "as_turn", "is_unused", "journal_path"]
+__all__ = [
+    "FIXED",
+    "FORMAT",
+    "Call",
+    "Journal",
+    "Past",
+    "as_turn",
+    "check_log",
+    "is_unused",
+    "journal_path",
+    "resume",
+]
 
 FORMAT = "d3stats debate 1"
 
@@ -36,6 +47,16 @@ FIXED = ("protocol", "rule", "orders", "seed", "repeats", "agents")
 
 Call = Callable[[dict[str, Any], dict[str, Any]], None]
 """Gets the lines that begin and end a call."""
+
+
+def check_log(log: Path) -> None:
+    """Refuse a path that cannot be a log."""
+    if log.suffix not in (".jsonl", ".ndjson"):
+        raise ValueError(f"log must end in .jsonl or .ndjson; got log={str(log)!r}")
+    if not log.absolute().parent.is_dir():
+        raise ValueError(f"log must lie in a folder that exists; got log={str(log)!r}")
+    if log.is_dir():
+        raise ValueError(f"log must be a file; got the folder log={str(log)!r}")
 
 
 def is_unused(log: str | Path) -> bool:
@@ -302,52 +323,13 @@ class Past:
     votes_missing: Counter[str] = field(default_factory=Counter)
     told: JournalWords = field(default_factory=JournalWords)
 
-    @classmethod
-    def read(
-        cls,
-        log: Path,
-        journal: Journal,
-        planned: Mapping[str, Planned],
-        cast: Cast,
-        tariff: Tariff,
-        protocol: str,
-        keep: bool,
-        voters: Collection[str] = (),
-    ) -> Past:
-        """Read a log and its journal.
-
-        Parameters
-        ----------
-        planned : mapping of str to Planned
-            The debates that are asked for, by name; what the log says of them must agree.
-        keep : bool
-            Keep the turns of closed debates too.
-        voters : collection of str
-            Roles that are asked for votes, or for scores that decide.
-        """
-        past = cls()
-        if log.exists() and log.stat().st_size > 0:
-            past._read_log(log, planned, protocol, keep, voters)
-        recorded = {
-            (debate, number, agent) for debate, turns in past.turns.items() for number, agent in turns
-        }
-        past._read_journal(journal, cast, tariff, recorded)
-        return past
-
-    def _read_log(
-        self,
-        log: Path,
-        planned: Mapping[str, Planned],
-        protocol: str,
-        keep: bool,
-        voters: Collection[str],
-    ) -> None:
+    def _read_log(self, log: Path, planned: Mapping[str, Planned], asked: Asked) -> None:
         from d3stats.log.reader import iter_records
         from d3stats.log.schema import Item, Turn, Verdict
 
         for record in iter_records(log):
             if isinstance(record, Item):
-                _compare(record, planned.get(record.debate), protocol, log)
+                _compare(record, planned.get(record.debate), asked.protocol.name, log)
                 self.items[record.debate] = record
                 self.turns[record.debate] = {}
             elif isinstance(record, Turn):
@@ -356,25 +338,29 @@ class Past:
                 self.tokens_out += record.tokens_out or 0
                 if record.error is not None:
                     self.missing[record.error] += 1
-                if record.role in voters:
+                if record.role in asked.voters:
                     self.votes += 1
                     if record.error is not None and record.vote is None:
                         self.votes_missing[record.error] += 1
             elif isinstance(record, Verdict):
                 self.closed[record.debate] = record
-                if not keep:
+                if not asked.batched:
                     self.items.pop(record.debate, None)
                     self.turns.pop(record.debate, None)
 
-    def _read_journal(
-        self, journal: Journal, cast: Cast, tariff: Tariff, recorded: Collection[tuple[str, int, str]]
-    ) -> None:
+    def _read_journal(self, journal: Journal, asked: Asked) -> None:
+        recorded = {
+            (debate, number, agent) for debate, turns in self.turns.items() for number, agent in turns
+        }
+
         def call(begun: dict[str, Any], ended: dict[str, Any]) -> None:
             self.calls += 1
             self.repeated += bool(ended.get("lost"))
             self.attempts += int(ended.get("attempts", 1))
-            model = cast.model(begun["role"])
-            held, charged = (tariff.cost(model, *map(int, one)) for one in (begun["bound"], ended["charged"]))
+            model = asked.cast.model(begun["role"])
+            held, charged = (
+                asked.tariff.cost(model, *map(int, one)) for one in (begun["bound"], ended["charged"])
+            )
             self.overdrawn += not charged.within(held)
             self.spent += charged
 
@@ -392,6 +378,24 @@ class Past:
             self.stops[debate] = (number, reason)
 
         journal.read(call, stop, settle, self.told.read)
+
+
+def resume(journal: Journal, asked: Asked) -> Past:
+    """Read the log and the journal of a run that goes on: what was said, decided and paid for.
+
+    With a rule for a whole batch the turns of closed debates are kept too.
+
+    Raises
+    ------
+    ValueError
+        When a debate of the log is about something else than the debate of its name that is asked for, or a line
+        cannot be read.
+    """
+    past = Past()
+    if journal.log.exists() and journal.log.stat().st_size > 0:
+        past._read_log(journal.log, {planned.debate: planned for planned in asked.planned}, asked)
+    past._read_journal(journal, asked)
+    return past
 
 
 def _compare(record: Item, planned: Planned | None, protocol: str, log: Path) -> None:

@@ -70,7 +70,7 @@ def test_a_key_that_is_refused_is_not_shown_even_where_the_server_repeats_it(
 def test_the_key_is_in_no_traceback_of_a_crash(server: Server, tmp_path: Path) -> None:
     items_file(tmp_path)
     crash = (
-        "import d3stats.run.calls as c\n"
+        "import d3stats.run.run as c\n"
         "def broken(*a): raise RuntimeError('a defect')\n"
         "c.as_turn = broken\n"
         "from d3stats.cli import app; app()"

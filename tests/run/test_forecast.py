@@ -9,8 +9,7 @@ from chancy import Chancy, pairs
 
 from d3stats.agent import More, Reply, Request, Size, always
 from d3stats.protocols.catalogue import protocol_from_text, protocols
-from d3stats.run.ahead import imagined
-from d3stats.run.forecast import forecast
+from d3stats.run.forecast import forecast, imagined
 from d3stats.run.run import debate
 from d3stats.stopping import FixedRounds, FullDepth
 from d3stats.worlds.tokens import PriceTable

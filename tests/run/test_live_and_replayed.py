@@ -21,7 +21,7 @@ from d3stats.log.writer import write_csv, write_parquet
 from d3stats.protocols.catalogue import protocol_from_text
 from d3stats.protocols.play import RoundOver, drive, settled
 from d3stats.protocols.recorded import ReplayAgent, as_reply
-from d3stats.run.ahead import Cast, check_rule
+from d3stats.run.forecast import Cast, check_rule
 from d3stats.run.items import DebateItem
 from d3stats.run.run import debate
 from d3stats.stopping import Decision, Declaration, FullDepth, Rule, StoppingRule, from_text

@@ -14,7 +14,7 @@ from d3stats.agent import Case, Message, Refused, Request, Rubric, Slot
 from d3stats.protocols.d3 import More, Samre
 from d3stats.protocols.jury import CRITERIA
 from d3stats.protocols.play import DebateProtocol, RuleBook, ask, drive
-from d3stats.run.ahead import imagined
+from d3stats.run.forecast import imagined
 from d3stats.stopping import BudgetedStopping, FullDepth, Rule
 from d3stats.worlds import Courtroom
 from d3stats.worlds.courtroom import CourtAgent, aggregate, court_item
