@@ -159,11 +159,6 @@ class LatentConceptAgent(PanelAgent[LatentConcept]):
     brings along (``argues 2``, for the second answer). Where a round is asked for at once, a seat works out from their
     streams what the seats before it say in this round, as the world's agents speak in turn; of earlier rounds it knows
     what it sees.
-
-    Parameters
-    ----------
-    world : LatentConcept
-    seed : int
     """
 
     def _item(self, question: str) -> None:

@@ -27,18 +27,7 @@ from d3stats.planning.calibration.path_likelihood import inverted
 from d3stats.trajectories import MISSING, Trajectories
 from d3stats.worlds import simulate
 
-__all__ = [
-    "COLUMNS",
-    "Key",
-    "check_statistics",
-    "clustered_covariance",
-    "drawn_like",
-    "fit_moments",
-    "means",
-    "moments",
-    "predictive_checks",
-    "two_sided",
-]
+__all__ = ["fit_moments", "predictive_checks", "two_sided"]
 
 Floats = NDArray[np.float64]
 Key = tuple[str, int]
