@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -358,9 +359,20 @@ def test_bad_settings_are_refused_in_one_line(make: Callable[[], object], words:
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize("absent", ["openai", "tenacity", "aiolimiter"])
+def test_a_package_that_is_not_installed_is_one_line_with_the_command(
+    server: Server, monkeypatch: pytest.MonkeyPatch, absent: str
+) -> None:
+    monkeypatch.setitem(sys.modules, absent, None)
+    with pytest.raises(
+        Refused, match=rf"^a live agent needs .*; got no {absent} \(pip install 'd3stats\[live\]'"
+    ):
+        asked(server, VOTE)
+    assert server.calls == []
+
+
 def test_openai_is_not_imported_before_the_first_call(tmp_path: Path) -> None:
     import subprocess
-    import sys
 
     code = (
         "import sys; from d3stats.run.live import LiveAgent; LiveAgent('m', 'http://h/v1'); "
