@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
-from d3stats.cli.options import Json, Seed
+from d3stats.cli.options import Encoding, Json, Seed
 from d3stats.cli.output import print_json, print_notes, print_table
 
 if TYPE_CHECKING:
@@ -150,7 +150,8 @@ def debate(
     items: Annotated[
         str | None,
         typer.Argument(
-            metavar="ITEMS", help="Questions, with candidates or without: JSONL, JSON, CSV, XLSX."
+            metavar="ITEMS",
+            help="Questions, with candidates or without: JSONL, JSON, CSV, TSV, XLSX, Parquet.",
         ),
     ] = None,
     protocol: Annotated[
@@ -206,6 +207,7 @@ def debate(
         str,
         typer.Option("--empty", metavar="d3stats.run.items:Identical", help="Candidates without a text."),
     ] = "refuse",
+    encoding: Encoding = None,
     concurrency: Annotated[int, typer.Option("--concurrency", help="Calls at a time.")] = 8,
     rpm: Annotated[float | None, typer.Option("--rpm", help="Requests per minute at most.")] = None,
     temperature: Annotated[
@@ -297,7 +299,7 @@ def debate(
                 window=window,
                 structured=structured,
             )
-            chosen = _items(items, item_format, identical, empty, limit)
+            chosen = _items(items, item_format, identical, empty, limit, encoding)
         placing: dict[str, Any] = {"orders": orders, "repeats": repeats, "seed": seed}
         limits: dict[str, Any] = {
             "rule": rule,
@@ -461,14 +463,26 @@ def _each(agents: Any) -> list[Any]:
 
 
 def _items(
-    source: str | None, shape: str | None, identical: str, empty: str, limit: int | None
+    source: str | None,
+    shape: str | None,
+    identical: str,
+    empty: str,
+    limit: int | None,
+    encoding: str | None,
 ) -> list[DebateItem]:
     from d3stats.run.items import read_items
 
     if source is None:
         raise ValueError("ITEMS must be given: a file of questions (or --synthetic WORLD.toml); got none")
     # The words are checked there.
-    return read_items(source, format=shape, identical=identical, empty=empty, limit=limit)  # type: ignore[arg-type]
+    return read_items(
+        source,
+        format=shape,
+        identical=identical,  # type: ignore[arg-type]
+        empty=empty,  # type: ignore[arg-type]
+        limit=limit,
+        encoding=encoding,
+    )
 
 
 def _live(model: str | None, role_models: list[str], **given: Any) -> dict[str, Agent]:

@@ -1,30 +1,31 @@
 """What is debated: a question with two candidate answers, or a question alone.
 
-Items come from JSON lines, JSON, CSV, an Excel sheet, a DataFrame, or one of the public files that the importers know
-(see :func:`read_items`). The right answer stays with the item; a :class:`~d3stats.agent.Case`, which is what
-agents get, does not have it.
+Items come from a table (any file that a log can be in, JSON, or a data frame) or from one of the public files that
+the importers know (see :func:`read_items`). The right answer stays with the item; a :class:`~d3stats.agent.Case`,
+which is what agents get, does not have it.
 """
 
 from __future__ import annotations
 
-import csv
-import gzip
 import hashlib
-import io
 import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from d3stats._check import choice, integer
 from d3stats._words import storable
 from d3stats.agent import Case
 from d3stats.log.column_names import other_names, plain
+from d3stats.log.files import find_files, unusable
 from d3stats.log.importers import load
-from d3stats.log.importers._source import files, flat_text, json_lines, json_of, sheet, text_of
+from d3stats.log.importers._source import files, flat_text, json_of
+from d3stats.log.problems import LogError, Problem
+from d3stats.log.reader import flat_rows, iter_records
+from d3stats.log.sheets import Sheet, frame_sheet, mapping_sheet, open_sheet
 from d3stats.values import canonical_text, name_text
 
 if TYPE_CHECKING:
@@ -36,16 +37,11 @@ __all__ = [
     "FORMATS",
     "ORDERS",
     "DebateItem",
-    "Found",
     "Identical",
     "Orders",
     "Planned",
-    "Rows",
-    "found_items",
-    "items_of_rows",
     "placements",
     "read_items",
-    "with_ties",
 ]
 
 Identical = Literal["refuse", "keep"]
@@ -240,11 +236,13 @@ def read_items(
     empty: Identical = "refuse",
     ties: bool | None = None,
     limit: int | None = None,
+    encoding: str | None = None,
 ) -> list[DebateItem]:
     r"""Read what is to be debated.
 
-    A table has one row per item (``.csv``, ``.csv.gz``, ``.jsonl``, a ``.json`` list of objects, ``.xlsx``, or a
-    DataFrame). Columns are found by name, whatever the case, ``_`` or spaces; others are not read:
+    A table has one row per item: CSV (also with ``;``), TSV, JSON lines, a ``.json`` list of objects, XLSX, Parquet,
+    each as a log is read, or a data frame. Columns are found by name, whatever the case, ``_`` or spaces; others are
+    not read:
 
     ==========  ==========================================================================================
     what        columns, the first that is there
@@ -284,6 +282,8 @@ def read_items(
         item has no label.
     limit : int, optional
         Only so many items, the first; what is wrong with others in a table is not looked at.
+    encoding : str, optional
+        Of a text file; UTF-8, and UTF-16 with its mark, need none.
 
     Raises
     ------
@@ -308,7 +308,7 @@ def read_items(
     if limit is not None:
         integer("limit", limit, minimum=1)
 
-    found = found_items(source, format, ties, limit)
+    found = _found(source, format, ties, limit, encoding)
     if limit is not None:
         first = set(list(dict.fromkeys(item.question for _, item in found))[:limit])
         found = [(where, item) for where, item in found if item.question in first]
@@ -438,10 +438,9 @@ def _shown_first(
         yield "", (one, other)[(coin + number - 1) % 2]
 
 
-Rows = Sequence[tuple[str, Mapping[str, Any]]]
-"""Where a row stands, in words, and its cells."""
-
+Row = Mapping[str, str | None]
 Found = list[tuple[str, DebateItem]]
+"""Items, each with the place where it stands, in words."""
 
 _TEXT = ("question", "prompt", "instruction", "query", "questiontext", "text", "input")
 _WORDS = ("response", "answer", "output", "candidate", "conversation")
@@ -459,35 +458,36 @@ _SIDE = re.compile(r"(?:model|response|answer|output|candidate|assistant|convers
 _TIES = ("tie", "draw", "equal", "same", "both", "tiebothbad", "bothbad", "bothgood")
 
 
-def items_of_rows(rows: Rows, source: str, ties: bool | None, limit: int | None = None) -> Found:
-    """Return one item per content, with the first place where it stands.
-
-    Raises
-    ------
-    ValueError
-        When a column is missing or a cell is not what it must be, rows after the first `limit` items aside.
-    """
-    columns = _Columns(rows, source)
+def _of_sheet(sheet: Sheet, source: str, where: str, ties: bool | None, limit: int | None) -> Found:
+    """Return one item per content of a table; rows after the first `limit` items may hold anything."""
+    if not len(sheet.line):
+        raise ValueError(f"{source} must hold at least one item; got none")
+    cells = zip(*(column.to_array() for column in sheet.columns), strict=True)
+    rows = [
+        {name: cell if cell and cell.strip() else None for name, cell in zip(sheet.names, row, strict=True)}
+        for row in cells
+    ]
+    columns = _Columns(sheet.names, rows, source)
     items: dict[tuple[str, ...], tuple[str, DebateItem]] = {}
     judged: dict[tuple[str, ...], Counter[str]] = {}
-    for where, row in rows:
+    for line, row in zip(sheet.line.tolist(), rows, strict=True):
         try:
             item, outcome = columns.item(row)
         except ValueError as error:
             if limit is not None and len(items) >= limit:
                 continue
-            raise ValueError(f"{error} ({where})") from None
+            raise ValueError(f"{error} ({where} {line})") from None
         # Of a question without candidates each row is an item by itself: two right answers are a conflict.
         key = (item.question, item.text, *(item.candidates or (str(item.label), str(item.answers))))
-        items.setdefault(key, (where, item))
+        items.setdefault(key, (f"{where} {line}", item))
         if item.candidates:
             judged.setdefault(key, Counter()).update([] if outcome is None else [outcome])
     shared = Counter(item.text for _, item in items.values() if item.candidates)
     found = [
-        (where, _clustered(item, shared[item.text]), _plurality(judged.get(key)))
-        for key, (where, item) in items.items()
+        (place, _clustered(item, shared[item.text]), _plurality(judged.get(key)))
+        for key, (place, item) in items.items()
     ]
-    return with_ties(found, ties)
+    return _with_ties(found, ties)
 
 
 def _clustered(item: DebateItem, pairs: int) -> DebateItem:
@@ -495,7 +495,7 @@ def _clustered(item: DebateItem, pairs: int) -> DebateItem:
     return replace(item, cluster=item_id(item.text)) if pairs > 1 and item.cluster is None else item
 
 
-def with_ties(found: Iterable[tuple[str, DebateItem, str | None]], ties: bool | None) -> Found:
+def _with_ties(found: Iterable[tuple[str, DebateItem, str | None]], ties: bool | None) -> Found:
     """Give items with candidates their label, and all of them one set of answers: with a tie or without."""
     listed = list(found)
     allow = any(outcome == "tie" for _, _, outcome in listed) if ties is None else ties
@@ -520,17 +520,13 @@ def _plurality(votes: Counter[str] | None) -> str | None:
 class _Columns:
     """Which column of a table says what."""
 
-    def __init__(self, rows: Rows, source: str) -> None:
+    def __init__(self, given: Sequence[str], rows: Sequence[Row], source: str) -> None:
         names: dict[str, str] = {}
-        for _, row in rows:
-            for name in row:
-                known = plain(name)
-                if names.setdefault(known, name) != name:
-                    raise ValueError(
-                        f"columns of {source} must have different names; got {names[known]!r} and {name!r}"
-                    )
-        if not rows:
-            raise ValueError(f"{source} must hold at least one item; got none")
+        for name in filter(plain, given):
+            if plain(name) in names:
+                other = names[plain(name)]
+                raise ValueError(f"columns of {source} must have different names; got {other!r} and {name!r}")
+            names[plain(name)] = name
         self.names = names
         # As this package writes items, "question" is the identifier and "text" asks.
         own = {"text", "question", "candidates"} <= set(names)
@@ -558,23 +554,23 @@ class _Columns:
         self.turns = {
             name
             for name in (self.text, *(self.pair or ()))
-            if all(_absent(row.get(name)) or _is_turns(row[name]) for _, row in rows)
+            if all(row[name] is None or _is_turns(row[name]) for row in rows)
         }
 
     def _first(self, aliases: Sequence[str]) -> str | None:
         return next((self.names[name] for name in aliases if name in self.names), None)
 
-    def item(self, row: Mapping[str, Any]) -> tuple[DebateItem, str | None]:
+    def item(self, row: Row) -> tuple[DebateItem, str | None]:
         """Return a row's item, without the label of candidates, and the outcome that the row reports."""
         assert self.text is not None
         text = self._said(row, self.text)
         if plain(self.text) == "instruction" and "input" in self.names:
             text = f"{text}\n{self._said(row, self.names['input'])}".rstrip("\n")
         candidates, models = self._candidates(row), self._models(row)
-        answers = _options(self._cell(row, self.options))
-        name = _scalar(self._cell(row, self.id)) or ""
-        cluster = _scalar(self._cell(row, self.cluster))
-        label = _scalar(self._cell(row, self.label))
+        name, cluster, label, options = (
+            self._cell(row, column) for column in (self.id, self.cluster, self.label, self.options)
+        )
+        name, answers = name or "", None if options is None else _list(options) or _split(options)
         if not candidates:
             return DebateItem(name, text, (), answers, label, cluster), None
         if cluster is None and not name:
@@ -584,41 +580,36 @@ class _Columns:
         item = DebateItem(name, text, candidates, None, None, cluster, models, True)
         return item, self._outcome(row, label, models)
 
-    def _cell(self, row: Mapping[str, Any], column: str | None) -> Any:
-        value = None if column is None else row.get(column)
-        return None if _absent(value) else value
+    def _cell(self, row: Row, column: str | None) -> str | None:
+        value = None if column is None else row[column]
+        return None if value is None else value.strip()
 
-    def _said(self, row: Mapping[str, Any], column: str) -> str:
-        value = self._cell(row, column)
-        return flat_text(value, decode=column in self.turns)
+    def _said(self, row: Row, column: str) -> str:
+        return flat_text(row[column], decode=column in self.turns)
 
-    def _candidates(self, row: Mapping[str, Any]) -> tuple[str, ...]:
+    def _candidates(self, row: Row) -> tuple[str, ...]:
         if self.pair is not None:
             return tuple(self._said(row, column) for column in self.pair)
-        listed = self._cell(row, self.listed)
-        if isinstance(listed, str):
-            listed = _parsed(listed)
-        return () if listed is None else tuple(flat_text(text) for text in listed)
+        return tuple(map(flat_text, _parsed(self._cell(row, self.listed)) or ()))
 
-    def _models(self, row: Mapping[str, Any]) -> tuple[str, ...]:
+    def _models(self, row: Row) -> tuple[str, ...]:
         if self.models is None:
-            listed = self._cell(row, self.names.get("models"))
-            return tuple(map(str, listed)) if isinstance(listed, (list, tuple)) else ()
-        names = [_scalar(self._cell(row, column)) for column in self.models]
+            return _list(self._cell(row, self.names.get("models")))
+        names = [self._cell(row, column) for column in self.models]
         return tuple(name for name in names if name) if all(names) else ()
 
-    def _outcome(self, row: Mapping[str, Any], label: str | None, models: tuple[str, ...]) -> str | None:
+    def _outcome(self, row: Row, label: str | None, models: tuple[str, ...]) -> str | None:
         if self.label is not None:
             return None if label is None else _winner(label, models)
         for columns, read in ((_FLAGS, _of_flags), (_SCORES, _of_scores)):
             given = [self._cell(row, self.names.get(column)) for column in columns]
-            if any(value is not None for value in given):
+            if any(given):
                 return read(given)
         return None
 
 
 def _winner(label: str, models: tuple[str, ...]) -> str:
-    word = plain(label)
+    word = plain(name_text(label) or label)
     side = _SIDE.fullmatch(word)
     if label in models and len(set(models)) == 2:
         return "AB"[models.index(label)]
@@ -629,110 +620,81 @@ def _winner(label: str, models: tuple[str, ...]) -> str:
     raise ValueError(f"label must be A, B, tie, 1, 2, model_a or the like; got label={label!r}")
 
 
-def _of_flags(given: list[Any]) -> str:
-    flags = [None if value is None else _scalar(value) for value in given]
-    won = [flag in ("1", "true", "1.0") for flag in flags]
-    if sum(won) != 1 or any(flag not in (None, "0", "1", "false", "true", "0.0", "1.0") for flag in flags):
-        raise ValueError(f"winner flags must be 0 or 1, one of them 1; got {flags}")
+def _of_flags(given: list[str | None]) -> str:
+    flags = [(flag or "0").lower().removesuffix(".0") for flag in given]
+    won = [flag in ("1", "true") for flag in flags]
+    if sum(won) != 1 or not {"0", "1", "false", "true"}.issuperset(flags):
+        raise ValueError(f"winner flags must be 0 or 1, one of them 1; got {given}")
     return ("A", "B", "tie")[won.index(True)]
 
 
-def _of_scores(given: list[Any]) -> str | None:
-    if None in given:
-        return None
+def _of_scores(given: list[str | None]) -> str | None:
     try:
-        first, second = (float(value) for value in given)
-    except (TypeError, ValueError):
+        first, second = (None if value is None else float(value) for value in given)
+    except ValueError:
         raise ValueError(f"scores must be numbers; got {given}") from None
+    if first is None or second is None:
+        return None
     return "tie" if first == second else "A" if first > second else "B"
 
 
-def _options(value: Any) -> tuple[str, ...] | None:
-    if isinstance(value, str):
-        parsed = _parsed(value)
-        value = parsed if isinstance(parsed, list) else [part.strip() for part in value.split("|")]
-    if value is None:
-        return None
-    if not isinstance(value, Iterable) or isinstance(value, (str, Mapping)):
-        raise ValueError(f"answers must be a list of names; got answers={value!r}")
-    return tuple(_scalar(name) or "" for name in value)
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split("|"))
 
 
-def _parsed(text: str) -> Any:
-    if not text.lstrip().startswith("["):
+def _list(text: str | None) -> tuple[str, ...]:
+    """Return the elements of a JSON list as texts; none of anything else."""
+    return tuple(str(each).strip() for each in _parsed(text) or ())
+
+
+def _parsed(text: str | None) -> list[Any] | None:
+    """Return the JSON list that a cell holds, if it holds one."""
+    if text is None or not text.lstrip().startswith("["):
         return None
     try:
-        return json.loads(text)
+        found: list[Any] = json.loads(text)
     except ValueError:
         return None
+    return found
 
 
-def _is_turns(value: Any) -> bool:
-    """Whether a cell is the JSON of a list of texts, as chat logs write the turns of a conversation."""
-    parsed = _parsed(value) if isinstance(value, str) else value
-    return isinstance(parsed, list) and all(part is None or isinstance(part, str) for part in parsed)
-
-
-def _is_na(value: Any) -> bool:
-    return type(value).__name__ in ("NAType", "NaTType")
-
-
-def _absent(value: Any) -> bool:
-    return (
-        value is None
-        or _is_na(value)
-        or (isinstance(value, float) and value != value)
-        or (isinstance(value, str) and not value.strip())
+def _is_turns(text: str | None) -> bool:
+    """Whether a cell is the JSON of a list of texts or messages, as chat logs write a conversation."""
+    parsed = _parsed(text)
+    return parsed is not None and all(
+        part is None or isinstance(part, str) or (isinstance(part, dict) and "content" in part)
+        for part in parsed
     )
 
 
-def _scalar(value: Any) -> str | None:
-    """Write a cell as text; a whole number that a table turned into 3.0 is 3 again."""
-    if value is None:
-        return None
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    text = (str(value).lower() if isinstance(value, bool) else str(value)).strip()
-    return text or None
-
-
-_ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".csv.gz", ".jsonl.gz", ".xlsx")
 _FOLDERS = {"pandalm": "*testset-v1.json", "llmbar": "*__*__*.json", "eot": "Sample_*_EoT_*.jsonl"}
 """Public folders, by the names of their files."""
 
 
-def found_items(
+def _found(
     source: str | Path | pd.DataFrame | Iterable[DebateItem],
     format: str | None,
     ties: bool | None,
-    limit: int | None = None,
+    limit: int | None,
+    encoding: str | None,
 ) -> Found:
     """Return items with the place where each stands; see :func:`d3stats.run.items.read_items`."""
+    if hasattr(source, "columns"):
+        sheet = frame_sheet(source, "the table")
+        return _of_sheet(replace(sheet, line=sheet.line - 1), "the table", "row", ties, limit)
     if not isinstance(source, (str, Path)):
-        # Asked by its shape, so that a list of items does not load pandas.
-        if hasattr(source, "to_dict") and hasattr(source, "columns"):
-            records = cast("list[dict[str, Any]]", cast("pd.DataFrame", source).to_dict("records"))
-            return items_of_rows(
-                [(f"row {i}", row) for i, row in enumerate(records)], "the table", ties, limit
-            )
         return [(f"item {i}", _known(item)) for i, item in enumerate(source, start=1)]
     path = Path(source)
     if not path.exists():
         raise FileNotFoundError(f"source must exist; got source={str(path)!r}")
     if path.is_dir():
         return _of_importer(format or _folder(path), path, ties)
-    if not path.name.lower().endswith(_ENDINGS):
-        raise ValueError(f"source must end in {', '.join(_ENDINGS)}; got source={str(path)!r}")
-    rows: Rows | None = None
     if format is None or format == "table":
-        rows, known = _rows(path)
+        table, unit, known = _sheet(path, encoding)
         format = format or known
-    if format == "table":
-        assert rows is not None
-        return items_of_rows(rows, path.name, ties, limit)
+        if format == "table" and table is not None:
+            return _of_sheet(table, path.name, unit, ties, limit)
     if format == "log":
-        from d3stats.log.reader import iter_records
-
         return _of_records(iter_records(path), str(path), ties)
     return _of_importer(format, path, ties)
 
@@ -753,71 +715,47 @@ def _folder(path: Path) -> str:
     )
 
 
-def _rows(path: Path) -> tuple[Rows | None, str]:
-    """Read a file's rows and tell its format; the rows are None where they are no table's."""
-    ((_, content),) = files(path, "*")
-    ending = path.name.lower()
-    if ending.endswith(".gz"):
-        content, ending = _unzipped(path.name, content), ending.removesuffix(".gz")
-    if ending.endswith(".xlsx"):
-        header, cells = sheet(path.name, content)
-        return [
-            (f"row {i}", dict(zip(header, row, strict=False))) for i, row in enumerate(cells, start=2)
-        ], "table"
-    if ending.endswith(".csv"):
-        return _csv_rows(path.name, content), "table"
-    if ending.endswith(".json"):
+def _sheet(path: Path, encoding: str | None) -> tuple[Sheet | None, str, str]:
+    """Return the cells of a file, what its rows are called, and its format; no cells where it is no table."""
+    problems: list[Problem] = []
+    if path.name.lower().endswith(".json"):
+        ((_, content),) = files(path, "*")
         data = json_of(path.name, content)
         if isinstance(data, dict):
             first = next(iter(data.values()), None)
-            return None, "critic-actor" if isinstance(first, dict) else "gsm-nested"
-        return _objects(path.name, data, "row"), _shape_of(data)
-    lines = json_lines(path.name, content)
-    return _objects(path.name, lines, "record"), _shape_of(lines)
+            return None, "", "critic-actor" if isinstance(first, dict) else "gsm-nested"
+        for i, row in enumerate(data, start=1):
+            if not isinstance(row, dict):
+                raise ValueError(f"{path.name} must hold objects; got {row!r:.60} as row {i}")
+        rows, unit = list(enumerate(data, start=1)), "row"
+    else:
+        try:
+            (file,) = find_files([path])
+        except ValueError as error:
+            raise ValueError(f"source must end in .json or as a log does: {error}") from None
+        if file.format != "jsonl":
+            sheet = open_sheet(file, encoding)
+            problems = [sheet] if isinstance(sheet, Problem) else sheet.problems
+            if isinstance(sheet, Problem) or problems:
+                raise LogError(problems[0], len(problems))
+            return sheet, "line" if file.format in ("csv", "tsv") else "row", "table"
+        whole = unusable(file)
+        rows, problems = ([], [whole]) if whole else flat_rows(file)
+        unit = "record"
+    if problems:
+        raise LogError(problems[0], len(problems))
+    return mapping_sheet(path.name, rows), unit, _shape_of(rows[0][1] if rows else {})
 
 
-def _unzipped(name: str, content: bytes) -> bytes:
-    try:
-        return gzip.decompress(content)
-    except (OSError, EOFError) as error:
-        raise ValueError(f"{name} must be complete gzipped text; got {error}") from None
-
-
-def _csv_rows(name: str, content: bytes) -> Rows:
-    reader = csv.DictReader(io.StringIO(text_of(name, content), newline=""), strict=True)
-    rows: list[tuple[str, Mapping[str, Any]]] = []
-    try:
-        for row in reader:
-            where = f"line {reader.line_num}"
-            if None in row or None in row.values():
-                raise ValueError(
-                    f"{name} must have {len(reader.fieldnames or ())} cells a row; got others in {where}"
-                )
-            rows.append((where, row))
-    except csv.Error as error:
-        raise ValueError(f"{name} must be CSV; got {error} after line {reader.line_num}") from None
-    return rows
-
-
-def _objects(name: str, data: Any, unit: str) -> Rows:
-    if not isinstance(data, list):
-        raise ValueError(f"{name} must hold a list of objects; got {type(data).__name__}")
-    for i, row in enumerate(data, start=1):
-        if not isinstance(row, dict):
-            raise ValueError(f"{name} must hold objects; got {row!r:.60} as {unit} {i}")
-    return [(f"{unit} {i}", row) for i, row in enumerate(data, start=1)]
-
-
-def _shape_of(rows: list[Any]) -> str:
+def _shape_of(first: Mapping[str, Any]) -> str:
     """Tell a format by the keys of the first object."""
-    keys = set(rows[0]) if rows and isinstance(rows[0], dict) else set()
     for name, needed in (
         ("log", {"type"}),
         ("pandalm", {"annotator1", "response1"}),
         ("llmbar", {"output_1", "results"}),
         ("eot", {"question", "response_list"}),
     ):
-        if needed <= keys and (name != "log" or rows[0]["type"] in ("log", "item")):
+        if needed <= set(first) and (name != "log" or first["type"] in ("log", "item")):
             return name
     return "table"
 
@@ -858,7 +796,7 @@ def _of_records(
         (where, _named(item, named[name]) if own else item, outcome)
         for name, (where, item, outcome) in found.items()
     )
-    return with_ties(kept, ties)
+    return _with_ties(kept, ties)
 
 
 def _named(item: DebateItem, question: str) -> DebateItem:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from d3stats.log import LogWriter, Turn
+from d3stats.log.sheets import connect, quoted
 from d3stats.run.items import DebateItem, read_items
 
 PAIR = {"question": "Why?", "answer_a": "So.", "answer_b": "No.", "label": "A"}
@@ -249,14 +251,18 @@ def test_empty_and_identical_candidates_can_be_kept_on_demand() -> None:
 
 def test_a_file_that_is_no_table_is_refused(tmp_path: Path) -> None:
     for name, content, message in (
-        ("a.jsonl", "[1]\n", "must hold objects"),
-        ("a.jsonl", "{broken\n", "one JSON document per line; got .* in line 1"),
+        ("a.jsonl", "[1]\n", "line 1: .* a line must be one JSON object; got '\\[1\\]'"),
+        ("a.jsonl", "{broken\n", "line 1: .* a line must be one JSON object; got '{broken'"),
+        ("a.jsonl", "", "file must hold records; got 0 bytes"),
         ("a.json", "{", "a.json must be JSON"),
-        ("a.csv", "question,answer_a,answer_b\nWhy?,So.\n", "must have 3 cells a row; got others in line 2"),
+        ("a.json", "[[1]]", "a.json must hold objects; got \\[1\\] as row 1"),
+        ("a.csv", "question,answer_a,answer_b\nWhy?,So.\n", "line 2: .* a row must have 3 cells; got 2"),
+        ("a.csv", "question,label,label\nWhy?,4,4\n", "must have different names; got 'label' and 'label'"),
+        ("a.parquet", "question", "file must be Parquet; got"),
         ("a.csv", "question,answer_a,answer_b\n", "must hold at least one item; got none"),
-        ("a.xlsx", "no workbook", "must be an Excel workbook"),
+        ("a.xlsx", "no workbook", "file must be an XLSX workbook; got"),
         ("a.txt", "Why?", "source must end in"),
-        ("a.csv.gz", "no gzip", "must be complete gzipped text"),
+        ("a.csv.gz", "no gzip", "file must be gzipped text; got"),
     ):
         (tmp_path / name).write_text(content)
         with pytest.raises(ValueError, match=message):
@@ -267,6 +273,95 @@ def test_a_file_that_is_no_table_is_refused(tmp_path: Path) -> None:
         read_items(tmp_path)
     with pytest.raises(TypeError, match="source must be a path, a DataFrame or DebateItems; got str"):
         read_items(["Why?"])  # type: ignore[list-item]
+
+
+TABLE = pd.DataFrame(
+    {
+        "id": ["007", "q2", "q3"],
+        "Prompt": ["Why; or why not?", 'Sagt man "Grüße"\nim Brief?', "2 + 2 = 4,0?"],
+        "Response A": ["So.", "Ja\tja", "NA"],
+        "Response B": ["No, no.", "Nein | nie", "Yes"],
+        "winner": ["model_b", "", "tie"],
+        "category": ["logic", None, "sums"],
+    }
+)
+WAYS: dict[str, tuple[str, Callable[[Path], Any]]] = {
+    "comma": ("items.csv", lambda path: TABLE.to_csv(path, index=False)),
+    "semicolon": ("items.csv", lambda path: TABLE.to_csv(path, index=False, sep=";")),
+    "bar": ("items.csv.gz", lambda path: TABLE.to_csv(path, index=False, sep="|")),
+    "tabs": ("items.tsv", lambda path: TABLE.to_csv(path, index=False, sep="\t")),
+    "packed tabs": ("items.tsv.gz", lambda path: TABLE.to_csv(path, index=False, sep="\t")),
+    "UTF-8 with a mark": ("items.csv", lambda path: TABLE.to_csv(path, index=False, encoding="utf-8-sig")),
+    "UTF-16": ("items.csv", lambda path: TABLE.to_csv(path, index=False, sep=";", encoding="utf-16")),
+    "Excel": ("items.xlsx", lambda path: TABLE.to_excel(path, index=False)),
+    "lines": ("items.jsonl", lambda path: TABLE.to_json(path, orient="records", lines=True)),
+    "packed lines": ("items.ndjson.gz", lambda path: TABLE.to_json(path, orient="records", lines=True)),
+    "JSON": ("items.json", lambda path: TABLE.to_json(path, orient="records")),
+    "Parquet": ("items.parquet", lambda path: parquet(TABLE, path)),
+}
+
+
+def parquet(table: pd.DataFrame, path: Path) -> None:
+    with connect(ordered=True) as con:
+        con.register("given", table)
+        con.execute(f"COPY given TO {quoted(str(path))} (FORMAT parquet)")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_one_table_gives_the_same_items_from_every_kind_of_file(tmp_path: Path, way: str) -> None:
+    name, write = WAYS[way]
+    write(tmp_path / name)
+    items = read_items(tmp_path / name)
+    assert items == read_items(TABLE)
+    assert [(item.question, item.label, item.cluster) for item in items] == [
+        ("007", "B", "logic"),
+        ("q2", None, None),
+        ("q3", "tie", "sums"),
+    ]
+    assert [item.text for item in items] == TABLE["Prompt"].tolist()
+    assert [item.candidates for item in items] == list(
+        zip(TABLE["Response A"], TABLE["Response B"], strict=True)
+    )
+
+
+def test_a_polars_frame_and_an_older_encoding_give_the_same_items(tmp_path: Path) -> None:
+    import polars as pl
+
+    assert read_items(pl.DataFrame(TABLE.astype(object).where(TABLE.notna(), None).to_dict("list"))) == (
+        read_items(TABLE)
+    )
+    TABLE.to_csv(tmp_path / "items.csv", index=False, encoding="cp1252")
+    with pytest.raises(
+        ValueError, match=r"reads .*Grüße.* as cp1252: if that is right, say --encoding cp1252"
+    ):
+        read_items(tmp_path / "items.csv")
+    assert read_items(tmp_path / "items.csv", encoding="cp1252") == read_items(TABLE)
+
+
+def test_messages_of_a_conversation_are_read_from_a_parquet_file_as_from_json(tmp_path: Path) -> None:
+    talk = [[{"role": "user", "content": "Why?"}, {"role": "user", "content": "Sure?"}]]
+    table = pd.DataFrame({"prompt": talk, "response_a": [["So.", "Yes."]], "response_b": [["No.", None]]})
+    parquet(table, tmp_path / "items.parquet")
+    table.to_json(tmp_path / "items.jsonl", orient="records", lines=True)
+    (item,) = read_items(table)
+    assert item.text == "Turn 1: Why?\n\nTurn 2: Sure?"
+    assert item.candidates == ("Turn 1: So.\n\nTurn 2: Yes.", "Turn 1: No.")
+    assert read_items(tmp_path / "items.parquet") == read_items(tmp_path / "items.jsonl") == [item]
+
+
+@pytest.mark.parametrize("truth", [(True, False, False), ("True", "False", "False"), (1.0, 0.0, None)])
+def test_flags_of_the_winner_are_read_however_a_table_writes_them(tmp_path: Path, truth: Any) -> None:
+    flags = dict(zip(("winner_model_a", "winner_model_b", "winner_tie"), truth, strict=True))
+    table = pd.DataFrame([{"prompt": "Why?", "response_a": "So.", "response_b": "No."} | flags])
+    table.to_csv(tmp_path / "items.csv", index=False)
+    assert [item.label for item in (*read_items(table), *read_items(tmp_path / "items.csv"))] == ["A", "A"]
+
+
+def test_a_label_that_a_gap_in_its_column_made_a_float_is_read(tmp_path: Path) -> None:
+    rows = [{**PAIR, "label": 1}, {**PAIR, "question": "How?", "label": None}]
+    pd.DataFrame(rows).to_csv(tmp_path / "items.csv", index=False)
+    assert "1.0" in (tmp_path / "items.csv").read_text()
+    assert [item.label for item in read_items(tmp_path / "items.csv")] == ["A", None]
 
 
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=30).filter(
