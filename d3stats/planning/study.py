@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from d3stats._check import choice, integer, meant, number
 from d3stats.planning.costs import MEASURES, as_rules, outcomes, spent_by_round, tokens_by_round
 from d3stats.planning.prices import Price
-from d3stats.stopping import FullDepth, Rule, StoppingRule, Unanimity
+from d3stats.stopping import FullDepth, Rule, StoppingRule, Unanimity, from_text
 from d3stats.trajectories import Missing, Trajectories
 from d3stats.worlds import World, from_table
 
@@ -469,7 +469,9 @@ def _named(worlds: Mapping[str, World] | Sequence[World]) -> dict[str, World]:
 def _rules(rules: Sequence[StoppingRule | str]) -> tuple[StoppingRule, ...]:
     every, repeated = as_rules(rules, baselines=True)
     if repeated:
-        raise ValueError(f"rules must be different; got some twice. {repeated[0]}")
+        given = [str(from_text(rule) if isinstance(rule, str) else rule) for rule in rules]
+        twice = next(name for name in given if given.count(name) > 1)
+        raise ValueError(f"rules must be different; got {twice!r} twice")
     return every
 
 
