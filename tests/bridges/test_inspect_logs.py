@@ -146,7 +146,7 @@ def test_several_logs_become_one_with_names_of_their_own(run: Any, full: Any, tm
     summary = write_debate_log({"first run": first, "second run": second}, out)
     assert (summary.n_debates, summary.n_turns) == (6, 24)
     assert examine(out).exit_code == 0
-    with pytest.raises(FileExistsError, match="out must not exist"):
+    with pytest.raises(FileExistsError, match="destination must not exist"):
         write_debate_log(first, out)
 
 

@@ -7,10 +7,11 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from string import ascii_uppercase
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from d3stats._check import choice, integer
-from d3stats.log.importers import ImportSummary
+from d3stats.log.importers import ImportSummary, write_records
 from d3stats.log.schema import Item, Turn, Verdict
 
 if TYPE_CHECKING:
@@ -34,13 +35,12 @@ __all__ = [
 ]
 
 Reading = Literal["accepted", "answer", "grade"]
-READINGS = ("accepted", "answer", "grade")
+READINGS = get_args(Reading)
 GRADES = ("correct", "incorrect", "partial")
 Canonical = Callable[[str], str | None]
 """Gives equal answers one form; None for what is no answer."""
 
-_LETTERS = {"C": "correct", "I": "incorrect", "P": "partial"}
-_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_GRADE_OF = {"C": "correct", "I": "incorrect", "P": "partial"}
 
 
 def vote_of(
@@ -90,7 +90,7 @@ def vote_of(
     if reading == "accepted" and label is not None:
         if grade == "correct":
             return label, None
-        if _unscored(score):
+        if isinstance(score.value, float) and math.isnan(score.value):
             return None, _why(score, "no_grade")
         if answer == label:
             # The text says right and the scorer does not: a guess either way.
@@ -109,7 +109,7 @@ def grade_of(value: Any) -> str | None:
     ['correct', 'incorrect', 'partial', None, 'correct', 'incorrect', 'correct', None, None, None]
     """
     if isinstance(value, str):
-        return _LETTERS.get(value)
+        return _GRADE_OF.get(value)
     if isinstance(value, (bool, int, float)) and value in (0, 1):
         return "correct" if value else "incorrect"
     return None
@@ -135,9 +135,9 @@ def letters_of(choices: list[str] | None, label: str | None) -> tuple[str, ...] 
     >>> letters_of(["red", "blue"], "B"), letters_of(["red", "blue"], "blue"), letters_of(None, "B")
     (('A', 'B'), None, None)
     """
-    if not choices or len(choices) > len(_ALPHABET):
+    if not choices or len(choices) > len(ascii_uppercase):
         return None
-    letters = tuple(_ALPHABET[: len(choices)])
+    letters = tuple(ascii_uppercase[: len(choices)])
     return letters if label in letters else None
 
 
@@ -168,17 +168,12 @@ def tokens_of(usage: Mapping[str, Any]) -> tuple[int | None, int | None]:
     return prompt, sum(one.output_tokens for one in usage.values())
 
 
-def _unscored(score: Score) -> bool:
-    return isinstance(score.value, float) and math.isnan(score.value)
-
-
 def _why(score: Score, otherwise: str) -> str:
     """Return the scorer's own machine-readable reason, if it gave one."""
     return str(getattr(score, "reason", None) or otherwise)
 
 
 Epochs = Literal["votes", "debates"]
-EPOCHS = ("votes", "debates")
 ROLE = "panelist"
 _UNREAD = {"messages", "events", "store", "attachments", "timelines"}
 """Parts of a sample that nothing here looks at."""
@@ -254,7 +249,7 @@ def read_inspect_log(
         votes = [record.vote for record in read_inspect_log("logs/gsm8k.eval") if record.type == "turn"]
         # ['18', '20', '18']
     """
-    choice("epochs", epochs, EPOCHS)
+    choice("epochs", epochs, get_args(Epochs))
     choice("votes", votes, READINGS)
     seats = None if panel is None else integer("panel", panel, minimum=1)
     header, samples = _open(Path(path))
@@ -406,7 +401,7 @@ def _item(
 def _asked(sample: EvalSample) -> str | None:
     asked = sample.input
     said = asked if isinstance(asked, str) else "\n".join(message.text for message in asked)
-    for letter, option in zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", sample.choices or (), strict=False):
+    for letter, option in zip(ascii_uppercase, sample.choices or (), strict=False):
         said += f"\n{letter}) {option}"
     return said or None
 
@@ -442,36 +437,10 @@ def write_debate_log(
     FileExistsError
         When `out` exists and `overwrite` is false.
     """
-    from d3stats.log.writer import LogWriter
-
-    target = Path(out)
-    if target.exists() and not overwrite:
-        raise FileExistsError(f"out must not exist; got out={str(target)!r}")
-    partial = target.with_name(f".{os.getpid()}.{target.name}")
-    counted = {"item": 0, "turn": 0, "verdict": 0, "missing": 0}
-    try:
-        with LogWriter(partial, source="inspect_ai", fsync="close") as writer:
-            for record in _all(inspect_log, options):
-                writer.write(record)
-                counted[record.type] += 1
-                counted["missing"] += isinstance(record, Turn) and record.vote is None
-        os.replace(partial, target)
-    finally:
-        partial.unlink(missing_ok=True)
-    return ImportSummary(
-        n_items=counted["item"],
-        n_turns=counted["turn"],
-        n_missing_votes=counted["missing"],
-        n_debates=counted["item"],
-        n_verdicts=counted["verdict"],
+    named: Mapping[Any, Any] = inspect_log if isinstance(inspect_log, Mapping) else {None: inspect_log}
+    records = (
+        record
+        for name, path in named.items()
+        for record in read_inspect_log(path, **(options if name is None else {**options, "name": name}))
     )
-
-
-def _all(
-    logs: str | os.PathLike[str] | Mapping[str, str | os.PathLike[str]], options: Mapping[str, Any]
-) -> Iterator[Item | Turn | Verdict]:
-    if isinstance(logs, Mapping):
-        for name, path in logs.items():
-            yield from read_inspect_log(path, **{**options, "name": name})
-    else:
-        yield from read_inspect_log(logs, **options)
+    return write_records(records, out, source="inspect_ai", overwrite=overwrite)

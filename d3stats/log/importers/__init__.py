@@ -23,7 +23,7 @@ from __future__ import annotations
 import inspect
 import os
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -34,7 +34,7 @@ import msgspec
 from d3stats._check import meant
 from d3stats.log.schema import Item, Turn, Verdict
 
-__all__ = ["ImportSummary", "Importer", "available", "import_log", "load"]
+__all__ = ["ImportSummary", "Importer", "available", "import_log", "load", "write_records"]
 
 _HELPERS = {"answers"}
 
@@ -162,18 +162,53 @@ def import_log(
                 f"options of {name} must be among: {listed}; got {option}={options[option]!r}"
                 f"{meant(option, importer.options)}"
             )
-    origin, target = Path(source), Path(destination)
+    origin = Path(source)
     if not origin.exists():
         raise FileNotFoundError(f"source must exist; got source={str(origin)!r}")
-    if target.exists() and not overwrite:
-        raise FileExistsError(f"destination must not exist; got destination={str(target)!r}")
+    return write_records(
+        importer.records(origin, **options),
+        destination,
+        source=importer.source,
+        notes=importer.notes,
+        overwrite=overwrite,
+    )
 
+
+def write_records(
+    records: Iterable[Item | Turn | Verdict],
+    destination: str | os.PathLike[str],
+    *,
+    source: str,
+    notes: tuple[str, ...] = (),
+    overwrite: bool = False,
+) -> ImportSummary:
+    """Write records of another tool as a debate log, beside `destination`, and move it there when it is complete.
+
+    Parameters
+    ----------
+    records : iterable of Item, Turn or Verdict
+    destination : path
+    source : str
+        Where the records are from, for the header of the log.
+    notes : tuple of str
+        For the summary.
+    overwrite : bool
+        Replace `destination` when it exists.
+
+    Raises
+    ------
+    FileExistsError
+        When `destination` exists and `overwrite` is false.
+    """
     from d3stats.log.writer import LogWriter, replacing
 
+    target = Path(destination)
+    if target.exists() and not overwrite:
+        raise FileExistsError(f"destination must not exist; got destination={str(target)!r}")
     items = turns = missing = verdicts = 0
     debates: set[str] = set()
-    with replacing(target) as partial, LogWriter(partial, source=importer.source, fsync="close") as writer:
-        for record in importer.records(origin, **options):
+    with replacing(target) as partial, LogWriter(partial, source=source, fsync="close") as writer:
+        for record in records:
             writer.write(record)
             debates.add(record.debate)
             if isinstance(record, Item):
@@ -183,14 +218,7 @@ def import_log(
                 missing += record.vote is None
             else:
                 verdicts += 1
-    return ImportSummary(
-        n_items=items,
-        n_turns=turns,
-        n_missing_votes=missing,
-        n_debates=len(debates),
-        notes=importer.notes,
-        n_verdicts=verdicts,
-    )
+    return ImportSummary(items, turns, missing, len(debates), notes, verdicts)
 
 
 def _importer(module_name: str) -> Importer:
