@@ -146,6 +146,7 @@ MOVED = {
     "d3stats.plotting.stop_histogram": "d3stats.plotting.rounds",
     "d3stats.plotting.stop_rounds": "d3stats.plotting.rounds",
     "d3stats.protocols.anonymise": "d3stats.protocols.play",
+    "d3stats.protocols.catalogue": "d3stats.protocols",
     "d3stats.protocols.chateval_open": "d3stats.protocols.chateval",
     "d3stats.protocols.criteria": "d3stats.protocols.jury",
     "d3stats.protocols.engine": "d3stats.protocols.play",

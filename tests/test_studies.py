@@ -231,7 +231,7 @@ def test_the_comparison_of_protocols_decides_as_a_run_to_a_log(
 ) -> None:
     from d3stats.log.reader import iter_records
     from d3stats.log.schema import Turn, Verdict
-    from d3stats.protocols.catalogue import protocol_from_text
+    from d3stats.protocols import protocol_from_text
     from d3stats.run.items import DebateItem
     from d3stats.run.run import debate
     from d3stats.stopping import from_text

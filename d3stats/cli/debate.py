@@ -265,7 +265,7 @@ def debate(
     """
     import asyncio
 
-    from d3stats.protocols.catalogue import protocol_from_text
+    from d3stats.protocols import protocol_from_text
     from d3stats.run.forecast import forecast
     from d3stats.run.record import is_unused
     from d3stats.stopping import from_text

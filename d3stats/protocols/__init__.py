@@ -1,11 +1,13 @@
-"""Every debate system of the literature, one small state machine per file, on one engine.
+"""Debate protocols of the literature: who speaks when, what each agent sees, and when the debate ends.
 
-Who may live here: protocols (who speaks when, what each agent sees, what is extracted, when it ends), what they share,
-and the engine that plays one debate. They know nothing of files, money or time; many debates are run by
-``d3stats.run``. What an agent is, is in ``d3stats.agent``; when to stop, in ``d3stats.stopping``.
+Each file of a paper holds its protocols with their prompts; ``play`` has what all protocols share and the engine that
+plays one debate, ``jury`` the judges and jurors, ``recorded`` the agents that repeat a log. A new protocol is a class
+in a file of its own and is found by its name. Protocols know nothing of files, money or time: many debates are run by
+``d3stats.run``. A protocol is written as text by its name and ``key=value`` after a colon, as in
+``chateval:referees=critic+scientist``, and ``protocol_from_text(str(protocol)) == protocol``.
 """
 
-from d3stats.protocols.catalogue import protocol_from_text, protocols
+from d3stats._named import Reader, named
 from d3stats.protocols.play import DebateProtocol, Outcome, RoundOver, Speak, drive, play_sync
 from d3stats.protocols.recorded import ReplayAgent
 
@@ -20,3 +22,41 @@ __all__ = [
     "protocol_from_text",
     "protocols",
 ]
+
+
+def protocols() -> dict[str, type[DebateProtocol]]:
+    """Return every protocol by its name: each class of this folder that can be played and has a name.
+
+    Examples
+    --------
+    >>> "samre" in protocols(), protocols()["single_judge"].__name__
+    (True, 'SingleJudge')
+    """
+    return dict(named("d3stats.protocols", DebateProtocol))
+
+
+def protocol_from_text(text: str) -> DebateProtocol:
+    """Read a protocol and its parameters from text, as the command line gives it.
+
+    Parameters
+    ----------
+    text : str
+        For example ``"more"``, ``"samre:jurors=3,poll=every_round"``.
+
+    Raises
+    ------
+    ValueError
+        When there is no such protocol or parameter, or its value cannot be.
+
+    Examples
+    --------
+    >>> protocol_from_text("single_judge:calibrate=True")
+    SingleJudge(max_rounds=1, calibrate=True, words=150)
+    >>> str(protocol_from_text("single_judge"))
+    'single_judge'
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"protocol must be a string; got {text!r}")
+    reader = Reader(text, "protocol", protocols(), positional=False)
+    found: DebateProtocol = reader.whole(reader.call, "',' or the end")
+    return found

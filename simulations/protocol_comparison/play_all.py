@@ -16,7 +16,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from d3stats.agent import Reply, Request
-from d3stats.protocols.catalogue import protocol_from_text
+from d3stats.protocols import protocol_from_text
 from d3stats.protocols.play import DebateProtocol, Outcome, RoundOver, RuleBook, complete
 from d3stats.stopping import CONTINUE, BatchRound, Decision, Rule, StoppingRule, StopReason, from_text
 from d3stats.trajectories import MISSING, Trajectories

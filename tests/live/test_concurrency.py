@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from remote import Remote, served
 
-from d3stats.protocols.catalogue import protocol_from_text
+from d3stats.protocols import protocol_from_text
 from d3stats.run.items import DebateItem
 from d3stats.run.live import LiveAgent
 from d3stats.run.run import run_debates

@@ -13,7 +13,7 @@ from server import KINDS, Fault, Server, at_random, play
 
 from d3stats.agent import Refused
 from d3stats.log.doctor import examine
-from d3stats.protocols.catalogue import protocol_from_text
+from d3stats.protocols import protocol_from_text
 from d3stats.run.items import DebateItem
 from d3stats.run.live import LiveAgent
 from d3stats.run.report import RunReport

@@ -390,7 +390,7 @@ def test_a_server_that_takes_only_the_bare_type_gets_the_schema_in_the_prompt(se
 
 @pytest.mark.parametrize("form", ["json_schema", "json_object with the schema", "json_object", "text"])
 def test_the_report_says_once_how_votes_were_asked_for(server: Server, tmp_path: Path, form: str) -> None:
-    from d3stats.protocols.catalogue import protocol_from_text
+    from d3stats.protocols import protocol_from_text
     from d3stats.run.items import DebateItem
     from d3stats.run.run import run_debates
 

@@ -11,7 +11,7 @@ from asking import QUICK
 from server import Asked, Server
 
 from d3stats.agent import Case, Reply, Request
-from d3stats.protocols.catalogue import protocols
+from d3stats.protocols import protocols
 from d3stats.protocols.play import Outcome, RoundOver, RuleBook, ask, drive
 from d3stats.run.live import LiveAgent
 from d3stats.stopping import Decision, FullDepth, Rule

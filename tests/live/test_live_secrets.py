@@ -18,7 +18,7 @@ from d3stats.agent import Refused, Reply, Request
 from d3stats.log.reader import iter_records
 from d3stats.log.schema import Item, Turn, Verdict
 from d3stats.log.writer import LogWriter
-from d3stats.protocols.catalogue import protocol_from_text
+from d3stats.protocols import protocol_from_text
 from d3stats.run.items import DebateItem
 from d3stats.run.live import LiveAgent
 from d3stats.run.run import run_debates

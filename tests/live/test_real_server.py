@@ -26,7 +26,7 @@ from typing import Any
 import pytest
 
 from d3stats.log.doctor import examine
-from d3stats.protocols.catalogue import protocol_from_text, protocols
+from d3stats.protocols import protocol_from_text, protocols
 from d3stats.run.items import DebateItem
 from d3stats.run.live import LiveAgent
 from d3stats.run.report import RunReport

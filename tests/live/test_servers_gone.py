@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from d3stats.agent import Refused
 from d3stats.cli import app
 from d3stats.log.doctor import examine
-from d3stats.protocols.catalogue import protocol_from_text
+from d3stats.protocols import protocol_from_text
 from d3stats.run.items import DebateItem
 from d3stats.run.live import LiveAgent
 

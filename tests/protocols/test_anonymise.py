@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from d3stats.agent import Case, Message, Reply, Request
-from d3stats.protocols.catalogue import protocols
+from d3stats.protocols import protocols
 from d3stats.protocols.d3 import More, Samre
 from d3stats.protocols.play import anonymise, anonymous_case, said, without_names
 from d3stats.run.items import DebateItem

@@ -12,8 +12,8 @@ import pytest
 from golden import Played, fitting, lines, pair, plays, question
 
 from d3stats.agent import Reply, Request
+from d3stats.protocols import protocol_from_text, protocols
 from d3stats.protocols.baselines import Majority
-from d3stats.protocols.catalogue import protocol_from_text, protocols
 from d3stats.protocols.d3 import More, Samre
 from d3stats.protocols.play import DebateProtocol
 from d3stats.stopping import FixedRounds, StoppingRule
@@ -241,6 +241,12 @@ def test_the_calls_of_a_debate_are_those_of_the_table_in_the_documentation(
 
     debate = plays(protocol_from_text(text), pair(), quarrel, FixedRounds(rounds))
     assert (debate.outcome.round, len(debate.requests)) == (rounds, calls)
+
+
+def test_every_protocol_has_its_row_in_the_table_of_the_documentation() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "methods" / "protocols.md"
+    rows = re.findall(r"^\| `(\w+)` \|", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(rows) == NAMES
 
 
 def test_the_complete_example_of_the_documentation_is_a_protocol(tmp_path: Path) -> None:

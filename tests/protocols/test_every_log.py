@@ -13,7 +13,7 @@ from d3stats.log.counting import _count_in_pieces
 from d3stats.log.files import find_files
 from d3stats.log.reader import iter_records
 from d3stats.log.transcript import list_debates, read_transcript
-from d3stats.protocols.catalogue import protocol_from_text, protocols
+from d3stats.protocols import protocol_from_text, protocols
 from d3stats.run.items import DebateItem, read_items
 from d3stats.run.run import run_debates
 from d3stats.trajectories import MISSING, Trajectories

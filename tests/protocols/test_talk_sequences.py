@@ -10,8 +10,8 @@ import pytest
 from golden import FAILED, Script, lines, pair, plays, points, question, saw
 
 from d3stats.agent import Reply, Request
+from d3stats.protocols import protocol_from_text
 from d3stats.protocols.agentverse import AgentVerse
-from d3stats.protocols.catalogue import protocol_from_text
 from d3stats.protocols.chateval import REFEREES, ChatEval, ChatEvalOpen
 from d3stats.protocols.eot import EoT
 from d3stats.protocols.multi_persona import MultiPersona

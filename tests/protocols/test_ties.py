@@ -6,7 +6,7 @@ import pytest
 from golden import Script, pair, plays, points, question
 
 from d3stats.agent import Reply, Request
-from d3stats.protocols.catalogue import protocol_from_text
+from d3stats.protocols import protocol_from_text
 from d3stats.protocols.play import plurality, preferred, settled
 
 WITH_TIE = ("A", "B", "tie")

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from d3stats.agent import Agent, More, Reply, Request, Size, always
-from d3stats.protocols.catalogue import protocol_from_text
+from d3stats.protocols import protocol_from_text
 from d3stats.protocols.play import DebateProtocol, Outcome, RoundOver, RuleBook, ask, drive
 from d3stats.run.budget import Bank
 from d3stats.run.items import DebateItem, Planned, placements

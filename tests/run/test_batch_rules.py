@@ -11,7 +11,7 @@ import pytest
 from chancy import Chancy, as_set, defects, of_type, pairs
 
 from d3stats.agent import More, Reply, Request, Size, always
-from d3stats.protocols.catalogue import protocol_from_text
+from d3stats.protocols import protocol_from_text
 from d3stats.run.items import DebateItem
 from d3stats.run.run import debate
 from d3stats.stopping import FullDepth, Round, Rule, from_text

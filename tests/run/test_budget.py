@@ -9,7 +9,7 @@ import pytest
 from chancy import Chancy, Honest, defects, lines, of_type, pairs
 
 from d3stats.agent import More, Refused, Reply, Request, always
-from d3stats.protocols.catalogue import protocol_from_text, protocols
+from d3stats.protocols import protocol_from_text, protocols
 from d3stats.run.budget import FREE, Bank, Cost, Purse, Tariff
 from d3stats.run.items import DebateItem
 from d3stats.run.run import debate

@@ -8,7 +8,7 @@ import pytest
 from chancy import Chancy, pairs
 
 from d3stats.agent import More, Reply, Request, Size, always
-from d3stats.protocols.catalogue import protocol_from_text, protocols
+from d3stats.protocols import protocol_from_text, protocols
 from d3stats.run.forecast import forecast, imagined
 from d3stats.run.run import debate
 from d3stats.stopping import FixedRounds, FullDepth

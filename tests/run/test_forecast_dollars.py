@@ -14,7 +14,7 @@ from chancy import Chancy, pairs
 from d3stats.agent import More, Reply, Request, Size, always
 from d3stats.log import read_log
 from d3stats.planning.prices import price_turns
-from d3stats.protocols.catalogue import protocol_from_text
+from d3stats.protocols import protocol_from_text
 from d3stats.run.forecast import forecast, imagined
 from d3stats.run.run import debate
 from d3stats.stopping import FixedRounds

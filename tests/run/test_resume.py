@@ -10,7 +10,7 @@ import pytest
 from chancy import Chancy, as_set, defects, lines, of_type, pairs
 
 from d3stats.agent import Request
-from d3stats.protocols.catalogue import protocol_from_text, protocols
+from d3stats.protocols import protocol_from_text, protocols
 from d3stats.run.items import DebateItem
 from d3stats.run.record import journal_path
 from d3stats.run.run import debate

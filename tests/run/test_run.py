@@ -12,7 +12,7 @@ import pytest
 from chancy import Chancy, as_set, defects, lines, of_type, pairs, turns
 
 from d3stats.agent import More, Refused, Reply, Request, always
-from d3stats.protocols.catalogue import protocol_from_text, protocols
+from d3stats.protocols import protocol_from_text, protocols
 from d3stats.run.items import DebateItem, placements
 from d3stats.run.report import RunReport
 from d3stats.run.run import debate, run_debates

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from d3stats import replay
-from d3stats.protocols import play_sync
-from d3stats.protocols.catalogue import protocol_from_text
+from d3stats.protocols import play_sync, protocol_from_text
 from d3stats.stopping import Declaration, from_text
 from d3stats.trajectories import Trajectories
 from d3stats.worlds import Courtroom, simulate

@@ -14,8 +14,7 @@ import pytest
 from scipy.special import bdtr, ndtr
 
 from d3stats.agent import Agent, Message, Refused, Reply, Request, Rubric, Slot
-from d3stats.protocols import play_sync
-from d3stats.protocols.catalogue import protocol_from_text, protocols
+from d3stats.protocols import play_sync, protocol_from_text, protocols
 from d3stats.protocols.jury import CRITERIA
 from d3stats.protocols.play import DebateProtocol, Outcome, RoundOver, drive
 from d3stats.protocols.play import total as points

@@ -18,8 +18,7 @@ from scipy.special import ndtr
 from scipy.stats import multivariate_normal
 
 from d3stats.agent import Refused, Reply, Request
-from d3stats.protocols import play_sync
-from d3stats.protocols.catalogue import protocol_from_text
+from d3stats.protocols import play_sync, protocol_from_text
 from d3stats.protocols.play import DebateProtocol, Outcome, RoundOver, drive
 from d3stats.stopping import Decision
 from d3stats.worlds import Assembly, Courtroom
