@@ -1,4 +1,4 @@
-"""Differences with their intervals, one under the other, about zero."""
+"""Figures of intervals: forests of differences and kappas, coverage, drift, position bias, juries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,21 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from d3stats._check import number, probability
-from d3stats.plotting.style import ONE_COLUMN, check_frame, column, one_axes, with_bars, within_unit
+from d3stats.plotting.style import (
+    BLUE,
+    GREEN,
+    ONE_COLUMN,
+    VERMILLION,
+    check_frame,
+    column,
+    draw_points,
+    groups,
+    legend_above,
+    legend_below,
+    one_axes,
+    refuse,
+    with_bars,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,13 +38,13 @@ __all__ = [
     "plot_position_bias",
 ]
 
-COLUMNS = ("label", "difference", "low", "high")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _ROW, _LINE, _EDGE = 0.24, 0.1, 0.75
 """Inches of a row, of another line of its label, and of what is above and below all rows."""
+_KAPPA_ROW = 0.19
 _WIDE, _LETTERS = 4.5, 22
 """From how many inches on numbers have room, and how long a label's line is below that."""
+_SPREAD, _COVERAGE_SPREAD, _BIAS_SPREAD = 0.06, 0.5, 0.17
+"""How far apart the markers of one start, one method and one judge stand."""
 
 
 def plot_forest(
@@ -68,8 +82,8 @@ def plot_forest(
     Raises
     ------
     ValueError
-        When a column is absent, a difference is not finite, one limit stands without the other, or a difference
-        lies outside of its interval by more than a bootstrap may leave it.
+        When a column is absent, a difference is not finite, one limit stands without the other, or the limits are in
+        the wrong order.
 
     Examples
     --------
@@ -79,116 +93,30 @@ def plot_forest(
     >>> [tick.get_text() for tick in ax.get_yticklabels()], ax.get_xlabel()
     (['B - A', 'C - A'], 'accuracy gained')
     """
-    grouped = "group" in getattr(frame, "columns", [])
-    names = (*COLUMNS, "group") if grouped else COLUMNS
-    checked = check_frame(frame, names, ("difference",), ("low", "high"))
-    value, low, high = (column(checked[name]) for name in ("difference", "low", "high"))
-    _check_limits(low, high)
-    groups = list(dict.fromkeys(checked["group"].astype(str))) if grouped else [""]
-    if len(groups) > len(COLOURS):
-        raise ValueError(f"frame must have at most {len(COLOURS)} groups to tell apart; got {len(groups)}")
-    rows = np.arange(len(checked), dtype=np.float64)
+    checked = _check_rows(frame, "label", "difference")
     narrow = ax is None or ax.figure.get_figure(root=True).get_figwidth() < _WIDE
     labels = [textwrap.fill(label, _LETTERS) if narrow else label for label in checked["label"].astype(str)]
     lines = sum(label.count("\n") for label in labels)
-    ax = one_axes(ax, width=ONE_COLUMN, height=_EDGE + _ROW * len(rows) + _LINE * lines)
+    ax = one_axes(ax, width=ONE_COLUMN, height=_EDGE + _ROW * len(labels) + _LINE * lines)
+    reach = [0.0]
     if margin is not None:
         margin = number("margin", margin)
         if margin <= 0:
             raise ValueError(f"margin must be > 0; got margin={margin!r}")
         ax.axvspan(-margin, margin, color="0.9", linewidth=0, zorder=0, label=f"margin ±{margin:g}")
+        reach += [-margin, margin]
     ax.axvline(0.0, color="0.35", linewidth=0.8, zorder=1)
-    for i, name in enumerate(groups):
-        here = (
-            (checked["group"].astype(str) == name).to_numpy() if grouped else np.ones(len(rows), dtype=bool)
-        )
-        _draw(ax, rows[here], value[here], low[here], high[here], MARKERS[i], COLOURS[i], name)
-    ax.set_yticks(rows, labels)
-    ax.set_ylim(len(rows) - 0.4, -0.6)
-    ax.tick_params(axis="y", length=0)
-    ax.set_xlabel(with_bars(xlabel, frame, ~np.isnan(low)))
-    _reach(ax, value, low, high, margin)
+    _draw_rows(ax, checked, "difference", labels, xlabel)
+    ends = np.append(checked[["difference", "low", "high"]].to_numpy(), reach)
+    least, most = float(np.nanmin(ends)), float(np.nanmax(ends))
+    span = max(most - least, 1e-3)
+    ax.set_xlim(least - 0.06 * span, most + 0.06 * span)
     if numbers or (numbers is None and not narrow):
-        _write(ax, rows, value, low, high)
-    if len(groups) > 1 or margin is not None:
-        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(3, len(groups)))
+        _write(ax, *(column(checked[name]) for name in ("difference", "low", "high")))
+    entries = len(groups(checked)) + (margin is not None)
+    if entries > 1:
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(3, entries))
     return ax
-
-
-def _check_limits(low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
-    alone = np.isnan(low) != np.isnan(high)
-    if alone.any():
-        row = int(np.argmax(alone))
-        raise ValueError(
-            f"low and high must come together; got low={low[row]}, high={high[row]} at row {row}"
-        )
-    bad = low > high
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(f"high must be >= low; got low={low[row]}, high={high[row]} at row {row}")
-
-
-def _draw(
-    ax: Axes,
-    rows: NDArray[np.float64],
-    value: NDArray[np.float64],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-    marker: str,
-    colour: str,
-    name: str,
-) -> None:
-    ax.hlines(rows, low, high, color=colour, linewidth=1.2, zorder=2)
-    sure = ~np.isnan(low)
-    style = {"color": colour, "marker": marker, "linestyle": "none", "markersize": 4.5, "zorder": 3}
-    if sure.any():
-        ax.plot(value[sure], rows[sure], label=name, **style)  # type: ignore[arg-type]  # one style, many types
-    if (~sure).any():
-        label = name if not sure.any() else "_nolegend_"
-        ax.plot(value[~sure], rows[~sure], label=label, markerfacecolor="white", **style)  # type: ignore[arg-type]
-
-
-def _reach(
-    ax: Axes,
-    value: NDArray[np.float64],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-    margin: float | None,
-) -> None:
-    """Leave room for every interval, for zero and for the margin."""
-    ends = np.concatenate([value, low[~np.isnan(low)], high[~np.isnan(high)], [0.0]])
-    if margin is not None:
-        ends = np.append(ends, [-margin, margin])
-    span = max(float(np.ptp(ends)), 1e-3)
-    ax.set_xlim(float(ends.min()) - 0.06 * span, float(ends.max()) + 0.06 * span)
-
-
-def _write(
-    ax: Axes,
-    rows: NDArray[np.float64],
-    value: NDArray[np.float64],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-) -> None:
-    """Write the numbers at the right edge, in digits that the widest interval deserves."""
-    widths = (high - low)[~np.isnan(low)]
-    size = float(np.median(widths)) if len(widths) else float(np.abs(value).max())
-    digits = int(np.clip(1 - np.floor(np.log10(size)), 0, 4)) if size > 0 else 3
-    for row, x, down, up in zip(rows, value, low, high, strict=True):
-        limits = "" if np.isnan(down) else f" [{down:+.{digits}f}, {up:+.{digits}f}]"
-        text = f"{x:+.{digits}f}{limits}".replace("-", "−")
-        ax.annotate(
-            text,
-            (1.02, row),
-            xycoords=ax.get_yaxis_transform(),
-            va="center",
-            fontsize="small",
-            annotation_clip=False,
-        )
-
-
-_KAPPA_FOREST_ROW = 0.19
-"""Inches of height that a line needs."""
 
 
 def plot_agreement(frame: pd.DataFrame, *, ax: Axes | None = None, label: str = "") -> Axes:
@@ -224,53 +152,59 @@ def plot_agreement(frame: pd.DataFrame, *, ax: Axes | None = None, label: str = 
     >>> plot_agreement(frame).get_xlabel()
     'kappa'
     """
-    grouped = "group" in getattr(frame, "columns", [])
-    names = ("name", "value", "low", "high", *(("group",) if grouped else ()))
-    checked = check_frame(frame, names, ("value",), ("low", "high"))
-    value, low, high = (column(checked[name]) for name in ("value", "low", "high"))
-    _refuse("value must be <= 1", value > 1, value)
-    _refuse("low and high must come together", np.isnan(low) != np.isnan(high), low)
-    _refuse("high must be >= low", low > high, low)
-    groups = list(dict.fromkeys(checked["group"].astype(str))) if grouped else [""]
-    if len(groups) > len(COLOURS):
-        raise ValueError(f"frame must have at most {len(COLOURS)} groups to tell apart; got {len(groups)}")
-    ax = one_axes(ax, width=ONE_COLUMN, height=0.7 + _KAPPA_FOREST_ROW * len(checked))
-    rows = np.arange(len(checked))
+    checked = _check_rows(frame, "name", "value")
+    refuse("value must be <= 1", column(checked["value"]) > 1, checked, "value")
+    ax = one_axes(ax, width=ONE_COLUMN, height=0.7 + _KAPPA_ROW * len(checked))
     ax.axvline(0.0, color="0.45", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
-    for i, name in enumerate(groups):
-        here = checked["group"].astype(str).to_numpy() == name if grouped else np.ones(len(rows), dtype=bool)
-        some = here & ~np.isnan(low)
-        ax.hlines(rows[some], low[some], high[some], color=COLOURS[i], linewidth=1.0, zorder=2)
-        style: dict[str, Any] = {
-            "linestyle": "none",
-            "marker": MARKERS[i],
-            "color": COLOURS[i],
-            "markersize": 4.0,
-        }
-        ax.plot(value[some], rows[some], label=name or None, zorder=3, **style)
-        alone = here & np.isnan(low)
-        if alone.any():
-            shown = name if name and not some.any() else None
-            ax.plot(value[alone], rows[alone], label=shown, markerfacecolor="white", zorder=3, **style)
-    ax.set_yticks(rows, checked["name"].astype(str))
-    ax.set_ylim(len(rows) - 0.5, -0.5)
-    ax.tick_params(axis="y", length=0)
-    ax.set_xlim(min(-0.05, float(np.nanmin([value.min(), *low])) - 0.05), 1.05)
-    ax.set_xlabel(with_bars(label or "kappa", frame, ~np.isnan(low)))
-    if grouped:
+    _draw_rows(ax, checked, "value", checked["name"].astype(str).tolist(), label or "kappa")
+    ax.set_xlim(min(-0.05, float(np.nanmin(checked[["value", "low"]].to_numpy())) - 0.05), 1.05)
+    if "group" in checked:
         ax.legend(loc="best", fontsize="small")
     return ax
 
 
-def _refuse(requirement: str, bad: np.ndarray, values: np.ndarray) -> None:
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(f"{requirement}; got {values[row]} at row {row}")
+def _check_rows(frame: pd.DataFrame, name: str, value: str) -> pd.DataFrame:
+    checked = check_frame(frame, (name, value, "low", "high"), (value,), ("low", "high"))
+    alone = (checked["low"].isna() != checked["high"].isna()).to_numpy()
+    refuse("low and high must come together", alone, checked, "low", "high")
+    return checked
 
 
-MARTINGALE_DRIFT_COLUMNS = ("start", "drift", "low", "high")
-_SPREAD = 0.05
-"""How far apart the markers of all groups at one start lie together, on the axis of shares."""
+def _draw_rows(ax: Axes, checked: pd.DataFrame, value: str, labels: list[str], xlabel: str) -> None:
+    """Draw the rows of a forest from the top: points with intervals, open ones without, one colour per group."""
+    rows = np.arange(len(checked), dtype=np.float64)
+    at, low, high = (column(checked[name]) for name in (value, "low", "high"))
+    sure = ~np.isnan(low)
+    for name, here, colour, marker in groups(checked):
+        some, alone = here & sure, here & ~sure
+        ax.hlines(rows[some], low[some], high[some], color=colour, linewidth=1.1, zorder=2)
+        style: dict[str, Any] = {
+            "color": colour,
+            "marker": marker,
+            "linestyle": "none",
+            "markersize": 4.2,
+            "zorder": 3,
+        }
+        ax.plot(at[some], rows[some], label=name if some.any() else None, **style)
+        if alone.any():
+            label = None if some.any() else name
+            ax.plot(at[alone], rows[alone], label=label, **(style | {"markerfacecolor": "white"}))
+    ax.set_yticks(rows, labels)
+    ax.set_ylim(len(rows) - 0.45, -0.55)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlabel(with_bars(xlabel, checked, sure))
+
+
+def _write(ax: Axes, value: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
+    """Write the numbers at the right edge, in digits that the widest interval deserves."""
+    widths = (high - low)[~np.isnan(low)]
+    size = float(np.median(widths)) if len(widths) else float(np.abs(value).max())
+    digits = int(np.clip(1 - np.floor(np.log10(size)), 0, 4)) if size > 0 else 3
+    place: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "va": "center", "fontsize": "small"}
+    for row, (x, down, up) in enumerate(zip(value, low, high, strict=True)):
+        limits = "" if np.isnan(down) else f" [{down:+.{digits}f}, {up:+.{digits}f}]"
+        text = f"{x:+.{digits}f}{limits}".replace("-", "−")
+        ax.annotate(text, (1.02, row), annotation_clip=False, **place)
 
 
 def plot_martingale_drift(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -284,7 +218,8 @@ def plot_martingale_drift(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axe
     frame : DataFrame
         One row per start (and group) with ``start`` (share of correct votes, in [0, 1]), ``drift`` (mean
         change of the share), ``low, high`` (its interval; missing where there is none) and, optionally,
-        ``group`` (a log or a pair of rounds, told apart by colour and marker; at most 7).
+        ``group`` (a log or a pair of rounds, told apart by colour and marker; at most 7), ``level, kind`` (of the
+        intervals, written below the axis).
     ax : Axes, optional
         Where to draw; by default a new figure of one column.
 
@@ -305,60 +240,45 @@ def plot_martingale_drift(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axe
     >>> plot_martingale_drift(frame).get_ylabel()
     'mean change by the next round'
     """
-    grouped = "group" in getattr(frame, "columns", [])
-    names = (*MARTINGALE_DRIFT_COLUMNS, "group") if grouped else MARTINGALE_DRIFT_COLUMNS
-    checked = check_frame(frame, names, ("start", "drift"), ("low", "high"))
-    within_unit(checked, "start")
-    low, high = column(checked["low"]), column(checked["high"])
-    bad = low > high
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(f"high must be >= low; got low={low[row]}, high={high[row]} at row {row}")
-    groups = list(dict.fromkeys(checked["group"].astype(str))) if grouped else [""]
-    if len(groups) > len(COLOURS):
-        raise ValueError(f"frame must have at most {len(COLOURS)} groups to tell apart; got {len(groups)}")
-    ax = one_axes(ax, width=ONE_COLUMN, height=2.6)
-    drift = column(checked["drift"])
-    reach = np.concatenate([drift, low[np.isfinite(low)], high[np.isfinite(high)]])
-    span = max(float(np.abs(reach).max()), 0.02) * 1.1
+    names = ("start", "drift", "low", "high")
+    checked = check_frame(frame, names, names[:2], names[2:], shares=("start",))
+    parts = groups(checked)
+    ax = one_axes(ax, width=ONE_COLUMN, height=2.6 + 0.13 * (len(parts) if len(parts) > 1 else 0))
+    span = max(float(np.nanmax(np.abs(checked[["drift", "low", "high"]].to_numpy()))), 0.02) * 1.1
     ends = np.array([0.0, 1.0])
-    ax.fill_between(ends, -ends, -1.0, color="0.9", linewidth=0, zorder=0)
-    ax.fill_between(ends, 1 - ends, 1.0, color="0.9", linewidth=0, zorder=0)
+    for edge, far in ((-ends, -1.0), (1 - ends, 1.0)):
+        ax.fill_between(ends, edge, far, color="0.9", linewidth=0, zorder=0)
     ax.axhline(0.0, color="0.35", linewidth=0.8, zorder=1)
-    shifts = (np.arange(len(groups)) - (len(groups) - 1) / 2) * (_SPREAD / len(groups))
-    for i, name in enumerate(groups):
-        part = checked[checked["group"].astype(str) == name] if grouped else checked
-        part = part.sort_values("start")
-        y = column(part["drift"])
-        # Without an interval only the point is drawn.
-        down, up = (np.nan_to_num(np.abs(column(part[end]) - y)) for end in ("low", "high"))
-        ax.errorbar(
-            column(part["start"]) + shifts[i],
-            y,
-            yerr=[down, up],
-            fmt=MARKERS[i],
-            color=COLOURS[i],
-            markersize=4.0,
-            elinewidth=0.8,
-            capsize=1.5,
-            label=name or None,
-        )
+    for i, (name, here, colour, marker) in enumerate(parts):
+        part = checked[here].sort_values("start")
+        shift = (i - (len(parts) - 1) / 2) * (_SPREAD / len(parts))
+        start, drift, low, high = (column(part[key]) for key in names)
+        draw_points(ax, start + shift, drift, low, high, color=colour, marker=marker, label=name or None)
     ax.set_xlim(-0.06, 1.06)
     ax.set_ylim(-span, span)
-    ax.set_xlabel("share of correct votes before")
+    if span > 0.2:
+        ax.annotate(
+            "out of reach",
+            (0.98, 0.97),
+            xycoords="axes fraction",
+            ha="right",
+            va="top",
+            fontsize=6.5,
+            color="0.4",
+        )
+    ax.set_xlabel(with_bars("share of correct votes before", checked, checked["low"].notna().to_numpy()))
     ax.set_ylabel("mean change by the next round")
-    if grouped:
-        ax.legend(loc="best", fontsize="small")
+    if "group" in checked:
+        legend_below(ax, 2 if len(parts) > 4 else 1)
     return ax
 
 
-INTERVAL_COVERAGE_COLUMNS = ("method", "icc", "coverage", "coverage_se")
-_INTERVAL_COVERAGE_SPREAD = 0.5
-"""How much of a method's row the markers of all correlations take together."""
-
-
 def plot_interval_coverage(
-    frame: pd.DataFrame, *, band: tuple[float, float] = (0.94, 0.96), ax: Axes | None = None
+    frame: pd.DataFrame,
+    *,
+    band: tuple[float, float] = (0.94, 0.96),
+    zoom: tuple[float, float] | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw the share of intervals that hold the truth, a row per method, a marker per intraclass correlation.
 
@@ -370,6 +290,8 @@ def plot_interval_coverage(
         standard error; missing where unknown). Bars are two of these either way.
     band : tuple of float
         Shares between which coverage counts as held; drawn grey.
+    zoom : tuple of float, optional
+        Shares that the axis covers. What lies outside is an arrow at the edge with its number beside it.
     ax : Axes, optional
         Where to draw; by default a new figure of one column.
 
@@ -391,58 +313,50 @@ def plot_interval_coverage(
     >>> [label.get_text() for label in plot_interval_coverage(frame).get_yticklabels()]
     ['BCa', 'naive t']
     """
-    checked = check_frame(frame, INTERVAL_COVERAGE_COLUMNS, ("icc", "coverage"), ("coverage_se",))
-    within_unit(checked, "coverage")
-    error = column(checked["coverage_se"])
-    if (error < 0).any():
-        row = int(np.argmax(error < 0))
-        raise ValueError(f"coverage_se must be >= 0; got coverage_se={error[row]} at row {row}")
-    twice = checked.duplicated(["method", "icc"]).to_numpy()
-    if twice.any():
-        row = int(np.argmax(twice))
-        what = f"method={checked['method'][row]!r}, icc={checked['icc'][row]:g}"
-        raise ValueError(f"frame must have one row per method and icc; got {what} again at row {row}")
+    names = ("method", "icc", "coverage", "coverage_se")
+    checked = check_frame(frame, names, names[1:3], names[3:], shares=("coverage",), once=("method", "icc"))
+    refuse("coverage_se must be >= 0", column(checked["coverage_se"]) < 0, checked, "coverage_se")
     low, high = (probability("band", edge) for edge in band)
     if low > high:
         raise ValueError(f"band must be (low, high) with low <= high; got {band}")
-    correlations = np.unique(column(checked["icc"]))
-    if len(correlations) > len(COLOURS):
-        raise ValueError(f"frame must have at most {len(COLOURS)} values of icc; got {len(correlations)}")
     methods = list(dict.fromkeys(checked["method"].astype(str)))
-    place = checked["method"].astype(str).map({name: float(i) for i, name in enumerate(methods)})
+    checked = checked.sort_values("icc", kind="stable").reset_index(drop=True)
+    place = column(checked["method"].astype(str).map({name: float(i) for i, name in enumerate(methods)}))
+    parts = groups(checked, "icc", "values of icc")
     ax = one_axes(ax, width=ONE_COLUMN, height=0.8 + 0.32 * len(methods))
     ax.axvspan(low, high, color="0.88", linewidth=0, zorder=0)
-    shifts = (np.arange(len(correlations)) - (len(correlations) - 1) / 2) * (
-        _INTERVAL_COVERAGE_SPREAD / len(correlations)
-    )
-    for i, icc in enumerate(correlations):
-        of = column(checked["icc"]) == icc
-        ax.errorbar(
-            column(checked["coverage"][of]),
-            column(place[of]) + shifts[i],
-            # Without an error only the point is drawn.
-            xerr=2 * np.nan_to_num(error[of]),
-            fmt=MARKERS[i],
-            color=COLOURS[i],
-            markersize=4.0,
-            elinewidth=0.8,
-            capsize=1.5,
-            label=f"ICC {icc:g}",
-        )
+    coverage, error = column(checked["coverage"]), 2 * column(checked["coverage_se"])
+    for i, (icc, here, colour, marker) in enumerate(parts):
+        y = place[here] + (i - (len(parts) - 1) / 2) * (_COVERAGE_SPREAD / len(parts))
+        x, ends = coverage[here], error[here]
+        label = f"ICC {float(icc):g}"
+        draw_points(ax, x, y, x - ends, x + ends, along="x", color=colour, marker=marker, label=label)
+        for share, at in zip(x, y, strict=True):
+            if zoom and not zoom[0] <= share <= zoom[1]:
+                _draw_arrow(ax, share, at, zoom, colour)
+    if zoom:
+        ax.set_xlim(*zoom)
     ax.set_yticks(range(len(methods)), methods)
     ax.set_ylim(len(methods) - 0.5, -0.5)
     ax.set_xlabel("share of intervals that hold the truth")
-    if len(correlations) > 1:
+    if len(parts) > 1:
         ax.legend(loc="best", fontsize="small")
     return ax
 
 
-VALUES = ("consistency", "first", "coin")
-LIMITS = ("consistency_low", "consistency_high", "first_low", "first_high")
-SERIES = (("consistency", "same winner both ways", "o", "#0072B2"), ("first", "first slot", "s", "#D55E00"))
-_APART = 0.17
-_POSITION_BIAS_ROW = 0.32
-"""Height of a judge's row, in inches."""
+def _draw_arrow(ax: Axes, share: float, at: float, zoom: tuple[float, float], colour: str) -> None:
+    """Draw an arrow at the edge for a share that lies beyond it, with the share's number."""
+    low = share < zoom[0]
+    edge, towards, align = (zoom[0], 6, "left") if low else (zoom[1], -6, "right")
+    ax.plot([edge], [at], "<" if low else ">", color=colour, markersize=4, clip_on=False, label="_beyond")
+    look: dict[str, Any] = {
+        "textcoords": "offset points",
+        "ha": align,
+        "va": "center",
+        "fontsize": 6,
+        "color": colour,
+    }
+    ax.annotate(f"{share:.2f}", (edge, at), (towards, 0), **look)
 
 
 def plot_position_bias(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -454,10 +368,10 @@ def plot_position_bias(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     frame : DataFrame
-        One row per judge, drawn from the top: ``judge``, ``consistency`` and ``first`` (shares in [0, 1]), their
-        limits ``consistency_low, consistency_high, first_low, first_high`` (missing where there is no
-        interval) and ``coin`` (consistency of a judge that ignores the answers); optionally ``level, kind`` (of the
-        intervals, written below the axis).
+        One row per judge, drawn from the top: ``judge``, ``consistency`` (share of pairs with the same winner in both
+        orders) and ``first`` (share of verdicts for the first slot), their limits ``consistency_low,
+        consistency_high, first_low, first_high`` (missing where there is no interval) and ``coin`` (consistency of a
+        judge that ignores the answers); optionally ``level, kind`` (of the intervals, written below the axis).
     ax : Axes, optional
         Where to draw; by default a new figure of one column, as high as it needs to be.
 
@@ -477,63 +391,30 @@ def plot_position_bias(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     >>> plot_position_bias(frame).get_xlabel()
     'share of pairs, of verdicts'
     """
-    checked = check_frame(frame, ("judge", *VALUES, *LIMITS), VALUES, LIMITS)
-    for name in (*VALUES, *LIMITS):
-        within_unit(checked, name)
-    for name, *_ in SERIES:
-        _in_order(checked, name)
-    ax = one_axes(ax, width=ONE_COLUMN, height=0.9 + _POSITION_BIAS_ROW * len(checked))
+    values, names = ("consistency", "first", "coin"), ("consistency", "first")
+    limits = tuple(f"{name}_{end}" for name in names for end in ("low", "high"))
+    within = [(f"{name}_low", name, f"{name}_high") for name in names]
+    shares = (*values, *limits)
+    checked = check_frame(frame, ("judge", *shares), values, limits, shares=shares, within=within)
+    ax = one_axes(ax, width=ONE_COLUMN, height=1.0 + 0.28 * len(checked))
     y = np.arange(len(checked), dtype=float)
     ax.axvline(0.5, color="0.35", linewidth=0.8, zorder=1)
-    coin = column(checked["coin"])
-    shift = {"consistency": -_APART, "first": _APART}
-    ax.scatter(
-        coin,
-        y + shift["consistency"],
-        marker="|",
-        s=40,
-        color="0.45",
-        zorder=2,
-        label="same, answers ignored",
-    )
-    for name, said, marker, colour in SERIES:
-        x = column(checked[name])
-        reach: Any = [np.nan_to_num(np.abs(column(checked[f"{name}_{end}"]) - x)) for end in ("low", "high")]
-        ax.errorbar(
-            x,
-            y + shift[name],
-            xerr=reach,
-            fmt=marker,
-            color=colour,
-            markersize=2.6,
-            elinewidth=0.9,
-            capsize=0,
-            linestyle="none",
-            label=said,
-        )
+    look: dict[str, Any] = {"marker": "|", "s": 40, "color": "0.45", "zorder": 2}
+    ax.scatter(column(checked["coin"]), y - _BIAS_SPREAD, **look, label="pairs: by chance alone")
+    for name, said, marker, colour, side in (
+        ("consistency", "pairs: same winner both ways", "o", BLUE, -1),
+        ("first", "verdicts: for the first slot", "s", VERMILLION, 1),
+    ):
+        x, low, high = (column(checked[key]) for key in (name, f"{name}_low", f"{name}_high"))
+        style: dict[str, Any] = {"marker": marker, "color": colour, "markersize": 2.8, "label": said}
+        draw_points(ax, x, y + side * _BIAS_SPREAD, low, high, along="x", **style)
     ax.set_yticks(y, [str(judge) for judge in checked["judge"]])
     ax.set_ylim(len(checked) - 0.45, -0.55)
     ax.set_xlim(-0.02, 1.02)
-    drawn = np.isfinite(checked[[*LIMITS]].to_numpy(dtype=float)).any(axis=1)
-    ax.set_xlabel(with_bars("share of pairs, of verdicts", frame, drawn))
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize="x-small", handletextpad=0.3,
-              columnspacing=0.8, frameon=False)  # fmt: skip
+    drawn = checked[[*limits]].notna().any(axis=1).to_numpy()
+    ax.set_xlabel(with_bars("share of pairs, of verdicts", checked, drawn))
+    legend_above(ax, handletextpad=0.3)
     return ax
-
-
-def _in_order(frame: pd.DataFrame, name: str) -> None:
-    low, value, high = (column(frame[key]) for key in (f"{name}_low", name, f"{name}_high"))
-    bad = (low > value) | (value > high)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(
-            f"{name} must lie within its limits; got {low[row]}, {value[row]}, {high[row]} at row {row}"
-        )
-
-
-NUMBERS = ("k", "accuracy", "independent")
-CEILING = ("ceiling", "ceiling_low", "ceiling_high")
-SEEN, INDEPENDENT, LIMIT = "#0072B2", "#D55E00", "#009E73"
 
 
 def plot_jury_curve(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -566,41 +447,37 @@ def plot_jury_curve(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     >>> plot_jury_curve(frame).get_xlabel()
     'jurors'
     """
-    limited = set(CEILING) <= set(getattr(frame, "columns", ()))
-    extra = CEILING if limited else ()
-    optional = ("low", "high", *extra)
-    checked = check_frame(frame, (*NUMBERS[:2], "low", "high", "independent", *extra), NUMBERS, optional)
-    for name in ("accuracy", "independent", *optional):
-        within_unit(checked, name)
-    checked = checked.sort_values("k", kind="stable").reset_index(drop=True)
+    from matplotlib.ticker import MaxNLocator
+
+    limit = ("ceiling_low", "ceiling", "ceiling_high")
+    limited = set(limit) <= set(getattr(frame, "columns", ()))
+    optional = ("low", "high", *(limit if limited else ()))
+    shares = ("accuracy", "independent", *optional)
+    checked = check_frame(
+        frame,
+        ("k", *shares),
+        ("k", "accuracy", "independent"),
+        optional,
+        shares=shares,
+        within=[limit] * limited,
+    ).sort_values("k", kind="stable")
     k = column(checked["k"])
     if (k != np.floor(k)).any() or (k < 1).any() or len(np.unique(k)) < k.size:
         raise ValueError(f"k must be different whole numbers >= 1; got {k.tolist()}")
-    low, high = column(checked["low"]), column(checked["high"])
-    if (low > high).any():
-        row = int(np.argmax(low > high))
-        raise ValueError(f"high must be >= low; got low={low[row]}, high={high[row]} at k={k[row]:g}")
-    from matplotlib.ticker import MaxNLocator
-
     ax = one_axes(ax, width=ONE_COLUMN, height=2.6)
-    banded = ~(np.isnan(low) | np.isnan(high))
     if limited and np.isfinite(checked["ceiling"].iloc[0]):
-        _draw_limit(ax, checked)
-    ax.plot(k, column(checked["independent"]), "--", color=INDEPENDENT, marker="s", markersize=3.0,
-            label="independent jurors (Condorcet)")  # fmt: skip
-    ax.fill_between(k, low, high, where=banded.tolist(), color=SEEN, alpha=0.2, linewidth=0)
-    ax.plot(k, column(checked["accuracy"]), "-", color=SEEN, marker="o", markersize=3.5, label="these jurors")
-    ax.set_xlabel(with_bars("jurors", frame, ~np.isnan(column(frame["low"])), what="blue band"))
+        down, value, up = (float(checked[name].iloc[0]) for name in limit)
+        if np.isfinite(down + up):
+            ax.axhspan(down, up, color=GREEN, alpha=0.12, linewidth=0)
+        ax.axhline(value, color=GREEN, linestyle=":", linewidth=1.0, label="limit of a large panel")
+    low, high = column(checked["low"]), column(checked["high"])
+    banded = ~np.isnan(low + high)
+    alone: dict[str, Any] = {"marker": "s", "markersize": 3.0, "label": "independent jurors (Condorcet)"}
+    ax.plot(k, column(checked["independent"]), "--", color=VERMILLION, **alone)
+    ax.fill_between(k, low, high, where=banded.tolist(), color=BLUE, alpha=0.2, linewidth=0)
+    ax.plot(k, column(checked["accuracy"]), "-", color=BLUE, marker="o", markersize=3.5, label="these jurors")
+    ax.set_xlabel(with_bars("jurors", checked, banded, what="blue band"))
     ax.set_ylabel("accuracy of the plurality")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.legend(loc="best", fontsize="small")
     return ax
-
-
-def _draw_limit(ax: Axes, checked: pd.DataFrame) -> None:
-    value, low, high = (float(checked[name].iloc[0]) for name in CEILING)
-    if low > high:
-        raise ValueError(f"ceiling_high must be >= ceiling_low; got {low} and {high}")
-    if np.isfinite(low) and np.isfinite(high):
-        ax.axhspan(low, high, color=LIMIT, alpha=0.12, linewidth=0)
-    ax.axhline(value, color=LIMIT, linestyle=":", linewidth=1.0, label="limit of a large panel")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -20,13 +20,27 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["ONE_COLUMN", "TWO_COLUMNS", "figure_stem", "save", "use_style", "with_bars"]
+__all__ = ["ONE_COLUMN", "TWO_COLUMNS", "figure_stem", "save", "use_style"]
+
+Floats = NDArray[np.float64]
+Group = tuple[str, NDArray[np.bool_], str, str]
 
 ONE_COLUMN = 3.3
 """Width of one journal column, in inches."""
 
 TWO_COLUMNS = 6.9
 """Width of two journal columns, in inches."""
+
+BLUE, VERMILLION, GREEN, PINK, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
+PALETTE = (BLUE, VERMILLION, GREEN, PINK, ORANGE, SKY, "#000000")
+"""Colours of Okabe and Ito (2008). Names like "C0" would be looked up when a figure is shown, outside of its style."""
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
+
+_LEGEND = 7.0
+"""Points of a legend's letters in ``d3stats.mplstyle``."""
+_UNDER, _LINE = 26, 10
+"""Points that tick labels and the label of an axis take, and each further line of the label."""
 
 
 @contextmanager
@@ -110,12 +124,30 @@ def save(fig: Figure, path: str | Path) -> tuple[Path, Path]:
 
 
 def check_frame(
-    frame: pd.DataFrame, columns: Sequence[str], numbers: Sequence[str], optional: Sequence[str] = ()
+    frame: pd.DataFrame,
+    columns: Sequence[str],
+    numbers: Sequence[str],
+    optional: Sequence[str] = (),
+    *,
+    shares: Sequence[str] = (),
+    once: Sequence[str] = (),
+    within: Sequence[tuple[str, str, str]] = (),
 ) -> pd.DataFrame:
-    """Return the wanted columns of `frame`, numbers as floats.
+    """Return the wanted columns of `frame` and its ``level``, ``kind`` and ``group``, numbers as floats.
 
-    Refused: absent columns, no rows, `numbers` that are not finite, `optional` ones that are neither finite
-    nor missing.
+    Parameters
+    ----------
+    frame : DataFrame
+    columns : sequence of str
+        What must be there. Rounds must be whole numbers, and ``low`` must not pass ``high``.
+    numbers, optional : sequence of str
+        Columns that must be finite, and those that may be missing besides.
+    shares : sequence of str
+        Columns that must lie in [0, 1].
+    once : sequence of str
+        Columns whose values together must not come twice.
+    within : sequence of tuple
+        Names (low, value, high) that must be in order.
     """
     if not isinstance(frame, pd.DataFrame):
         raise TypeError(f"frame must be a DataFrame; got {type(frame).__name__}")
@@ -126,20 +158,50 @@ def check_frame(
         )
     if frame.empty:
         raise ValueError("frame must have at least one row; got none")
-    checked = frame[list(columns)].reset_index(drop=True)
-    for name in (*numbers, *optional):
+    told = [name for name in ("level", "kind", "group") if name in frame.columns and name not in columns]
+    checked = frame[[*columns, *told]].reset_index(drop=True)
+    if "level" in told:
+        optional, shares = (*optional, "level"), (*shares, "level")
+    for name in dict.fromkeys((*numbers, *optional)):
         values = column(pd.to_numeric(checked[name], errors="coerce"))
-        bad = ~np.isfinite(values)
+        bad, wanted = ~np.isfinite(values), "finite numbers"
         if name in optional:
-            bad &= checked[name].notna().to_numpy()
-        if bad.any():
-            row = int(np.argmax(bad))
-            wanted = "finite or missing" if name in optional else "finite numbers"
-            got = np.asarray(checked[name], dtype=object)[row]
-            shown = repr(got) if isinstance(got, str) else str(got)
-            raise ValueError(f"{name} must be {wanted}; got {name}={shown} at row {row}")
+            bad, wanted = bad & checked[name].notna().to_numpy(), "finite or missing"
+        refuse(f"{name} must be {wanted}", bad, checked, name)
         checked[name] = values
+    for name in shares:
+        values = column(checked[name])
+        refuse(f"{name} must lie between 0 and 1", (values < 0) | (values > 1), checked, name)
+    if "round" in columns:
+        whole_rounds(checked)
+    if once:
+        twice = checked.duplicated([*once])
+        if twice.any():
+            got = ", ".join(f"{name}={_shown(checked[name][twice].iloc[0])}" for name in once)
+            raise ValueError(f"frame must have one row per {' and '.join(once)}; got {got} twice")
+    if {"low", "high"} <= set(columns):
+        low, high = column(checked["low"]), column(checked["high"])
+        for row in np.flatnonzero(low > high):
+            where = f"in round {checked['round'][row]:g}" if "round" in columns else f"at row {row}"
+            raise ValueError(f"high must be >= low; got low={low[row]}, high={high[row]} {where}")
+    for names in within:
+        low, value, high = (column(checked[name]) for name in names)
+        refuse(f"{' <= '.join(names)} must hold", (low > value) | (value > high), checked, *names)
     return checked
+
+
+def refuse(requirement: str, bad: NDArray[np.bool_], frame: pd.DataFrame, *names: str) -> None:
+    """Raise ValueError with the values of the first bad row, if there is one."""
+    if bad.any():
+        row = int(np.argmax(bad))
+        got = ", ".join(f"{name}={_shown(frame[name].iloc[row])}" for name in names)
+        raise ValueError(f"{requirement}; got {got} at row {row}")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return repr(value)
+    return f"{value:g}" if isinstance(value, float) and value == np.floor(value) else str(value)
 
 
 def column(values: pd.Series) -> NDArray[np.float64]:
@@ -147,46 +209,23 @@ def column(values: pd.Series) -> NDArray[np.float64]:
     return values.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def within_unit(frame: pd.DataFrame, name: str) -> None:
-    """Refuse a column with a value outside [0, 1]; a missing one passes."""
-    values = column(frame[name])
-    bad = (values < 0) | (values > 1)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(f"{name} must lie between 0 and 1; got {name}={values[row]} at row {row}")
-
-
 def whole_rounds(frame: pd.DataFrame, name: str = "round") -> list[int]:
-    """Return the distinct rounds, ascending; fractions are refused."""
+    """Return the distinct rounds, ascending; fractions are refused, missing ones are left out."""
     values = column(frame[name])
-    bad = values != np.floor(values)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(f"{name} must be whole numbers; got {name}={values[row]} at row {row}")
-    return [int(value) for value in np.unique(values)]
+    refuse(f"{name} must be whole numbers", np.isfinite(values) & (values != np.floor(values)), frame, name)
+    return [int(value) for value in np.unique(values[~np.isnan(values)])]
 
 
-def band(
-    frame: pd.DataFrame, alone: NDArray[np.float64] | None = None
-) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]:
-    """Return where there is a band, its lower and its upper edges; edges in the wrong order are refused.
-
-    Where one edge is missing, `alone` stands in for it; without `alone` there is no band.
-    """
-    low, high = column(frame["low"]), column(frame["high"])
-    if alone is not None:
-        one = np.isnan(low) != np.isnan(high)
-        low, high = np.where(one & np.isnan(low), alone, low), np.where(one & np.isnan(high), alone, high)
-    bad = low > high
-    if bad.any():
-        row = int(np.argmax(bad))
-        where = f"in round {frame['round'].iloc[row]:g}"
-        raise ValueError(f"high must be >= low; got low={low[row]}, high={high[row]} {where}")
-    return ~(np.isnan(low) | np.isnan(high)), low, high
-
-
-STYLE_LEGEND = 7.0
-"""Points of a legend's letters in ``d3stats.mplstyle``."""
+def groups(frame: pd.DataFrame, name: str = "group", what: str = "groups to tell apart") -> list[Group]:
+    """Return name, rows, colour and marker of each group in order of appearance; without a column one, unnamed."""
+    if name not in frame:
+        return [("", np.ones(len(frame), dtype=bool), PALETTE[0], MARKERS[0])]
+    values = frame[name].astype(str)
+    names = list(dict.fromkeys(values))
+    if len(names) > len(PALETTE):
+        raise ValueError(f"frame must have at most {len(PALETTE)} {what}; got {len(names)}")
+    looks = zip(names, PALETTE, MARKERS, strict=False)
+    return [(one, (values == one).to_numpy(), colour, marker) for one, colour, marker in looks]
 
 
 def one_axes(ax: Axes | None, *, width: float, height: float) -> Axes:
@@ -200,10 +239,54 @@ def one_axes(ax: Axes | None, *, width: float, height: float) -> Axes:
     import matplotlib.pyplot as plt
     from matplotlib.font_manager import FontProperties
 
-    letters = FontProperties(size=mpl.rcParams["legend.fontsize"]).get_size_in_points() / STYLE_LEGEND
+    letters = FontProperties(size=mpl.rcParams["legend.fontsize"]).get_size_in_points() / _LEGEND
     scale = max(1.0, letters)
     _, made = plt.subplots(figsize=(scale * width, scale * height), layout="constrained")
     return made
+
+
+def draw_points(
+    ax: Axes, x: Floats, y: Floats, low: Floats, high: Floats, *, along: Literal["x", "y"] = "y", **style: Any
+) -> None:
+    """Draw points with their intervals along one axis; a point without an interval is bare."""
+    value = x if along == "x" else y
+    ends = np.nan_to_num(np.abs(np.stack([value - low, high - value])))
+    look: dict[str, Any] = {
+        "linestyle": "none",
+        "markersize": 4.0,
+        "elinewidth": 0.9,
+        "capsize": 0,
+        f"{along}err": ends,
+    }
+    ax.errorbar(x, y, **(look | style))
+
+
+def legend_above(ax: Axes, columns: int = 2, **more: Any) -> None:
+    """Put the legend above the axes, where it hides nothing."""
+    place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "columnspacing": 1.0}
+    ax.legend(**(place | {"ncols": columns} | more))
+
+
+def legend_below(ax: Axes, columns: int = 1, **more: Any) -> None:
+    """Put the legend below the label of the axis, in points, so that it stays there at any height."""
+    from matplotlib.transforms import ScaledTranslation
+
+    under = _UNDER + _LINE * ax.get_xlabel().count("\n")
+    place = ax.transAxes + ScaledTranslation(0, -under / 72, ax.figure.dpi_scale_trans)
+    ax.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0),
+        bbox_transform=place,
+        ncols=columns,
+        columnspacing=1.0,
+        **more,
+    )
+
+
+def percent(frame: pd.DataFrame, what: str) -> str:
+    """Return "95 % " before `what` where the frame tells the level of its intervals."""
+    levels = sorted(frame["level"].dropna().unique()) if "level" in frame else []
+    return " and ".join(f"{100 * level:.6g} %" for level in levels) + (f" {what}" if levels else what)
 
 
 def with_bars(label: str, frame: pd.DataFrame, drawn: NDArray[np.bool_], what: str = "bars") -> str:
@@ -220,8 +303,6 @@ def with_bars(label: str, frame: pd.DataFrame, drawn: NDArray[np.bool_], what: s
         What the intervals are drawn as.
     """
     rows = frame[drawn]
-    levels: list[float] = sorted(rows["level"].dropna().unique()) if "level" in rows else []
-    kinds: list[str] = list(rows["kind"].dropna().astype(str).unique()) if "kind" in rows else []
-    said = [" and ".join(f"{100 * level:.6g} %" for level in levels), " or ".join(kinds)]
-    told = " ".join(part for part in said if part)
+    kinds = " or ".join(rows["kind"].dropna().astype(str).unique()) if "kind" in rows else ""
+    told = percent(rows, kinds).strip()
     return f"{label}\n{what}: {told}" if told else label

@@ -60,9 +60,9 @@ def test_groups_are_told_apart_in_a_legend(frame: pd.DataFrame) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"value": [1.2, 0, 0]}, "value must be <= 1; got 1.2 at row 0"),
-        ({"low": [0.9, 0, np.nan]}, "high must be >= low; got 0.9 at row 0"),
-        ({"low": [np.nan, 0, np.nan]}, "low and high must come together; got nan at row 0"),
+        ({"value": [1.2, 0, 0]}, "value must be <= 1; got value=1.2 at row 0"),
+        ({"low": [0.9, 0, np.nan]}, "high must be >= low; got low=0.9, high=0.7 at row 0"),
+        ({"low": [np.nan, 0, np.nan]}, "low and high must come together; got low=nan, high=0.7 at row 0"),
         ({"value": [np.nan, 0, 0]}, "value must be finite numbers"),
     ],
 )

@@ -100,7 +100,7 @@ def test_bad_frames_are_refused_in_one_line() -> None:
     with pytest.raises(ValueError, match=r"u must ascend; got u=0\.75 before u=0\.25 at row 0"):
         plot_excess_wealth(good.iloc[::-1])
     twice = pd.DataFrame({"k": [2, 2], "difference": [0.1, 0.1]})
-    with pytest.raises(ValueError, match="k must come once; got k=2 twice"):
+    with pytest.raises(ValueError, match="one row per k; got k=2 twice"):
         plot_excess_wealth(good, twice)
     with pytest.raises(TypeError, match="frame must be a DataFrame"):
         plot_excess_wealth([1, 2])  # type: ignore[arg-type]

@@ -124,7 +124,7 @@ def test_counts_by_round_labels_the_lowest_panel_of_each_column_of_a_short_grid(
 def test_counts_by_round_puts_the_legend_on_the_first_panel_only() -> None:
     axes = plot_counts_by_round(counts_frame())
     assert [ax.get_legend() is not None for ax in axes] == [True, False, False]
-    assert {t.get_text() for t in axes[0].get_legend().get_texts()} == {"logged", "fitted", "band"}
+    assert {t.get_text() for t in axes[0].get_legend().get_texts()} == {"observed", "fitted", "band"}
 
 
 def test_counts_by_round_draws_on_the_axes_given() -> None:
@@ -180,7 +180,7 @@ def test_ks_series_draws_each_scale_its_band_its_noise_and_the_threshold() -> No
     np.testing.assert_allclose(labels["counts"].get_ydata(), [0.12, 0.04, 0.02])
     np.testing.assert_allclose(labels["latent mixture"].get_ydata(), [0.12, 0.04, 0.02])
     np.testing.assert_allclose(labels["threshold 0.1"].get_ydata(), 0.1)
-    noise = [c for c in ax.collections if c.get_label() == "no drift"]
+    noise = [c for c in ax.collections if c.get_label() == "noise level"]
     assert [segment[0, 1] for segment in noise[0].get_segments()] == [0.07, 0.07, 0.06]
     assert list(ax.get_xticks()) == [2, 3, 4]
 
@@ -194,7 +194,7 @@ def test_ks_series_without_noise_or_band_draws_the_distances_alone() -> None:
     frame = ks_frame(("pmf",)).assign(noise=None, low=None, high=None)
     ax = plot_ks_series(frame)
     assert sum(len(c.get_segments()) for c in ax.collections) == 0
-    assert "no drift" not in {t.get_text() for t in ax.get_legend().get_texts()}
+    assert "noise level" not in {t.get_text() for t in ax.get_legend().get_texts()}
 
 
 def test_ks_series_draws_an_upper_bound_alone_from_the_distance_up() -> None:

@@ -69,7 +69,7 @@ def test_it_draws_into_the_axes_it_is_given_and_saves(tmp_path: Path) -> None:
         ({"coverage": 1.2}, "coverage must lie between 0 and 1; got coverage=1.2 at row 0"),
         ({"coverage_se": -0.1}, "coverage_se must be >= 0; got coverage_se=-0.1 at row 0"),
         ({"coverage": np.nan}, "coverage must be finite numbers"),
-        ({"icc": 0.3}, "one row per method and icc; got method='BCa', icc=0.3 again at row 1"),
+        ({"icc": 0.3}, "one row per method and icc; got method='BCa', icc=0.3 twice"),
     ],
 )
 def test_unclear_frames_are_refused(change: dict[str, float], words: str) -> None:

@@ -94,7 +94,10 @@ def test_rows_may_come_in_any_order() -> None:
     ("frame", "said"),
     [
         (four_phases().iloc[:-1], "a row for every pair of floor and room; got 5 of 6"),
-        (pd.concat([four_phases(), four_phases().iloc[:1]]), "once together"),
+        (
+            pd.concat([four_phases(), four_phases().iloc[:1]]),
+            "one row per floor and room; got floor=0, room=0 twice",
+        ),
         (four_phases().drop(columns="gap_change"), "must have the columns"),
         (four_phases().assign(ranking_change=np.nan), "ranking_change must be finite"),
     ],

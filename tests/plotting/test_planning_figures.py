@@ -188,7 +188,7 @@ def test_a_pair_that_is_not_there_is_an_empty_cell() -> None:
     [
         ({"regret": -0.01}, r"regret must be >= 0; got regret=-0\.01 at row 0"),
         ({"regret": np.nan}, "regret must be finite numbers; got regret=nan at row 0"),
-        ({"rule": "fixed:2"}, "world and rule must occur once together; got one pair twice"),
+        ({"rule": "fixed:2"}, "one row per world and rule; got world='world 1', rule='fixed:2' twice"),
     ],
 )
 def test_the_map_refuses_what_is_no_regret(change: dict[str, Any], message: str) -> None:

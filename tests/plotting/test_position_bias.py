@@ -66,7 +66,7 @@ def test_an_audit_draws_itself_on_given_axes() -> None:
     ("changes", "message"),
     [
         ({"consistency": 1.2}, "consistency must lie between 0 and 1"),
-        ({"first_low": 0.95}, "first must lie within its limits"),
+        ({"first_low": 0.95}, "first_low <= first <= first_high must hold; got first_low=0.95"),
         ({"coin": "x"}, "coin must be finite"),
     ],
 )

@@ -111,8 +111,11 @@ def test_intervals_are_drawn_where_there_are_ends_and_named_below_the_axis() -> 
     [
         ({"cost": [0.0, *COST[1:]]}, "cost must be above 0 for a log axis; got cost=0"),
         ({"accuracy": [1.2, *RIGHT[1:]]}, "accuracy must lie between 0 and 1"),
-        ({"low": [0.75, *RIGHT[1:]]}, r"low <= accuracy <= high must hold; got 0.75, 0.74, 0.758"),
-        ({"protocol": "samre"}, "protocol must occur once; got 'samre' again"),
+        (
+            {"low": [0.75, *RIGHT[1:]]},
+            r"low <= accuracy <= high must hold; got low=0.75, accuracy=0.74, high=0.758",
+        ),
+        ({"protocol": "samre"}, "one row per protocol; got protocol='samre' twice"),
         ({"cost_low": [-1.0, *COST[1:]], "cost_high": COST}, "cost_low must be above 0"),
         ({"cost_low": [c - 1 for c in COST]}, "both of .*got 'cost_low' alone"),
     ],
