@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+from typing import Any
+
 import d3stats
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 project = "d3stats"
 author = "the d3stats authors"
@@ -12,12 +18,15 @@ version = release = d3stats.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
-    "myst_parser",
+    "myst_nb",
     "numpydoc",
 ]
-source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build"]
+source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb", ".rst": "restructuredtext"}
+nb_execution_mode = "cache"
+nb_execution_timeout = 300
+nb_execution_raise_on_error = True
+html_math_renderer = "mathml"
+exclude_patterns = ["_build", "made/defects.md", "made/rules.md", "made/protocols.md"]
 templates_path = ["_templates"]
 
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
@@ -31,29 +40,37 @@ numpydoc_show_class_members = False
 
 html_theme = "pydata_sphinx_theme"
 html_title = "d3stats"
+html_static_path = ["_static"]
+html_css_files = ["d3stats.css"]
 html_show_sourcelink = False
 html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}
 html_sidebars = {"install": [], "log_format": [], "changelog": []}
 
 
-def _write_defects(app: object) -> None:
-    """List the kinds of defects from the code, so that the page cannot fall behind it."""
-    from pathlib import Path
+def _write_pages(app: Any) -> None:
+    """Make the pages that come from the code: claims, commands, rules, protocols, defects."""
+    from _pages import write
 
-    from d3stats.log.problems import KINDS
-
-    lines = [".. list-table::", "   :header-rows: 1", "   :widths: 20 35 25 20", ""]
-    rows = [("defect", "what it means", "a lenient reader", "what to do")]
-    rows += [(name, kind.meaning, kind.leniently, kind.advice) for name, kind in KINDS.items()]
-    for row in rows:
-        lines += [f"   {'*' if i == 0 else ' '} - {cell}" for i, cell in enumerate(row)]
-    target = Path(__file__).parent / "_build" / "defects.rst"
-    target.parent.mkdir(exist_ok=True)
-    text = "\n".join(lines) + "\n"
-    if not target.exists() or target.read_text(encoding="utf-8") != text:
-        target.write_text(text, encoding="utf-8")
+    write(Path(__file__).parent / "made")
 
 
-def setup(app: object) -> None:
-    """Hook the generated page into the build."""
-    app.connect("builder-inited", _write_defects)  # type: ignore[attr-defined]
+def _inline_math(writer: Any, node: Any) -> None:
+    from docutils.nodes import SkipNode
+    from latex2mathml.converter import convert
+
+    writer.body.append(convert(node.astext()))
+    raise SkipNode
+
+
+def _block_math(writer: Any, node: Any) -> None:
+    from docutils.nodes import SkipNode
+    from latex2mathml.converter import convert
+
+    writer.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
+    raise SkipNode
+
+
+def setup(app: Any) -> None:
+    """Hook the made pages into the build, and write formulas as MathML, which browsers show without any script."""
+    app.connect("builder-inited", _write_pages)
+    app.add_html_math_renderer("mathml", (_inline_math, None), (_block_math, None))
