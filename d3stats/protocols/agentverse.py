@@ -1,4 +1,4 @@
-"""Experts are recruited, one agent solves, the experts improve, an evaluator marks (AgentVerse)."""
+"""AgentVerse: recruited experts improve one agent's solution until an evaluator accepts it (Chen et al. 2023)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-from d3stats._check import choice, integer
+from d3stats._check import PositiveInt
 from d3stats.agent import Case, Message, Reply, Request, Rubric, Slot
-from d3stats.protocols.play import DebateProtocol, Outcome, Play, ballot, round_over, said, speak, task, total
+from d3stats.protocols.play import (
+    DebateProtocol,
+    Outcome,
+    Play,
+    ballot,
+    heard,
+    round_over,
+    said,
+    speak,
+    task,
+    total,
+)
 from d3stats.stopping import ScoreDeclaration, StoppingRule
 
 __all__ = ["AgentVerse"]
@@ -72,7 +83,7 @@ class AgentVerse(DebateProtocol):
     """
 
     max_rounds: int = 3
-    critics: int = 3
+    critics: PositiveInt = 3
     recruit: Literal["once", "every_round"] = "once"
 
     name: ClassVar[str] = "agentverse"
@@ -80,11 +91,6 @@ class AgentVerse(DebateProtocol):
         "Chen et al. (2023), arXiv 2308.10848, as run in a later comparison of debate frameworks"
     )
     candidates: ClassVar[bool | None] = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "critics", integer("critics", self.critics, minimum=1))
-        choice("recruit", self.recruit, ("once", "every_round"))
 
     def rule(self) -> StoppingRule:
         """Return the evaluator's mark of 1."""
@@ -107,11 +113,7 @@ class AgentVerse(DebateProtocol):
             solution = said(request, solver, "solver", show=True)
             asked = [self._critic(case, number, seat, experts, solution) for seat in range(self.critics)]
             critics = yield from speak(*asked)
-            improved = tuple(
-                message
-                for r, a in zip(asked, critics, strict=True)
-                for message in said(r, a, r.agent, show=True)
-            )
+            improved = heard(asked, critics, show=True)
             request = self._evaluator(case, number, (*solution, *improved))
             (evaluator,) = yield from speak(request)
             judged = said(request, evaluator, "evaluator", show=True)
@@ -126,16 +128,11 @@ class AgentVerse(DebateProtocol):
     def _assigner(self, case: Case, number: int, seen: tuple[Message, ...]) -> Request:
         instruction = ASSIGN.format(critics=self.critics)
         slot = Slot(listed=self.critics, words=25 * self.critics)
-        return Request(
-            case, number, "assigner", "assigner", "assign", instruction, slot, seen, rounds=self.max_rounds
-        )
+        return self.request(case, number, "assigner", "assigner", "assign", instruction, slot, seen)
 
     def _solver(self, case: Case, number: int, seen: tuple[Message, ...]) -> Request:
         instruction = (SOLVE if number == 1 else IMPROVE).format(task=task(case))
-        slot = ballot(case, 200)
-        return Request(
-            case, number, "solver", "solver", "solve", instruction, slot, seen, rounds=self.max_rounds
-        )
+        return self.request(case, number, "solver", "solver", "solve", instruction, ballot(case, 200), seen)
 
     def _critic(
         self, case: Case, number: int, seat: int, experts: Sequence[Message], solution: tuple[Message, ...]
@@ -143,25 +140,12 @@ class AgentVerse(DebateProtocol):
         name = f"critic {seat + 1}"
         instruction = CRITICISE.format(name=name, task=task(case))
         seen = (*experts[seat : seat + 1], *solution)
-        slot = ballot(case, 150)
-        return Request(
-            case, number, name, "critic", "criticise", instruction, slot, seen, rounds=self.max_rounds
-        )
+        return self.request(case, number, name, "critic", "criticise", instruction, ballot(case, 150), seen)
 
     def _evaluator(self, case: Case, number: int, seen: tuple[Message, ...]) -> Request:
         instruction = EVALUATE.format(task=task(case))
         slot = replace(ballot(case, 150), rubric=Rubric((ANSWER,), ("correctness",), 0, 1))
-        return Request(
-            case,
-            number,
-            "evaluator",
-            "evaluator",
-            "evaluate",
-            instruction,
-            slot,
-            seen,
-            rounds=self.max_rounds,
-        )
+        return self.request(case, number, "evaluator", "evaluator", "evaluate", instruction, slot, seen)
 
 
 def _lines(messages: Sequence[Message]) -> tuple[Message, ...]:

@@ -1,4 +1,4 @@
-"""One judge, one look; or two, with the candidates' places exchanged."""
+"""Baselines without a debate: a single judge, and a majority of judges who vote apart."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar
 
+from d3stats._check import PositiveInt
 from d3stats.agent import Case, Request, Rubric, Slot
 from d3stats.protocols.jury import CRITERIA, explained, judge_decides
 from d3stats.protocols.play import OneRound, Outcome, Play, plurality, round_over, speak, total, votes_of
@@ -43,16 +44,10 @@ class SingleJudge(OneRound):
     """
 
     calibrate: bool = False
-    words: int = 150
+    words: PositiveInt = 150
 
     name: ClassVar[str] = "single_judge"
     citation: ClassVar[str] = "the baseline of D3, appendix F.3; position calibration of arXiv 2305.17926"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._whole("words")
-        if not isinstance(self.calibrate, bool):
-            raise TypeError(f"calibrate must be True or False; got calibrate={self.calibrate!r}")
 
     def play(self, case: Case) -> Play:
         """Play one debate."""
@@ -61,7 +56,7 @@ class SingleJudge(OneRound):
         instruction = INSTRUCTION.format(words=self.words)
 
         def judge(agent: str, first: str | None) -> Request:
-            return Request(case, 1, agent, "judge", "judge", instruction, slot, first=first)
+            return self.request(case, 1, agent, "judge", "judge", instruction, slot, first=first)
 
         if self.calibrate:
             asked = [judge(f"judge, {side} first", side) for side in case.sides]
@@ -106,8 +101,8 @@ class Majority(OneRound):
     'majority:judges=7'
     """
 
-    judges: int = 5
-    words: int = 100
+    judges: PositiveInt = 5
+    words: PositiveInt = 100
 
     name: ClassVar[str] = "majority"
     citation: ClassVar[str] = (
@@ -115,17 +110,13 @@ class Majority(OneRound):
     )
     candidates: ClassVar[bool | None] = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._whole("judges", "words")
-
     def play(self, case: Case) -> Play:
         """Play one debate."""
         self.check(case)
         instruction = (OF_TWO if case.candidates else OPEN).format(words=self.words)
         slot = Slot(case.answers, open_vote=case.answers is None, words=self.words)
         asked = [
-            Request(case, 1, f"panelist {i}", "panelist", "answer", instruction, slot)
+            self.request(case, 1, f"panelist {i}", "panelist", "answer", instruction, slot)
             for i in range(1, self.judges + 1)
         ]
         votes = votes_of((yield from speak(*asked)))

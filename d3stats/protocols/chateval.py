@@ -1,19 +1,20 @@
-"""A team of referees with different roles who score both answers, turn by turn, and talk (ChatEval)."""
+"""ChatEval: referees with different roles discuss and score both answers, turn by turn (Chan et al. 2023)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
-from d3stats._check import choice
+from d3stats._check import PositiveInt, choice
 from d3stats.agent import Case, Message, Reply, Request, Rubric, Slot
 from d3stats.protocols.play import (
     DebateProtocol,
     Outcome,
     Play,
     ballot,
+    heard,
     plurality,
     preferred,
     round_over,
@@ -28,7 +29,8 @@ from d3stats.stopping import ChatEvalTurns, StoppingRule
 
 __all__ = ["COMMUNICATION", "REFEREES", "ROLES", "ChatEval", "ChatEvalOpen"]
 
-COMMUNICATION = ("one_by_one", "simultaneous", "simultaneous_with_summarizer")
+Communication = Literal["one_by_one", "simultaneous", "simultaneous_with_summarizer"]
+COMMUNICATION = get_args(Communication)
 """Who hears whom (ChatEval, section 2.3 and appendix B)."""
 
 REFEREES = {
@@ -110,7 +112,7 @@ class ChatEval(DebateProtocol):
 
     max_rounds: int = 2
     referees: tuple[str, ...] = ("public", "critic", "scientist")
-    communication: Literal["one_by_one", "simultaneous", "simultaneous_with_summarizer"] = "one_by_one"
+    communication: Communication = "one_by_one"
     extraction: Literal["majority", "mean"] = "majority"
 
     name: ClassVar[str] = "chateval"
@@ -122,8 +124,6 @@ class ChatEval(DebateProtocol):
         if not isinstance(self.referees, (tuple, list)) or not self.referees:
             raise ValueError(f"referees must be one role or more; got referees={self.referees!r}")
         object.__setattr__(self, "referees", tuple(choice("referees", r, REFEREES) for r in self.referees))
-        choice("communication", self.communication, COMMUNICATION)
-        choice("extraction", self.extraction, ("majority", "mean"))
 
     def rule(self) -> StoppingRule:
         """Return the fixed number of turns."""
@@ -144,21 +144,13 @@ class ChatEval(DebateProtocol):
                     talk += said(request, reply, request.agent, show=True)
                     replies.append(reply)
             else:
-                heard = talk if self.communication == "simultaneous" else summaries
-                asked = [self._referee(case, turn, seat, heard) for seat in range(len(self.referees))]
+                known = talk if self.communication == "simultaneous" else summaries
+                asked = [self._referee(case, turn, seat, known) for seat in range(len(self.referees))]
                 replies = list((yield from speak(*asked)))
-                for request, reply in zip(asked, replies, strict=True):
-                    talk += said(request, reply, request.agent, show=True)
+                talk += heard(asked, replies, show=True)
             if self.communication == "simultaneous_with_summarizer":
-                request = Request(
-                    case,
-                    turn,
-                    "summarizer",
-                    "summarizer",
-                    "summarise",
-                    SUMMARY,
-                    seen=tuple(talk),
-                    rounds=self.max_rounds,
+                request = self.request(
+                    case, turn, "summarizer", "summarizer", "summarise", SUMMARY, seen=talk
                 )
                 (reply,) = yield from speak(request)
                 summaries += said(request, reply, "summarizer")
@@ -170,13 +162,11 @@ class ChatEval(DebateProtocol):
                     final = plurality(case, votes_of(replies))
                 return Outcome(final, turn, str(decision.reason), means or {})
 
-    def _referee(self, case: Case, turn: int, seat: int, heard: Sequence[Message]) -> Request:
+    def _referee(self, case: Case, turn: int, seat: int, seen: Sequence[Message]) -> Request:
         name = f"referee {seat + 1}"
         instruction = INSTRUCTION.format(name=name, role=REFEREES[self.referees[seat]])
         slot = Slot(case.answers, rubric=Rubric(case.sides, ("overall",), 1, 10), lead=True)
-        return Request(
-            case, turn, name, "referee", "referee", instruction, slot, tuple(heard), rounds=self.max_rounds
-        )
+        return self.request(case, turn, name, "referee", "referee", instruction, slot, seen)
 
 
 def _means(case: Case, replies: Sequence[Reply]) -> dict[str, float] | None:
@@ -249,7 +239,7 @@ class ChatEvalOpen(DebateProtocol):
 
     max_rounds: int = 2
     extraction: Literal["scored", "last"] = "scored"
-    words: int = 150
+    words: PositiveInt = 150
 
     name: ClassVar[str] = "chateval_open"
     citation: ClassVar[str] = (
@@ -259,9 +249,7 @@ class ChatEvalOpen(DebateProtocol):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._whole("words")
         ChatEvalTurns(self.max_rounds)
-        choice("extraction", self.extraction, ("scored", "last"))
 
     def rule(self) -> StoppingRule:
         """Return the fixed number of rounds."""
@@ -280,7 +268,7 @@ class ChatEvalOpen(DebateProtocol):
                 (replies[agent],) = yield from speak(request)
                 talk += said(request, replies[agent], agent, show=True)
             now = {agent: reply.vote for agent, reply in replies.items()}
-            marks = _means_chateval_open(replies)
+            marks = _marks(replies)
             # In the order of the log's seats, which a rule sees.
             decision = yield from round_over(
                 number, votes=[now[agent] for agent in sorted(now)], scores=marks
@@ -307,20 +295,10 @@ class ChatEvalOpen(DebateProtocol):
         if last and others:
             slot = replace(slot, rubric=Rubric(others, ("overall",), 1, 10))
             instruction += MARK.format(before=number - 1)
-        return Request(
-            case,
-            number,
-            agent,
-            "referee",
-            "referee",
-            instruction,
-            slot,
-            seen,
-            rounds=self.max_rounds,
-        )
+        return self.request(case, number, agent, "referee", "referee", instruction, slot, seen)
 
 
-def _means_chateval_open(replies: Mapping[str, Reply]) -> Scores | None:
+def _marks(replies: Mapping[str, Reply]) -> Scores | None:
     """Return the mean mark of everybody who was marked."""
     given: dict[str, list[float]] = {}
     for reply in replies.values():

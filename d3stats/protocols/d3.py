@@ -1,12 +1,12 @@
-"""MORE of D3: many advocates a side, one round, one defence a side, and a jury."""
+"""D3 and the advocates paper before it: MORE (parallel advocates, one round) and SAMRE (rounds), both with juries."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from d3stats._check import choice
+from d3stats._check import PositiveInt
 from d3stats.agent import Case, Message, Reply, Request, Rubric, Slot
 from d3stats.protocols.jury import CRITERIA, explained, judge_decides, jurors, jury, jury_decides
 from d3stats.protocols.play import (
@@ -15,6 +15,7 @@ from d3stats.protocols.play import (
     Play,
     RoundOver,
     Speak,
+    heard,
     preferred,
     round_over,
     said,
@@ -27,7 +28,6 @@ from d3stats.stopping import BudgetedStopping, FixedRounds, SignAgreement, Stopp
 __all__ = ["More", "MoreAdvocates", "Samre", "SamreAdvocates"]
 
 Memory = Literal["algorithm", "transcript", "latest"]
-MEMORIES = ("algorithm", "transcript", "latest")
 
 ADVOCATE = (
     "You are an advocate in a debate over which of two answers to a question is better. Speak for the answer that is "
@@ -58,51 +58,33 @@ FEEDBACK = (
 REASONS = "Then give your reasons in at most {words} words."
 
 
-def advocate(
-    case: Case,
-    side: str,
-    agent: str,
-    words: int,
-    *,
-    seen: tuple[Message, ...] = (),
-    round_: int = 1,
-    rounds: int = 1,
-) -> Request:
-    """Ask for a defence of one side."""
-    return Request(
-        case,
-        round_,
-        agent,
-        "advocate",
-        "argue",
-        ADVOCATE.format(words=words),
-        Slot(words=words),
-        seen,
-        side,
-        rounds=rounds,
-    )
+@dataclass(frozen=True, kw_only=True)
+class Court(DebateProtocol):
+    """Advocates and a judge, as all four protocols ask them."""
 
+    def advocate(
+        self, case: Case, side: str, agent: str, words: int, seen: tuple[Message, ...] = (), number: int = 1
+    ) -> Request:
+        """Ask for a defence of one side."""
+        text, slot = ADVOCATE.format(words=words), Slot(words=words)
+        return self.request(case, number, agent, "advocate", "argue", text, slot, seen, side=side)
 
-def judge(
-    case: Case,
-    seen: tuple[Message, ...],
-    task: str,
-    words: int,
-    *,
-    lead: bool,
-    round_: int = 1,
-    rounds: int = 1,
-) -> Request:
-    """Ask for scores of both sides; with `lead` the higher total is also the judge's vote."""
-    answers = case.answers if lead else None
-    slot = Slot(answers, rubric=Rubric(case.sides, CRITERIA, 1, 20), lead=lead, words=words)
-    instruction = JUDGE.format(task=task)
-    return Request(case, round_, "judge", "judge", "judge", instruction, slot, seen, rounds=rounds)
+    def parallel(self, case: Case, each: int, words: int) -> list[Request]:
+        """Ask so many advocates a side, who hear nobody."""
+        numbers = [""] if each == 1 else [f" {i}" for i in range(1, each + 1)]
+        return [
+            self.advocate(case, side, f"advocate {side}{number}", words)
+            for side in case.shown
+            for number in numbers
+        ]
 
-
-def heard(requests: Sequence[Request], replies: Sequence[Reply], speaker: str) -> tuple[Message, ...]:
-    """Return what was said in one stage by several who share a neutral name."""
-    return tuple(m for pair in zip(requests, replies, strict=True) for m in said(*pair, speaker))
+    def judge(
+        self, case: Case, seen: tuple[Message, ...], task: str, words: int, *, lead: bool, number: int = 1
+    ) -> Request:
+        """Ask for scores of both sides; with `lead` the higher total is also the judge's vote."""
+        answers = case.answers if lead else None
+        slot = Slot(answers, rubric=Rubric(case.sides, CRITERIA, 1, 20), lead=lead, words=words)
+        return self.request(case, number, "judge", "judge", "judge", JUDGE.format(task=task), slot, seen)
 
 
 def remark(request: Request, reply: Reply) -> tuple[Message, ...]:
@@ -135,7 +117,7 @@ class Hearing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rounds(DebateProtocol):
+class Rounds(Court):
     """One advocate a side, a judge, and a jury at the end or after every round; see the two SAMREs."""
 
     jurors: int = 5
@@ -143,15 +125,12 @@ class Rounds(DebateProtocol):
     memory: Memory = "algorithm"
     personas: Literal["curated", "pool", "none"] = "curated"
     persona_seed: int = 0
-    defence_words: int = 80
-    feedback_words: int = 50
-    rationale_words: int = 60
+    defence_words: PositiveInt = 80
+    feedback_words: PositiveInt = 50
+    rationale_words: PositiveInt = 60
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        choice("poll", self.poll, ("end", "every_round"))
-        choice("memory", self.memory, MEMORIES)
-        self._whole("defence_words", "feedback_words", "rationale_words")
         object.__setattr__(self, "jurors", len(jury(self.jurors, self.personas, self.persona_seed)))
 
     @property
@@ -168,28 +147,14 @@ class Rounds(DebateProtocol):
         for r in range(1, self.max_rounds + 1):
             before = record
             asked = [
-                advocate(
-                    case,
-                    side,
-                    f"advocate {side}",
-                    self.defence_words,
-                    seen=self._known(record, side),
-                    round_=r,
-                    rounds=self.max_rounds,
+                self.advocate(
+                    case, side, f"advocate {side}", self.defence_words, self._known(record, side), r
                 )
                 for side in case.shown
             ]
             spoken = heard(asked, (yield from speak(*asked)), "advocate")
             told = record + spoken if self.memory == "transcript" else spoken
-            bench = judge(
-                case,
-                told,
-                task,
-                2 * self.feedback_words,
-                lead=not self.jurors,
-                round_=r,
-                rounds=self.max_rounds,
-            )
+            bench = self.judge(case, told, task, 2 * self.feedback_words, lead=not self.jurors, number=r)
             (reply,) = yield from speak(bench)
             record += spoken + remark(bench, reply)
             scores += (total(reply, case.sides),)
@@ -245,7 +210,7 @@ def summed(debate: Hearing, case: Case) -> dict[str, float] | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class More(OneRound):
+class More(OneRound, Court):
     """Advocates defend each answer in parallel, their defences become one a side, judge and jurors weigh these.
 
     Parameters
@@ -272,21 +237,20 @@ class More(OneRound):
     ('more:jurors=0', 3)
     """
 
-    advocates: int = 3
+    advocates: PositiveInt = 3
     jurors: int = 5
     personas: Literal["curated", "pool", "none"] = "curated"
     persona_seed: int = 0
-    defence_words: int = 80
-    aggregate_words: int = 150
-    reasons_words: int = 150
-    rationale_words: int = 60
+    defence_words: PositiveInt = 80
+    aggregate_words: PositiveInt = 150
+    reasons_words: PositiveInt = 150
+    rationale_words: PositiveInt = 60
 
     name: ClassVar[str] = "more"
     citation: ClassVar[str] = "D3: Debate, Deliberate, Decide, 2.2, 2.3 and Algorithm 1"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._whole("advocates", "defence_words", "aggregate_words", "reasons_words", "rationale_words")
         object.__setattr__(self, "jurors", len(jury(self.jurors, self.personas, self.persona_seed)))
 
     def play(self, case: Case) -> Play:
@@ -294,7 +258,7 @@ class More(OneRound):
         self.check(case)
         defences = yield from self._defences(case)
         reasons = REASONS.format(words=self.reasons_words)
-        bench = judge(case, defences, reasons, self.reasons_words, lead=not self.jurors)
+        bench = self.judge(case, defences, reasons, self.reasons_words, lead=not self.jurors)
         (reply,) = yield from speak(bench)
         points = total(reply, case.sides)
         if not self.jurors:
@@ -308,36 +272,19 @@ class More(OneRound):
 
     def _defences(self, case: Case) -> Generator[Speak | RoundOver, Any, tuple[Message, ...]]:
         """What the judge reads: one defence a side."""
-        asked = parallel(case, self.advocates, self.defence_words)
+        asked = self.parallel(case, self.advocates, self.defence_words)
         spoken = heard(asked, (yield from speak(*asked)), "advocate")
         if self.advocates == 1:
             return spoken
+        text, slot = AGGREGATOR.format(words=self.aggregate_words), Slot(words=self.aggregate_words)
         joining = [
-            Request(
-                case,
-                1,
-                f"aggregator {side}",
-                "aggregator",
-                "aggregate",
-                AGGREGATOR.format(words=self.aggregate_words),
-                Slot(words=self.aggregate_words),
-                own,
-                side,
-            )
+            self.request(case, 1, f"aggregator {side}", "aggregator", "aggregate", text, slot, own, side=side)
             for side in case.shown
             if (own := tuple(message for message in spoken if message.side == side))
         ]
         # Of nothing nothing is made: a side that said nothing has nobody to write a defence for it.
         joint = (yield from speak(*joining)) if joining else ()
-        return tuple(m for pair in zip(joining, joint, strict=True) for m in said(*pair, "advocate"))
-
-
-def parallel(case: Case, each: int, words: int) -> list[Request]:
-    """Ask so many advocates a side, who hear nobody."""
-    numbers = [""] if each == 1 else [f" {i}" for i in range(1, each + 1)]
-    return [
-        advocate(case, side, f"advocate {side}{number}", words) for side in case.shown for number in numbers
-    ]
+        return heard(joining, joint, "advocate")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -392,7 +339,6 @@ class Samre(Rounds):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        choice("tie_break", self.tie_break, ("cumulative", "final"))
         self.rule()
 
     def rule(self) -> StoppingRule:
@@ -407,7 +353,7 @@ class Samre(Rounds):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MoreAdvocates(OneRound):
+class MoreAdvocates(OneRound, Court):
     """The judge reads every advocate's defence and decides by the totals, 6 to 120 points a side.
 
     Parameters
@@ -428,9 +374,9 @@ class MoreAdvocates(OneRound):
     3
     """
 
-    advocates: int = 3
-    defence_words: int = 80
-    reasons_words: int = 150
+    advocates: PositiveInt = 3
+    defence_words: PositiveInt = 80
+    reasons_words: PositiveInt = 150
 
     name: ClassVar[str] = "more_advocates"
     citation: ClassVar[str] = (
@@ -438,17 +384,13 @@ class MoreAdvocates(OneRound):
         "3.1 and Algorithm 1"
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._whole("advocates", "defence_words", "reasons_words")
-
     def play(self, case: Case) -> Play:
         """Play one debate."""
         self.check(case)
-        asked = parallel(case, self.advocates, self.defence_words)
+        asked = self.parallel(case, self.advocates, self.defence_words)
         spoken = heard(asked, (yield from speak(*asked)), "advocate")
         reasons = REASONS.format(words=self.reasons_words)
-        (reply,) = yield from speak(judge(case, spoken, reasons, self.reasons_words, lead=True))
+        (reply,) = yield from speak(self.judge(case, spoken, reasons, self.reasons_words, lead=True))
         points = total(reply, case.sides)
         yield from round_over(1, votes=[preferred(points, case.answers)], scores=points, ends="one_round")
         return judge_decides(points, case, 1, "one_round")
@@ -499,7 +441,6 @@ class SamreAdvocates(Rounds):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        choice("last_round", self.last_round, ("read", "unread"))
         if self.last_round == "unread" and self.poll == "every_round":
             raise ValueError(
                 "poll must be 'end' for last_round='unread', a jury asked in every round reads it; "

@@ -1,11 +1,11 @@
-"""Two leaves solve, read each other and solve again; a parent sums up (Exchange-of-Thought)."""
+"""Exchange-of-Thought: two agents solve, read each other and solve again; a third sums up (Yin et al. 2023)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from d3stats._check import probability
+from d3stats._check import Probability
 from d3stats.agent import Case, Message, Reply, Request
 from d3stats.protocols.play import DebateProtocol, Outcome, Play, ballot, round_over, said, speak, task
 from d3stats.stopping import ExchangeOfThought, StoppingRule
@@ -66,19 +66,14 @@ class EoT(DebateProtocol):
     """
 
     max_rounds: int = 3
-    similarity: float = 0.85
-    self_similarity: float = 0.9
+    similarity: Probability = 0.85
+    self_similarity: Probability = 0.9
 
     name: ClassVar[str] = "eot"
     citation: ClassVar[str] = (
         "Yin et al. (2023), arXiv 2312.01823, with the roles and difflib thresholds of a later comparison"
     )
     candidates: ClassVar[bool | None] = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("similarity", "self_similarity"):
-            object.__setattr__(self, name, probability(name, getattr(self, name)))
 
     def rule(self) -> StoppingRule:
         """Return the comparison of answers, with this protocol's thresholds and rounds."""
@@ -113,21 +108,10 @@ class EoT(DebateProtocol):
     def _leaf(self, case: Case, number: int, seat: int, seen: tuple[Message, ...]) -> Request:
         name = f"leaf {seat + 1}"
         instruction = (FIRST if number == 1 else AGAIN).format(name=name, trait=LEAVES[seat], task=task(case))
-        return Request(
-            case, number, name, name, "solve", instruction, ballot(case, 200), seen, rounds=self.max_rounds
-        )
+        return self.request(case, number, name, name, "solve", instruction, ballot(case, 200), seen)
 
     def _synthesizer(self, case: Case, number: int, seen: tuple[Message, ...]) -> Request:
         instruction = SYNTHESISE.format(task=task(case))
-        slot = ballot(case, 200)
-        return Request(
-            case,
-            number,
-            "synthesizer",
-            "synthesizer",
-            "synthesise",
-            instruction,
-            slot,
-            seen,
-            rounds=self.max_rounds,
+        return self.request(
+            case, number, "synthesizer", "synthesizer", "synthesise", instruction, ballot(case, 200), seen
         )

@@ -1,4 +1,4 @@
-"""Jurors: what they are asked, and how a jury and a judge's points become a decision."""
+"""Jurors: their roles and prompt, the judging criteria, and how votes and a judge's points become a decision."""
 
 from __future__ import annotations
 

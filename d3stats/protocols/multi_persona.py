@@ -1,4 +1,4 @@
-"""One side proposes, the other challenges, and a moderator may decide after every round (Multi-Persona)."""
+"""Multi-Persona: one side proposes, the other challenges, a moderator may decide each round (Liang et al. 2023)."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class MultiPersona(DebateProtocol):
     def _speakers(self, case: Case, number: int, last: bool) -> tuple[Request, ...]:
         def request(agent: str, role: str, act: str, instruction: str, slot: Slot) -> Request:
             text = instruction.format(task=task(case))
-            return Request(case, number, agent, role, act, text, slot, rounds=self.max_rounds)
+            return self.request(case, number, agent, role, act, text, slot)
 
         proposal, verdict = ballot(case, 150), ballot(case, 150, may_pass=not last)
         return (

@@ -1,9 +1,10 @@
-"""How a protocol is written: as the algorithm of its paper, with a ``yield from`` wherever somebody speaks.
+"""What all protocols share, and the engine that plays one debate.
 
-A protocol is a generator. It yields a :class:`Speak`, requests that may be answered at the same time, and gets the
-replies; or a :class:`RoundOver`, and gets the stopping rule's decision. It returns an :class:`Outcome`. It has no
-other input and no side effect, so the same replies always lead to the same next step: a debate is continued by
-playing it again from its record, and priced by playing it on with imagined replies.
+A protocol is a generator, written as the algorithm of its paper with a ``yield from`` wherever somebody speaks. It
+yields a :class:`Speak`, requests that may be answered at the same time, and gets the replies; or a
+:class:`RoundOver`, and gets the stopping rule's decision. It returns an :class:`Outcome`. It has no other input and
+no side effect, so the same replies always lead to the same next step: a debate is continued by playing it again
+from its record, and priced by playing it on with imagined replies.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from d3stats._check import integer
-from d3stats._named import written
+from d3stats._named import Value, written
 from d3stats._words import HIDDEN as UNSEEN
 from d3stats.agent import Agent, Case, Message, More, Reply, Request, Slot, always, cut
 from d3stats.stopping import Decision, FullDepth, Round, Rule, StoppingRule, StopReason
@@ -42,6 +43,7 @@ __all__ = [
     "ask",
     "complete",
     "drive",
+    "heard",
     "play_sync",
     "plurality",
     "preferred",
@@ -279,6 +281,17 @@ def said(
     return (Message(speaker, request.round, text, request.side, vote, scores),)
 
 
+def heard(
+    requests: Sequence[Request], replies: Sequence[Reply], speaker: str | None = None, *, show: bool = False
+) -> tuple[Message, ...]:
+    """Return what others get to read of one stage, see :func:`said`; by default each speaks under its own name."""
+    return tuple(
+        message
+        for request, reply in zip(requests, replies, strict=True)
+        for message in said(request, reply, request.agent if speaker is None else speaker, show=show)
+    )
+
+
 def votes_of(replies: Sequence[Reply]) -> tuple[str | None, ...]:
     """Return the votes, None where there is none."""
     return tuple(reply.vote for reply in replies)
@@ -354,7 +367,7 @@ def _leaders(points: Mapping[str, float]) -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DebateProtocol(ABC):
+class DebateProtocol(Value, ABC):
     """A debate protocol.
 
     A new one is one file in this folder with a frozen dataclass that has `name` and `citation` and writes
@@ -382,12 +395,37 @@ class DebateProtocol(ABC):
     candidates: ClassVar[bool | None] = True
 
     def __post_init__(self) -> None:
-        self._whole("max_rounds")
+        super().__post_init__()
+        object.__setattr__(self, "max_rounds", integer("max_rounds", self.max_rounds, minimum=1))
 
-    def _whole(self, *names: str) -> None:
-        """Check that these parameters are whole numbers of at least 1."""
-        for name in names:
-            object.__setattr__(self, name, integer(name, getattr(self, name), minimum=1))
+    def request(
+        self,
+        case: Case,
+        number: int,
+        agent: str,
+        role: str,
+        act: str,
+        instruction: str,
+        slot: Slot | None = None,
+        seen: Iterable[Message] = (),
+        *,
+        side: str | None = None,
+        first: str | None = None,
+    ) -> Request:
+        """Return a request of round `number`; the parameters are those of :class:`~d3stats.agent.Request`."""
+        return Request(
+            case,
+            number,
+            agent,
+            role,
+            act,
+            instruction,
+            Slot() if slot is None else slot,
+            tuple(seen),
+            side,
+            first,
+            self.max_rounds,
+        )
 
     def check(self, case: Case) -> None:
         """Raise ValueError when the protocol cannot be played on this case."""

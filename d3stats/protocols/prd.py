@@ -1,4 +1,4 @@
-"""Two reviewers judge a pair apart, then talk it over until they agree (PRD's peer discussion)."""
+"""PRD: peer rank, a weighted vote of models on each other, and peer discussion until two agree (Li et al. 2023)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from d3stats._check import choice, integer, nonnegative, number
+from d3stats._check import PositiveInt, choice, integer, nonnegative, number
 from d3stats.agent import Case, Message, Request, Slot
 from d3stats.protocols.play import DebateProtocol, Outcome, Play, plurality, round_over, said, settled, speak
 from d3stats.stopping import StoppingRule, Unanimity
@@ -63,10 +63,6 @@ class PeerDiscussion(DebateProtocol):
     name: ClassVar[str] = "peer_discussion"
     citation: ClassVar[str] = "Li et al. (2023), arXiv 2307.02762 (PRD), peer discussion"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        choice("undecided", self.undecided, ("none", "last_speaker"))
-
     def rule(self) -> StoppingRule:
         """Return agreement of both."""
         return Unanimity(missing="block")
@@ -98,7 +94,7 @@ class PeerDiscussion(DebateProtocol):
         act, instruction = ("review", REVIEW) if number == 1 else ("discuss", DISCUSS)
         text = instruction.format(name=name, other=other)
         slot = Slot(case.answers, words=150)
-        return Request(case, number, name, name, act, text, slot, seen, rounds=self.max_rounds)
+        return self.request(case, number, name, name, act, text, slot, seen)
 
 
 INSTRUCTION = (
@@ -143,7 +139,7 @@ class PeerRank(DebateProtocol):
     'peer_rank:reviewers=2,weights=2.0+1.0'
     """
 
-    reviewers: int = 5
+    reviewers: PositiveInt = 5
     weights: tuple[float, ...] = ()
     orders: Literal["agree", "each"] = "agree"
 
@@ -152,8 +148,6 @@ class PeerRank(DebateProtocol):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "reviewers", integer("reviewers", self.reviewers, minimum=1))
-        choice("orders", self.orders, ("agree", "each"))
         weights = tuple(nonnegative("weights", self.weights).tolist())
         if weights and (len(weights) != self.reviewers or not any(weights)):
             raise ValueError(
@@ -187,7 +181,7 @@ class PeerRank(DebateProtocol):
 
     def _reviewer(self, case: Case, seat: int, side: str, slot: Slot) -> Request:
         name, role = _name(seat, side), f"reviewer {seat + 1}"
-        return Request(case, 1, name, role, "review", INSTRUCTION, slot, first=side)
+        return self.request(case, 1, name, role, "review", INSTRUCTION, slot, first=side)
 
 
 def _name(seat: int, side: str) -> str:

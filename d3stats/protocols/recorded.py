@@ -1,7 +1,7 @@
-"""Agents that say again what a log has of them.
+"""Agents that repeat the recorded turns of a log.
 
-A logged debate, live or not, is played once more without asking anybody: under another stopping rule that stops
-no later, the votes, scores and tokens are those of the record.
+A logged debate, live or not, is played again without calling any model: under another stopping rule that stops no
+later, the votes, scores and tokens are those of the record.
 """
 
 from __future__ import annotations

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-from d3stats._check import choice, integer
+from d3stats._check import PositiveInt
 from d3stats.agent import Case, Message, Request
 from d3stats.protocols.play import (
     DebateProtocol,
     Outcome,
     Play,
     ballot,
+    heard,
     plurality,
     round_over,
-    said,
     speak,
     task,
     votes_of,
@@ -64,19 +64,13 @@ class Stability(DebateProtocol):
     """
 
     max_rounds: int = 10
-    panel: int = 7
+    panel: PositiveInt = 7
     sees: Literal["history", "last_round"] = "history"
     camp: Literal["right", "first", "largest", "none"] = "right"
 
     name: ClassVar[str] = "stability"
     citation: ClassVar[str] = "Hu et al. (2025), arXiv 2510.12697"
     candidates: ClassVar[bool | None] = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "panel", integer("panel", self.panel, minimum=1))
-        choice("sees", self.sees, ("history", "last_round"))
-        choice("camp", self.camp, ("right", "first", "largest", "none"))
 
     def rule(self) -> StoppingRule:
         """Return unanimity, or that and the batch rule of the paper's released code."""
@@ -94,8 +88,7 @@ class Stability(DebateProtocol):
             replies = yield from speak(*asked)
             if self.sees == "last_round":
                 talk = []
-            for request, reply in zip(asked, replies, strict=True):
-                talk += said(request, reply, request.agent, show=True)
+            talk += heard(asked, replies, show=True)
             decision = yield from round_over(number, votes=votes_of(replies))
             if decision.stop:
                 return Outcome(
@@ -105,14 +98,4 @@ class Stability(DebateProtocol):
     def _panelist(self, case: Case, number: int, seat: int, seen: tuple[Message, ...]) -> Request:
         name = f"panelist {seat + 1}"
         instruction = (FIRST if number == 1 else AGAIN).format(name=name, task=task(case))
-        return Request(
-            case,
-            number,
-            name,
-            "panelist",
-            "answer",
-            instruction,
-            ballot(case, 100),
-            seen,
-            rounds=self.max_rounds,
-        )
+        return self.request(case, number, name, "panelist", "answer", instruction, ballot(case, 100), seen)

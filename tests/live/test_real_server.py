@@ -179,12 +179,13 @@ def logged(log: Path) -> tuple[int, int]:
 
 
 def play(server: Counted, log: Path, name: str, judged: bool, **given: Any) -> RunReport:
+    # Ten rounds in which each of seven reads all the others take a minute a debate.
+    protocol = protocol_from_text("stability:max_rounds=3" if name == "stability" else name)
+
     async def main() -> RunReport:
         async with LiveAgent("tiny", server.url, seed=1, concurrency=4, **given) as agent:
             await agent.check(60)
-            return await run_debates(
-                protocol_from_text(name), items(judged, ITEMS), agent, log, concurrency=4
-            )
+            return await run_debates(protocol, items(judged, ITEMS), agent, log, concurrency=4)
 
     return asyncio.run(main())
 
