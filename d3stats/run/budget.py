@@ -1,9 +1,9 @@
-"""A budget that is never exceeded: nothing is begun whose bound is not set aside.
+"""A budget that is never exceeded: a call starts only if its worst-case cost still fits.
 
-A :class:`Bank` holds what there is; each debate has a :class:`Purse` with what is set aside for its next round and
-its end; each call has a :class:`Hold`, its bound, taken from the purse. A call that ends gives back what it did not
-use. A debate begins beside others only when its whole course fits beside theirs, so one that has begun rarely lacks
-anything. One whose next round does not fit waits until others have given back; when everybody waits, one is refused.
+A :class:`Bank` holds the budget of a run. Each debate has a :class:`Purse`, what is reserved for its next round and its
+end, and each call a :class:`Hold`, its worst-case cost, taken from the purse. A call that ends gives back what it did
+not use. A debate begins beside others only when all its rounds fit beside theirs, so it rarely runs short. A debate
+whose next round does not fit waits until others give back; when all debates wait, one of them is refused.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from d3stats.log.files import journal_path
 from d3stats.run.budget import FREE, Cost
 from d3stats.run.forecast import Asked, Key
 from d3stats.run.items import Planned
+from d3stats.run.report import RunReport
 
 if TYPE_CHECKING:
     from d3stats.log.schema import Item, Turn, Verdict
@@ -293,35 +294,16 @@ class Past:
         Round and reason of stops that no rule repeats by itself, by debate.
     spent : Cost
         What all calls cost; those in flight at a kill at their bound.
-    repeated : int
-        Calls that were in flight at a kill.
-    calls, attempts : int
-        Calls that were begun, and attempts of those that ended.
-    overdrawn : int
-        Calls that cost more than was set aside for them.
-    votes : int
-        Turns that were asked for a vote, or for scores that decide.
-    votes_missing : Counter of str
-        Those of them without one, by error.
-    told : JournalWords
-        What servers said last, and what they did not take.
+    report : RunReport
+        Counts of the earlier runs.
     """
 
+    report: RunReport
     items: dict[str, Item] = field(default_factory=dict)
     turns: dict[str, dict[Key, Turn]] = field(default_factory=dict)
     closed: dict[str, Verdict] = field(default_factory=dict)
     stops: dict[str, tuple[int, str]] = field(default_factory=dict)
     spent: Cost = FREE
-    repeated: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    missing: Counter[str] = field(default_factory=Counter)
-    calls: int = 0
-    attempts: int = 0
-    overdrawn: int = 0
-    votes: int = 0
-    votes_missing: Counter[str] = field(default_factory=Counter)
-    told: JournalWords = field(default_factory=JournalWords)
 
     def _read_log(self, log: Path, planned: Mapping[str, Planned], asked: Asked) -> None:
         from d3stats.log.reader import iter_records
@@ -334,14 +316,7 @@ class Past:
                 self.turns[record.debate] = {}
             elif isinstance(record, Turn):
                 self.turns.setdefault(record.debate, {})[(record.round, record.agent)] = record
-                self.tokens_in += record.tokens_in or 0
-                self.tokens_out += record.tokens_out or 0
-                if record.error is not None:
-                    self.missing[record.error] += 1
-                if record.role in asked.voters:
-                    self.votes += 1
-                    if record.error is not None and record.vote is None:
-                        self.votes_missing[record.error] += 1
+                self.report.add(record, votes=record.role in asked.voters)
             elif isinstance(record, Verdict):
                 self.closed[record.debate] = record
                 if not asked.batched:
@@ -349,19 +324,20 @@ class Past:
                     self.turns.pop(record.debate, None)
 
     def _read_journal(self, journal: Journal, asked: Asked) -> None:
+        report, told = self.report, JournalWords()
         recorded = {
             (debate, number, agent) for debate, turns in self.turns.items() for number, agent in turns
         }
 
         def call(begun: dict[str, Any], ended: dict[str, Any]) -> None:
-            self.calls += 1
-            self.repeated += bool(ended.get("lost"))
-            self.attempts += int(ended.get("attempts", 1))
+            report.calls += 1
+            report.repeated += bool(ended.get("lost"))
+            report.attempts += int(ended.get("attempts", 1))
             model = asked.cast.model(begun["role"])
             held, charged = (
                 asked.tariff.cost(model, *map(int, one)) for one in (begun["bound"], ended["charged"])
             )
-            self.overdrawn += not charged.within(held)
+            report.overdrawn += not charged.within(held)
             self.spent += charged
 
         def settle(begun: dict[str, Any]) -> dict[str, Any]:
@@ -377,7 +353,8 @@ class Past:
         def stop(debate: str, number: int, reason: str) -> None:
             self.stops[debate] = (number, reason)
 
-        journal.read(call, stop, settle, self.told.read)
+        journal.read(call, stop, settle, told.read)
+        report.words, report.dropped, report.charged = told.words, tuple(told.dropped), self.spent.tokens
 
 
 def resume(journal: Journal, asked: Asked) -> Past:
@@ -391,10 +368,13 @@ def resume(journal: Journal, asked: Asked) -> Past:
         When a debate of the log is about something else than the debate of its name that is asked for, or a line
         cannot be read.
     """
-    past = Past()
+    planned = {debate.debate: debate for debate in asked.planned}
+    past = Past(RunReport(journal.log, len(planned)))
     if journal.log.exists() and journal.log.stat().st_size > 0:
-        past._read_log(journal.log, {planned.debate: planned for planned in asked.planned}, asked)
+        past._read_log(journal.log, planned, asked)
     past._read_journal(journal, asked)
+    past.report.stops = Counter(str(past.closed[name].stop_reason) for name in past.closed if name in planned)
+    past.report.closed = past.report.stops.total()
     return past
 
 

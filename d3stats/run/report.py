@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from d3stats.log.doctor import MissingVotes
+
+if TYPE_CHECKING:
+    from d3stats.log.schema import Turn
 
 __all__ = ["Observer", "RunReport"]
 
@@ -111,6 +115,16 @@ class RunReport:
     stopped: str | None = None
     seconds: float = 0.0
 
+    def add(self, turn: Turn, *, votes: bool) -> None:
+        """Count a turn of the log; `votes` where its role is asked for votes, or for scores that decide."""
+        self.tokens_in += turn.tokens_in or 0
+        self.tokens_out += turn.tokens_out or 0
+        self.votes += votes
+        if turn.error is not None:
+            self.missing[turn.error] += 1
+            if votes and turn.vote is None:
+                self.votes_missing[turn.error] += 1
+
     @property
     def missing_votes(self) -> MissingVotes:
         """The votes that are missing, why, and what was said."""
@@ -124,36 +138,17 @@ class RunReport:
 
     def to_dict(self) -> dict[str, object]:
         """Return the report as JSON-ready values."""
-        return {
-            "warnings": self.warnings,
+        moments = ("playing", "in_flight", "waiting")
+        told: dict[str, object] = {"warnings": self.warnings}
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.name not in moments:
+                told[each.name] = dict(value.most_common()) if isinstance(value, Counter) else value
+        return told | {
             "log": str(self.log),
-            "planned": self.planned,
-            "closed": self.closed,
-            "new": self.new,
-            "unfinished": self.unfinished,
             "not_begun": len(self.not_begun),
-            "rounds": self.rounds,
-            "stops": dict(self.stops.most_common()),
-            "calls": self.calls,
-            "attempts": self.attempts,
-            "repeated": self.repeated,
-            "tokens_in": self.tokens_in,
-            "tokens_out": self.tokens_out,
-            "charged": self.charged,
-            "dollars": self.dollars,
-            "missing": dict(self.missing.most_common()),
-            "votes": self.votes,
-            "votes_missing": dict(self.votes_missing.most_common()),
             "words": dict(self.words),
             "dropped": list(self.dropped),
-            "structured": self.structured,
-            "estimated": self.estimated,
-            "overdrawn": self.overdrawn,
-            "tokens_left": self.tokens_left,
-            "tokens_to_begin": self.tokens_to_begin,
-            "dollars_left": self.dollars_left,
-            "dollars_to_begin": self.dollars_to_begin,
-            "stopped": self.stopped,
             "seconds": round(self.seconds, 3),
         }
 

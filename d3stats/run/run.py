@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -404,15 +403,8 @@ class Calls:
     def _record(self, request: Request, reply: Reply) -> Turn:
         turn, report = as_turn(request, reply), self.report
         self.writer.write(turn)
-        report.tokens_in += reply.tokens_in or 0
-        report.tokens_out += reply.tokens_out or 0
+        report.add(turn, votes=request.role in self.asked.voters)
         report.estimated += reply.estimated
-        if reply.error is not None:
-            report.missing[reply.error] += 1
-        if request.role in self.asked.voters:
-            report.votes += 1
-            if reply.error is not None and reply.vote is None:
-                report.votes_missing[reply.error] += 1
         self.tell()
         return turn
 
@@ -891,18 +883,17 @@ async def _play(
             ) from None
         past = resume(journal, asked)
         bank = asked.bank(past.spent)
-        if bank.limited and past.overdrawn:
+        if bank.limited and past.report.overdrawn:
             raise ValueError(
-                f"a budget must be one that can be kept; got {past.overdrawn} calls in {log.name} that cost more than "
-                "their bound (go on without a budget, or write another log with more reasoning_tokens or "
+                f"a budget must be one that can be kept; got {past.report.overdrawn} calls in {log.name} that cost "
+                "more than their bound (go on without a budget, or write another log with more reasoning_tokens or "
                 "tokens_per_word)"
             )
-        if bank.limited and not past.calls:
+        if bank.limited and not past.report.calls:
             asked.check_budget()
         if not fresh:
             asked.check_windows(past.closed)
-        bank.overdrawn = past.overdrawn
-        report = _first_report(log, asked, past)
+        report, bank.overdrawn = past.report, past.report.overdrawn
         calls = Calls(asked, bank, journal, writer, report, concurrency, halt, observer, wait)
         stage = Stage(calls, past, name)
         try:
@@ -918,25 +909,3 @@ async def _play(
 
 def _has(path: Path) -> bool:
     return path.exists() and path.stat().st_size > 0
-
-
-def _first_report(log: Path, asked: Asked, past: Past) -> RunReport:
-    names = {planned.debate for planned in asked.planned}
-    closed = {name: verdict for name, verdict in past.closed.items() if name in names}
-    return RunReport(
-        log=log,
-        planned=len(names),
-        closed=len(closed),
-        stops=Counter(str(verdict.stop_reason) for verdict in closed.values()),
-        calls=past.calls,
-        attempts=past.attempts,
-        repeated=past.repeated,
-        tokens_in=past.tokens_in,
-        tokens_out=past.tokens_out,
-        charged=past.spent.tokens,
-        missing=Counter(past.missing),
-        votes=past.votes,
-        votes_missing=Counter(past.votes_missing),
-        words=dict(past.told.words),
-        dropped=tuple(past.told.dropped),
-    )
