@@ -1,12 +1,22 @@
-"""Make every figure of this folder from the data that d3stats ships: `make figures`.
+"""Make the figures of this folder: those whose data or code have changed, or all with `--all`.
 
 The same data give the same bytes, so a figure that changes in version control has changed in what it shows.
+`manifest.toml` keeps the name, caption, data and hashes of each; `gallery.py` makes a page of it.
 """
 
 from __future__ import annotations
 
+import argparse
+import hashlib
+import inspect
+import json
+import sys
+import tomllib
+from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
-from typing import Any
+from types import FunctionType
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -14,111 +24,266 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-import d3stats
+from d3stats import plotting
+from d3stats.cli.demo import RULES
 from d3stats.datasets import load_slm7
 from d3stats.inference.bias import position_table
 from d3stats.models.bayes.mixture import fit_mixture
-from d3stats.models.chains.optimum import frontier
+from d3stats.models.chains import optimum
 from d3stats.models.gaps.beta import contraction_table
-from d3stats.models.mixtures.rounds import rounds_drift
 from d3stats.models.separation.best_of_k import phase_table
 from d3stats.models.separation.excess import excess_wealth_table, gain_table
 from d3stats.models.separation.laws import beta, exponential, uniform
+from d3stats.planning.describe import describe_rounds
 from d3stats.planning.exact import evaluate
 from d3stats.planning.plan import plan
-from d3stats.plotting import (
-    TWO_COLUMNS,
-    draw_overview,
-    plot_agreement,
-    plot_counts_by_round,
-    plot_excess_wealth,
-    plot_forest,
-    plot_frontier,
-    plot_gap_contraction,
-    plot_gap_trajectories,
-    plot_interval_coverage,
-    plot_jury_curve,
-    plot_ks_series,
-    plot_martingale_drift,
-    plot_phase_map,
-    plot_plan_fan,
-    plot_position_bias,
-    plot_protocol_frontier,
-    plot_regret_map,
-    plot_stop_histogram,
-    plot_stop_rounds,
-    save,
-    use_style,
-)
+from d3stats.planning.replay import replay
+from d3stats.plotting import TWO_COLUMNS
 from d3stats.stopping import from_text
 from d3stats.worlds import Conformity, count_process, round_tokens, simulate
 
-HERE = Path(__file__).resolve().parent
-SEED = 20251
-WORLD = Conformity(conformity=1.0, stubbornness=0.3)
-ROUNDS = 6
+ROOT = Path(__file__).resolve().parents[1]
+HERE = ROOT / "figures"
+SLM7 = ("d3stats/datasets/slm7.csv", "d3stats/datasets/slm7_questions.csv")
 
 
-def frontier_tables(n_debates: int = 50_000) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return rules by thousand tokens and accuracy, and the limit of the world, all exact.
+class Entry(NamedTuple):
+    """A figure: how it is drawn, its caption, the files of its data, and the folders of code that it hangs on."""
 
-    The intervals are where 95 % of samples of `n_debates` debates lie.
+    draw: Callable[[], Figure]
+    caption: str
+    data: tuple[str, ...]
+    code: tuple[str, ...]
+
+
+FIGURES: dict[str, Entry] = {}
+
+
+def figure(
+    caption: str, *data: str, code: str = "d3stats"
+) -> Callable[[Callable[[], Figure]], Callable[[], Figure]]:
+    """Enter the function's figure, under the function's name, into the list of figures.
+
+    Parameters
+    ----------
+    caption : str
+        What is shown, of which data, and how to read it.
+    *data : str
+        Files that it is drawn from, relative to the root.
+    code : str
+        Folder of the code that it hangs on besides; a figure of a finished table hangs on the drawings alone.
     """
+
+    def enter(draw: Callable[[], Figure]) -> Callable[[], Figure]:
+        FIGURES[draw.__name__] = Entry(draw, caption, data, (code,))
+        return draw
+
+    return enter
+
+
+TABLE = "d3stats/plotting"
+
+
+@cache
+def demo() -> tuple[Any, Any]:
+    """Return the report and the replay of `d3stats demo`."""
+    log = load_slm7()
+    return describe_rounds(log, rng=0), replay(log, list(RULES), rng=0)
+
+
+def read(path: str) -> pd.DataFrame:
+    """Return a table of a study."""
+    return pd.read_csv(ROOT / path)
+
+
+def one_legend(fig: Figure, axes: Iterable[Any]) -> None:
+    """Put what all axes explain into one legend below them."""
+    named: dict[str, Any] = {}
+    for ax in axes:
+        handles, labels = ax.get_legend_handles_labels()
+        named |= dict(zip(labels, handles, strict=True))
+        ax.get_legend().remove()
+    fig.legend(named.values(), named.keys(), loc="outside lower center", ncols=3)
+
+
+@figure(
+    "What `d3stats demo` draws of its log, 160 debates of 7 small language models over 3 rounds: how many "
+    "debates had 0 to 7 correct votes, observed (bars), fitted (dots), and where 95 % of samples of the "
+    "fitted model fall (lines). Below, how far each round moved from the one before, and where each rule "
+    "stops; missing votes are left out.",
+    *SLM7,
+)
+def slm7_overview() -> Figure:
+    report, played = demo()
+    return report.plot(played.stops(), rng=0)
+
+
+@figure(
+    "Correct votes per debate in each round of the demo's log, without missing votes. The fit misses only "
+    "where a grey bar ends outside of the blue line, which holds 95 % of samples of the fitted model.",
+    *SLM7,
+)
+def slm7_counts_by_round() -> Figure:
+    report, _ = demo()
+    return plotting.plot_counts_by_round(report.fit.count_shares(rng=0))[0].figure
+
+
+@figure(
+    "Kolmogorov-Smirnov distance of each round of the demo's log from the round before, between the counts and "
+    "between the fitted mixtures. A distance below its grey bar, the 95 % quantile if nothing drifts, is no "
+    "evidence of change.",
+    *SLM7,
+)
+def slm7_ks_series() -> Figure:
+    return plotting.plot_ks_series(demo()[0].drift.ks()).figure
+
+
+@figure(
+    "Where each rule would have stopped the debates of the demo's log. The length of a piece is the share of "
+    "debates, its number and colour the round, its hatch the reason.",
+    *SLM7,
+)
+def slm7_stop_rounds() -> Figure:
+    return plotting.plot_stop_rounds(demo()[1].stops()).figure
+
+
+@figure(
+    "A Bayesian mixture of two Beta-Binomials, fitted to round 1 of the demo's log. Black: posterior mean and "
+    "95 % band of the share of debates with 0 to 7 right votes, beside the observed shares; on top: the mean of"
+    " each component.",
+    *SLM7,
+)
+def mixture_posterior() -> Figure:
+    return fit_mixture(load_slm7().counts()[1], draws=1500, rng=20251).plot().figure
+
+
+@figure(
+    "Accuracy and tokens of stopping rules in a conformity world with 7 agents and up to 6 rounds, and the "
+    "limit that no rule passes. All values are exact, so there are no intervals; rules far below the line waste"
+    " tokens or verdicts.",
+    code="d3stats",
+)
+def frontier() -> Figure:
+    world, rounds = Conformity(conformity=1.0, stubbornness=0.3), 6
     names = ["fixed:1", "fixed:2", "supermajority:0.7", "sprt:0.7", "supermajority:0.85"]
     names += ["adaptive_consistency:0.95", "unanimity"]
-    process, tokens = count_process(WORLD, ROUNDS), np.add(*round_tokens(WORLD.lengths, WORLD.panel, ROUNDS))
+    process, tokens = count_process(world, rounds), np.add(*round_tokens(world.lengths, world.panel, rounds))
+    results = [evaluate(process, from_text(name)) for name in names]
     spent = np.cumsum(tokens) / 1000
-    rows = []
-    for name in names:
-        result = evaluate(process, from_text(name))
-        stops, right = result.stops.astype(float), float(result.accuracy)
-        cost = float(stops @ spent)
-        row: dict[str, object] = {"rule": name}
-        spreads = {"cost": (cost, stops @ (spent - cost) ** 2), "kept": (right, right * (1 - right))}
-        for measure, (mean, variance) in spreads.items():
-            half = 1.96 * np.sqrt(variance / n_debates)
-            row |= {measure: mean, f"{measure}_low": mean - half, f"{measure}_high": mean + half}
-        rows.append(row)
-    points = pd.DataFrame(rows)
-    corners = frontier(process, [0.0, *np.geomspace(1e-9, 1e-4, 30)], tokens=tokens)
+    cost = [float(result.stops.astype(float) @ spent) for result in results]
+    points = pd.DataFrame(
+        {"rule": names, "cost": cost, "kept": [float(result.accuracy) for result in results]}
+    )
+    corners = optimum.frontier(process, [0.0, *np.geomspace(1e-9, 1e-4, 30)], tokens=tokens)
     limit = pd.DataFrame({"cost": corners["tokens"] / 1000, "kept": 1 - corners["loss"]}).drop_duplicates()
     # Beyond the most accurate policy nothing is gained, at any price.
     flat = pd.DataFrame({"cost": [points["cost"].max()], "kept": [limit["kept"].max()]})
-    return points, pd.concat([limit, flat], ignore_index=True)
+    limit = pd.concat([limit, flat], ignore_index=True)
+    return plotting.plot_frontier(points, limit, cost_label="thousand tokens per debate").figure
 
 
-def regret_table(price: str = "round .01") -> pd.DataFrame:
-    """Return regrets of the study `simulations/regret`: the worlds apart from the grid, and a part of the grid."""
-    table = pd.read_csv(HERE.parent / "simulations" / "regret" / "regret.csv")
-    grid = [
-        f"{kind} s{s} c{c} e1" for kind in ("easy", "mixed", "hard") for s in (".2", ".8") for c in (0, 3)
-    ]
-    rows = (
-        table[table["price"] == price].set_index("world").loc[["voter .65", "echo .65", "fresh votes", *grid]]
+@figure(
+    "Regret of stopping rules in 15 synthetic worlds at .01 of a verdict per round: how much worse, in wrong "
+    "verdicts and rounds together, each rule does than the best that knows the world. Values are exact, those "
+    "of the plan a mean over 5 pilots; light is good.",
+    "simulations/regret/regret.csv",
+    code=TABLE,
+)
+def regret_map() -> Figure:
+    table = read("simulations/regret/regret.csv")
+    worlds = {
+        "voter .65": "nobody learns",
+        "echo .65": "all hear only themselves",
+        "fresh votes": "fresh votes",
+    }
+    kinds, agents = ("easy", "mixed", "hard"), {".2": "yielding", ".8": "stubborn"}
+    for kind in kinds:
+        for s, agent in agents.items():
+            worlds |= {
+                f"{kind} s{s} c{c} e1": f"{kind}, {agent}, {said}"
+                for c, said in ((0, "free"), (3, "conform"))
+            }
+    rows = table[table["price"] == "round .01"].set_index("world").loc[list(worlds)].rename(index=worlds)
+    rules = list(rows.columns[rows.columns.get_loc("posterior") + 1 :])
+    # At this price two columns are those of another rule.
+    same = {"betting:0.05": "e_process:0.05", "look_ahead at the price": "look_ahead:3,p=0.7,cost=0.01"}
+    assert all(rows[one].equals(rows[other]) for one, other in same.items())
+    names = {
+        "full": "all 6 rounds",
+        "look_ahead:3,p=0.7,cost=0.01": "look_ahead:3 (p = 0.7)",
+        "best ladder": "best thresholds, told the world",
+        "plan of 50": "d3stats plan, pilot of 50",
+    }
+    rows = rows[[rule for rule in rules if rule not in same]].rename(columns=names)
+    frame = rows.reset_index().melt("world", var_name="rule", value_name="regret")
+    return plotting.plot_regret_map(frame, label="regret, share of a verdict").figure
+
+
+@figure(
+    "What up to 1,000 new debates will cost under the rule that `plan` recommends from a simulated pilot of 50 "
+    "debates, and under unanimity. The bands hold the total with 50, 80 and 95 % probability; a saving is sure "
+    "where they are apart.",
+)
+def plan_fan() -> Figure:
+    pilot = simulate(Conformity(), n_debates=50, n_rounds=8, rng=7)
+    return plotting.plot_plan_fan(plan(pilot, price=1.0, limit=False, rng=1).fan()).figure
+
+
+@figure(
+    "What five advocates a side change over one, for two families of score laws with a ceiling; computed, not"
+    " simulated. Green: the expected gap and the chance of the right ranking both grow; red: both fall.",
+)
+def separation_phase_map() -> Figure:
+    floors, ceilings = np.linspace(0.0125, 0.9875, 40), np.linspace(0, 1, 41)
+    shapes = np.linspace(0.5, 10, 39)
+    maps = {
+        "U(c, 1) against U(0, 1 + s), k = 5": phase_table(
+            lambda c, s: (uniform(c, 1), uniform(0, 1 + s)),
+            {"floor c": floors, "extra ceiling s": ceilings},
+            5,
+        ),
+        "Beta(a, b) against Beta(2, 2), k = 5": phase_table(
+            lambda a, b: (beta(a, b), beta(2, 2)), {"a": shapes, "b": shapes}, 5
+        ),
+    }
+    fig, axes = plt.subplots(1, len(maps), figsize=(TWO_COLUMNS, 3.2), layout="constrained")
+    for ax, (title, table) in zip(axes, maps.items(), strict=True):
+        plotting.plot_phase_map(table, title=title, ax=ax)
+    return fig
+
+
+@figure(
+    "Accuracy gained over a single judge against cost in two synthetic worlds (2,000 and 1,000 items); a debate"
+    " without a decision counts as half right, and of protocols with the same cost and verdicts the first is "
+    "drawn. Bars are 95 % cluster intervals of the paired difference; filled points are not beaten by any "
+    "cheaper protocol.",
+    "simulations/protocol_comparison/frontier.csv",
+    "simulations/protocol_comparison/measures.csv",
+    code=TABLE,
+)
+def protocol_frontier() -> Figure:
+    table, measures = (
+        read(f"simulations/protocol_comparison/{name}.csv") for name in ("frontier", "measures")
     )
-    rules = [name for name in rows.columns[rows.columns.get_loc("posterior") + 1 :] if name != "betting:0.05"]
-    return rows[rules].reset_index().melt("world", var_name="rule", value_name="regret")
-
-
-def draw_protocol_frontier() -> Figure:
-    """Draw what protocols cost and how often they are right, from the study `simulations/protocol_comparison`.
-
-    Two of its worlds, which differ in how much bare answers hide and how far arguments mislead. A debate without a
-    decision counts half; of protocols with the same cost and the same verdicts the first is drawn.
-    """
-    folder = HERE.parent / "simulations" / "protocol_comparison"
-    table = pd.read_csv(folder / "frontier.csv")
+    gains = measures[measures["measure"] == "gain_half"].set_index(["world", "protocol"])[
+        ["estimate", "low", "high"]
+    ]
     worlds = {"a fifth hidden": "2,000", "half hidden, arguments mislead little": "1,000"}
-    fig, axes = plt.subplots(len(worlds), 1, figsize=(TWO_COLUMNS, 7.6), layout="constrained", sharex=True)
+    fig, axes = plt.subplots(len(worlds), 1, figsize=(TWO_COLUMNS, 7.4), layout="constrained", sharex=True)
     money = ["cost", "cost_low", "cost_high"]
     for ax, (world, items) in zip(axes, worlds.items(), strict=True):
         rows = table[(table["world"] == world) & (table["counted"] == "half")]
-        rows = rows.drop_duplicates(["cost", "accuracy"])
-        rows = rows.assign(label=rows["protocol"], **{name: 1000 * rows[name] for name in money})
-        rows = rows.assign(level=0.95, kind="cluster intervals")
-        ax.set_title(f"{world} ({items} items)")
-        plot_protocol_frontier(rows, cost_label="dollars per 1,000 debates, made-up prices", ax=ax)
-        ax.set_ylabel("right verdicts, no decision as half")
+        rows = rows.drop_duplicates(["cost", "accuracy"]).set_index("protocol", drop=False).rename_axis(None)
+        # The judge itself has no difference, so no interval.
+        found = gains.loc[world].reindex(rows.index)
+        rows = rows.assign(accuracy=found["estimate"].fillna(0.0), low=found["low"], high=found["high"])
+        rows = rows.assign(label=rows["protocol"], level=0.95, kind="cluster t of paired differences")
+        rows = rows.assign(**{name: 1000 * rows[name] for name in money})
+        ax.set_title(f"{world} ({items} items)", pad=16)
+        cost = "dollars per 1,000 debates, made-up prices"
+        plotting.plot_protocol_frontier(
+            rows, cost_label=cost, reference="a single judge", names="frontier", ax=ax
+        )
         # The panels share an axis that the later one may widen.
         steps = next(line for line in ax.lines if line.get_label() == "efficient frontier")
         steps.set_xdata([*steps.get_xdata()[:-1], 1e3])
@@ -126,104 +291,112 @@ def draw_protocol_frontier() -> Figure:
     return fig
 
 
-def draw_excess_wealth() -> Figure:
-    """Draw three pairs of which the first dominates: more advocates widen the mean gap for every, some and no k."""
+@figure(
+    "Excess wealth of three pairs of score laws, computed exactly, where the first dominates the second. More "
+    "advocates widen the mean gap for every k where the first curve is above, for no k where it is below, and "
+    "for some where they cross.",
+)
+def excess_wealth() -> Figure:
     pairs = [
         ("Exp mean 3", exponential(3), "Exp mean 1", exponential(1)),
         ("Beta(1, 2)", beta(1, 2), "Beta(½, 2)", beta(0.5, 2)),
         ("U(½, 1)", uniform(0.5, 1), "U(0, 1)", uniform()),
     ]
-    fig, axes = plt.subplots(1, 3, figsize=(TWO_COLUMNS, 2.3), layout="constrained")
+    fig, axes = plt.subplots(1, 3, figsize=(TWO_COLUMNS, 2.5), layout="constrained")
     for ax, (one, first, two, second) in zip(axes, pairs, strict=True):
-        gains = gain_table(first, second, range(2, 101))
-        plot_excess_wealth(
-            excess_wealth_table(first, second), gains, first_label=one, second_label=two, ax=ax
-        )
+        table, gains = excess_wealth_table(first, second), gain_table(first, second, range(2, 101))
+        plotting.plot_excess_wealth(table, gains, first_label=one, second_label=two, ax=ax)
     for ax in axes[1:]:
         ax.set_ylabel("")
     return fig
 
 
-def draw_separation_phases(k: int = 5) -> Figure:
-    """Draw what `k` advocates a side change over one, for two families with scores that have a ceiling."""
-    floors, ceilings, shapes = (
-        np.linspace(0.0125, 0.9875, 40),
-        np.linspace(0, 1, 41),
-        np.linspace(0.5, 10, 39),
-    )
-    maps = {
-        f"U(c, 1) against U(0, 1 + s), k = {k}": phase_table(
-            lambda c, s: (uniform(c, 1), uniform(0, 1 + s)),
-            {"floor c": floors, "extra ceiling s": ceilings},
-            k,
-        ),
-        f"Beta(a, b) against Beta(2, 2), k = {k}": phase_table(
-            lambda a, b: (beta(a, b), beta(2, 2)), {"a": shapes, "b": shapes}, k
-        ),
-    }
-    fig, axes = plt.subplots(1, len(maps), figsize=(TWO_COLUMNS, 3.2), layout="constrained")
-    for ax, (title, table) in zip(axes, maps.items(), strict=True):
-        plot_phase_map(table, title=title, ax=ax)
-    return fig
-
-
-def draw_gap_contraction(eps: float = 0.4) -> Figure:
-    """Draw D3's bound beside the truth: a gap that always grows, and one that grows in half of the rounds."""
+@figure(
+    "The chance that a gap has come within .4 of certainty: exact, as D3 bounds it, and two bounds that hold. "
+    "Left the gap grows in every round, right in every second one, where the claimed bound lies above the truth"
+    " (crosses).",
+)
+def gap_contraction() -> Figure:
     rounds = np.arange(1, 61)
     fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 2.8), layout="constrained", sharey=True)
     cases = {"the gap grows in every round": rounds, "the gap grows in every second round": rounds // 2}
-    named: dict[str, Any] = {}
     for ax, (title, successes) in zip(axes, cases.items(), strict=True):
-        plot_gap_contraction(contraction_table(successes, rounds, eps), ax=ax)
+        plotting.plot_gap_contraction(contraction_table(successes, rounds, 0.4), ax=ax)
         ax.set_title(title)
-        handles, labels = ax.get_legend_handles_labels()
-        named |= dict(zip(labels, handles, strict=True))
-        ax.get_legend().remove()
+    one_legend(fig, axes)
     axes[1].set_ylabel("")
-    fig.legend(named.values(), named.keys(), loc="outside lower center", ncols=3)
     return fig
 
 
-def draw_martingale_drift() -> Figure:
-    """Draw the drift of real logs by where the panel stands, from the tables of `analysis/martingale`."""
-    found = pd.read_csv(HERE.parent / "analysis" / "martingale" / "conditional.csv")
-    frame = found.rename(columns={"log": "group"})
+@figure(
+    "Mean change of the share of correct votes by the next round, by the share before it, in seven real logs. "
+    "Points on the zero line are what a martingale would do; bars are 95 % cluster t intervals, a bare point "
+    "has too few questions.",
+    "analysis/martingale/conditional.csv",
+    code=TABLE,
+)
+def martingale_drift() -> Figure:
+    frame = (
+        read("analysis/martingale/conditional.csv")
+        .rename(columns={"log": "group"})
+        .assign(level=0.95, kind="cluster t")
+    )
     picked = frame["group"].str.contains("majority wrong|critic")
-    fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 3.2), layout="constrained", sharey=True)
-    for ax, which, title in (
-        (axes[0], ~picked, "questions not picked"),
-        (axes[1], picked, "questions picked for a wrong majority"),
-    ):
-        plot_martingale_drift(frame[which], ax=ax)
+    fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 3.4), layout="constrained", sharey=True)
+    titles = ((~picked, "questions not picked"), (picked, "questions picked for a wrong majority"))
+    for ax, (which, title) in zip(axes, titles, strict=True):
+        plotting.plot_martingale_drift(frame[which], ax=ax)
         ax.set_title(title)
     axes[0].set_ylim(-0.42, 0.42)
     axes[1].set_ylabel("")
     return fig
 
 
-def draw_position_bias() -> Figure:
-    """Draw LLMBar's judges with a plain prompt and PRD's reviewers, from the tables of `analysis/judge_bias`."""
-    found = pd.read_csv(HERE.parent / "analysis" / "judge_bias" / "position.csv")
-    plain = found["judge"].str.endswith(", Vanilla") | (found["source"] == "PRD")
-    rows = found[plain].assign(judge=lambda d: d["source"] + ": " + d["judge"].str.removesuffix(", Vanilla"))
-    return plot_position_bias(position_table(rows.assign(level=0.95))).figure
-
-
-def draw_forest_debate_or_vote() -> Figure:
-    """Draw what the last vote gains over the first in real logs, from the table of `analysis/debate_or_vote`."""
-    found = pd.read_csv(HERE.parent / "analysis" / "debate_or_vote" / "debate_or_vote.csv")
-    frame = found.rename(columns={"log": "label", "gain": "difference"})
-    frame["group"] = np.where(frame["picked"] == "yes", "picked for a wrong majority", "questions not picked")
-    frame["level"], frame["kind"] = 0.95, "cluster t"
-    fig, ax = plt.subplots(figsize=(TWO_COLUMNS, 2.6), layout="constrained")
-    plot_forest(frame, margin=0.05, xlabel="accuracy of the last vote less that of the first", ax=ax)
+@figure(
+    "How often 95 % intervals of clustered data hold the truth, in 2,000 simulated sets of 80 clusters for "
+    "each point; bars are two Monte Carlo standard errors either way. Good methods stay in the grey band at "
+    "every intraclass correlation (ICC); arrows are values below .90.",
+    "simulations/interval_coverage/coverage.csv",
+    code=TABLE,
+)
+def interval_coverage() -> Figure:
+    found = read("simulations/interval_coverage/coverage.csv")
+    found = found[found["clusters"] == found["clusters"].max()]
+    fig, axes = plt.subplots(1, 4, figsize=(TWO_COLUMNS, 3.0), layout="constrained", sharex=True, sharey=True)
+    for ax, (name, part) in zip(axes, found.groupby("statistic", sort=False), strict=True):
+        plotting.plot_interval_coverage(part, zoom=(0.9, 0.98), ax=ax)
+        ax.set_title(str(name))
+        ax.set_xticks([0.9, 0.94, 0.98])
+        ax.set_xlabel("coverage")
+    one_legend(fig, axes)
     return fig
 
 
-def draw_jury_curve() -> Figure:
-    """Draw three juries beside independent jurors and the limit, from the tables of `analysis/juries`."""
-    found = pd.read_csv(HERE.parent / "analysis" / "juries" / "curves.csv")
-    frame = found.assign(level=0.95)
+@figure(
+    "Agreement of judges with each other and of humans with each other on three sets of judgments, as kappa "
+    "with 95 % cluster t intervals. The broken line is what chance alone gives; 1 is perfect agreement.",
+    "analysis/judges/kappas.csv",
+    code=TABLE,
+)
+def judge_agreement() -> Figure:
+    found = read("analysis/judges/kappas.csv")
+    of_humans = found["group"] == "PandaLM, two humans"
+    found["name"] = found["name"].where(~of_humans, "humans " + found["name"])
+    found["level"], found["kind"] = 0.95, "cluster t"
+    ax = plotting.plot_agreement(found[["name", "value", "low", "high", "group", "level", "kind"]])
+    ax.figure.set_size_inches(TWO_COLUMNS * 0.75, 0.8 + 0.19 * len(found))
+    return ax.figure
+
+
+@figure(
+    "Accuracy of the plurality of k jurors in three real juries, with 95 % intervals (blue), beside independent"
+    " jurors of the same accuracies (orange) and the limit of a large panel (green). The distance between blue "
+    "and orange is what shared errors cost.",
+    "analysis/juries/curves.csv",
+    code=TABLE,
+)
+def jury_curve() -> Figure:
+    frame = read("analysis/juries/curves.csv").assign(level=0.95)
     juries = {
         "PRD, ten reviews": "PRD, ten votes",
         "seven agents before they talk": "slm7, round 1",
@@ -231,87 +404,133 @@ def draw_jury_curve() -> Figure:
     }
     fig, axes = plt.subplots(1, 3, figsize=(TWO_COLUMNS, 2.7), layout="constrained", sharey=True)
     for ax, (title, jury) in zip(axes, juries.items(), strict=True):
-        plot_jury_curve(frame[frame["jury"] == jury], ax=ax)
+        plotting.plot_jury_curve(frame[frame["jury"] == jury], ax=ax)
         ax.set_title(title)
-        handles, labels = ax.get_legend_handles_labels()
-        ax.get_legend().remove()
+    one_legend(fig, axes)
     for ax in axes[1:]:
         ax.set_ylabel("")
-    fig.legend(handles, labels, loc="outside lower center", ncols=3)
     return fig
 
 
-def draw_judge_agreement() -> Figure:
-    """Draw the kappas of judges and of humans on three sets of judgments, from the tables of `analysis/judges`."""
-    found = pd.read_csv(HERE.parent / "analysis" / "judges" / "kappas.csv")
-    of_humans = found["group"] == "PandaLM, two humans"
-    found["name"] = found["name"].where(~of_humans, "humans " + found["name"])
-    found["level"], found["kind"] = 0.95, "cluster t"
-    ax = plot_agreement(found[["name", "value", "low", "high", "group", "level", "kind"]])
-    ax.figure.set_size_inches(TWO_COLUMNS * 0.75, 0.8 + 0.19 * len(found))
-    return ax.figure
-
-
-def draw_interval_coverage() -> Figure:
-    """Draw how often 95 % intervals of clustered data cover, from the tables of `simulations/interval_coverage`."""
-    found = pd.read_csv(HERE.parent / "simulations" / "interval_coverage" / "coverage.csv")
-    found = found[found["clusters"] == found["clusters"].max()]
-    fig, axes = plt.subplots(1, 4, figsize=(TWO_COLUMNS, 2.5), layout="constrained", sharex=True, sharey=True)
-    for ax, (name, part) in zip(axes, found.groupby("statistic", sort=False), strict=True):
-        plot_interval_coverage(part, ax=ax)
-        ax.set_title(str(name))
-        ax.set_xlabel("coverage")
-        handles, labels = ax.get_legend_handles_labels()
-        ax.get_legend().remove()
-    fig.legend(handles, labels, loc="outside lower center", ncols=3)
+@figure(
+    "What debate gains over a vote in seven real logs: accuracy of the last round's vote less that of the "
+    "first. Bars are 95 % cluster t intervals; differences inside the grey margin of .05 are too small to "
+    "matter.",
+    "analysis/debate_or_vote/debate_or_vote.csv",
+    code=TABLE,
+)
+def forest_debate_or_vote() -> Figure:
+    found = read("analysis/debate_or_vote/debate_or_vote.csv")
+    frame = found.rename(columns={"log": "label", "gain": "difference"})
+    frame["group"] = np.where(frame["picked"] == "yes", "picked for a wrong majority", "questions not picked")
+    frame["level"], frame["kind"] = 0.95, "cluster t"
+    fig, ax = plt.subplots(figsize=(TWO_COLUMNS, 2.6), layout="constrained")
+    plotting.plot_forest(frame, margin=0.05, xlabel="accuracy of the last vote less that of the first", ax=ax)
     return fig
 
 
-def main() -> None:
-    """Draw and save."""
-    mpl.use("agg")
-    debates = load_slm7()
-    # Unread votes count as not correct here, as in the published counts; then every debate has seven votes.
-    fit = d3stats.fit_rounds(debates.counts("wrong"))
-    shares = fit.count_shares(rng=SEED)
-    drift = rounds_drift(*debates.successes_trials("wrong"), debates.cluster, fit=fit, rng=SEED)
-    distances = drift.ks()
-    stops = d3stats.replay(
-        debates, ["fixed:1", "fixed:2", "unanimity", "ks:0.05"], n_boot=2, rng=SEED
-    ).stops()
-    pilot = simulate(Conformity(), n_debates=50, n_rounds=8, rng=7)
-    fan = plan(pilot, price=1.0, limit=False, rng=1).fan()
-    points, limit = frontier_tables()
-    with use_style():
-        save(plot_frontier(points, limit, cost_label="thousand tokens per debate").figure, HERE / "frontier")
-        save(plot_regret_map(regret_table()).figure, HERE / "regret_map")
-        save(plot_plan_fan(fan).figure, HERE / "plan_fan")
-        save(draw_separation_phases(), HERE / "separation_phase_map")
-        save(draw_protocol_frontier(), HERE / "protocol_frontier")
-        save(draw_excess_wealth(), HERE / "excess_wealth")
-        save(draw_gap_contraction(), HERE / "gap_contraction")
-        save(draw_martingale_drift(), HERE / "martingale_drift")
-        save(draw_interval_coverage(), HERE / "interval_coverage")
-        save(draw_judge_agreement(), HERE / "judge_agreement")
-        save(draw_jury_curve(), HERE / "jury_curve")
-        save(draw_forest_debate_or_vote(), HERE / "forest_debate_or_vote")
-        save(draw_position_bias(), HERE / "position_bias")
-        headline = HERE.parent / "simulations" / "d3_headline"
-        stopped, gaps = (pd.read_csv(headline / f"{x}.csv") for x in ("stop_histogram", "gap_trajectories"))
-        save(plot_stop_histogram(stopped).figure, HERE / "d3_stop_histogram")
-        save(plot_gap_trajectories(gaps).figure, HERE / "d3_gap_trajectories")
-        save(plot_counts_by_round(shares)[0].figure, HERE / "slm7_counts_by_round")
-        save(plot_ks_series(distances).figure, HERE / "slm7_ks_series")
-        save(plot_stop_rounds(stops).figure, HERE / "slm7_stop_rounds")
-        save(
-            fit_mixture(debates.counts("wrong")[1], draws=1500, rng=SEED).plot().figure,
-            HERE / "mixture_posterior",
+@figure(
+    "Position bias of judges in LLMBar (a plain prompt) and of reviewers in PRD, with 95 % intervals. Blue: "
+    "share of pairs with the same winner in both orders, beside what chance alone would give (grey); orange: "
+    "share of verdicts for the first slot, one half without bias.",
+    "analysis/judge_bias/position.csv",
+    code=TABLE,
+)
+def position_bias() -> Figure:
+    found = read("analysis/judge_bias/position.csv").assign(level=0.95)
+    found = found[found["judge"].str.endswith(", Vanilla") | (found["source"] == "PRD")]
+    found = found.assign(judge=found["judge"].str.removesuffix(", Vanilla"))
+    parts = {"LLMBar": 6, "PRD": 5}
+    fig, axes = plt.subplots(1, 2, figsize=(TWO_COLUMNS, 2.8), layout="constrained", sharex=True)
+    for ax, source in zip(axes, parts, strict=True):
+        plotting.plot_position_bias(position_table(found[found["source"] == source]), ax=ax)
+        ax.set_title(source)
+    one_legend(fig, axes)
+    return fig
+
+
+@figure(
+    "Where D3's budgeted rule stops 20,000 simulated debates of a courtroom that is calibrated to D3's figures:"
+    " the share that stops in each round (bars) and so far (line).",
+    "simulations/d3_headline/stop_histogram.csv",
+    code=TABLE,
+)
+def d3_stop_histogram() -> Figure:
+    return plotting.plot_stop_histogram(read("simulations/d3_headline/stop_histogram.csv")).figure
+
+
+@figure(
+    "Mean gap between the judge's scores of the better and the worse answer over the rounds, by kind of "
+    "question, in the same simulated courtroom. Diamonds mark the median stop, the thin lines what going on "
+    "would have shown; bands are 95 % intervals of the mean.",
+    "simulations/d3_headline/gap_trajectories.csv",
+    code=TABLE,
+)
+def d3_gap_trajectories() -> Figure:
+    frame = read("simulations/d3_headline/gap_trajectories.csv").assign(
+        level=0.95, kind="normal, of the mean"
+    )
+    return plotting.plot_gap_trajectories(frame).figure
+
+
+def data_hash(entry: Entry) -> str:
+    """Return the hash of the files that a figure is drawn from."""
+    return digest(ROOT / name for name in entry.data)
+
+
+def code_hash(entry: Entry) -> str:
+    """Return the hash of a figure's function, of what it calls here, and of the code that it hangs on."""
+    called = (globals().get(name) for name in entry.draw.__code__.co_names)
+    here = [
+        inspect.unwrap(f) for f in called if callable(f) and inspect.getmodule(f) is sys.modules[__name__]
+    ]
+    sources = "".join(inspect.getsource(f) for f in (entry.draw, *here) if isinstance(f, FunctionType))
+    files = (path for folder in entry.code for path in sorted((ROOT / folder).rglob("*")))
+    return digest((path for path in files if path.suffix in {".py", ".mplstyle"}), sources)
+
+
+def digest(paths: Iterable[Path], text: str = "") -> str:
+    """Return the SHA-256 of files, and of a text, in hexadecimal digits."""
+    found = hashlib.sha256(text.encode())
+    for path in paths:
+        found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+def make(names: Iterable[str] = (), *, everything: bool = False, folder: Path = HERE) -> list[str]:
+    """Draw the figures with these names, or all, or what has changed; return the names of those drawn.
+
+    The manifest of the folder is written anew: name, caption, data and hashes of each figure.
+    """
+    manifest = folder / "manifest.toml"
+    rows = tomllib.loads(manifest.read_text(encoding="utf-8"))["figure"] if manifest.exists() else []
+    before = {row["name"]: row for row in rows}
+    drawn, wanted = [], list(names)
+    for name, entry in FIGURES.items():
+        row: dict[str, Any] = {"name": name, "caption": entry.caption, "data": list(entry.data)}
+        row |= {"data_sha256": data_hash(entry), "code_sha256": code_hash(entry)}
+        stale = before.get(name) != row or not all(
+            (folder / f"{name}.{kind}").exists() for kind in ("pdf", "png")
         )
-        save(draw_overview(shares, distances, stops), HERE / "slm7_overview")
-        plt.close("all")
-    for made in sorted(HERE.glob("*.p[dn][fg]")):
-        print(made.name)
+        if everything or name in wanted or (stale and not wanted):
+            with plotting.use_style():
+                plotting.save(entry.draw(), folder / name)
+            plt.close("all")
+            before[name] = row
+            drawn.append(name)
+    parts = ["# Made by make_figures.py.\n"]
+    for name in (name for name in FIGURES if name in before):
+        # Strings and lists of JSON are those of TOML.
+        lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in before[name].items()]
+        parts.append("\n[[figure]]\n" + "".join(lines))
+    manifest.write_text("".join(parts), encoding="utf-8")
+    return drawn
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="figures to make; by default those that have changed")
+    parser.add_argument("--all", action="store_true", help="make every figure")
+    given = parser.parse_args()
+    mpl.use("agg")
+    print("\n".join(make(given.names, everything=given.all)) or "nothing has changed")

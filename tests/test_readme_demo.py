@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import matplotlib.pyplot as plt
+import numpy as np
 from typer.testing import CliRunner
 
 from d3stats.cli import app
 
 ROOT = Path(__file__).resolve().parents[1]
+OVERVIEW = ROOT / "figures" / "slm7_overview.png"
 NUMBER = re.compile(r"-?\d+\.\d+%?")
 
 
@@ -41,3 +44,8 @@ def test_the_readme_shows_the_demo_as_it_prints(tmp_path: Path) -> None:
         for shown, now in zip(NUMBER.findall(block), NUMBER.findall(now_text), strict=True):
             slack = 1.0 if shown.endswith("%") else 0.01
             assert abs(float(shown.rstrip("%")) - float(now.rstrip("%"))) <= slack, (shown, now)
+
+    made, shown = (plt.imread(path) for path in (tmp_path / "demo-output" / "slm7.png", OVERVIEW))
+    assert made.shape == shown.shape
+    other = np.abs(made - shown).max(axis=2) > 0.1
+    assert other.mean() < 0.005, "the figure that README shows is not that of the demo; run `make figures`"

@@ -18,6 +18,7 @@ from d3stats.plotting.style import (
     PALETTE,
     TWO_COLUMNS,
     VERMILLION,
+    Look,
     check_frame,
     column,
     legend_above,
@@ -90,15 +91,16 @@ def plot_frontier(
         cost, kept = column(corners["cost"]), column(corners["kept"])
         ax.plot(cost, kept, color="0.35", linewidth=1.0, label="exact limit", zorder=1)
         ax.fill_between(cost, kept, 1.0, color="0.9", linewidth=0, zorder=0)
-        note = {"ha": "right", "va": "top", "fontsize": 7, "color": "0.35"}
-        ax.annotate("no rule can be here", (0.99, 0.98), xycoords="axes fraction", **note)
+        note: Look = {"ha": "right", "va": "top", "fontsize": 7, "color": "0.35"}
+        across: Any = ax.get_xaxis_transform()
+        ax.annotate("no rule can be here", (0.98 * cost.max(), 0.98), xycoords=across, **note)
         top, room = max(top, float(kept.max())), 1.5 * room
     for i, row in enumerate(checked.to_dict("records")):
-        bars: dict[str, Any] = {}
+        bars: Look = {}
         for along, name in (("xerr", "cost"), ("yerr", "kept")):
             down, up = row[name] - row[f"{name}_low"], row[f"{name}_high"] - row[name]
             bars[along] = [[down], [up]] if np.isfinite(down + up) else None
-        look = {
+        look: Look = {
             "fmt": MARKERS[i % len(MARKERS)],
             "color": PALETTE[i % len(PALETTE)],
             "label": str(row["rule"]),
@@ -106,6 +108,7 @@ def plot_frontier(
         ax.errorbar(row["cost"], row["kept"], **bars, **look, markersize=4.5, elinewidth=0.7)
     ax.set_ylim(max(low - room, 0.0), min(top + room, 1.0))
     ax.set_xlim(left=0)
+    ax.locator_params(axis="y", nbins=6)
     ax.set_xlabel(with_bars(cost_label, checked, checked["kept_low"].notna().to_numpy()))
     ax.set_ylabel(kept_label)
     if ax.figure.bbox.width / ax.figure.dpi < _NARROW:
@@ -188,10 +191,10 @@ def plot_protocol_frontier(
     for i, row in checked.iterrows():
         on = bool(worth[i])
         colour, alpha = (BLUE, 0.8) if on else (VERMILLION, 0.35)
-        bar = {"color": colour, "alpha": alpha, "linewidth": 0.8, "zorder": 2}
+        bar: Look = {"color": colour, "alpha": alpha, "linewidth": 0.8, "zorder": 2}
         ax.vlines(row["cost"], row["bar_low"], row["bar_high"], **bar)
         ax.hlines(row["accuracy"], row["cost_low"], row["cost_high"], **bar)
-    looks: list[dict[str, Any]] = [
+    looks: list[Look] = [
         {"marker": "s", "color": VERMILLION, "markerfacecolor": "white", "markersize": _MARKER - 0.8},
         {"marker": "o", "color": BLUE, "markersize": _MARKER},
     ]
@@ -203,7 +206,7 @@ def plot_protocol_frontier(
     left, right_end = left / room, right_end * room
     order = np.flatnonzero(worth)[np.argsort(cost[worth], kind="stable")]
     steps = [*cost[order], right_end], [*accuracy[order], accuracy[order][-1]]
-    line = {"color": BLUE, "linewidth": 0.9, "alpha": 0.6, "label": "efficient frontier"}
+    line: Look = {"color": BLUE, "linewidth": 0.9, "alpha": 0.6, "label": "efficient frontier"}
     ax.step(*steps, where="post", zorder=1, **line)
     if reference:
         ax.axhline(0.0, color="0.6", linewidth=0.6, zorder=0)
@@ -226,7 +229,7 @@ def plot_protocol_frontier(
         key = [f"{n}  {checked['label'][i]}" for n, i in enumerate(dearer, start=1)]
         checked["label"] = checked["label"].astype(object)
         checked.loc[dearer, "label"] = [str(n) for n in range(1, len(dearer) + 1)]
-        place = {"xycoords": "axes fraction", "va": "center", "fontsize": _TEXT, "linespacing": 1.4}
+        place: Look = {"xycoords": "axes fraction", "va": "center", "fontsize": _TEXT, "linespacing": 1.4}
         ax.annotate("\n".join(key), (1.01, 0.5), annotation_clip=False, **place)
     _write_labels(ax, checked, np.column_stack([cost[order], accuracy[order]]))
     return ax
@@ -261,7 +264,7 @@ def _write_labels(ax: Axes, checked: pd.DataFrame, corners: NDArray[np.float64])
         box + scale * np.array([-0.6, -0.6, 0.6, 0.6])
         for box in _lines_in_pixels(ax, checked, corners, frame)
     ]
-    look: dict[str, Any] = {"fontsize": _TEXT, "annotation_clip": False, "ha": "center", "va": "center"}
+    look: Look = {"fontsize": _TEXT, "annotation_clip": False, "ha": "center", "va": "center"}
     halo = [withStroke(linewidth=1.4, foreground="white")]
     texts = [
         ax.annotate(str(label), (x, y), path_effects=halo, **look)
@@ -271,7 +274,7 @@ def _write_labels(ax: Axes, checked: pd.DataFrame, corners: NDArray[np.float64])
     # Those that stand closest to others choose first.
     gaps = np.linalg.norm(points[:, None] - points[None], axis=2)
     for i in np.argsort(np.sort(gaps, axis=1)[:, 1:3].sum(axis=1), kind="stable"):
-        offset, distance = _place(points[i], sizes[i], taken, lines, frame, half, scale)
+        offset, distance = _place(points, i, sizes[i], taken, lines, frame, half, scale)
         texts[i].set_position(tuple(offset / scale))
         texts[i].set_anncoords("offset points")
         middle = points[i] + offset
@@ -299,10 +302,10 @@ def _lines_in_pixels(ax: Axes, checked: pd.DataFrame, corners: Box, frame: Box) 
 
 
 def _place(
-    point: Box, size: Box, taken: list[Box], lines: list[Box], frame: Box, half: float, scale: float
+    points: Box, i: int, size: Box, taken: list[Box], lines: list[Box], frame: Box, half: float, scale: float
 ) -> tuple[Box, float]:
     """Return the best place's offset from the point, in pixels, and its distance in points."""
-    best, found = np.inf, (np.zeros(2), 0.0)
+    point, best, found = points[i], np.inf, (np.zeros(2), 0.0)
     for distance, (dx, dy) in product(_DISTANCES, _DIRECTIONS):
         step = half + distance * scale
         offset = np.array([dx * (step + size[0] / 2), dy * (step + size[1] / 2)])
@@ -313,7 +316,9 @@ def _place(
         outside = box[0] < frame[0] or box[1] < frame[1] or box[2] > frame[2] or box[3] > frame[3]
         hidden = sum(_overlap(box, other) for other in taken)
         crossed = sum(_overlap(box, other) > 0 for other in lines)
-        price = 1000.0 * outside + 10.0 * hidden + 12.0 * crossed + distance
+        # A label that stands nearer to another point would be taken for that one's.
+        strange = int(np.argmin(np.linalg.norm(points - point - offset, axis=1))) != i
+        price = 15.0 * strange + 1000.0 * outside + 10.0 * hidden + 25.0 * crossed + distance
         if price < best:
             best, found = price, (offset, distance)
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from d3stats.plotting.style import (
     SKY,
     TWO_COLUMNS,
     VERMILLION,
+    Look,
     check_frame,
     column,
     groups,
@@ -108,7 +109,7 @@ def plot_mixture_posterior(frame: pd.DataFrame, *, ax: Axes | None = None) -> Ax
     ax.bar(at, observed, width=0.8, color="0.82", label="observed", zorder=1)
     # Limits of a skewed posterior may leave its mean out.
     ends = [np.maximum(predicted - low, 0), np.maximum(high - predicted, 0)]
-    look: dict[str, Any] = {"fmt": "o", "color": "0.15", "markersize": 3.5, "elinewidth": 1.0, "capsize": 2.5}
+    look: Look = {"fmt": "o", "color": "0.15", "markersize": 3.5, "elinewidth": 1.0, "capsize": 2.5}
     ax.errorbar(at, predicted, yerr=ends, zorder=3, label=f"posterior, {percent(checked, 'band')}", **look)
     components = [name for name in means if name.count("_") == 1]
     top = 1.08 * float(max(high.max(), observed.max()))
@@ -124,12 +125,12 @@ def plot_mixture_posterior(frame: pd.DataFrame, *, ax: Axes | None = None) -> Ax
         across = ax.secondary_xaxis(
             "top", functions=(lambda x: x / max(panel, 1), lambda x: x * max(panel, 1))
         )
-        across.set_xlabel(percent(checked, "limits of a component's mean chance of a right vote"))
+        across.set_xlabel(f"means of the components, {percent(checked, 'limits')}")
         across.set_xticks([0, 0.25, 0.5, 0.75, 1])
         ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick < top])
     handles, labels = ax.get_legend_handles_labels()
     kept = [k for k, text in enumerate(labels) if not text.startswith("mean of")]
-    entries = {"handles": [handles[k] for k in kept], "labels": [labels[k] for k in kept]}
+    entries: Look = {"handles": [handles[k] for k in kept], "labels": [labels[k] for k in kept]}
     ax.legend(**entries, loc="upper center", bbox_to_anchor=(0.45, 1 / room), fontsize="small")
     ax.set_ylim(0, top * room)
     ax.set_xlim(-0.6, panel + 0.6)
@@ -145,7 +146,7 @@ def _draw_component(ax: Axes, j: int, centre: float, span: list[float], y: float
     ax.plot(span, [y, y], color=PALETTE[j], linewidth=1.6, solid_capstyle="butt", zorder=2)
     ax.plot([centre], [y], MARKERS[j], color=PALETTE[j], markersize=4.5, label=label, zorder=3)
     where, align, shift = (min(span), "right", -4) if sum(span) > panel else (max(span), "left", 4)
-    look: dict[str, Any] = {"textcoords": "offset points", "ha": align, "va": "center", "fontsize": "x-small"}
+    look: Look = {"textcoords": "offset points", "ha": align, "va": "center", "fontsize": "x-small"}
     ax.annotate(label, (where, y), (shift, 0), **look)
 
 
@@ -290,7 +291,7 @@ def plot_phase_map(frame: pd.DataFrame, *, title: str = "", ax: Axes | None = No
     for i, (name, (colour, hatch)) in enumerate(PHASES.items()):
         inside = codes.to_numpy() == i
         if inside.any():
-            look: dict[str, Any] = {"facecolor": colour, "edgecolor": "0.15", "linewidth": 0.0}
+            look: Look = {"facecolor": colour, "edgecolor": "0.15", "linewidth": 0.0}
             patches.append(Patch(label=name, hatch=hatch or None, **look))
             if hatch:
                 _hatch(ax, edges, inside, hatch)

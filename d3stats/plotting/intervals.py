@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from d3stats.plotting.style import (
     GREEN,
     ONE_COLUMN,
     VERMILLION,
+    Look,
     check_frame,
     column,
     draw_points,
@@ -178,7 +179,7 @@ def _draw_rows(ax: Axes, checked: pd.DataFrame, value: str, labels: list[str], x
     for name, here, colour, marker in groups(checked):
         some, alone = here & sure, here & ~sure
         ax.hlines(rows[some], low[some], high[some], color=colour, linewidth=1.1, zorder=2)
-        style: dict[str, Any] = {
+        style: Look = {
             "color": colour,
             "marker": marker,
             "linestyle": "none",
@@ -200,7 +201,7 @@ def _write(ax: Axes, value: NDArray[np.float64], low: NDArray[np.float64], high:
     widths = (high - low)[~np.isnan(low)]
     size = float(np.median(widths)) if len(widths) else float(np.abs(value).max())
     digits = int(np.clip(1 - np.floor(np.log10(size)), 0, 4)) if size > 0 else 3
-    place: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "va": "center", "fontsize": "small"}
+    place: Look = {"xycoords": ax.get_yaxis_transform(), "va": "center", "fontsize": "small"}
     for row, (x, down, up) in enumerate(zip(value, low, high, strict=True)):
         limits = "" if np.isnan(down) else f" [{down:+.{digits}f}, {up:+.{digits}f}]"
         text = f"{x:+.{digits}f}{limits}".replace("-", "−")
@@ -326,14 +327,16 @@ def plot_interval_coverage(
     ax = one_axes(ax, width=ONE_COLUMN, height=0.8 + 0.32 * len(methods))
     ax.axvspan(low, high, color="0.88", linewidth=0, zorder=0)
     coverage, error = column(checked["coverage"]), 2 * column(checked["coverage_se"])
+    beyond = np.zeros(len(methods), dtype=int)
     for i, (icc, here, colour, marker) in enumerate(parts):
         y = place[here] + (i - (len(parts) - 1) / 2) * (_COVERAGE_SPREAD / len(parts))
         x, ends = coverage[here], error[here]
         label = f"ICC {float(icc):g}"
         draw_points(ax, x, y, x - ends, x + ends, along="x", color=colour, marker=marker, label=label)
-        for share, at in zip(x, y, strict=True):
+        for share, at, method in zip(x, y, place[here].astype(int), strict=True):
             if zoom and not zoom[0] <= share <= zoom[1]:
-                _draw_arrow(ax, share, at, zoom, colour)
+                _draw_arrow(ax, share, at, zoom, colour, beyond[method])
+                beyond[method] += 1
     if zoom:
         ax.set_xlim(*zoom)
     ax.set_yticks(range(len(methods)), methods)
@@ -344,19 +347,15 @@ def plot_interval_coverage(
     return ax
 
 
-def _draw_arrow(ax: Axes, share: float, at: float, zoom: tuple[float, float], colour: str) -> None:
-    """Draw an arrow at the edge for a share that lies beyond it, with the share's number."""
+def _draw_arrow(
+    ax: Axes, share: float, at: float, zoom: tuple[float, float], colour: str, before: int
+) -> None:
+    """Draw an arrow at the edge for a share beyond it, its number right of those `before` it."""
     low = share < zoom[0]
-    edge, towards, align = (zoom[0], 6, "left") if low else (zoom[1], -6, "right")
+    edge, side, align = (zoom[0], 1, "left") if low else (zoom[1], -1, "right")
     ax.plot([edge], [at], "<" if low else ">", color=colour, markersize=4, clip_on=False, label="_beyond")
-    look: dict[str, Any] = {
-        "textcoords": "offset points",
-        "ha": align,
-        "va": "center",
-        "fontsize": 6,
-        "color": colour,
-    }
-    ax.annotate(f"{share:.2f}", (edge, at), (towards, 0), **look)
+    look: Look = {"textcoords": "offset points", "ha": align, "va": "center", "fontsize": 6, "color": colour}
+    ax.annotate(f"{share:.2f}", (edge, at), (side * (5 + 16 * before), 0), **look)
 
 
 def plot_position_bias(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -399,14 +398,14 @@ def plot_position_bias(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax = one_axes(ax, width=ONE_COLUMN, height=1.0 + 0.28 * len(checked))
     y = np.arange(len(checked), dtype=float)
     ax.axvline(0.5, color="0.35", linewidth=0.8, zorder=1)
-    look: dict[str, Any] = {"marker": "|", "s": 40, "color": "0.45", "zorder": 2}
+    look: Look = {"marker": "|", "s": 40, "color": "0.45", "zorder": 2}
     ax.scatter(column(checked["coin"]), y - _BIAS_SPREAD, **look, label="pairs: by chance alone")
     for name, said, marker, colour, side in (
         ("consistency", "pairs: same winner both ways", "o", BLUE, -1),
         ("first", "verdicts: for the first slot", "s", VERMILLION, 1),
     ):
         x, low, high = (column(checked[key]) for key in (name, f"{name}_low", f"{name}_high"))
-        style: dict[str, Any] = {"marker": marker, "color": colour, "markersize": 2.8, "label": said}
+        style: Look = {"marker": marker, "color": colour, "markersize": 2.8, "label": said}
         draw_points(ax, x, y + side * _BIAS_SPREAD, low, high, along="x", **style)
     ax.set_yticks(y, [str(judge) for judge in checked["judge"]])
     ax.set_ylim(len(checked) - 0.45, -0.55)
@@ -472,7 +471,7 @@ def plot_jury_curve(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         ax.axhline(value, color=GREEN, linestyle=":", linewidth=1.0, label="limit of a large panel")
     low, high = column(checked["low"]), column(checked["high"])
     banded = ~np.isnan(low + high)
-    alone: dict[str, Any] = {"marker": "s", "markersize": 3.0, "label": "independent jurors (Condorcet)"}
+    alone: Look = {"marker": "s", "markersize": 3.0, "label": "independent jurors (Condorcet)"}
     ax.plot(k, column(checked["independent"]), "--", color=VERMILLION, **alone)
     ax.fill_between(k, low, high, where=banded.tolist(), color=BLUE, alpha=0.2, linewidth=0)
     ax.plot(k, column(checked["accuracy"]), "-", color=BLUE, marker="o", markersize=3.5, label="these jurors")

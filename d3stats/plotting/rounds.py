@@ -18,6 +18,7 @@ from d3stats.plotting.style import (
     SKY,
     TWO_COLUMNS,
     VERMILLION,
+    Look,
     check_frame,
     column,
     legend_above,
@@ -332,7 +333,7 @@ def _draw_segment(
     if share >= 0.07:
         light = np.dot(to_rgb(colour), (0.299, 0.587, 0.114)) > 0.5
         # The plain ground under the number keeps the hatch away from it.
-        ground = {"boxstyle": "circle,pad=0.25", "facecolor": colour, "edgecolor": "none"}
+        ground: Look = {"boxstyle": "circle,pad=0.25", "facecolor": colour, "edgecolor": "none"}
         ink = "black" if light else "white"
         ax.text(start + share / 2, height, text, ha="center", va="center", fontsize=7, color=ink, bbox=ground)
 
@@ -422,7 +423,7 @@ def plot_stop_histogram(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     every = -(-len(rounds) // 12)
     marked = rounds[::-1][::every][::-1]
     # To the left of the point and above it: the line rises from below.
-    near: dict[str, Any] = {"xytext": (-4, 2), "textcoords": "offset points", "ha": "right", "fontsize": 7}
+    near: Look = {"xytext": (-4, 2), "textcoords": "offset points", "ha": "right", "fontsize": 7}
     for r in marked:
         ax.annotate(f"{100 * so_far[r - 1]:.0f} %", (r, so_far[r - 1]), **near)
     ax.set_xticks(marked)
@@ -485,12 +486,12 @@ def plot_gap_trajectories(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axe
     span = float(np.ptp(column(frame["gap"]))) or 1.0
     for i, category in enumerate(categories):
         rows = frame[frame["category"] == category].sort_values("round")
-        look = {"color": PALETTE[i % len(PALETTE)], "linestyle": _DASHES[i % len(_DASHES)]}
+        look: Look = {"color": PALETTE[i % len(PALETTE)], "linestyle": _DASHES[i % len(_DASHES)]}
         for at, gap in _draw_category(ax, rows, category, look):
             # Diamonds of nearly equal gaps stand a little apart, so that none hides another.
             near = sum(at == x and abs(gap - y) < 0.05 * span for x, y in diamonds)
             diamonds.append((at, gap))
-            style = {
+            style: Look = {
                 "marker": "D",
                 "markersize": 5.5,
                 "markeredgecolor": "white",

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["ONE_COLUMN", "TWO_COLUMNS", "figure_stem", "save", "use_style"]
 
 Floats = NDArray[np.float64]
+Look = dict[str, Any]
 Group = tuple[str, NDArray[np.bool_], str, str]
 
 ONE_COLUMN = 3.3
@@ -41,6 +43,8 @@ _LEGEND = 7.0
 """Points of a legend's letters in ``d3stats.mplstyle``."""
 _UNDER, _LINE = 26, 10
 """Points that tick labels and the label of an axis take, and each further line of the label."""
+_LETTERS = 44
+"""Letters of 8 points in a line of one column."""
 
 
 @contextmanager
@@ -251,7 +255,7 @@ def draw_points(
     """Draw points with their intervals along one axis; a point without an interval is bare."""
     value = x if along == "x" else y
     ends = np.nan_to_num(np.abs(np.stack([value - low, high - value])))
-    look: dict[str, Any] = {
+    look: Look = {
         "linestyle": "none",
         "markersize": 4.0,
         "elinewidth": 0.9,
@@ -263,7 +267,7 @@ def draw_points(
 
 def legend_above(ax: Axes, columns: int = 2, **more: Any) -> None:
     """Put the legend above the axes, where it hides nothing."""
-    place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "columnspacing": 1.0}
+    place: Look = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "columnspacing": 1.0}
     ax.legend(**(place | {"ncols": columns} | more))
 
 
@@ -305,4 +309,4 @@ def with_bars(label: str, frame: pd.DataFrame, drawn: NDArray[np.bool_], what: s
     rows = frame[drawn]
     kinds = " or ".join(rows["kind"].dropna().astype(str).unique()) if "kind" in rows else ""
     told = percent(rows, kinds).strip()
-    return f"{label}\n{what}: {told}" if told else label
+    return f"{label}\n{fill(f'{what}: {told}', _LETTERS)}" if told else label

@@ -171,8 +171,8 @@ class RoundsFit(Result):
     def count_shares(self, *, level: float = 0.95, n_boot: int = 1000, rng: RngLike = None) -> pd.DataFrame:
         """Return observed and fitted shares of each count, with parametric bootstrap bands: what the figure draws.
 
-        Columns ``round, successes, observed, fitted, low, high``: debates with the full panel only; the band is where
-        the observed share of as many debates would fall if the fit were true.
+        Columns ``round, successes, observed, fitted, low, high, level``: debates with the full panel only; the band is
+        where the observed share of as many debates would fall if the fit were true.
         """
         probability("level", level, open_interval=True)
         generator = as_rng(rng)
@@ -189,7 +189,7 @@ class RoundsFit(Result):
             parts.append(
                 part.assign(observed=observed_shares(fit.counts, n), fitted=fitted, low=low, high=high)
             )
-        return pd.concat(parts, ignore_index=True)
+        return pd.concat(parts, ignore_index=True).assign(level=level)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the KS series on the pmf scale."""
