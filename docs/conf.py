@@ -44,7 +44,20 @@ html_static_path = ["_static"]
 html_css_files = ["d3stats.css"]
 html_show_sourcelink = False
 html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}
-html_sidebars = {"install": [], "log_format": [], "changelog": []}
+html_sidebars = {
+    page: []
+    for page in (
+        "install",
+        "log_format",
+        "changelog",
+        "quick_start",
+        "concepts",
+        "glossary",
+        "notebooks",
+        "moved",
+        "made/command_line",
+    )
+}
 
 
 def _write_pages(app: Any) -> None:
