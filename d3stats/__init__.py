@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from d3stats.planning.scan import scan
     from d3stats.planning.study import Study, read_study
     from d3stats.planning.sweep import sweep
+    from d3stats.report.analysis import analyse
     from d3stats.stopping import FixedRounds, KSStability, Ladder, NoiseAwareKS, Supermajority, Unanimity
     from d3stats.trajectories import Trajectories, as_trajectories
     from d3stats.worlds.draw import simulate
@@ -65,6 +66,7 @@ __version__ = "0.1.0"
 _moved.watch()
 
 _HOMES = {
+    "analyse": "d3stats.report.analysis",
     "simulate": "d3stats.worlds.draw",
     "agreement": "d3stats.inference.judges.agreement",
     "cohen_kappa": "d3stats.inference.judges.coefficients",
@@ -151,6 +153,7 @@ __all__ = [
     "__version__",
     "agent",
     "agreement",
+    "analyse",
     "as_trajectories",
     "calibrate",
     "cohen_kappa",

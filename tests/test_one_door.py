@@ -62,6 +62,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "d3stats.martingale_test": lambda log: d3stats.martingale_test(log).drift,
     "d3stats.gap_posterior": lambda log: d3stats.gap_posterior(log).mean,
     "d3stats.signed_gap_posterior": lambda log: d3stats.signed_gap_posterior(log, scale=10).mean_points,
+    "d3stats.analyse": lambda log: d3stats.analyse(log, n_boot=20).to_frame("rules"),
     "d3stats.agreement": lambda log: d3stats.agreement(log, n_boot=20, rng=1).to_frame(),
     "d3stats.cohen_kappa": lambda log: [
         d3stats.cohen_kappa(inference.as_ratings(log, raters=["x (1-2)", "y (1-2)"])).estimate.value

@@ -29,6 +29,7 @@ from d3stats.cli.output import (
     without_warnings,
     working,
 )
+from d3stats.report.tables import agreement_table, sized
 
 if TYPE_CHECKING:
     from d3stats.inference import JuryCurve
@@ -155,12 +156,6 @@ def agreement(
         _show(found)
 
 
-def _size(found: AgreementTable | JuryCurve) -> str:
-    from d3stats._words import counted
-
-    return f"{counted(found.n_items, 'item')} in {counted(found.n_clusters, 'cluster')}"
-
-
 def _limits(value: float, low: float | None, high: float | None, sign: str = "") -> str:
     """Write a value with its limits where there are some; NaN is what was not made."""
     if value != value:
@@ -182,7 +177,7 @@ def _show_jury(found: JuryCurve) -> None:
         for row in found.curve.to_dict("records")
     ]
     print_warnings(found.notes)
-    title = f"Right verdicts of k agents ({_size(found)}; {100 * found.level:.6g} %: plurality "
+    title = f"Right verdicts of k agents ({sized(found)}; {100 * found.level:.6g} %: plurality "
     title += f"cluster Wilson, gain cluster t; ties: {found.ties})"
     print_table(title, ("k", "plurality", "Condorcet", "gain per agent"), rows)
     print_table(
@@ -198,31 +193,7 @@ def _show_jury(found: JuryCurve) -> None:
 
 
 def _show(found: AgreementTable) -> None:
-    from d3stats._words import counted
-
-    kinds = [e.kind for e in found.estimates if e.low is not None]
-    several = len(set(kinds)) > 1
-    rows = []
-    for one in found.coefficients:
-        e = one.estimate
-        rows.append(
-            (
-                e.name,
-                f"{e.value:.3f}",
-                "-" if e.low is None else f"[{e.low:.3f}, {e.high:.3f}]",
-                f"{one.share.value:.3f}",
-                "-" if one.chance is None else f"{one.chance:.3f}",
-                str(e.n),
-                *([("-" if e.low is None else e.kind)] if several else []),
-            )
-        )
-    first = found.estimates[0]
-    title = (
-        f"{_size(found)}, {counted(len(found.raters), 'agent')}, {counted(found.n_missing, 'vote')} missing"
-    )
     print_warnings(found.notes)
-    limits = f"{100 * first.level:.6g} % {'interval' if several or not kinds else kinds[0]}"
-    head = ("", "estimate", limits, "share of agreement", "by chance", "items")
-    print_table(title, (*head, "kind of interval") if several else head, rows)
+    print_table(*agreement_table(found))
     refused = [f"{name}: {why}" for name, why in found.refused.items()]
     print_notes([*refused, *without_warnings(found.notes)])

@@ -13,7 +13,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from d3stats.cli.options import choices
 
 GROUPS = {
-    "Analyse": ("demo", "fit", "replay", "compare", "agreement", "bias"),
+    "Analyse": ("demo", "report", "fit", "replay", "compare", "agreement", "bias"),
     "Plan": ("plan", "power", "calibrate", "simulate", "rules", "worlds"),
     "Run": ("debate", "protocols"),
     "Check": ("doctor", "show", "import", "formats", "example", "audit-table", "theorems"),

@@ -28,9 +28,9 @@ from d3stats.cli.output import (
     save_figure,
     without_warnings,
 )
+from d3stats.report.tables import audit_table
 
 if TYPE_CHECKING:
-    from d3stats.estimate import Estimate
     from d3stats.inference.bias import Audit, Audits, Judgments
 
 AUDITS = ("position", "verbosity", "self", "persona")
@@ -157,22 +157,13 @@ def _audited(
 def _show(result: Audit, doubts: Collection[str]) -> None:
     """Print an audit; what makes one doubt that the table was read rightly stands above the numbers."""
     print_notes([f"{result.judge}: {note}" for note in result.notes if note in doubts or is_warning(note)])
-    rows = [_row(e) for e in result.estimates]
-    print_table(result.judge, ("", "estimate", "interval", "kind", "n", "clusters", "p"), rows)
+    print_table(*audit_table(result))
     notes = without_warnings(result.notes, doubts)
     test = getattr(result, "heterogeneity", None)
     if test is not None:
         notes.insert(0, str(test))
     notes += [f"{e.name}: {e.note}" for e in result.estimates if e.note and e.low is None]
     print_notes(notes)
-
-
-def _row(e: Estimate) -> tuple[str, ...]:
-    limits = "-" if e.low is None else f"[{e.low:.3f}, {e.high:.3f}]"
-    kind = ("-" if e.kind != "reference" else e.kind) if e.low is None else f"{100 * e.level:.6g} % {e.kind}"
-    clusters = "" if e.n_clusters is None else f"{e.n_clusters}"
-    tested = "" if e.p_value is None else f"{e.p_value:.3g}"
-    return e.name, f"{e.value:.3f}", limits, kind, f"{e.n}", clusters, tested
 
 
 def _latex(found: Audits[Any]) -> str:

@@ -23,7 +23,6 @@ from d3stats.cli.options import (
     reading,
 )
 from d3stats.cli.output import (
-    Table,
     print_json,
     print_latex,
     print_notes,
@@ -32,6 +31,7 @@ from d3stats.cli.output import (
     save_figure,
     working,
 )
+from d3stats.report.tables import Table
 
 if TYPE_CHECKING:
     from d3stats.planning.calibration.calibrate import Calibration

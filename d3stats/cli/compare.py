@@ -30,9 +30,9 @@ from d3stats.cli.output import (
     without_warnings,
     working,
 )
+from d3stats.report.tables import comparison_tables
 
 if TYPE_CHECKING:
-    from d3stats.estimate import Estimate
     from d3stats.inference import Comparison
 
 LAST = "last"
@@ -165,36 +165,9 @@ def _whole(word: str) -> int:
 
 
 def _show(found: Comparison) -> None:
-    from d3stats._words import counted
-    from d3stats.estimate import interval_kind
-    from d3stats.inference.comparison.pair_data import said_p
-
-    first = found.differences[0].difference
-    level = f"{100 * first.level:.6g} % {first.kind}"
-    size = f"{counted(found.n_items, 'item')} in {counted(found.n_clusters, 'cluster')}"
-    several = len(found) > 1
     print_warnings(found.notes)
-    print_table(
-        f"Differences, second run less first ({level}; {size})",
-        ["difference", "estimate", "gained / lost", "p", *([f"p, {found.family}"] if several else [])],
-        [
-            [d.name, _signed(d.difference), f"{d.gained} / {d.lost}", said_p(d.p_value).removeprefix("p = ")]
-            + ([said_p(p).removeprefix("p = ")] if several else [])
-            for d, p in zip(found.differences, found.adjusted, strict=True)
-        ],
-    )
-    print_table(
-        "The runs",
-        ["run", "mean", "interval"],
-        [[run.name, _plain(run), "-" if run.low is None else interval_kind(run)] for run in found.runs],
-    )
-    rows = [
-        [d.name if k == 0 else "", test.name, said_p(test.p_value), test.detail or test.note]
-        for d in found.differences
-        for k, test in enumerate(test for test in d.tests if test.p_value is not None)
-    ]
-    if rows:
-        print_table("Tests that the runs do equally well", ["difference", "test", "p", "how"], rows)
+    for table in comparison_tables(found):
+        print_table(*table)
     if found.margin is not None:
         results = (*found.noninferior(found.margin), *found.equivalent(found.margin))
         print_notes([result.conclusion for result in results])
@@ -208,12 +181,3 @@ def _without_limits(found: Comparison) -> list[str]:
     bare = [d.difference for d in found.differences if not any(d.difference.note in note for note in d.notes)]
     reasons = [(e.name, [f"no interval: {e.note}"]) for e in (*bare, *found.runs) if e.low is None and e.note]
     return named_notes(reasons, "runs and differences")
-
-
-def _signed(effect: Estimate) -> str:
-    limits = "no interval" if effect.low is None else f"[{effect.low:+.3f}, {effect.high:+.3f}]"
-    return f"{effect.value:+.3f} {limits}"
-
-
-def _plain(run: Estimate) -> str:
-    return f"{run.value:.3f}" + ("" if run.low is None else f" [{run.low:.3f}, {run.high:.3f}]")

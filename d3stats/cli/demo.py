@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from d3stats.cli.fit import round_tables
 from d3stats.cli.options import Seed
 from d3stats.cli.output import print_notes, print_table, print_text, save_figure, working
-from d3stats.cli.replay import replay_table
+from d3stats.report.tables import replay_table, round_tables
 
 RULES = ("fixed:1", "fixed:2", "unanimity", "ks:0.05,patience=1", "ks:0.15,patience=1")
 

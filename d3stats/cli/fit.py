@@ -25,8 +25,6 @@ from d3stats.cli.options import (
     reading,
 )
 from d3stats.cli.output import (
-    Table,
-    estimate,
     print_json,
     print_latex,
     print_notes,
@@ -37,10 +35,10 @@ from d3stats.cli.output import (
     without_warnings,
     working,
 )
+from d3stats.report.tables import round_tables
 
 if TYPE_CHECKING:
     from d3stats.models.mixtures.result import MixtureFit
-    from d3stats.planning.describe import RoundsReport
 
 
 def fit(
@@ -136,53 +134,3 @@ def _show_fit(fit: MixtureFit, level: float, seed: int) -> None:
         rows = [[str(name), *[f"{value:{digits}}" for value in row]] for name, row in cells]
         print_table(title, [str(frame.index.name), *frame.columns], rows)
     print_notes(fit.notes)
-
-
-def round_tables(report: RoundsReport) -> list[Table]:
-    """Return the counts and the per-round table."""
-    t = report.trajectories
-    counts = report.counts()
-    correct = (
-        f"Correct votes per debate: {t.n_debates} debates of {len(t.cluster_names)} questions",
-        ["round", *[str(c) for c in counts.columns], "missing votes"],
-        [
-            [str(r), *[str(v) for v in row], str(missing)]
-            for (r, row), missing in zip(
-                counts.T.to_dict("list").items(), report.to_frame()["missing_votes"], strict=True
-            )
-        ],
-    )
-    rows = []
-    table = report.to_frame()
-    # The same debates on both sides: shown where they are not all debates of the row.
-    shared = bool((table["ks_debates"].notna() & (table["ks_debates"] != table["debates"])).any())
-    for row in table.to_dict("records"):
-        first = row["ks_pmf"] != row["ks_pmf"]  # NaN: the first round has no round before it
-        rows.append(
-            [
-                str(row["round"]),
-                f"{row['debates']:g}",
-                estimate(row["mean"], row["mean_low"], row["mean_high"]),
-                estimate(row["spread"], row["spread_low"], row["spread_high"]),
-                estimate(row["accuracy"], row["accuracy_low"], row["accuracy_high"]),
-                "" if first else f"{row['ks_pmf']:.3f} ({row['ks_pmf_noise']:.3f})",
-                "" if first else f"{row['ks_latent']:.3f} ({row['ks_latent_noise']:.3f})",
-                *([] if not shared else [""] if first else [f"{row['ks_debates']:g}"]),
-            ]
-        )
-    fitted = (
-        f"Fitted mixture, K={report.fit.fits[0].settings.n_components}, and majority verdict, by round "
-        f"({report.drift.level:.0%} intervals; KS to the round before, its noise in brackets)",
-        [
-            "round",
-            "debates",
-            "mean p(correct)",
-            "spread between debates",
-            "majority accuracy",
-            "KS pmf",
-            "KS latent",
-            *(["debates in both"] if shared else []),
-        ],
-        rows,
-    )
-    return [correct, fitted]

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from d3stats.report.tables import Table
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -119,10 +121,6 @@ def without_warnings(notes: Sequence[str], said: Collection[str] = ()) -> list[s
 # ------------------------------------------------------------------------------------------ tables
 
 
-Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]
-"""Title, heads and cells."""
-
-
 def print_latex(tables: Sequence[Table]) -> None:
     """Print tables as LaTeX, each after its title as a comment."""
     from d3stats._latex import booktabs
@@ -224,14 +222,6 @@ def _print_records(columns: Sequence[str], rows: Sequence[Sequence[str]], room: 
                 for line in folded(cell, room, start, " " * (label + 4)):
                     typer.echo(line)
         typer.echo("")
-
-
-def estimate(value: float, lower: float, upper: float, digits: int = 3) -> str:
-    """Write an estimate with its interval where it has one; a dash stands for what could not be estimated."""
-    if value != value:  # NaN: nothing could be estimated
-        return "-"
-    bare = f"{value:.{digits}f}"
-    return bare if lower != lower else f"{bare} [{lower:.{digits}f}, {upper:.{digits}f}]"
 
 
 # ------------------------------------------------------------------------------------------ else

@@ -22,8 +22,6 @@ from d3stats.cli.options import (
     reading,
 )
 from d3stats.cli.output import (
-    Table,
-    estimate,
     print_json,
     print_latex,
     print_notes,
@@ -34,6 +32,7 @@ from d3stats.cli.output import (
     without_warnings,
     working,
 )
+from d3stats.report.tables import Table, estimate
 
 if TYPE_CHECKING:
     from d3stats.planning.plan import Plan

@@ -26,8 +26,6 @@ from d3stats.cli.options import (
     reading,
 )
 from d3stats.cli.output import (
-    Table,
-    estimate,
     print_json,
     print_latex,
     print_notes,
@@ -37,6 +35,7 @@ from d3stats.cli.output import (
     without_warnings,
     working,
 )
+from d3stats.report.tables import Table, estimate, replay_table
 
 if TYPE_CHECKING:
     from d3stats.planning.replay import Replay
@@ -123,45 +122,3 @@ def _paired_table(result: Replay) -> Table:
         for r in result.paired().to_dict("records")
     ]
     return "Differences between rules on the same debates", ["rule", "against", "measure", "difference"], rows
-
-
-def replay_table(result: Replay) -> Table:
-    """Return where each rule stopped, how accurate it was, and what it saved."""
-    table = result.to_frame()
-    stops = result.stops()
-    n_rounds = result.trajectories.n_rounds
-    labelled = "accuracy" in table.columns
-    rows = []
-    for row in table.to_dict("records"):
-        of_rule = stops[stops["rule"] == row["rule"]]
-        here = of_rule.groupby("round")["share"].sum()
-        where = "/".join(f"{100 * here.get(r, 0.0):.0f}" for r in range(1, n_rounds + 1))
-        unknown = of_rule.loc[of_rule["round"].isna(), "share"].sum()
-        cells = [str(row["rule"]), f"{where}, {100 * unknown:.0f} unknown" if unknown else where]
-        for measure in ("rounds", *(["accuracy"] if labelled else [])):
-            digits = 2 if measure == "rounds" else 3
-            value, low, high = (row[measure + end] for end in ("", "_low", "_high"))
-            cells.append("-" if value != value else estimate(value, low, high, digits))
-        cells.append("-" if row["flips"] != row["flips"] else f"{row['flips']:.1%}")
-        saved = "saved_rounds_vs_unanimity"
-        low, high = row[f"{saved}_low"], row[f"{saved}_high"]
-        limits = "" if low != low else f" [{low:.1%}, {high:.1%}]"
-        cells.append("-" if row[saved] != row[saved] else f"{row[saved]:.1%}{limits}")
-        against_full = row["saved_rounds_vs_full"]
-        cells.append("-" if against_full != against_full else f"{against_full:.1%}")
-        rows.append(cells)
-    s = result.settings
-    return (
-        f"Stopping rules replayed: {s.level:.0%} {s.interval} bootstrap intervals, questions resampled; "
-        "shares: cluster Wilson",
-        [
-            "rule",
-            "% stopped in round " + "/".join(str(r) for r in range(1, n_rounds + 1)),
-            "rounds",
-            *(["accuracy"] if labelled else []),
-            "flips",
-            "saved vs unanimity",
-            "vs full",
-        ],
-        rows,
-    )

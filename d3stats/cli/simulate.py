@@ -21,7 +21,8 @@ from d3stats.cli.options import (
     read_trajectories,
     reading,
 )
-from d3stats.cli.output import Table, print_json, print_latex, print_notes, print_table, print_text, records
+from d3stats.cli.output import print_json, print_latex, print_notes, print_table, print_text, records
+from d3stats.report.tables import Table
 
 if TYPE_CHECKING:
     from d3stats.planning.sweep import Sweep

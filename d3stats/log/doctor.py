@@ -312,10 +312,12 @@ def examine(
     missing_values: Iterable[str] | None = None,
     columns: Columns = None,
     encoding: str | None = None,
+    log: DebateLog | None = None,
 ) -> DoctorReport:
     r"""Read files and globs leniently and report on them; never raises for what is in the files.
 
-    `missing_values`, `columns` and `encoding` are those of :func:`d3stats.read_log`.
+    `missing_values`, `columns` and `encoding` are those of :func:`d3stats.read_log`; `log` is what it made of these
+    files with ``strict=False``, so that they are not read twice.
 
     Examples
     --------
@@ -331,13 +333,14 @@ def examine(
     """
     try:
         files = find_files(paths)
-        log = read_log(
-            *(file.path for file in files),
-            strict=False,
-            missing_values=missing_values,
-            columns=columns,
-            encoding=encoding,
-        )
+        if log is None:
+            log = read_log(
+                *(file.path for file in files),
+                strict=False,
+                missing_values=missing_values,
+                columns=columns,
+                encoding=encoding,
+            )
     except (OSError, ValueError) as error:
         return DoctorReport(error=str(error))
     journals = read_journals(file.path for file in files)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from d3stats._words import visible
-from d3stats.log.files import find_files
+from d3stats.log.files import find_files, open_bytes, unusable
 from d3stats.log.problems import Problem
+from d3stats.values import name_text
 
 if TYPE_CHECKING:
     from d3stats.log.schema import AnyRecord, Item, Turn, Verdict
 
-__all__ = ["DebateLine", "Transcript", "list_debates", "read_transcript"]
+__all__ = ["DebateLine", "Transcript", "list_debates", "read_transcript", "read_transcripts"]
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,78 @@ def read_transcript(
     turns.sort(key=lambda turn: turn.round)
     told = {key[1:]: tokens for key, tokens in totals.items() if key[0] == debate}
     return Transcript(item, tuple(turns), verdict, tuple(passed), told)
+
+
+class _Debate(msgspec.Struct, gc=False):
+    """The part of a record that says which debate it is about."""
+
+    debate: str = ""
+
+
+_DEBATE = msgspec.json.Decoder(_Debate)
+
+
+def read_transcripts(*paths: str | Path, debates: Collection[str]) -> dict[str, Transcript]:
+    r"""Read some debates of a log of JSON lines, in one pass that looks only at names.
+
+    Files of other formats hold no texts and are passed over; so are lines that cannot be read.
+
+    Parameters
+    ----------
+    *paths : str or Path
+        Files and globs.
+    debates : collection of str
+        Names as :func:`d3stats.read_log` gives them.
+
+    Returns
+    -------
+    dict of str to Transcript
+        Those debates that an item opens, in the order of `debates`.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.jsonl"
+    >>> _ = path.write_text('{"type":"item","debate":"d 1","question":"q","text":"Why?"}\n')
+    >>> read_transcripts(path, debates=["d 1", "d 2"])["d 1"].item.text
+    'Why?'
+    """
+    from d3stats.log.reader import read_line
+
+    items: dict[str, Item] = {}
+    turns: dict[str, list[Turn]] = {}
+    verdicts: dict[str, Verdict] = {}
+    wanted: dict[str, str | None] = {name: name for name in debates}
+    known = set(wanted)
+    for file in find_files(paths):
+        if file.format != "jsonl" or unusable(file) is not None:
+            continue
+        with open_bytes(file) as lines:
+            for number, line in enumerate(lines, start=1):
+                try:
+                    written = _DEBATE.decode(line).debate
+                except (ValueError, RecursionError):
+                    continue
+                if written not in wanted:
+                    tidy = name_text(written)
+                    wanted[written] = tidy if tidy in known else None
+                name = wanted[written]
+                record = None if name is None else read_line(file, number, line)
+                if name is None or record is None or isinstance(record, Problem):
+                    continue
+                if record.type == "item":
+                    items.setdefault(name, record)
+                elif record.type == "turn":
+                    turns.setdefault(name, []).append(record)
+                elif record.type == "verdict":
+                    verdicts.setdefault(name, record)
+    return {
+        name: Transcript(
+            items[name], tuple(sorted(turns.get(name, []), key=lambda turn: turn.round)), verdicts.get(name)
+        )
+        for name in debates
+        if name in items
+    }
 
 
 def list_debates(

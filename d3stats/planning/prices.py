@@ -18,7 +18,7 @@ from d3stats._check import meant, nonnegative, number, probability
 from d3stats.trajectories import LogSource, Trajectories, as_trajectories
 from d3stats.worlds.tokens import PER_MILLION, PriceTable
 
-__all__ = ["Price", "RoundDollars", "dollars_by_round", "price_turns"]
+__all__ = ["Price", "RoundDollars", "dollars_by_round", "price_turns", "spending"]
 
 Floats = NDArray[np.float64]
 
@@ -158,6 +158,62 @@ def price_turns(
     said = ", ".join(f"{name} ({_per(prices.models[name])})" for name in used)
     note = f"dollars are at the prices of {said} per million prompt and completion tokens on {prices.date}; {how}"
     return RoundDollars(dollars, note)
+
+
+def spending(log: LogSource, dollars: Floats | None = None) -> pd.DataFrame:
+    """Add up what the rounds of a log cost.
+
+    Parameters
+    ----------
+    log : Trajectories, or what :func:`d3stats.as_trajectories` takes
+    dollars : ndarray of float, shape (debates, rounds), optional
+        As :func:`price_turns` or :func:`dollars_by_round` gives them.
+
+    Returns
+    -------
+    DataFrame
+        A row per round, and a last one of all rounds, whose ``round`` is missing: ``debates`` that played it,
+        ``unrecorded``, those of them whose tokens are not known and are left out of the sums, ``tokens_in``,
+        ``tokens_out`` (where recorded apart), ``tokens``, ``tokens_per_debate``, and ``dollars``,
+        ``dollars_per_debate``, which are missing without prices.
+
+    Raises
+    ------
+    ValueError
+        When the log has no tokens.
+
+    Examples
+    --------
+    >>> log = Trajectories.from_arrays([[["A"], ["A"]]], tokens_in=[[100, 900]], tokens_out=[[50, 50]])
+    >>> spending(log)[["round", "tokens_in", "tokens"]].values.tolist()
+    [[1, 100.0, 150.0], [2, 900.0, 950.0], [<NA>, 1000.0, 1100.0]]
+    """
+    log = as_trajectories(log)
+    if log.tokens is None:
+        raise ValueError("log must have tokens for what it cost to be added up; got none")
+    amounts = {
+        "tokens_in": log.tokens_in,
+        "tokens_out": log.tokens_out,
+        "tokens": log.tokens,
+        "dollars": dollars,
+    }
+    played = log.reached()
+    rows = []
+    for at in (*log.rounds, None):
+        of = np.ones(log.n_rounds, dtype=bool) if at is None else np.arange(log.n_rounds) == at - 1
+        here = played[:, of]
+        known = (here & ~np.isnan(log.tokens[:, of])).any(axis=1)
+        row: dict[str, object] = {
+            "round": at,
+            "debates": int(here.any(axis=1).sum()),
+            "unrecorded": int((here & np.isnan(log.tokens[:, of])).any(axis=1).sum()),
+        }
+        for name, amount in amounts.items():
+            row[name] = np.nan if amount is None else float(np.nansum(np.where(here, amount[:, of], 0.0)))
+            if name in ("tokens", "dollars"):
+                row[f"{name}_per_debate"] = row[name] / known.sum() if known.any() else np.nan
+        rows.append(row)
+    return pd.DataFrame(rows).astype({"round": "Int64"})
 
 
 def _per(pair: tuple[float, float]) -> str:

@@ -14,7 +14,10 @@ from typer.testing import CliRunner, Result
 from d3stats.cli import app
 from d3stats.cli.options import reading
 
-READS = ("fit", "replay", "plan", "compare", "agreement", "bias", "power", "doctor", "show")
+READS = (
+    *("fit", "replay", "plan", "compare", "agreement", "bias", "power", "doctor", "show", "calibrate"),
+    "report",
+)
 
 
 def run(*words: str) -> Result:

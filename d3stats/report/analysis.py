@@ -1,0 +1,191 @@
+"""``analyse``: everything that the package says about a log, as tables, as text and as one HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from d3stats._check import choice, integer, probability
+from d3stats.report.page import to_page
+from d3stats.report.section import Section
+from d3stats.report.sections import Settings, make_sections
+from d3stats.report.source import read_sources
+from d3stats.result import Result
+from d3stats.trajectories import LogSource, Missing
+
+if TYPE_CHECKING:
+    from d3stats.log.column_names import Columns
+    from d3stats.worlds.tokens import PriceTable
+
+__all__ = ["Analysis", "analyse"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Analysis(Result):
+    """What the package says about one or several logs.
+
+    Attributes
+    ----------
+    sections : tuple of Section
+        In the order of the page; a section that the data do not carry says why in its parts.
+    logs : tuple of str
+        What the logs are called.
+    command : str
+        How to make the same page again.
+    seed : int
+    notes : tuple of str
+        Sections that are missing, with the reason.
+    """
+
+    sections: tuple[Section, ...]
+    logs: tuple[str, ...]
+    command: str
+    seed: int
+
+    @property
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # of the sections, not stored
+        """Which sections are missing, and why."""
+        several = len(self.logs) > 1
+        return tuple(
+            f"{section.title}{f', {part.log}' if several and part.log else ''}: {part.absent}"
+            for section in self.sections
+            for part in section.parts
+            if part.absent
+        )
+
+    def __repr__(self) -> str:
+        return f"Analysis({', '.join(self.logs)}; {len(self._tables())} tables)"
+
+    def _title(self) -> str:
+        return f"Report on {', '.join(self.logs)}"
+
+    def _tables(self) -> Mapping[str, pd.DataFrame]:
+        """Return every table by its name: read, rounds, counts, ks, rules, agreement and so on.
+
+        Of several logs, a name is preceded by that of the log.
+        """
+        several = len(self.logs) > 1
+        return {
+            f"{part.log}: {name}" if several and part.log else name: frame
+            for section in self.sections
+            for part in section.parts
+            for name, frame in part.frames.items()
+        }
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """Return the page, and write it to a file where a path is given.
+
+        The page is one file without scripts that asks for nothing from outside; everything from the data is escaped.
+        The same logs, settings and seed give the same bytes.
+        """
+        page = to_page(self.sections, self.logs, self.command, self.seed)
+        if path is not None:
+            Path(path).write_bytes(page.encode("utf-8"))
+        return page
+
+
+def analyse(
+    log: LogSource,
+    *more: LogSource,
+    names: Sequence[str] | None = None,
+    rules: Sequence[str] | None = None,
+    prices: PriceTable | str | Path | None = None,
+    model: str | None = None,
+    roles: Iterable[str] | None = None,
+    missing: Missing = "exclude",
+    level: float = 0.95,
+    n_boot: int | None = None,
+    transcripts: int = 5,
+    rng: int = 0,
+    columns: Columns = None,
+    missing_values: Iterable[str] | None = None,
+    encoding: str | None = None,
+    command: str | None = None,
+) -> Analysis:
+    """Describe one or several logs: rounds, stopping rules, agreement, bias, comparison, costs, disputed debates.
+
+    Parameters
+    ----------
+    log, *more : path, DebateLog, DataFrame, Trajectories, or what :func:`d3stats.as_trajectories` takes
+        Each is a log of its own; several are also compared, the first as the reference. A path or glob is read
+        leniently: what is defective is left out and listed.
+    names : sequence of str, optional
+        What the logs are called; by default their files' names.
+    rules : sequence of str, optional
+        Stopping rules, as :func:`d3stats.replay` takes them; by default fixed depths, a supermajority, and a KS rule
+        where every debate has a label.
+    prices : PriceTable or path, optional
+        Dollars per million tokens, as ``PriceTable.read`` takes them.
+    model : str, optional
+        Whose prices all turns have; by default the only model's of the table, or each turn's as logged.
+    roles : iterable of str, optional
+        Only the turns of these roles.
+    missing : {"exclude", "wrong"}
+        What a missing vote counts as.
+    level : float
+        Of all intervals.
+    n_boot : int, optional
+        Bootstrap draws; by default 500 for rounds and 2,000 for rules, and 200 from 20,000 debates on.
+    transcripts : int
+        How many of the most disputed debates are shown; 0 for none.
+    rng : int
+        The seed. Every method begins with it, as the commands do, so numbers are those of the single commands.
+    columns, missing_values, encoding
+        As in :func:`d3stats.read_log`.
+    command : str, optional
+        How the page was asked for, which it shows at its end.
+
+    Returns
+    -------
+    Analysis
+        Its ``to_html`` is the page, ``to_frame("rules")`` a table, ``summary`` all tables as text.
+
+    Raises
+    ------
+    ValueError
+        When a log holds no debate, or a setting is unknown.
+    FileNotFoundError
+        When a text is no file, no glob and no bundled log.
+
+    Examples
+    --------
+    >>> found = analyse([[["A", "B"], ["A", "A"]], [["B", "B"], ["B", "B"]]], names=["mine"])
+    >>> found.to_frame("rules")[["rule", "rounds"]].values.tolist()
+    [['fixed:1', 1.0], ['supermajority:0.8', 1.5], ['unanimity', 1.5], ['full', 2.0]]
+    >>> found.to_html().startswith("<!DOCTYPE html>")
+    True
+    """
+    choice("missing", missing, ("exclude", "wrong"))
+    probability("level", level, open_interval=True)
+    integer("transcripts", transcripts, minimum=0, maximum=50)
+    seed = integer("rng", rng, minimum=0)
+    if n_boot is not None:
+        integer("n_boot", n_boot, minimum=1)
+    from d3stats.stopping import from_text
+    from d3stats.worlds.tokens import PriceTable
+
+    if isinstance(rules, str):
+        raise TypeError(f"rules must be a sequence of texts; got the one text {rules!r}")
+    for rule in rules or ():
+        from_text(rule)
+    table = PriceTable.read(prices) if isinstance(prices, (str, Path)) else prices
+    settings = Settings(
+        rules=None if rules is None else tuple(rules),
+        prices=table,
+        model=model,
+        missing=missing,
+        level=level,
+        n_boot=n_boot,
+        seed=seed,
+        transcripts=transcripts,
+    )
+    reading = {"columns": columns, "missing_values": missing_values, "encoding": encoding}
+    wanted = None if roles is None else tuple(roles)
+    sources = read_sources([log, *more], names=names, roles=wanted, reading=reading)
+    given = ", ".join(repr(s.given) if s.path is not None else f"<{s.given}>" for s in sources)
+    called = f"d3stats.analyse({given}, rng={seed})" if command is None else command
+    return Analysis(make_sections(sources, settings), tuple(s.name for s in sources), called, seed)

@@ -1,0 +1,210 @@
+"""Sections as one HTML page: no script, no request, every character of the data escaped.
+
+Tables that do not fit a narrow screen become a list of records, one line per value, as in the terminal.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
+
+from d3stats._words import visible
+from d3stats.report.methods import METHODS, REFERENCES
+from d3stats.report.section import Entry, Part, Picture, Section
+from d3stats.report.tables import Table
+
+__all__ = ["to_page"]
+
+LONGEST_NAME, LONGEST_CELL = 200, 1000
+"""Characters of a name, and of a cell of a table; more are cut."""
+
+WIDE = 4
+"""A table with more columns is shown as records on a narrow screen."""
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+"""What a browser may load: nothing but what stands in the page."""
+
+
+def to_page(sections: Sequence[Section], logs: Sequence[str], command: str, seed: int) -> str:
+    """Return the page."""
+    from d3stats import __version__
+
+    title = f"Report on {', '.join(logs)}"
+    several = len(logs) > 1
+    style = (files("d3stats.report") / "page.css").read_text(encoding="utf-8")
+    keys = [*((s.key, s.title) for s in sections), ("methods", "Methods"), ("made", "How this page was made")]
+    parts = [
+        "<!DOCTYPE html>",
+        '<html lang="en">',
+        "<head>",
+        '<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="color-scheme" content="light dark">',
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
+        f"<title>{_line(title)}</title>",
+        f"<style>\n{style}</style>",
+        "</head>",
+        "<body>",
+        '<a class="skip" href="#main">Skip to the content</a>',
+        "<header>",
+        f"<h1>{_line(title)}</h1>",
+        f"<p>Made by d3stats {_line(__version__)}, seed {seed}. Every interval resamples or counts questions, not "
+        "votes.</p>",
+        "</header>",
+        '<nav aria-label="Contents">',
+        "<ul>",
+        *(f'<li><a href="#{key}">{_line(name)}</a></li>' for key, name in keys),
+        "</ul>",
+        "</nav>",
+        '<main id="main" tabindex="-1">',
+    ]
+    for section in sections:
+        parts += _section(section, several)
+    parts += _methods()
+    parts += [
+        '<section aria-labelledby="made">',
+        '<h2 id="made">How this page was made</h2>',
+        f"<p>d3stats {_line(__version__)}, seed {seed}. The same files, settings and seed give the same page, byte by "
+        "byte, with the same versions of the package and of the libraries under it.</p>",
+        f"<pre><code>{_line(command)}</code></pre>",
+        "</section>",
+        "</main>",
+        "</body>",
+        "</html>",
+        "",
+    ]
+    return "\n".join(parts)
+
+
+def _line(text: object, longest: int = 10_000) -> str:
+    """Escape a text for one line: markup is shown, and what acts or hides is written out."""
+    said = str(text)
+    cut = said if len(said) <= longest else f"{said[:longest]} [cut]"
+    return html.escape(visible(cut, one_line=True))
+
+
+def _words(text: str) -> str:
+    return html.escape(visible(text))
+
+
+def _name(text: object) -> str:
+    return _line(text, LONGEST_NAME)
+
+
+def _section(section: Section, several: bool) -> Iterable[str]:
+    yield f'<section aria-labelledby="{section.key}">'
+    yield f'<h2 id="{section.key}">{_line(section.title)}</h2>'
+    yield f'<p class="question">{_line(section.question)}</p>'
+    for part in section.parts:
+        own = several and bool(part.log)
+        if own:
+            yield f"<h3>{_name(part.log)}</h3>"
+        yield from _part(part, 4 if own else 3)
+    yield "</section>"
+
+
+def _part(part: Part, level: int) -> Iterable[str]:
+    if part.absent:
+        yield f'<p class="absent">{_line(part.absent)}</p>'
+        return
+    if part.warnings:
+        yield '<div class="warning">'
+        yield "<p><strong>Read this first</strong></p>"
+        yield from _list(part.warnings)
+        yield "</div>"
+    for sentence in part.lead:
+        yield f"<p>{_line(sentence)}</p>"
+    for table in part.tables:
+        yield from _table(table, part.log if level > 3 else "")
+    if part.pictures:
+        yield '<div class="figures">'
+        for picture in part.pictures:
+            yield from _picture(picture)
+        yield "</div>"
+    if part.notes:
+        yield f"<h{level}>Notes</h{level}>"
+        yield from _list(part.notes)
+    for title, entries in part.debates:
+        yield from _transcript(title, entries, level)
+
+
+def _list(sentences: Sequence[str]) -> Iterable[str]:
+    yield "<ul>"
+    for sentence in dict.fromkeys(sentences):
+        yield f"<li>{_line(sentence, 2000)}</li>"
+    yield "</ul>"
+
+
+def _table(table: Table, log: str) -> Iterable[str]:
+    title, heads, rows = table
+    label = f"{log}: {title}" if log else title
+    # Roles are given in words because a record on a narrow screen is no longer laid out as a table.
+    records = len(heads) > WIDE and any(len(cell) > 6 for row in rows for cell in row[1:])
+    kind = "records" if records else "grid"
+    yield f'<div class="table" role="region" tabindex="0" aria-label="{_line(label)}">'
+    yield f'<table class="{kind}" role="table">'
+    yield f"<caption>{_line(title)}</caption>"
+    first, *rest = [head or "what" for head in heads]
+    yield '<thead role="rowgroup"><tr role="row">'
+    yield "".join(f'<th scope="col" role="columnheader">{_name(head)}</th>' for head in (first, *rest))
+    yield "</tr></thead>"
+    yield '<tbody role="rowgroup">'
+    for row in rows:
+        name, *cells = row
+        said = "".join(
+            f'<td role="cell" data-head="{_name(head)}"{_kind(cell)}>{_line(cell, LONGEST_CELL)}</td>'
+            for head, cell in zip(rest, cells, strict=True)
+        )
+        head = f'<th scope="row" role="rowheader" data-head="{_name(first)}">{_name(name)}</th>'
+        yield f'<tr role="row">{head}{said}</tr>'
+    yield "</tbody>"
+    yield "</table>"
+    yield "</div>"
+
+
+def _kind(cell: str) -> str:
+    return ' class="prose"' if len(cell.split()) > 6 else ""
+
+
+def _picture(picture: Picture) -> Iterable[str]:
+    data = base64.b64encode(picture.png).decode("ascii")
+    width, height = (int.from_bytes(picture.png[at : at + 4], "big") for at in (16, 20))
+    yield "<figure>"
+    yield (
+        f'<img src="data:image/png;base64,{data}" width="{width // 2}" height="{height // 2}" '
+        f'alt="{_line(picture.alt)}">'
+    )
+    yield f"<figcaption>{_line(picture.caption)}</figcaption>"
+    yield "</figure>"
+
+
+def _transcript(title: str, entries: Sequence[Entry], level: int) -> Iterable[str]:
+    yield '<article class="debate">'
+    yield f"<h{level}>{_name(title)}</h{level}>"
+    at: int | None = None
+    for entry in entries:
+        if entry.round is not None and entry.round != at:
+            at = entry.round
+            yield f"<h{level + 1}>Round {at}</h{level + 1}>"
+        yield '<div class="turn">'
+        facts = "".join(f' <span class="fact">{_name(fact)}</span>' for fact in entry.facts)
+        yield f"<p><strong>{_name(entry.heading)}</strong>{facts}</p>"
+        if entry.words:
+            yield f'<blockquote dir="auto">{_words(entry.words)}</blockquote>'
+        yield "</div>"
+    yield "</article>"
+
+
+def _methods() -> Iterable[str]:
+    yield '<section aria-labelledby="methods">'
+    yield '<h2 id="methods">Methods</h2>'
+    yield "<dl>"
+    for name, text in METHODS.items():
+        yield f"<dt>{_line(name)}</dt>"
+        yield f"<dd>{_line(text)}</dd>"
+    yield "</dl>"
+    yield "<h3>References</h3>"
+    yield from _list(REFERENCES)
+    yield "</section>"

@@ -1,0 +1,127 @@
+"""The page in a browser: three widths, dark, print, no request, no scrolling sideways, and nothing that axe finds."""
+
+from __future__ import annotations
+
+import base64
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import d3stats
+
+sys.path.insert(0, str(Path(__file__).parent))
+from browser import CHROMIUM, Browser, browser
+from pages import write_jsonl
+
+LOOKS = {
+    "telephone": {"width": 390},
+    "tablet": {"width": 820},
+    "screen": {"width": 1280},
+    "telephone, dark": {"width": 390, "dark": True},
+    "screen, dark": {"width": 1280, "dark": True},
+    "print": {"width": 794, "media": "print"},
+}
+
+AXE = os.environ.get("D3STATS_AXE", "")
+"""The file axe.min.js of the npm package axe-core."""
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    if CHROMIUM is None:
+        warnings.warn("NOT TESTED IN A BROWSER: chromium is not installed", stacklevel=1)
+        pytest.skip("NOT TESTED IN A BROWSER: chromium is not installed")
+    with browser(tmp_path_factory.mktemp("profile")) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    logs = [
+        write_jsonl(
+            folder / f"{name}.jsonl",
+            n=12,
+            texts=True,
+            tokens=True,
+            scores=True,
+            first=True,
+            hostile=k == 1,
+            seed=k,
+        )
+        for k, name in enumerate(("one", "two"))
+    ]
+    d3stats.analyse(*logs, n_boot=30).to_html(folder / "two logs.html")
+    d3stats.analyse("slm7", n_boot=30).to_html(folder / "slm7.html")
+    return {path.stem: path for path in folder.glob("*.html")}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("name", ["slm7", "two logs"])
+def test_a_page_fits_its_screen_and_asks_for_nothing(
+    name: str, look: str, pages: dict[str, Path], chromium: Browser
+) -> None:
+    chromium.open(pages[name], **LOOKS[look])  # type: ignore[arg-type]
+    asked = [url for url in chromium.requests if not url.startswith("data:image/png;base64,")]
+    assert asked == [pages[name].absolute().as_uri()]
+    assert chromium.complaints == []
+    width, shown = chromium.run("[document.documentElement.scrollWidth, window.innerWidth]")
+    assert width <= shown
+    broken = "[...document.images].filter(i => !i.complete || i.naturalWidth === 0).length"
+    assert chromium.run(broken) == 0
+    background = chromium.run("getComputedStyle(document.body).backgroundColor")
+    assert background == ("rgb(13, 17, 23)" if "dark" in look else "rgb(255, 255, 255)")
+
+
+def test_on_a_telephone_no_table_of_records_scrolls(pages: dict[str, Path], chromium: Browser) -> None:
+    for path in pages.values():
+        chromium.open(path, width=390)
+        wide = (
+            "[...document.querySelectorAll('table.records')].filter(t => t.scrollWidth > t.parentElement.clientWidth)"
+            ".map(t => t.caption ? t.caption.textContent : t.textContent.slice(0, 80))"
+        )
+        assert chromium.run(wide) == []
+
+
+def test_the_keyboard_reaches_the_content_first(pages: dict[str, Path], chromium: Browser) -> None:
+    chromium.open(pages["slm7"], width=1280)
+    for kind in ("rawKeyDown", "keyUp"):
+        chromium.call("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
+    assert chromium.run("document.activeElement.className") == "skip"
+    assert chromium.run("document.activeElement.getBoundingClientRect().left") >= 0
+    for kind in ("keyDown", "keyUp"):
+        chromium.call(
+            "Input.dispatchKeyEvent",
+            type=kind,
+            key="Enter",
+            code="Enter",
+            windowsVirtualKeyCode=13,
+            text="\r",
+        )
+    assert chromium.run("document.activeElement.id") == "main"
+
+
+def test_a_page_can_be_printed(pages: dict[str, Path], chromium: Browser) -> None:
+    chromium.open(pages["two logs"], width=1280)
+    printed = base64.b64decode(chromium.call("Page.printToPDF", printBackground=False)["data"])
+    assert printed.startswith(b"%PDF")
+    assert len(printed) > 50_000
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("name", ["slm7", "two logs"])
+def test_axe_finds_nothing(name: str, look: str, pages: dict[str, Path], chromium: Browser) -> None:
+    if not AXE:
+        warnings.warn("NOT TESTED FOR ACCESSIBILITY: D3STATS_AXE does not name axe.min.js", stacklevel=1)
+        pytest.skip("NOT TESTED FOR ACCESSIBILITY: D3STATS_AXE does not name axe.min.js")
+    chromium.open(pages[name], **LOOKS[look])  # type: ignore[arg-type]
+    chromium.run(f"{Path(AXE).read_text(encoding='utf-8')}; 0")
+    found = chromium.run(
+        "axe.run(document).then(r => r.violations.map(v => "
+        "v.impact + ' ' + v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 120)).join(' | ')))"
+    )
+    assert found == []
