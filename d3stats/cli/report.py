@@ -73,6 +73,7 @@ def report(
     seed: Seed = 0,
 ) -> None:
     """Write one HTML page about a log: rounds, stopping rules, agreement, bias, costs and disputed debates."""
+    from d3stats._words import counted
     from d3stats.report.analysis import analyse
 
     with working("analysing"):
@@ -91,8 +92,8 @@ def report(
             command=command_of(context),
             **reading(missing_values, columns, encoding),
         )
-        page = found.to_html(out)
-    print_text(f"{out}: {len(page.encode()) / 1e6:.1f} MB, {len(found.to_dict()['tables'])} tables")
+        found.to_html(out)
+    print_text(f"{out}: {counted(len(found.sections), 'section')} on {' and '.join(found.logs)}")
     print_notes(found.notes)
 
 
