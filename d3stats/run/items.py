@@ -23,7 +23,7 @@ from d3stats.log.column_names import other_names, plain
 from d3stats.log.files import find_files, unusable
 from d3stats.log.importers import load
 from d3stats.log.importers._source import files, flat_text, json_of
-from d3stats.log.problems import LogError, Problem
+from d3stats.log.problems import Problem
 from d3stats.log.reader import flat_rows, iter_records
 from d3stats.log.sheets import Sheet, frame_sheet, mapping_sheet, open_sheet
 from d3stats.values import canonical_text, name_text
@@ -717,7 +717,6 @@ def _folder(path: Path) -> str:
 
 def _sheet(path: Path, encoding: str | None) -> tuple[Sheet | None, str, str]:
     """Return the cells of a file, what its rows are called, and its format; no cells where it is no table."""
-    problems: list[Problem] = []
     if path.name.lower().endswith(".json"):
         ((_, content),) = files(path, "*")
         data = json_of(path.name, content)
@@ -735,16 +734,20 @@ def _sheet(path: Path, encoding: str | None) -> tuple[Sheet | None, str, str]:
             raise ValueError(f"source must end in .json or as a log does: {error}") from None
         if file.format != "jsonl":
             sheet = open_sheet(file, encoding)
-            problems = [sheet] if isinstance(sheet, Problem) else sheet.problems
-            if isinstance(sheet, Problem) or problems:
-                raise LogError(problems[0], len(problems))
+            if isinstance(sheet, Problem) or sheet.problems:
+                raise _refusal([sheet] if isinstance(sheet, Problem) else sheet.problems)
             return sheet, "line" if file.format in ("csv", "tsv") else "row", "table"
         whole = unusable(file)
         rows, problems = ([], [whole]) if whole else flat_rows(file)
         unit = "record"
-    if problems:
-        raise LogError(problems[0], len(problems))
+        if problems:
+            raise _refusal(problems)
     return mapping_sheet(path.name, rows), unit, _shape_of(rows[0][1] if rows else {})
+
+
+def _refusal(problems: Sequence[Problem]) -> ValueError:
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return ValueError(f"{problems[0].place}: {problems[0].message}{more}")
 
 
 def _shape_of(first: Mapping[str, Any]) -> str:
