@@ -188,8 +188,7 @@ def plot_protocol_frontier(
     cost, accuracy = column(checked["cost"]), column(checked["accuracy"])
     worth = efficient(cost, accuracy)
     ax.set_xscale("log")
-    for i, row in checked.iterrows():
-        on = bool(worth[i])
+    for row, on in zip(checked.to_dict("records"), worth.tolist(), strict=True):
         colour, alpha = (BLUE, 0.8) if on else (VERMILLION, 0.35)
         bar: Look = {"color": colour, "alpha": alpha, "linewidth": 0.8, "zorder": 2}
         ax.vlines(row["cost"], row["bar_low"], row["bar_high"], **bar)
@@ -198,8 +197,8 @@ def plot_protocol_frontier(
         {"marker": "s", "color": VERMILLION, "markerfacecolor": "white", "markersize": _MARKER - 0.8},
         {"marker": "o", "color": BLUE, "markersize": _MARKER},
     ]
-    for on, look in enumerate(looks):
-        ax.plot(cost[worth == on], accuracy[worth == on], linestyle="none", zorder=3, label="_points", **look)
+    for at, look in zip((~worth, worth), looks, strict=True):
+        ax.plot(cost[at], accuracy[at], linestyle="none", zorder=3, label="_points", **look)
     ax.margins(y=0.12)
     left, right_end = float(checked["cost_low"].min()), float(checked["cost_high"].max())
     room = (right_end / left) ** 0.14 if right_end > left else 2.0
@@ -369,8 +368,9 @@ def plot_regret_map(
     refuse("regret must be >= 0", column(frame["regret"]) < -1e-9, frame, "regret")
     worlds, rules = (list(dict.fromkeys(frame[name].astype(str))) for name in ("world", "rule"))
     table = frame.assign(world=frame["world"].astype(str), rule=frame["rule"].astype(str))
-    table = table.set_index(["rule", "world"])["regret"].clip(lower=0.0)
-    grid = table.reindex(pd.MultiIndex.from_product([rules, worlds])).to_numpy().reshape(len(rules), -1)
+    cells = pd.MultiIndex.from_product([rules, worlds])
+    found = table.set_index(["rule", "world"])["regret"].clip(lower=0.0).reindex(cells)
+    grid = column(found).reshape(len(rules), len(worlds))
     ax = one_axes(ax, width=TWO_COLUMNS, height=1.1 + 0.19 * len(rules))
     top = float(np.nanmax(grid)) or 1.0
     # The root spreads the small regrets, which are those that choose between rules.

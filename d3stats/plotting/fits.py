@@ -123,7 +123,7 @@ def plot_mixture_posterior(frame: pd.DataFrame, *, ax: Axes | None = None) -> Ax
     if components:
         ax.axhline(top, color="0.7", linewidth=0.5)
         across = ax.secondary_xaxis(
-            "top", functions=(lambda x: x / max(panel, 1), lambda x: x * max(panel, 1))
+            "top", functions=(lambda x: np.divide(x, panel), lambda x: np.multiply(x, panel))
         )
         across.set_xlabel(f"means of the components, {percent(checked, 'limits')}")
         across.set_xticks([0, 0.25, 0.5, 0.75, 1])
@@ -438,19 +438,12 @@ def plot_excess_wealth(
         raise ValueError(f"u must ascend; got u={u[i]} before u={u[i + 1]} at row {i}")
     ax = one_axes(ax, width=ONE_COLUMN, height=2.6)
     # The areas differ in shade and hatch, so that they stay apart without colour.
-    for low, high, where, label, look in (
-        (two, one, one >= two, first_label, {"facecolor": GREEN, "alpha": 0.35, "linewidth": 0.0}),
-        (
-            one,
-            two,
-            one <= two,
-            second_label,
-            {"facecolor": "none", "edgecolor": PINK, "hatch": "//////", "linewidth": 0.0},
-        ),
-    ):
+    filled: Look = {"facecolor": GREEN, "alpha": 0.35, "linewidth": 0.0}
+    hatched: Look = {"facecolor": "none", "edgecolor": PINK, "hatch": "//////", "linewidth": 0.0}
+    for low, high, label, look in ((two, one, first_label, filled), (one, two, second_label, hatched)):
         more = bool((high - low > _SAME * np.abs(high).max()).any())
         name = f"{label} above" if more else "_nolegend_"
-        ax.fill_between(u, low, high, where=where.tolist(), zorder=0, label=name, **look)
+        ax.fill_between(u, low, high, where=(high >= low).tolist(), zorder=0, label=name, **look)
     ax.plot(u, one, color=BLUE, label=first_label)
     ax.plot(u, two, color=VERMILLION, linestyle="--", label=second_label)
     ax.plot(u, one - two, color="0.35", linewidth=0.8, linestyle=":", label="difference")

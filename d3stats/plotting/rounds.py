@@ -220,7 +220,9 @@ def plot_ks_series(frame: pd.DataFrame, *, threshold: float = 0.05, ax: Axes | N
     ax.set_ylim(0, 1.35 * top)
     ax.locator_params(axis="y", nbins=6)
     ax.set_xlabel(
-        with_bars("round, against the round before", frame, frame[["low", "high"]].notna().any(axis=1))
+        with_bars(
+            "round, against the round before", frame, frame[["low", "high"]].notna().any(axis=1).to_numpy()
+        )
     )
     ax.set_ylabel("KS distance")
     ax.legend(loc="upper right", ncols=2)
