@@ -184,8 +184,8 @@ def frontier() -> Figure:
 
 @figure(
     "Regret of stopping rules in 15 synthetic worlds at .01 of a verdict per round: how much worse, in wrong "
-    "verdicts and rounds together, each rule does than the best that knows the world. Values are exact, those "
-    "of the plan a mean over 5 pilots; light is good.",
+    "verdicts and rounds together, each rule does than the best that knows the world. Values are exact to "
+    ".001, those of the plan a mean over 5 pilots; light is good.",
     "simulations/regret/regret.csv",
     code=TABLE,
 )
@@ -329,9 +329,9 @@ def gap_contraction() -> Figure:
 
 
 @figure(
-    "Mean change of the share of correct votes by the next round, by the share before it, in seven real logs. "
-    "Points on the zero line are what a martingale would do; bars are 95 % cluster t intervals, a bare point "
-    "has too few questions.",
+    "Mean change of the share of correct votes by the next round, by the share before it, in seven real logs."
+    " Points on the zero line are what a martingale would do; bars are 95 % cluster t intervals, a bare point"
+    " has none, as nobody moved there.",
     "analysis/martingale/conditional.csv",
     code=TABLE,
 )
@@ -450,7 +450,7 @@ def position_bias() -> Figure:
 
 
 @figure(
-    "Where D3's budgeted rule stops 20,000 simulated debates of a courtroom that is calibrated to D3's figures:"
+    "Where D3's budgeted rule stops 10,000 simulated debates of a courtroom that is calibrated to D3's figures:"
     " the share that stops in each round (bars) and so far (line).",
     "simulations/d3_headline/stop_histogram.csv",
     code=TABLE,

@@ -122,8 +122,9 @@ def plot_mixture_posterior(frame: pd.DataFrame, *, ax: Axes | None = None) -> Ax
         _draw_component(ax, j, centre, span, top * (1 + _LANE * (j + 0.5)), panel)
     if components:
         ax.axhline(top, color="0.7", linewidth=0.5)
+        size = max(panel, 1)
         across = ax.secondary_xaxis(
-            "top", functions=(lambda x: np.divide(x, panel), lambda x: np.multiply(x, panel))
+            "top", functions=(lambda x: np.divide(x, size), lambda x: np.multiply(x, size))
         )
         across.set_xlabel(f"means of the components, {percent(checked, 'limits')}")
         across.set_xticks([0, 0.25, 0.5, 0.75, 1])
