@@ -240,7 +240,7 @@ def debate(
         str | None,
         typer.Option(
             "--structured",
-            metavar="d3stats.run.live.dialect:Structured",
+            metavar="d3stats.run.live.server:Structured",
             help="How votes and scores are asked for: by a JSON schema, in plain text, or as the server can.",
         ),
     ] = None,

@@ -21,7 +21,7 @@ from d3stats.agent import Refused, Reply
 from d3stats.protocols.recorded import as_reply
 from d3stats.run.live import LiveAgent
 from d3stats.run.live.limits import Pace, backoff
-from d3stats.run.live.responses import seconds_asked
+from d3stats.run.live.server import seconds_asked
 from d3stats.run.record import as_turn
 
 

@@ -15,7 +15,7 @@ from server import KINDS, Asked, Fault, Say, Server, at_random, wrap
 from d3stats.agent import Refused, Request
 from d3stats.run.live import LiveAgent
 from d3stats.run.live.prompt import Bounds, Wire, render
-from d3stats.run.live.responses import _got, _no_reply
+from d3stats.run.live.server import _got, _no_reply
 
 BOUNDS = Bounds(2.0, 0)
 
@@ -161,7 +161,7 @@ def test_usage_that_is_missing_is_estimated_from_above_and_marked(server: Server
 
 
 def test_usage_that_is_no_count_is_missing_usage(server: Server) -> None:
-    from d3stats.run.live.responses import _tokens
+    from d3stats.run.live.server import _tokens
 
     assert _tokens({"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 13}) == (10, 3)
     assert _tokens({"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 20}) == (10, 10)

@@ -16,12 +16,20 @@ from urllib.parse import quote
 from d3stats._check import choice, integer, number
 from d3stats._words import storable
 from d3stats.agent import More, Refused, Reply, Request, Size, always
-from d3stats.run.live.access import Key, checked_url
-from d3stats.run.live.dialect import Dialect, Structured
 from d3stats.run.live.limits import Pace, backoff
 from d3stats.run.live.prompt import Bounds, Draft, Prompt, call_key
 from d3stats.run.live.reply import Read, Unreadable, read_reply
-from d3stats.run.live.responses import Failed, Got, failure, models_of, reply_of
+from d3stats.run.live.server import (
+    Dialect,
+    Failed,
+    Got,
+    Key,
+    Structured,
+    checked_url,
+    failure,
+    models_of,
+    reply_of,
+)
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
