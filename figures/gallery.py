@@ -23,10 +23,11 @@ def gallery(figures: str = "../figures") -> str:
     ]
     for row in rows:
         data = ", ".join(f"`{name}`" for name in row["data"]) or "computed, no data"
-        title = row["name"].replace("_", " ")
-        image = f"![{title[0].upper()}{title[1:]}]({figures}/{row['name']}.png)"
+        first, *rest = row["name"].split("_")
+        title = " ".join([first.upper() if first[-1].isdigit() else first.capitalize(), *rest])
+        image = f"![{title}]({figures}/{row['name']}.png)"
         parts += [
-            f"## {title[0].upper()}{title[1:]}",
+            f"## {title}",
             image,
             row["caption"],
             f"Data: {data}. Vectors: `figures/{row['name']}.pdf`.",

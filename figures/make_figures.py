@@ -220,9 +220,9 @@ def regret_map() -> Figure:
 
 
 @figure(
-    "What up to 1,000 new debates will cost under the rule that `plan` recommends from a simulated pilot of 50 "
-    "debates, and under unanimity. The bands hold the total with 50, 80 and 95 % probability; a saving is sure "
-    "where they are apart.",
+    "What up to 1,000 new debates will cost under the rule that `plan` recommends from a simulated pilot of "
+    "50 debates, and under unanimity. The bands hold the total with 50, 80 and 95 % probability; where they "
+    "lie apart, the saving is larger than chance.",
 )
 def plan_fan() -> Figure:
     pilot = simulate(Conformity(), n_debates=50, n_rounds=8, rng=7)
@@ -312,9 +312,9 @@ def excess_wealth() -> Figure:
 
 
 @figure(
-    "The chance that a gap has come within .4 of certainty: exact, as D3 bounds it, and two bounds that hold. "
-    "Left the gap grows in every round, right in every second one, where the claimed bound lies above the truth"
-    " (crosses).",
+    "The chance that a gap has come within .4 of 1: exact, as D3 bounds it, and two bounds that hold. Left "
+    "the gap grows in every round, right in every second one, where the claimed bound lies above the truth "
+    "(crosses).",
 )
 def gap_contraction() -> Figure:
     rounds = np.arange(1, 61)
@@ -373,8 +373,9 @@ def interval_coverage() -> Figure:
 
 
 @figure(
-    "Agreement of judges with each other and of humans with each other on three sets of judgments, as kappa "
-    "with 95 % cluster t intervals. The broken line is what chance alone gives; 1 is perfect agreement.",
+    "Agreement of judges with the label, the majority or the humans, and of humans with each other, on three "
+    "sets of judgments, as kappa with 95 % cluster t intervals. The broken line is what chance alone gives; 1"
+    " is perfect agreement.",
     "analysis/judges/kappas.csv",
     code=TABLE,
 )
