@@ -125,5 +125,9 @@ def read_trajectories(
 
 
 def left_out(problems: Iterable[Problem]) -> list[str]:
-    """Return in words the problems that left something out; an absent agent leaves nothing out."""
-    return [str(problem) for problem in problems if problem.left_out != "nothing"]
+    """Return in words the problems that left something out, and rounds that were interrupted.
+
+    An absent agent leaves nothing out.
+    """
+    told = ("interrupted round",)
+    return [str(problem) for problem in problems if problem.left_out != "nothing" or problem.kind in told]
