@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["png"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["png", "with_short_names"]
 
 DPI = 220
 """A figure of one column, 3.3 inches, is then about 730 pixels wide: sharp on a telephone and in print."""
@@ -27,7 +30,34 @@ def png(draw: Callable[[], Any]) -> bytes:
         first = drawn if isinstance(drawn, Figure) or hasattr(drawn, "get_figure") else drawn.ravel()[0]
         whole = first if isinstance(first, Figure) else first.get_figure(root=True)
         buffer = io.BytesIO()
-        whole.savefig(buffer, format="png", dpi=DPI, metadata={"Software": "d3stats"})
+        # Tight, because a long line below an axis may be wider than the figure.
+        whole.savefig(
+            buffer,
+            format="png",
+            dpi=DPI,
+            metadata={"Software": "d3stats"},
+            bbox_inches="tight",
+            pad_inches=0.05,
+        )
         for number in set(plt.get_fignums()) - before:
             plt.close(number)
     return buffer.getvalue()
+
+
+LONGEST = 40
+"""Characters of a name in a figure of one column; a longer one would leave no room for the data."""
+
+
+def with_short_names(frame: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Cut the names in a column to what a figure has room for; names that become alike are numbered.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> with_short_names(pd.DataFrame({"name": ["kappa", "x" * 40, "x" * 41]}), "name")["name"].str.len().tolist()
+    [5, 40, 45]
+    """
+    names = [str(name) for name in frame[column]]
+    kinds = list(dict.fromkeys(name for name in names if len(name) > LONGEST))
+    short = {name: f"{name[:LONGEST]}… ({k})" for k, name in enumerate(kinds, start=1)}
+    return frame.assign(**{column: [short.get(name, name) for name in names]})

@@ -20,8 +20,8 @@ __all__ = ["to_page"]
 LONGEST_NAME, LONGEST_CELL = 200, 1000
 """Characters of a name, and of a cell of a table; more are cut."""
 
-WIDE = 4
-"""A table with more columns is shown as records on a narrow screen."""
+WIDE, LONGEST_HEAD = 4, 14
+"""A table with more columns, and with long cells or longer heads, is shown as records on a narrow screen."""
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 """What a browser may load: nothing but what stands in the page."""
@@ -141,31 +141,39 @@ def _table(table: Table, log: str) -> Iterable[str]:
     title, heads, rows = table
     label = f"{log}: {title}" if log else title
     # Roles are given in words because a record on a narrow screen is no longer laid out as a table.
-    records = len(heads) > WIDE and any(len(cell) > 6 for row in rows for cell in row[1:])
+    long = any(len(cell) > 6 for row in rows for cell in row[1:]) or max(map(len, heads)) > LONGEST_HEAD
+    records = len(heads) > WIDE and long
     kind = "records" if records else "grid"
     yield f'<div class="table" role="region" tabindex="0" aria-label="{_line(label)}">'
     yield f'<table class="{kind}" role="table">'
     yield f"<caption>{_line(title)}</caption>"
     first, *rest = [head or "what" for head in heads]
     yield '<thead role="rowgroup"><tr role="row">'
-    yield "".join(f'<th scope="col" role="columnheader">{_name(head)}</th>' for head in (first, *rest))
+    prose = [any(_is_prose(row[k]) for row in rows) for k in range(len(heads))]
+    prose[0] = False
+    looks = [' class="prose"' if told else "" for told in prose]
+    yield "".join(
+        f'<th scope="col" role="columnheader"{look}>{_name(head)}</th>'
+        for head, look in zip((first, *rest), looks, strict=True)
+    )
     yield "</tr></thead>"
     yield '<tbody role="rowgroup">'
     for row in rows:
         name, *cells = row
         said = "".join(
-            f'<td role="cell" data-head="{_name(head)}"{_kind(cell)}>{_line(cell, LONGEST_CELL)}</td>'
-            for head, cell in zip(rest, cells, strict=True)
+            f'<td role="cell" data-head="{_name(head)}"{look}>{_line(cell, LONGEST_CELL)}</td>'
+            for head, cell, look in zip(rest, cells, looks[1:], strict=True)
         )
-        head = f'<th scope="row" role="rowheader" data-head="{_name(first)}">{_name(name)}</th>'
+        head = f'<th scope="row" role="rowheader" data-head="{_name(heads[0])}">{_name(name)}</th>'
         yield f'<tr role="row">{head}{said}</tr>'
     yield "</tbody>"
     yield "</table>"
     yield "</div>"
 
 
-def _kind(cell: str) -> str:
-    return ' class="prose"' if len(cell.split()) > 6 else ""
+def _is_prose(cell: str) -> bool:
+    """Say whether a cell holds a sentence and not a number with its limits."""
+    return sum(word[:1].isalpha() for word in cell.split()) > 4
 
 
 def _picture(picture: Picture) -> Iterable[str]:

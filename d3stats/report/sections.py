@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from d3stats._words import counted, visible
-from d3stats.report.figures import png
+from d3stats.report.figures import png, with_short_names
 from d3stats.report.section import Entry, Part, Picture, Section
 from d3stats.report.source import Source
 from d3stats.report.tables import (
@@ -333,6 +333,7 @@ def _usual_rules(t: Trajectories) -> list[str]:
 
 def _agreement(source: Source, settings: Settings) -> Part:
     from d3stats.inference.judges.agreement import MEASURES, agreement
+    from d3stats.plotting.intervals import plot_agreement
 
     t = source.trajectories
     if not _voted(t):
@@ -352,8 +353,9 @@ def _agreement(source: Source, settings: Settings) -> Part:
     notes = [*(f"{name}: {why}" for name, why in found.refused.items()), *_own(found.notes, t)]
     if pairs > PAIRS_SHOWN:
         notes.append(f"{pairs} pairs of agents are not shown one by one; d3stats agreement lists them.")
+    drawn = with_short_names(found.to_frame(), "name")[["name", "value", "low", "high", "level", "kind"]]
     picture = Picture(
-        png(found.plot),
+        png(lambda: plot_agreement(drawn, label="agreement")),
         "Each coefficient of agreement with its interval. The table holds the numbers.",
         "Agreement of the panel and of every pair, with intervals."
         if pairs <= PAIRS_SHOWN
@@ -413,7 +415,7 @@ def _bias(source: Source, settings: Settings) -> Part:
             notes += found.notes
             pictures.append(
                 Picture(
-                    png(lambda: plot_position_bias(position_frame(found))),
+                    png(lambda: plot_position_bias(with_short_names(position_frame(found), "judge"))),
                     "Swap consistency and first-slot preference of each judge with intervals. The tables hold the "
                     "numbers.",
                     "Consistency of each judge when the order is swapped, and its preference for a place.",
@@ -441,6 +443,7 @@ def _bias(source: Source, settings: Settings) -> Part:
 def _comparison(sources: Sequence[Source], settings: Settings) -> Part:
     from d3stats.inference.comparison.compare import compare
     from d3stats.inference.comparison.runs import ItemMismatch
+    from d3stats.plotting.intervals import plot_forest
 
     if len(sources) < 2:
         return Part(absent="One log was given, so there is nothing to compare it with.")
@@ -457,6 +460,10 @@ def _comparison(sources: Sequence[Source], settings: Settings) -> Part:
             found = compare(*runs, items="intersection", **how)
     except ValueError as error:
         return Part(absent=_sentence(error))
+    drawn = with_short_names(found.to_frame(), "name").rename(
+        columns={"name": "label", "value": "difference"}
+    )
+    drawn = drawn[["label", "difference", "low", "high", "level", "kind"]]
     return Part(
         lead=(
             f"{counted(found.n_items, 'question')} that all logs have; {sources[0].name} is the reference.",
@@ -465,7 +472,7 @@ def _comparison(sources: Sequence[Source], settings: Settings) -> Part:
         frames={"comparison": found.to_frame(), "runs": found.to_frame("runs")},
         pictures=(
             Picture(
-                png(found.plot),
+                png(lambda: plot_forest(drawn)),
                 "Each difference between two logs with its interval, about zero. The table holds the numbers.",
                 "Differences between logs, second less first, with intervals.",
             ),
@@ -573,7 +580,7 @@ def _disputed(source: Source, settings: Settings) -> Part:
     if source.path is not None:
         found = read_transcripts(source.path, debates=frame["debate"].tolist())
     texts = {name: one for name, one in found.items() if _has_text(one)}
-    debates = tuple((f"Debate {name}", _entries(one)) for name, one in texts.items())
+    debates = tuple((f"Debate: {name}", _entries(one)) for name, one in texts.items())
     lead = (
         "Shown are at most "
         f"{counted(settings.transcripts, 'debate')}, {TURNS_SHOWN} turns of each, and {CHARACTERS_SHOWN:,} characters "
@@ -612,7 +619,7 @@ def _entries(one: Transcript) -> tuple[Entry, ...]:
 def _question(item: Item) -> Entry:
     facts = [f"right answer: {item.label}" if item.label is not None else "right answer: unknown"]
     facts += [f"shown first: {item.first}"] if item.first else []
-    return Entry(f"Question {item.question}", tuple(facts), _cut(item.text))
+    return Entry(f"Question: {item.question}", tuple(facts), _cut(item.text))
 
 
 def _turn(turn: Turn) -> Entry:

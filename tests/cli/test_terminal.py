@@ -51,6 +51,7 @@ CASES: dict[str, list[str]] = {
     "plan": ["plan turns.csv --prices prices.toml --model mine -r fixed:2"],
     "power": ["power --effect 0.05 --discordance 0.2", "power --pilot run_one.csv,run_two.csv --effect 0.1"],
     "protocols": ["protocols", "protocols samre"],
+    "report": ["report turns.csv --n-boot 20 --prices prices.toml", "report log.jsonl turns.csv --n-boot 20"],
     "replay": [
         "replay turns.csv -r fixed:1 -r unanimity|supermajority:0.7 --paired --n-boot 50",
         "replay ragged.csv --n-boot 50",
