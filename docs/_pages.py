@@ -161,10 +161,23 @@ def studies(root: Path) -> dict[str, str]:
     return pages
 
 
+def gallery() -> str:
+    """Return the page of all figures with their captions and data."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    spec = spec_from_file_location("gallery", ROOT / "figures" / "gallery.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    text: str = module.gallery("../../figures")
+    return text
+
+
 def pages() -> dict[str, str]:
     """Return every page by its name, without an ending."""
     made = {"defects": defects(), "rules": rules(), "protocols": protocols(), "command_line": command_line()}
-    return {**made, **claims(), **studies(ROOT)}
+    return {**made, "gallery": gallery(), **claims(), **studies(ROOT)}
 
 
 def names() -> set[str]:
