@@ -31,6 +31,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(skip)
 
 
+@pytest.fixture(autouse=True)
+def _no_terminal_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands print as into a pipe, however wide the terminal is that a parallel run of the tests names."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The folder of real logs; tests that use it carry the mark ``real_data``."""

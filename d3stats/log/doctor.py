@@ -633,7 +633,8 @@ def fix_log(
         emptied=_by_kind(log.problems, "field"),
         changes=(
             *(f"not read, {problem.kind}: {problem.file}{_of(problem)}" for problem in passed),
-            *(note for note in notes if note not in after.notes),
+            # A warning is of what the copy mends, or stands in what is found in the copy.
+            *(note for note in notes if note not in after.notes and not note.startswith("WARNING: ")),
             *(
                 f"{what}: {counted(changes[what], noun)}"
                 for what, noun in ((_ABSENT, "turn"), (_APART, "debate"))

@@ -20,6 +20,7 @@ COMMANDS = {
     "agreement": ("agreement", "slm7", "--measure", "fleiss"),
     "compare": ("compare", "slm7", "slm7", "--round", "1", "--round", "3"),
     "bias": ("bias", "VERDICTS"),
+    "calibrate": ("calibrate", "slm7"),
 }
 
 
