@@ -674,8 +674,6 @@ NO_CASE = {
     "d3stats.agent.always": "a decision on one call",
     "d3stats.agent.cut": "one text",
     "d3stats.analyse": "calls the functions that have a case; its numbers equal theirs in tests/report/test_page.py",
-    "d3stats.worlds.synthetic_agent": "a synthetic world",
-    "d3stats.worlds.synthetic_items": "a synthetic world",
     "d3stats.run.debate": "runs debates; live and replayed debates are compared in tests/run",
     "d3stats.run.run_debates": "runs debates; live and replayed debates are compared in tests/run",
     "d3stats.run.forecast": "runs debates; live and replayed debates are compared in tests/run",
