@@ -1,4 +1,4 @@
-"""Signs that a table of votes was read wrongly: labels in another spelling, exchanged columns, runs that are copies.
+"""Was a table of votes read as it was meant? Signs that it was not: odd labels, exchanged columns, copied runs.
 
 Each sign is a sentence with what to do. ``doctor`` lists them and exits with 2; the analyses put the same sentences
 above their tables. Nothing is changed or left out because of a finding.
@@ -31,7 +31,22 @@ _MANY = 50
 
 @dataclass(frozen=True)
 class Finding:
-    """One sign that a table was not read as it was meant: a key of :data:`FINDINGS`, what was seen and what to do."""
+    """One sign that a table was not read as it was meant: a key of :data:`FINDINGS`, what was seen and what to do.
+
+    Attributes
+    ----------
+    kind : str
+        A key of ``FINDINGS``.
+    message : str
+        What was seen, and what to do.
+
+    Examples
+    --------
+    >>> import d3stats
+    >>> debates = d3stats.Trajectories.from_arrays([[["a", "b"]]] * 3, label=["A", "B", "A"])
+    >>> [found.kind for found in debates.findings()]
+    ['no vote is a label', 'answers in several spellings']
+    """
 
     kind: str
     message: str
@@ -48,7 +63,7 @@ class VoteTable:
     label, group, cluster : ndarray of int, shape (debates,)
         Codes of the right answer (-1 unknown), of the run and of the cluster that is resampled.
     debates, agents, answers, groups : sequence of str
-        What the codes stand for.
+        The values of the codes.
     depth : ndarray of int, shape (debates,)
         Rounds played, 0 for a debate without turns.
     question : sequence of str or None
@@ -58,13 +73,25 @@ class VoteTable:
     errors : mapping of str to int or None
         Reasons why votes are missing, to how many; None where the source does not tell.
     scored : bool
-        Whether the log has scores: then it may have no votes at all.
+        Whether the log has scores; such a log may have no votes at all.
     unit : str
         What a debate is called in a message.
     only_right_or_wrong : bool
         Whether votes say only whether they are right.
     known_protocol : bool
-        Whether the debates name the protocol that produced them: then a single judge is meant.
+        Whether the debates name the protocol that produced them; a single judge is then intended.
+
+    Examples
+    --------
+    >>> zero, one = np.zeros(2, np.int64), np.ones(2, np.int64)
+    >>> table = VoteTable(
+    ...     debate=np.arange(2), round=one, agent=zero, vote=zero, label=one, group=zero, cluster=np.arange(2),
+    ...     debates=["d1", "d2"], agents=["x"], answers=["a", "A"], groups=[""], depth=one,
+    ... )
+    >>> [found.kind for found in findings(table)]
+    ['no vote is a label', 'answers in several spellings']
+    >>> table.cast.tolist(), table.right.tolist()
+    ([True, True], [1, 1])
     """
 
     debate: Ints
@@ -102,13 +129,44 @@ class VoteTable:
 
 
 def findings(table: VoteTable) -> tuple[Finding, ...]:
-    """Look for every sign that a table of votes was not read as it was meant."""
+    """Look for every sign that a table of votes was not read as it was meant.
+
+    Parameters
+    ----------
+    table : VoteTable
+        Votes, and what is known of each debate.
+
+    Returns
+    -------
+    tuple of Finding
+        Empty where nothing is odd.
+
+    Examples
+    --------
+    >>> findings(VoteTable(*[np.zeros(0, np.int64)] * 7, [], [], [], [], np.zeros(0, np.int64)))
+    ()
+    """
     found = ((kind, look(table)) for kind, look in FINDINGS.items()) if len(table) else ()
     return tuple(Finding(kind, message) for kind, message in found if message)
 
 
 def warnings_of(found: Iterable[Finding]) -> list[str]:
-    """Write findings as notes that stand above a table."""
+    """Write findings as notes above a table.
+
+    Parameters
+    ----------
+    found : iterable of Finding
+        As :func:`findings` gives them.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> warnings_of([Finding("one answer only", "every vote is 'A'")])
+    ["WARNING: every vote is 'A'"]
+    """
     return [f"WARNING: {each.message}" for each in found]
 
 
@@ -122,7 +180,16 @@ def judged(
     item, judge, vote, label : array of texts, or of codes, shape (judgments,)
         None or -1 where a vote or a label is missing.
     answers : sequence of str, optional
-        What the codes of votes and labels stand for, when they are codes.
+        The values of the codes of votes and labels, when they are codes.
+
+    Returns
+    -------
+    tuple of Finding
+
+    Examples
+    --------
+    >>> [found.kind for found in judged([1, 2, 3], ["x"] * 3, ["yes", "no", "yes"], ["Y", "N", "Y"])]
+    ['no vote is a label']
     """
     items, names = _codes(item)
     judges, who = _codes(judge)
@@ -146,12 +213,12 @@ def judged(
 
 _OF_JUDGMENTS = {
     "no vote is a label",
-    "labels that nobody votes",
+    "labels without a vote",
     "answers in several spellings",
     "every debate wrong",
     "one answer only",
     "votes are texts",
-    "votes missing of whole agents",
+    "agents without a vote",
     "many votes missing",
 }
 """The signs that a table of items and raters can show; rounds, panels and runs it does not have."""
@@ -172,20 +239,26 @@ def _no_vote_is_a_label(t: VoteTable) -> str:
     votes = {t.answers[k] for k in np.unique(t.vote[both])}
     labels = {t.answers[k] for k in np.unique(t.label[t.label >= 0])}
     return (
-        f"no vote ever equals its label (votes {_listed(votes)}; labels {_listed(labels)}): every "
+        f"no vote ever equals its label (votes {_listed(votes)}; labels {_listed(labels)}), so every "
         f"accuracy would be 0; {_how_they_differ(votes, labels)}"
     )
 
 
 def _how_they_differ(votes: set[str], labels: set[str]) -> str:
     if votes & labels:
-        return "both hold the same answers, but never together: check that votes and labels are of the same questions"
+        return (
+            "both have the same answers, but never together; check that votes and labels belong to the "
+            "same questions"
+        )
     if {_folded(v) for v in votes} & {_folded(x) for x in labels}:
-        return "they differ only in upper and lower case or in punctuation: write both alike"
+        return "they differ only in case or punctuation; write both in the same way"
     for one, other, these, those in (("label", "vote", labels, votes), ("vote", "label", votes, labels)):
         if all(map(_is_number, these)) and not any(map(_is_number, those)):
-            return f"{one}s are numbers and {other}s are not: write the answer itself in the {one}, not its position"
-    return "write both alike, or name the columns that hold them"
+            return (
+                f"{one}s are numbers and {other}s are not; write the answer itself in the {one}, not "
+                "its position"
+            )
+    return "write both in the same way, or name the columns of votes and labels"
 
 
 def _labels_nobody_votes(t: VoteTable) -> str:
@@ -199,9 +272,9 @@ def _labels_nobody_votes(t: VoteTable) -> str:
         return ""
     names = {t.answers[k] for k in np.unique(strange)}
     return (
-        f"{counted(len(strange), t.unit)} of {len(known):,} {verb(len(strange), 'has', 'have')} a label that nobody "
-        f"ever votes ({_listed(names)}; votes are {_listed({t.answers[k] for k in used})}): they count as wrong; check "
-        "how labels are written"
+        f"{counted(len(strange), t.unit)} of {len(known):,} {verb(len(strange), 'has', 'have')} a label "
+        f"that no agent votes for ({_listed(names)}; votes are {_listed({t.answers[k] for k in used})}); "
+        "these votes count as wrong; check how labels are written"
     )
 
 
@@ -217,8 +290,8 @@ def _answers_alike(t: VoteTable) -> str:
         return ""
     more = f" and {len(twins) - 1} more such answers" if len(twins) > 1 else ""
     return (
-        f"answers differ only in upper and lower case or in punctuation: {_listed(twins[0])}{more}; they count as "
-        "different answers: write them alike"
+        f"answers differ only in case or punctuation: {_listed(twins[0])}{more}; they count as different "
+        "answers, so write them in the same way"
     )
 
 
@@ -250,14 +323,15 @@ def _votes_like_missing(t: VoteTable) -> str:
         return ""
     total = sum(found.values())
     return (
-        f"{counted(total, 'vote')} {verb(total, 'says', 'say')} {_listed(set(found))}, which looks like a missing "
-        "value or an error message and counts as an answer: write null, or list the words that mean missing with "
-        "missing_values= (--missing-values)"
+        f"{counted(total, 'vote')} {verb(total, 'says', 'say')} {_listed(set(found))}, which looks like a "
+        "missing value or an error message but counts as an answer; write null, or list all words "
+        "that mean missing, NA and None among them, with missing_values= (--missing-values)"
     )
 
 
 _LIKE_MISSING = re.compile(
     r"[-\u2013\u2014?.*_]+|error\b.*|err|exception\b.*|fail(ed|ure)?|invalid|timeout|timed out|unparse?able|unparsed|"
+    r"nan|none|null|#?n/?a|nat|<na>|"  # which an own list of words for missing replaces
     r"parse[ _]error|no[ _]answer|no[ _]vote|no[ _]response|refus(ed|al)"
 )
 """Texts of votes that are rather a missing value or an error, in lower case."""
@@ -276,8 +350,8 @@ def _every_debate_wrong(t: VoteTable) -> str:
     if (right[judged] == most[judged]).any():
         return ""
     return (
-        f"every one of {len(judged):,} labelled {t.unit}s ends with a wrong verdict: check that labels and votes "
-        "belong to the same questions"
+        f"every one of {len(judged):,} labelled {t.unit}s ends with a wrong verdict; check that labels and "
+        "votes belong to the same questions"
     )
 
 
@@ -285,7 +359,7 @@ def _every_vote_right(t: VoteTable) -> str:
     known = t.cast & (t.right >= 0)
     if known.sum() < _MANY or (t.vote != t.right)[known].any():
         return ""
-    return f"every one of {int(known.sum()):,} votes is right: check that the label is not a copy of the vote"
+    return f"every one of {int(known.sum()):,} votes is right; check that the label is not a copy of the vote"
 
 
 def _one_answer(t: VoteTable) -> str:
@@ -295,7 +369,7 @@ def _one_answer(t: VoteTable) -> str:
         return ""
     return (
         f"every vote is {t.answers[int(cast[0])]!r} although labels differ "
-        f"({_listed({t.answers[k] for k in labels})}): check that the column of votes is the right one"
+        f"({_listed({t.answers[k] for k in labels})}); check that the column of votes is the right one"
     )
 
 
@@ -305,8 +379,8 @@ def _votes_are_texts(t: VoteTable) -> str:
     if len(cast) < _MANY or distinct < 0.9 * len(cast) or len(cast) <= 1.5 * len(t):
         return ""
     return (
-        f"{distinct:,} of {len(cast):,} votes are all different: check that the column of votes holds answers, not "
-        "texts or identifiers"
+        f"{distinct:,} of {len(cast):,} votes are all different; check that the column of votes holds "
+        "answers, not texts or identifiers"
     )
 
 
@@ -316,7 +390,8 @@ def _debates_without_votes(t: VoteTable) -> str:
         return ""
     return (
         f"in {counted(len(mute), 'debate')} of {played:,} every vote is missing "
-        f"({_listed([t.debates[k] for k in mute])}): find out why before an analysis, or leave them out"
+        f"({_listed([t.debates[k] for k in mute])}); find the cause before an analysis, or leave these "
+        "debates out"
     )
 
 
@@ -326,8 +401,8 @@ def _agents_without_votes(t: VoteTable) -> str:
         return ""
     names = _listed([t.agents[k] for k in mute])
     return (
-        f"every vote of {counted(len(mute), 'agent')} is missing ({names}): if they are no voters, give them a "
-        "role of their own; else find out why"
+        f"every vote of {counted(len(mute), 'agent')} is missing ({names}); if they do not vote, give them "
+        "a role of their own; otherwise find the cause"
     )
 
 
@@ -335,7 +410,10 @@ def _rounds_without_votes(t: VoteTable) -> str:
     mute, played = _without_votes(t, t.round)
     if not mute or len(mute) == played:
         return ""
-    return f"every vote of round {', '.join(map(str, mute[:5]))} is missing: find out why, or leave the round out"
+    return (
+        f"every vote of round {', '.join(map(str, mute[:5]))} is missing; find the cause, or leave the "
+        "round out"
+    )
 
 
 def _without_votes(t: VoteTable, codes: Ints) -> tuple[list[int], int]:
@@ -355,8 +433,8 @@ def _many_missing(t: VoteTable) -> str:
         f"; recorded reasons: {kinds}" if kinds else "" if t.errors is None else "; no reason is recorded"
     )
     return (
-        f"{gone:,} of {n:,} votes are missing ({gone / n:.0%}{reasons}): what remains may not be what was asked; find "
-        "out why before an analysis"
+        f"{gone:,} of {n:,} votes are missing ({gone / n:.0%}{reasons}); the other votes may not be "
+        "representative; find the cause before an analysis"
     )
 
 
@@ -370,8 +448,8 @@ def _no_turns(t: VoteTable) -> str:
         return ""
     return (
         f"{counted(len(empty), 'debate')} of {len(t):,} {verb(len(empty), 'has', 'have')} no turns "
-        f"({_listed([t.debates[int(k)] for k in empty])}): they count in no rate and no mean; give the command that "
-        "ran them again, or leave them out"
+        f"({_listed([t.debates[int(k)] for k in empty])}); they count in no rate and no mean; run their "
+        "command again, or leave them out"
     )
 
 
@@ -381,8 +459,8 @@ def _one_agent(t: VoteTable) -> str:
     if t.known_protocol or len(speaking) != 1 or debates < 3 or _one_turn_each(t):
         return ""
     return (
-        f"one agent, {t.agents[int(speaking[0])]!r}, has every turn: if debates had several, check that the column of "
-        "agents is the right one; with a single judge there is no panel to stop"
+        f"one agent, {t.agents[int(speaking[0])]!r}, has every turn; if debates had several agents, check "
+        "the column of agents; a single judge is not a panel, and stopping rules need one"
     )
 
 
@@ -390,8 +468,8 @@ def _one_turn_each(t: VoteTable) -> str:
     if t.known_protocol or len(t.debate) < 20 or len(np.unique(t.debate)) < len(t.debate):
         return ""
     return (
-        f"each of {len(t.debate):,} debates has a single turn: check that the column of debates names the debate, not "
-        "the row; with one judge and one round there is nothing to stop"
+        f"each of {len(t.debate):,} debates has a single turn; check that the column of debates names the "
+        "debate, not the row; with one judge and one round there is nothing to stop"
     )
 
 
@@ -399,8 +477,8 @@ def _one_long_debate(t: VoteTable) -> str:
     if len(t) > 1 or int(t.depth.max(initial=0)) < _MANY:
         return ""
     return (
-        f"the table holds one debate of {int(t.depth[0]):,} rounds: check that the columns of debates and rounds are "
-        "not exchanged"
+        f"the table holds one debate of {int(t.depth[0]):,} rounds; check that the columns of debates and "
+        "rounds are not exchanged"
     )
 
 
@@ -416,14 +494,14 @@ def _panel_changes(t: VoteTable) -> str:
     each = sorted(sizes[mixed[0]] - {0})
     run = f" of run {t.groups[mixed[0]]!r}" if t.groups[mixed[0]] else ""
     return (
-        f"debates{run} have panels of different sizes ({', '.join(map(str, each[:6]))} agents): give runs with "
-        "different panels different values of log, or write an empty vote for a silent agent"
+        f"debates{run} have panels of different sizes ({', '.join(map(str, each[:6]))} agents); give runs "
+        "with different panels different values of log, or write an empty vote for a silent agent"
     )
 
 
 def _runs_identical(t: VoteTable) -> str:
     runs = np.unique(t.group)
-    if len(runs) < 2 or len(t) < 2 * len(runs):
+    if len(runs) < 2 or len(t) < 2 * len(runs) or not t.cast.any():
         return ""
     content: dict[int, list[Any]] = defaultdict(list)
     for k, votes in enumerate(_contents(t)):
@@ -434,20 +512,20 @@ def _runs_identical(t: VoteTable) -> str:
     for run, each in alike.items():
         if each in first and len(each) > 2:
             return (
-                f"runs {t.groups[first[each]]!r} and {t.groups[run]!r} are identical, vote by vote: a copied file, or "
-                "one seed or cache for both; keep one of them"
+                f"runs {t.groups[first[each]]!r} and {t.groups[run]!r} have identical votes, as after a "
+                "copy of a file or with one seed or cache for both; keep one of them"
             )
         first.setdefault(each, run)
     return ""
 
 
 def _debates_identical(t: VoteTable) -> str:
-    few = len(t) < _SOME or len(np.unique(t.agent)) < 2
+    few = len(t) < _SOME or len(np.unique(t.agent)) < 2 or not t.cast.any()
     if few or len(set(zip(_contents(t), t.label.tolist(), strict=True))) > 1:
         return ""
     return (
-        f"all {len(t):,} debates are identical, vote by vote: check that the rows differ, and that replies did not "
-        "come from a cache"
+        f"all {len(t):,} debates have identical votes; check that the rows differ, and that replies did "
+        "not come from a cache"
     )
 
 
@@ -462,8 +540,8 @@ def _repeats_identical(t: VoteTable) -> str:
     if len(repeated) < _SOME or any(len(set(each)) > 1 for each in repeated) or len(set(contents)) < 3:
         return ""
     return (
-        f"the debates of each of {len(repeated):,} repeated questions are identical, vote by vote: repeats that are "
-        "copies, or replies from a cache, say nothing new; keep one of them"
+        f"the debates of each of {len(repeated):,} repeated questions have identical votes; copies and "
+        "cached replies are not new data, so keep one of them"
     )
 
 
@@ -480,7 +558,7 @@ def _questions_not_clustered(t: VoteTable) -> str:
         if split:
             return (
                 f"{counted(len(split), 'question')} {verb(len(split), 'lies', 'lie')} in several clusters "
-                f"({_listed(split)}): debates of one question are not independent; give them one cluster"
+                f"({_listed(split)}); debates of one question are not independent, so give them one cluster"
             )
     if len(np.unique(t.cluster)) < len(t):
         return ""
@@ -496,8 +574,8 @@ def _questions_not_clustered(t: VoteTable) -> str:
         return ""
     example = [t.debates[k] for k in next(iter(stems.values()))[:2]]
     return (
-        f"debates look like repeats of {len(stems):,} questions ({_listed(example)}, ...) but each counts as its own "
-        "question: give a column question, or intervals are too narrow"
+        f"debates look like repeats of {len(stems):,} questions ({_listed(example)}, ...) but each counts "
+        "as its own question; add a column question, because intervals are too narrow otherwise"
     )
 
 
@@ -505,12 +583,14 @@ def _tokens_all_zero(t: VoteTable) -> str:
     known = np.zeros(0) if t.tokens is None else t.tokens[~np.isnan(t.tokens)]
     if not len(known) or known.any():
         return ""
-    return "every token count is 0: leave the column out if tokens were not recorded, or costs are 0"
+    return (
+        "every token count is 0; leave the column out if tokens were not recorded, because costs would be 0"
+    )
 
 
 FINDINGS: dict[str, Callable[[VoteTable], str]] = {
     "no vote is a label": _no_vote_is_a_label,
-    "labels that nobody votes": _labels_nobody_votes,
+    "labels without a vote": _labels_nobody_votes,
     "answers in several spellings": _answers_alike,
     "names in several spellings": _names_alike,
     "votes like missing values": _votes_like_missing,
@@ -518,9 +598,9 @@ FINDINGS: dict[str, Callable[[VoteTable], str]] = {
     "every vote right": _every_vote_right,
     "one answer only": _one_answer,
     "votes are texts": _votes_are_texts,
-    "votes missing in whole debates": _debates_without_votes,
-    "votes missing of whole agents": _agents_without_votes,
-    "votes missing in whole rounds": _rounds_without_votes,
+    "debates without a vote": _debates_without_votes,
+    "agents without a vote": _agents_without_votes,
+    "rounds without a vote": _rounds_without_votes,
     "many votes missing": _many_missing,
     "debates without turns": _no_turns,
     "one agent": _one_agent,
@@ -533,7 +613,7 @@ FINDINGS: dict[str, Callable[[VoteTable], str]] = {
     "repeated questions": _questions_not_clustered,
     "tokens all zero": _tokens_all_zero,
 }
-"""The signs, by name, in the order in which they are said."""
+"""The signs, by name, in the order in which they are reported."""
 
 
 def _contents(t: VoteTable) -> list[bytes]:

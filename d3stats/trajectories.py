@@ -1,7 +1,6 @@
-"""The array view of a debate log: what every model and every rule reads.
+"""What do models and rules read? The array view of a debate log.
 
-Floor 2. A simulated, an imported and a live debate look the same here. The value is immutable: operations
-return a new one.
+A simulated, an imported and a live debate look the same here. The value is immutable: operations return a new one.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["MISSING", "LogSource", "Missing", "Trajectories", "as_trajectories", "tally_rounds"]
 
 Missing = Literal["exclude", "wrong"]
-"""How an analysis counts a missing vote: leave it out (trials vary) or count it as not correct."""
+"""The ways to count a missing vote: leave it out (trials vary) or count it as not correct."""
 
 IntArray = NDArray[np.int64]
 
@@ -63,11 +62,11 @@ class Trajectories:
     depth : ndarray of int64, shape (debates,)
         How many rounds each debate was played.
     panel : ndarray of int64, shape (debates,)
-        How many seats are taken; a debate's agents sit in seats ``0 .. panel - 1``.
+        How many seats are taken; a debate's agents have the seats ``0 .. panel - 1``.
     cluster : ndarray of int64, shape (debates,)
         Which question each debate belongs to, an index into ``cluster_names``: the unit of resampling.
     answers : tuple of str
-        What the codes stand for.
+        The values of the codes.
     debates, seats, cluster_names : tuple of str
         Names along the axes.
     scores : ndarray of float or None, shape (debates, rounds, sides)
@@ -87,11 +86,11 @@ class Trajectories:
         Whether votes are answers or only right/wrong. With "correctness" two wrong votes look equal, so
         unanimity among wrong votes is an assumption, not an observation.
     speakers : ndarray of int8 or None, shape (debates, speakers)
-        Everybody who spoke in a debate, in the order of names: 1 with a seat, 0 without one because the role casts no
-        vote in the whole log, -1 nobody. None where all have a seat.
+        The agents that spoke in a debate, in the order of names: 1 with a seat, 0 without one because the role casts no
+        vote in the whole log, -1 no further agent. None where all have a seat.
     stopped_by_rule : ndarray of bool or None, shape (debates,)
-        Which debates a stopping rule ended, by the reasons in the log, although their run would have let them go
-        on: nothing is known of their later rounds. None where nothing is known of any end; see :meth:`ended_early`.
+        Which debates a stopping rule ended, by the reasons in the log, although their run allowed more rounds. Their
+        later rounds are unknown. None where the reasons of all ends are unknown; see :meth:`ended_early`.
     notes : tuple of str
         What the reader did: words taken as missing, spellings taken as one, columns not read. It does not take part
         in comparisons.
@@ -103,6 +102,19 @@ class Trajectories:
     [[2, 3]]
     >>> t.unanimous().tolist()
     [[False, True]]
+    >>> import pandas as pd
+    >>> turns = pd.DataFrame({"debate": ["d1", "d1", "d2", "d2"], "agent": ["x", "y"] * 2, "vote": list("AAAB")})
+    >>> debates = Trajectories.from_frame(turns.assign(round=1, label="A"))
+    >>> debates.verdicts().tolist(), debates.tied().tolist(), debates.unanimous().tolist()
+    ([[0], [0]], [[False], [True]], [[True], [False]])
+    >>> debates.reached().tolist(), debates.ended_early().tolist(), bool(debates.had_turns().all())
+    ([[True], [True]], [False, False], True)
+    >>> debates.counts().to_frame().values.tolist(), debates.transitions().n_obs
+    ([[1.0, 1.0, 2.0, 1.0], [1.0, 2.0, 2.0, 1.0]], 0.0)
+    >>> debates.confusion(1).to_frame().values.tolist()
+    [[2.0]]
+    >>> debates.select([0]).debates, debates.remarks()
+    (('d1',), ())
     """
 
     votes: NDArray[np.int32]
@@ -229,10 +241,10 @@ class Trajectories:
         """Build from a table: one row per turn, or a wide one, of pandas, polars or Arrow.
 
         Seats are for agents who vote. A role that never votes in the whole table (an advocate, an aggregator, a
-        judge who scores beside a jury) gets none, so that it has no missing votes; rounds in which only such
+        judge who scores beside a jury) gets none, so that it has no missing votes. Rounds in which only such
         roles speak are rounds without votes, and their tokens and scores count like all others. Turns without a
-        role have seats, and where nobody votes all have. A round's tokens are the sum over its turns; its
-        scores, side by side, are the mean over the agents that scored it of their totals over the criteria.
+        role have seats; where no agent votes, all turns have. A round's tokens are the sum over its turns. Its
+        scores, by side, are the mean over the agents that scored it of their totals over the criteria.
 
         Parameters
         ----------
@@ -244,7 +256,8 @@ class Trajectories:
             One row per debate: ``debate`` and any of ``label, question, cluster, log, protocol, stop_reason``. The
             reason of a verdict says whether a stopping rule ended the debate (``stopped_by_rule``).
         roles : iterable of str, optional
-            Only the turns of these roles: they have the seats, and what the others spent and scored is left out.
+            Only the turns of these roles are read. They have the seats, and the tokens and scores of others are left
+            out.
             A debate ends with the last round in which one of them speaks.
         missing_values, columns, strict
             As in :func:`d3stats.read_log`. A missing word among the ``answers`` of `items` is an answer.
@@ -271,9 +284,17 @@ class Trajectories:
         columns: Columns = None,
         encoding: str | None = None,
     ) -> Trajectories:
-        """Read log files (JSONL, Parquet, CSV, TSV or XLSX, globs allowed) and build the array view.
+        r"""Read log files (JSONL, Parquet, CSV, TSV or XLSX, globs allowed) and build the array view.
 
         `roles` is that of :meth:`from_frame`; the other arguments are those of :func:`d3stats.read_log`.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "debates.csv"
+        >>> _ = path.write_text("debate,round,agent,vote,label\nd,1,x,A,A\nd,1,y,B,A\n")
+        >>> Trajectories.from_log(path)
+        Trajectories(1 debates x 1 rounds x 2 seats, 1 questions, coding='answers')
         """
         from d3stats.log.reader import read_checked
 
@@ -354,7 +375,7 @@ class Trajectories:
     def ended_early(self) -> NDArray[np.bool_]:
         """Which debates ended before the log's last round, or in it by a stopping rule, shape (debates,).
 
-        What their later rounds would have decided and cost is unknown.
+        The decisions and costs of their later rounds are unknown.
         """
         short: NDArray[np.bool_] = self.depth < self.n_rounds
         return short if self.stopped_by_rule is None else short | self.stopped_by_rule
@@ -399,8 +420,8 @@ class Trajectories:
     def verdicts(self) -> NDArray[np.int32]:
         """Plurality answer of each round, shape (debates, rounds); ``MISSING`` when no vote was cast.
 
-        A tie goes to the tied answer that sits in the lowest seat, so that the verdict is a function of the
-        votes alone; :meth:`tied` says where that happened.
+        A tie goes to the tied answer in the lowest seat, so that the verdict is a function of the votes alone;
+        :meth:`tied` returns where that happened.
         """
         winner: NDArray[np.int32] = self._tally()[0]
         return winner
@@ -589,7 +610,7 @@ def _refuse_tokens_that_do_not_add_up(t: Trajectories) -> None:
 def _concatenated(parts: Sequence[Trajectories]) -> dict[str, Any]:
     """Return the fields of the stacked view: names are matched, shorter axes are padded as missing."""
     if len(parts) == 1 and isinstance(parts[0], (list, tuple)):
-        raise TypeError("concat takes the parts one by one; got a list: write concat(*parts)")
+        raise TypeError("concat takes the parts one by one; got a list; write concat(*parts)")
     if not parts:
         raise ValueError("concat needs at least one Trajectories; got none")
     codings = {p.coding for p in parts}
@@ -679,7 +700,7 @@ def _by_side(part: Trajectories, sides: tuple[str, ...], n_rounds: int) -> NDArr
 
 
 LogSource = Any
-"""Whatever holds debates, as :func:`as_trajectories` takes it."""
+"""Any source of debates that :func:`as_trajectories` reads."""
 
 
 def as_trajectories(
@@ -691,7 +712,7 @@ def as_trajectories(
     roles: Iterable[str] | None = None,
     strict: bool = True,
 ) -> Trajectories:
-    """Read debates from whatever holds some.
+    """Read debates from any supported source.
 
     Every function that analyses a log reads its argument this way.
 
@@ -708,6 +729,10 @@ def as_trajectories(
         As in :func:`d3stats.read_log`, of tables and files.
     roles : iterable of str, optional
         Only the turns of these roles.
+
+    Returns
+    -------
+    Trajectories
 
     Raises
     ------
@@ -784,8 +809,8 @@ def _one_table(tables: Sequence[Any]) -> pd.DataFrame:
             differ = sorted(set(names) ^ set(first))
             raise ValueError(
                 "tables in a list must have the same columns, to be read as one table; "
-                f"got {', '.join(map(repr, differ[:8]))} in some of them only: give them the same names, and join "
-                "them with pd.concat"
+                f"got {', '.join(map(repr, differ[:8]))} in some of them only; give them the same names, "
+                "and join them with pd.concat"
             )
     return pd.concat(frames, ignore_index=True)
 

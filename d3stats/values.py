@@ -1,4 +1,4 @@
-"""One written form for every answer and every name, wherever data enter.
+"""When are two written answers or names the same? One written form for each, wherever data enter.
 
 A table may hold the same answer as ``6``, ``6.0``, ``" 6"`` or a float, and a missing one as an empty cell, NaN or
 the word "None". Comparisons of text would take these for different answers. Files, data frames, arrays, importers,
@@ -38,6 +38,7 @@ __all__ = [
     "is_missing_word",
     "missing_words",
     "name_text",
+    "numbers_of",
     "shared_spelling",
 ]
 
@@ -54,7 +55,7 @@ MISSING_WORDS = frozenset(
         "1.#qnan",
     }  # other programs' tables
 )
-"""Texts that stand for a missing value, in lower case; ``missing_values=`` replaces all of them but the empty one."""
+"""Texts that mean a missing value, in lower case; ``missing_values=`` replaces all of them but the empty one."""
 
 _SPACES = re.compile(r"\s+")
 _CONTROL = re.compile(r"[\t\r\x0b\x0c\x1c-\x1f]")
@@ -80,6 +81,14 @@ class Canonical:
         How many such words each column has.
     merged : dict of str to tuple of str
         Canonical form to the different ways in which it was written, where there were several.
+
+    Examples
+    --------
+    >>> votes = canonical(["6.0", "6", "n/a"])
+    >>> votes.columns[0].tolist(), votes.forms, votes.missing
+    (['6', '6', None], {'6.0': '6', '6': '6', 'n/a': None}, {'n/a': 1})
+    >>> votes.notes("votes")[1]
+    "votes written in several ways are read as one: '6.0', '6' as '6'"
     """
 
     columns: tuple[NDArray[np.object_], ...]
@@ -101,14 +110,15 @@ class Canonical:
                 f"{n:,} {name.removesuffix('s') if n == 1 else name}" for name, n in total.items() if n
             )
             found.append(
-                f"{counted} {'is' if sum(total.values()) == 1 else 'are'} taken as missing: {words}; "
-                "if such a word is a real answer, list the words that mean missing in missing_values"
+                f"{counted} {'is' if sum(total.values()) == 1 else 'are'} read as missing: {words}; "
+                "if such a word is a real answer, list the words that mean missing in missing_values= "
+                "(--missing-values)"
             )
         if self.merged:
             name, ways = next(iter(self.merged.items()))
             more = f" and {len(self.merged) - 1:,} more" if len(self.merged) > 1 else ""
             written = ", ".join(map(repr, ways[:3]))
-            found.append(f"{together} written in several ways are taken as one: {written} as {name!r}{more}")
+            found.append(f"{together} written in several ways are read as one: {written} as {name!r}{more}")
         return found
 
 
@@ -132,6 +142,10 @@ def canonical(
     names : bool
         The values are names (of questions, clusters, agents): numbers among them are not put in one form, except
         integers written as floats.
+
+    Returns
+    -------
+    Canonical
 
     Raises
     ------
@@ -166,7 +180,27 @@ def canonical_texts(
 ) -> Canonical:
     """Return the forms of texts, each column given as its different texts and how often each occurs.
 
-    As :func:`canonical`, for whoever has coded the texts already; ``columns`` of the result is empty.
+    Like :func:`canonical`, for texts that are coded already; ``columns`` of the result is empty.
+
+    Parameters
+    ----------
+    *columns : mapping of str to int
+        The different texts of each column and how often each occurs.
+    missing_values : iterable of str, optional
+        The words that mean missing, in place of :data:`MISSING_WORDS`.
+    keep : collection of str
+        Words that are answers, although they look missing.
+    names : bool
+        Whether the texts are names, which have no form of a number.
+
+    Returns
+    -------
+    Canonical
+
+    Examples
+    --------
+    >>> canonical_texts({"6.0": 3, "6": 1, "n/a": 2}).forms
+    {'6.0': '6', '6': '6', 'n/a': None}
     """
     written = list(dict.fromkeys(chain.from_iterable(columns)))
     forms = _forms(written, missing_words(missing_values), keep)
@@ -217,10 +251,24 @@ def _are_plain(texts: list[str], words: Collection[str]) -> bool:
 def missing_words(missing_values: Iterable[str] | None) -> frozenset[str]:
     """Return the words that mean missing, tidied and in lower case: the default ones, or those given.
 
+    Parameters
+    ----------
+    missing_values : iterable of str, or None
+        None for the default ones.
+
+    Returns
+    -------
+    frozenset of str
+
     Raises
     ------
     TypeError
         When `missing_values` is one text in place of a list of texts.
+
+    Examples
+    --------
+    >>> sorted(missing_words(["Unreadable", "?"])), missing_words(None) == MISSING_WORDS
+    (['', '?', 'unreadable'], True)
     """
     if missing_values is None:
         return MISSING_WORDS
@@ -234,6 +282,17 @@ def canonical_text(value: Any, keep: Collection[str] = ()) -> str | None:
 
     For values that arrive one by one, such as a model's replies: a number, ``true`` and ``false`` get the form that a
     column of such values would give them. Words in `keep` are answers.
+
+    Parameters
+    ----------
+    value : object
+        As it arrives.
+    keep : collection of str
+        Words that are answers, although they look missing.
+
+    Returns
+    -------
+    str or None
 
     Examples
     --------
@@ -251,6 +310,15 @@ def canonical_text(value: Any, keep: Collection[str] = ()) -> str | None:
 def name_text(value: Any) -> str | None:
     """Write one name by itself in its canonical form; None where it is missing or empty.
 
+    Parameters
+    ----------
+    value : object
+        As it arrives.
+
+    Returns
+    -------
+    str or None
+
     Examples
     --------
     >>> name_text(" judge  1"), name_text(7.0), name_text(None)
@@ -261,8 +329,62 @@ def name_text(value: Any) -> str | None:
     return _whole(_tidy(str(value))) or None
 
 
+def numbers_of(name: str, cells: pd.Series[Any]) -> NDArray[np.float64]:
+    """Return a column as floats, NaN where a cell is missing; text and infinite numbers are refused with their row.
+
+    Parameters
+    ----------
+    name : str
+        What the column is called in the refusal.
+    cells : Series
+
+    Returns
+    -------
+    ndarray of float, shape (rows,)
+
+    Raises
+    ------
+    ValueError
+        When a cell holds text that is no number, or an infinite number.
+
+    Examples
+    --------
+    >>> numbers_of("score", pd.Series(["1.5", None, 2]))
+    array([1.5, nan, 2. ])
+    >>> numbers_of("score", pd.Series([1, "high"]))
+    Traceback (most recent call last):
+    ...
+    ValueError: score must be a finite number or missing; got score='high' at row 2 (counted from 1)
+    """
+    values = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    given = cells.notna().to_numpy()
+    bad = (np.isnan(values) & given) | np.isinf(values)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(
+            f"{name} must be a finite number or missing; got {name}={cells.iloc[row]!r} at row {row + 1} "
+            "(counted from 1)"
+        )
+    return np.asarray(values)
+
+
 def is_missing_word(text: str) -> bool:
-    """Say whether a text is empty or a word for a missing value."""
+    """Say whether a text is empty or a word for a missing value.
+
+    Parameters
+    ----------
+    text : str
+        As written.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> is_missing_word("N/A"), is_missing_word(" "), is_missing_word("no")
+    (True, True, False)
+    """
     return _tidy(text).casefold() in MISSING_WORDS
 
 
@@ -270,6 +392,21 @@ def shared_spelling(answers: Iterable[str]) -> dict[str, str]:
     """Return the one spelling of each answer where answers in canonical form of several logs meet.
 
     Each log was put in its form by itself: one may hold only 0 and 1 where another holds True and False.
+
+    Parameters
+    ----------
+    answers : iterable of str
+        Answers of all logs together.
+
+    Returns
+    -------
+    dict of str to str
+        Each answer to its one spelling.
+
+    Examples
+    --------
+    >>> shared_spelling(["True", "False", "1", "0"])
+    {'True': 'True', 'False': 'False', '1': 'True', '0': 'False'}
     """
     forms: dict[str, str | None] = {answer: answer for answer in answers}
     _agree(forms, names=False)

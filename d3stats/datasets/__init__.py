@@ -1,7 +1,7 @@
-"""Small numeric tables of real debates, shipped with their source.
+"""Which real debates come with the package?
 
-Who may live here: a CSV without texts, the ``.md`` beside it that says where it comes from, the script that
-rebuilds it, and the function that loads it.
+Small tables of votes without texts. :data:`NAMES` lists them; the files ``slm7.md`` and ``round_counts.md`` beside
+them say where the debates come from and how the tables were made.
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ def path(name: str) -> Path:
     ----------
     name : str
         One of :data:`NAMES`.
+
+    Returns
+    -------
+    Path
 
     Raises
     ------

@@ -1,7 +1,9 @@
-"""The waist: what a debate log is, and how one is written, read and examined.
+"""How is a debate log written, read, counted and examined?
 
-Who may live here: record types, readers, writers and the doctor, and one importer per foreign format. Nothing here
-fits a model or decides anything.
+A debate log is the one form between what produces debates and what analyses them; its records are those of
+:mod:`d3stats.log.schema`. :func:`read_log` reads one, strictly or leniently, :func:`count_log` counts one without
+holding it in memory, :func:`examine` says what is wrong with one, and :func:`fix_log` writes a copy without defects.
+:class:`LogWriter` writes one record by record, and :mod:`d3stats.log.importers` reads the logs of other projects.
 """
 
 from __future__ import annotations

@@ -26,10 +26,10 @@ BY_A_RULE = frozenset(
         *("fixed_rounds", "unanimity", "ks_stable", "ks_equivalent", "supermajority", "ladder", "sprt"),
         *("e_process", "betting", "gap_posterior", "look_ahead", "adaptive_consistency", "esc_window"),
         *("gap_stable", "optimal", "token_budget", "tokens_unknown", "sign_agreement", "consensus"),
-        *("declaration", "score_declaration", "chateval_turns", "budget"),
+        *("declaration", "score_declaration", "chateval_turns", "wide_gap", "budget"),
     )
 )
-"""Reasons of debates that would have gone on: a stopping rule, or a run's budget of tokens, ended them."""
+"""Reasons of debates that a stopping rule, or a run's budget of tokens, ended before their last round."""
 
 _OWN_ENDS = {"declaration": ("multi_persona",), "chateval_turns": ("chateval", "chateval_open")}
 """Reasons that are not a rule's in these protocols, which end by themselves for them."""
@@ -127,7 +127,7 @@ def arrays_of(
 
 
 def stopped_by_rule(checked: Checked) -> NDArray[np.bool_] | None:
-    """Return which debates a stopping rule ended although their run would have let them go on.
+    """Return the debates that a stopping rule ended although their run allowed more rounds.
 
     None where no debate has a reason for its end. A rule that fires in the last round that is allowed cuts nothing off.
     Which round that is shows in debates of the same run that ended for want of rounds; where none did, or runs have no
@@ -163,7 +163,7 @@ def stopped_by_rule(checked: Checked) -> NDArray[np.bool_] | None:
 
 
 def seat_names(n: int) -> tuple[str, ...]:
-    """Return names for seats in which different agents sit."""
+    """Return names for seats that different agents share."""
     return tuple(f"agent {i + 1}" for i in range(n))
 
 
@@ -171,7 +171,7 @@ def voting_roles(role: Coded, voted: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return which roles, by code, have seats: all but those that never vote in the whole log.
 
     Advocates, aggregators, summarizers and a judge beside a jury speak and are paid for, but have no vote that could
-    be missing. Turns without a role, at the end, have seats, and where nobody votes at all everybody has.
+    be missing. Turns without a role, at the end, have seats; if no agent votes, all agents have seats.
     """
     votes = np.zeros(len(role.values) + 1, dtype=np.bool_)
     votes[role.codes[voted]] = True
@@ -261,7 +261,7 @@ def _clusters(items: Any) -> tuple[Ints, tuple[str, ...], list[str]]:
     questions = len(np.unique(asked[asked >= 0]))
     if (own >= 0).any() and "question" in items.columns and questions != len(used):
         notes.append(
-            f"the column cluster decides what is resampled together: {len(used):,} clusters, "
+            f"the column cluster defines the resampling units: {len(used):,} clusters, "
             f"{questions:,} questions"
         )
     return codes.astype(np.int64), tuple(values[code] for code in used), notes
@@ -329,7 +329,7 @@ def _refuse_sparse(shape: tuple[int, int, int], names: list[str], panel: Ints, n
     size = shape[0] * shape[1] * shape[2]
     if size > _LARGEST and size > 20 * n_turns:
         raise ValueError(
-            f"debates must be of similar size to be put side by side; got {shape[0]:,} debates of up to "
+            f"debates must have similar sizes to form one array; got {shape[0]:,} debates of up to "
             f"{shape[1]:,} rounds and {shape[2]:,} agents (in debate {names[int(panel.argmax())]!r}) "
             f"from {n_turns:,} turns: check the columns round and agent"
         )
@@ -351,8 +351,9 @@ def _refuse_codes(name: str, values: NDArray[Any]) -> None:
     """Refuse arrays of whole numbers from -1 on: -1 is the code of a missing vote, and would be taken for an answer."""
     if values.dtype.kind == "i" and values.size and values.min() == MISSING and (values >= 0).any():
         raise ValueError(
-            f"{name} must be answers where answers= is not given; got -1 in an array of integers, the code of a "
-            "missing vote: give answers= for codes, None for a missing vote, or the text '-1' for that answer"
+            f"{name} must be answers if answers= is not given; got -1, the code of a missing vote, in an "
+            "array of integers (give answers= for codes, None for a missing vote, or the text '-1' for "
+            "that answer)"
         )
 
 
@@ -425,7 +426,7 @@ def fields_from_arrays(
 def _named(what: str, given: Any, *, names: bool = False) -> tuple[str, ...]:
     (named,) = canonical(given, missing_values=(), names=names).columns
     if any(name is None for name in named):
-        raise ValueError(f"{what} must have a name each; got {list(given)[:8]}")
+        raise ValueError(f"{what} must have one name each; got {list(given)[:8]}")
     return tuple(named)
 
 
@@ -450,6 +451,12 @@ def tally_rounds(votes: NDArray[np.int32], n_answers: int) -> tuple[NDArray[Any]
     tied : ndarray of bool
     lead, second, cast : ndarray of int32
         The largest camp, the second largest, and all votes.
+
+    Examples
+    --------
+    >>> winner, tied, lead, second, cast = tally_rounds(np.array([[[0, 1, 1], [0, 1, -1]]], dtype=np.int32), 2)
+    >>> winner.tolist(), tied.tolist(), lead.tolist(), second.tolist(), cast.tolist()
+    ([[1, 0]], [[False, True]], [[2, 1]], [[1, 1]], [[3, 2]])
     """
     n_debates, n_rounds, n_seats = votes.shape
     shape = (n_debates, n_rounds)

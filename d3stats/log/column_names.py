@@ -1,7 +1,7 @@
 """Which column of a table says what: the standard names, the field's other names for them, and a user's own choice.
 
-Names are compared without case, spaces, underscores and hyphens. A standard name goes before another name for the same
-thing; where two columns could be meant, nobody guesses: the error says what to type.
+Names are compared without case, spaces, underscores and hyphens. A standard name has priority over another
+name for the same field. If two columns are possible, the error says what to type.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 TABLE_COLUMNS = _words(
-    "debate question cluster log protocol label answers first round agent role vote correct scores tokens tokens_in "
-    "tokens_out tokens_source model error closed decision stop_round stop_reason"
+    "debate question cluster category log protocol label answers first round agent role persona vote correct scores "
+    "tokens tokens_in tokens_out tokens_source model error closed decision stop_round stop_reason"
 )
 """Columns of a tidy table, one row per turn; ``answers`` and ``scores`` hold JSON."""
 
@@ -72,13 +72,19 @@ _OTHER_NAMES: dict[str, tuple[str, ...]] = {
         "selected_answer selection guess preference preferred winner",
     ),
     "correct": ("is_correct correctness was_correct is_right",),
-    "tokens": ("total_tokens tokens_total n_tokens num_tokens token_count",),
+    "tokens": (
+        "total_tokens tokens_total n_tokens num_tokens token_count token_usage tokens_used used_tokens",
+    ),
     "tokens_in": ("prompt_tokens input_tokens tokens_prompt tokens_input n_prompt_tokens n_input_tokens",),
     "tokens_out": (
         "completion_tokens output_tokens tokens_completion tokens_output generated_tokens n_completion_tokens "
         "n_output_tokens",
     ),
     "model": ("model_name model_id llm",),
+    "text": (
+        "rationale",
+        "reasoning explanation justification argument utterance message content comment comments",
+    ),
 }
 
 ALIASES = {field: tuple(map(_words, groups)) for field, groups in _OTHER_NAMES.items()}
@@ -92,7 +98,7 @@ class _OfField(ValueError):
 
 
 class ColumnError(_OfField):
-    """Nobody can say which column is meant; `field` is what was looked for."""
+    """The meant column is ambiguous; `field` is what was looked for."""
 
 
 class MissingColumn(_OfField):
@@ -152,8 +158,19 @@ def to_type(**chosen: str | Sequence[str]) -> str:
     return f"columns={lists!r} (--columns {quoted})"
 
 
+def to_choose(*fields: str) -> str:
+    """Say how to name the columns of fields that were not found, to end an error with.
+
+    Examples
+    --------
+    >>> to_choose("item", "vote")
+    "; say which they are with columns={'item': 'COLUMN', 'vote': 'COLUMN'} (--columns item=COLUMN,vote=COLUMN)"
+    """
+    return f"; say which they are with {to_type(**dict.fromkeys(fields, 'COLUMN'))}" if fields else ""
+
+
 def choice_of(columns: Any) -> dict[str, str | list[str]]:
-    """Return a choice of columns with names as text; numbers stand for columns that have numbers for names.
+    """Return a choice of columns with names as text; numbers select columns that have numbers as names.
 
     Raises
     ------
@@ -189,7 +206,7 @@ class Resolved:
     chosen : set of str
         Fields that the user chose.
     unread : list of str
-        Columns that stand for no field.
+        Columns that belong to no field.
     """
 
     columns: dict[str, tuple[str, ...]]
@@ -280,7 +297,7 @@ def resolve(
         if len(left) > 1:
             raise ColumnError(
                 field,
-                f"{field} must be one column of {what}; got {' and '.join(map(repr, left))}: say which with "
+                f"{field} must be one column of {what}; got {' and '.join(map(repr, left))}; choose one with "
                 f"{to_type(**{field: left[-1]})}",
             )
         if left:
@@ -309,8 +326,8 @@ def renamed(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Give the columns of a frame their standard names, where all `needed` ones are found, and say so.
 
-    What the user chose gets its name in any case; a column that it hides is dropped. Where a needed field is not found
-    and nobody chose, the frame stays as it is.
+    The column that the user chose always gets its name; a column that it hides is dropped. If a needed field
+    is not found and the user chose none, the frame stays unchanged.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What files and tables say, as columns: the one form between every reader and the rules of a log.
+"""The content of files and tables as columns: the one form between every reader and the rules of a log.
 
 A reader turns lines or rows into :class:`Records`: texts as codes, numbers as arrays, and the row that each entry came
 from. The rules between records (``consistency.py``), the array view and the counts work on codes alone, so a million
@@ -20,16 +20,18 @@ from d3stats.log.problems import Problem
 Coding = Literal["answers", "correctness"]
 Ints = NDArray[np.int64]
 
-ITEM = ("debate", "question", "cluster", "label", "answers", "log", "protocol", "first")
+ITEM = ("debate", "question", "cluster", "label", "answers", "log", "protocol", "first", "category")
 """Columns of the items, all coded; the values of ``answers`` are tuples of texts."""
 TURN = {
-    "coded": ("debate", "agent", "role", "vote", "scores", "tokens_source", "model", "error"),
+    "coded": ("debate", "agent", "role", "vote", "scores", "tokens_source", "model", "error", "persona"),
     "numbers": ("round", "correct", "tokens", "tokens_in", "tokens_out"),
 }
 """Columns of the turns. Numbers are float64 with NaN where missing, but ``round``, which is int64 and at least 1.
 
 ``scores`` is coded too: its values are JSON texts. Columns that no row fills may be absent.
 """
+TEXTS = {"items": ("text", "candidates"), "turns": ("text",)}
+"""The texts of questions and turns, all coded; read only on request, since all other analyses work without them."""
 VERDICT = ("debate", "decision", "round", "stop_reason")
 """Columns of the verdicts; ``round`` is float64 with NaN where missing, the others are coded."""
 
@@ -49,7 +51,7 @@ class Coder(dict[Any, int]):
         return np.array(list(map(self.__getitem__, values)), dtype=np.int32)
 
     def values_list(self) -> list[Any]:
-        """Return what the codes stand for."""
+        """Return the values of the codes."""
         return list(self)[1:]
 
 
@@ -195,7 +197,7 @@ class Records:
     files : list of str
         Names, for messages.
     file, line : ndarray of int64, shape (rows,)
-        Where each row stands: an index into `files`, and its line or row there.
+        Place of each row: an index into `files`, and its line or row there.
     items, turns, verdicts : Part
     problems : list of Problem
         Defects of single rows and of whole files.

@@ -29,7 +29,7 @@ _SAID = ("votes", "labels", "candidates shown first", "decisions", "answers")
 
 @dataclass
 class Checked:
-    """What remains of a log, in canonical form.
+    """The valid part of a log, in canonical form.
 
     Attributes
     ----------
@@ -46,8 +46,8 @@ class Checked:
     n_records, coding, totals
         As in :class:`~d3stats.log.columns.Records`.
     as_written : bool
-        Whether no two answers became one and none became missing, so that votes and labels are equal where their texts
-        are, whatever else is read.
+        Whether no two answers became one and none became missing, so that votes and labels are equal if their
+        texts are, for any other content.
     panels : dict
         Agents in a debate of each run (``log``) and role; empty where they vary.
     """
@@ -80,7 +80,7 @@ class Checked:
         absent = [problem.message for problem in panels if len(problem.record_key) == 3]
         if not absent:
             return self
-        more = f" (and {len(absent) - 1:,} more like it)" if len(absent) > 1 else ""
+        more = f" (and {len(absent) - 1:,} more of this kind)" if len(absent) > 1 else ""
         return replace(self, notes=(*self.notes, f"WARNING: {absent[0]}{more}"))
 
 
@@ -117,7 +117,8 @@ def _settled(records: Records, words: Iterable[str]) -> tuple[Records, list[str]
     """Write answers and names in canonical form.
 
     Votes, labels, declared answers, the candidate shown first and decisions are compared with each other, so they get
-    their form together. Questions, clusters, logs and roles are names. Debates and agents are names for which no word
+    their form together. Questions, clusters, logs, roles, categories and personas are
+    names. Debates and agents are names for which no word
     means missing.
     """
     parts = {name: getattr(records, name) for name in ("items", "turns", "verdicts")}
@@ -162,8 +163,9 @@ def _settled(records: Records, words: Iterable[str]) -> tuple[Records, list[str]
         rename([(part, name) for part in parts], f"{name}s", needed=True)
     items = parts["items"] = _once(Part(parts["items"].row, columns["items"]))
     columns["items"] = dict(items.columns)
-    for name in ("question", "cluster", "log", "role"):
-        rename([("turns" if name == "role" else "items", name)], f"{name}s", needed=False)
+    for name in ("question", "cluster", "log", "role", "category", "persona"):
+        said = "categories" if name == "category" else f"{name}s"
+        rename([("turns" if name in ("role", "persona") else "items", name)], said, needed=False)
     _fill_questions(columns["items"], len(items))
 
     answers = columns["items"].get("answers")
@@ -308,7 +310,7 @@ class _Rules:
         items = self.records.items
         debate = items.coded("debate")
         first = firsts(debate.codes, len(debate.values))
-        fields = [name for name in items.columns if name != "debate"]
+        fields = [name for name in items.columns if name in _ITEM_FIELDS]
         unlike = _unlike(debate.codes, first, [items.columns[name].codes for name in fields])
         for at in np.flatnonzero(unlike).tolist():
             known = first[debate.codes[at]]
@@ -368,7 +370,7 @@ class _Rules:
             lost: LeftOut = "field" if self.opens_too[row] else "record"
             at_first = first[at[i]]
             name = next(f for f, own in zip(_VERDICT_FIELDS, says, strict=True) if own[i] != own[at_first])
-            message = f"{name} must be one per debate; got another verdict for {debate!r}"
+            message = f"{name} must be one per debate; got a second verdict for {debate!r}"
             self._note(row, "conflicting verdict", name, message, (debate,), lost)
         kept = np.sort(first[first >= 0])
         self.verdicts = verdicts if len(kept) == len(verdicts) else verdicts[kept]
@@ -521,8 +523,9 @@ class _Rules:
                 i = rows[where]
                 name = self.names[debate.codes[i]]
                 message = (
-                    f"all {len(everyone[where[0]])} agents{_of(_value(turns, 'role', i))} must speak in a round in "
-                    f"which one does; got none from {_listed(absent[:3])} in round {where[1]} of debate {name!r}"
+                    f"all {len(everyone[where[0]])} agents{_of(_value(turns, 'role', i))} must have a turn "
+                    f"in each round that one of them has; got none from {_listed(absent[:3])} in round "
+                    f"{where[1]} of debate {name!r}"
                 )
                 self._note_panel(i, where[1] == last[debate.codes[i]], message, (name, where[1], absent[0]))
 
@@ -556,9 +559,7 @@ class _Rules:
 
     def _note_panel(self, i: int, interrupted: bool, message: str, key: tuple[str | int, ...]) -> None:
         if interrupted:
-            message += (
-                ", which has no verdict: give the command that ran it again, and it goes on where it stopped"
-            )
+            message += ", which has no verdict; to resume the run, give its command again"
         kind = "interrupted round" if interrupted else "mixed panel"
         self._note(self.turns.row[i], kind, "agent", message, key, "nothing")
 
@@ -577,7 +578,7 @@ class _Rules:
 
 
 _VERDICT_FIELDS = ("decision", "stop_reason", "round")
-_ITEM_FIELDS = ("question", "cluster", "label", "answers", "log", "protocol", "first")
+_ITEM_FIELDS = ("question", "cluster", "label", "answers", "log", "protocol", "first", "category")
 
 
 def _value(part: Part, name: str, i: int) -> Any:
@@ -641,7 +642,7 @@ def _in_order(debate: NDArray[np.int32], played: NDArray[Any], agent: Coded) -> 
 
 
 def _unknown(debate: str) -> str:
-    return f"debate must be opened by an item; got debate={debate!r}"
+    return f"debate must have an item; got debate={debate!r}"
 
 
 def _of(role: str | None) -> str:

@@ -1,8 +1,9 @@
 """Count a log without ever holding its turns: in pieces, on as many processes as there are.
 
 A piece is a block of lines or a table. Its debates that are complete are checked and counted, the others wait for the
-next piece. What pieces cannot know of each other is kept as a few facts; where these leave a doubt (a defect, answers
-that are not written in one form, a debate that comes back) the log is read once more as a whole, and its answer counts.
+next piece. Pieces store a few facts about what they cannot know of each other. If these facts leave a doubt
+(a defect, answers in several spellings, a debate in two pieces), the whole log is read again and that result
+counts.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ ROWS = 1 << 18
 
 @dataclass(frozen=True)
 class LogCounts:
-    """The sufficient statistics of a log; adds up over files when no debate is spread over two of them.
+    r"""The sufficient statistics of a log; adds up over files when no debate is spread over two of them.
 
     Attributes
     ----------
@@ -56,6 +57,17 @@ class LogCounts:
         What a lenient count left out; empty when strict.
     missing : {"exclude", "wrong"}
         How missing votes were counted.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "debates.csv"
+    >>> _ = path.write_text("debate,round,agent,vote,label\nd,1,a,A,A\nd,1,b,B,A\nd,2,a,A,A\nd,2,b,A,A\n")
+    >>> counts = count_log(path)
+    >>> counts.n_debates, counts.n_turns, counts.rounds.n_obs, counts.transitions.n_obs
+    (1, 4, 2.0, 1.0)
+    >>> (counts + counts).rounds[2].to_frame().values.tolist()
+    [[2.0, 2.0, 2.0]]
     """
 
     rounds: RoundCounts
@@ -107,6 +119,10 @@ def count_log(
         roles that never vote in the files are no trials.
     workers : int
         Processes among which files, and the parts of large files, are shared out; the counts do not depend on it.
+
+    Returns
+    -------
+    LogCounts
 
     Raises
     ------
@@ -162,6 +178,10 @@ def reduce_logs(
         Processes on this machine.
     scheduler : str, optional
         Address of a dask scheduler whose workers see the same files; needs the extra ``scale``.
+
+    Returns
+    -------
+    LogCounts
 
     Examples
     --------
@@ -252,7 +272,7 @@ class _Facts:
     voting: set[str] = field(default_factory=set)
     silent: set[str] = field(default_factory=set)
     everybody: set[bool] = field(default_factory=set)
-    """Whether all have a seat because nobody votes."""
+    """Whether all agents have a seat because none of them votes."""
     kinds: set[tuple[str, bool]] = field(default_factory=set)
     """Codings, and whether tokens are totals."""
 
@@ -387,7 +407,7 @@ def _pieces(
     return iter([read_file(file, columns, encoding)])
 
 
-_UNCOUNTED = ("tokens", "tokens_in", "tokens_out", "tokens_source", "model", "error")
+_UNCOUNTED = ("tokens", "tokens_in", "tokens_out", "tokens_source", "model", "error", "persona")
 
 
 def _without(records: Records) -> Records:

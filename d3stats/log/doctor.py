@@ -39,25 +39,25 @@ __all__ = ["DoctorReport", "FixReport", "MissingVotes", "examine", "fix_log"]
 
 
 SAID_FROM = 0.1
-"""A larger share of missing votes is said before anything else."""
+"""A larger share of missing votes is reported before all other findings."""
 
 FEWEST = 10
-"""Of fewer votes no share is looked at."""
+"""With fewer votes the share is not checked."""
 
 ADVICE = {
     "context_full": "give the server a larger context window (slots share llama-server's -c), or debate shorter items",
     "length": "raise --tokens-per-word or --reasoning-tokens",
-    "unreadable": "see whether the server keeps to a JSON schema, or try --structured text",
+    "unreadable": "check whether the server follows a JSON schema, or try --structured text",
     "empty": "raise --reasoning-tokens, or try --structured text",
     "timeout": "raise --timeout, or lower --concurrency",
-    "connection": "look into the log of the server: it breaks connections off",
-    "server_error": "look into the log of the server",
+    "connection": "check the log of the server, because it closes connections early",
+    "server_error": "check the log of the server",
     "rate_limited": "lower --rpm or --concurrency, or raise --retries",
-    "bad_request": "the server refuses these calls: change the setting that it names",
-    "refused_content": "the model refuses these items: try another model",
+    "bad_request": "the server refuses these calls; change the setting that it names",
+    "refused_content": "the model refuses these items; try another model",
     "budget": "raise --budget-tokens or --max-usd",
 }
-"""What to do about an error, by its name in the log."""
+"""Advice on each error, by its name in the log."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +87,12 @@ class MissingVotes:
 
     @property
     def total(self) -> int:
-        """How many are missing."""
+        """The number of missing votes."""
         return sum(self.reasons.values())
 
     @property
     def share(self) -> float | None:
-        """Of those that were asked for; None when there were none."""
+        """The share of missing votes among those that were asked for; None when there were none."""
         return self.total / self.asked if self.asked else None
 
     @property
@@ -101,11 +101,11 @@ class MissingVotes:
         return self.asked >= FEWEST and (self.share or 0.0) > SAID_FROM
 
     def sentences(self) -> list[str]:
-        """Say how many votes are missing and why, and of each error what was said last and what to do."""
+        """Say how many votes are missing and why, with the last message and the remedy for each error."""
         ordered = sorted(self.reasons.items(), key=lambda pair: (-pair[1], pair[0]))
         counted = ", ".join(f"{count} {kind}" for kind, count in ordered)
         lines = [
-            f"{self.total:,} of {self.asked:,} votes are missing ({100 * (self.share or 0.0):.1f} %): {counted}."
+            f"{self.total:,} of {self.asked:,} votes are missing ({100 * (self.share or 0.0):z.1f} %): {counted}."
         ]
         for kind, _ in ordered:
             words, advice = self.words.get(kind), ADVICE.get(kind)
@@ -117,7 +117,7 @@ class MissingVotes:
 
 @dataclass
 class JournalWords:
-    """What the journals of runs say besides what calls cost.
+    """The content of the journals of runs, without the cost of calls.
 
     Attributes
     ----------
@@ -162,8 +162,11 @@ def count_missing(turns: pd.DataFrame, journals: JournalWords | None) -> Missing
     """Count the votes that are missing from a table of turns.
 
     With a journal the roles that vote are known, and a vote that is missing without an error was withheld on purpose.
+    A log of scores alone was not asked for votes.
     """
     vote = turns["vote" if "vote" in turns.columns else "correct"]
+    if _scores_alone(turns):
+        return MissingVotes(words={} if journals is None else journals.words)
     if journals is not None and journals.voters:
         asked = turns["role"].isin(journals.voters).to_numpy(dtype=bool)
         missing = asked & vote.isna().to_numpy() & turns["error"].notna().to_numpy()
@@ -174,12 +177,18 @@ def count_missing(turns: pd.DataFrame, journals: JournalWords | None) -> Missing
     return MissingVotes(int(asked.sum()), dict(reasons), {} if journals is None else journals.words)
 
 
+def _scores_alone(turns: pd.DataFrame) -> bool:
+    """Whether turns hold scores and no vote, so that no vote was asked for."""
+    vote = turns["vote" if "vote" in turns.columns else "correct"]
+    return "scores" in turns.columns and bool(turns["scores"].notna().any()) and not vote.notna().any()
+
+
 # -------------------------------------------------------------------- the report
 
 
 @dataclass(frozen=True)
 class DoctorReport:
-    """What a log holds and what is wrong with it.
+    r"""The content of a log, and its problems.
 
     Attributes
     ----------
@@ -190,7 +199,8 @@ class DoctorReport:
     panel_sizes : dict of int to int
         Number of agents with a seat (of roles that vote) to number of debates that have so many.
     missing_votes : float or None
-        Share of turns without a vote among those of roles that vote, in [0, 1]; None without turns.
+        Share of turns without a vote among those of roles that vote, in [0, 1]; None without turns,
+        and for a log of scores alone, which asks for no vote.
     missing : MissingVotes
         How many votes are missing among those that were asked for, why, and the latest words of the server. With a
         journal beside the log a vote that is missing without an error was withheld on purpose.
@@ -210,6 +220,21 @@ class DoctorReport:
         Signs that the log was not read as it was meant; see :mod:`d3stats.plausibility`.
     error : str or None
         Why the files could not be read at all.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "debates.csv"
+    >>> _ = path.write_text("debate,round,agent,vote,label\nd,1,a,A,A\nd,1,b,,A\nd,1,b,B,A\n")
+    >>> report = examine(path)
+    >>> report.n_debates, report.missing_votes, report.exit_code
+    (1, 0.5, 2)
+    >>> [cause.count for cause in report.causes], report.problems[0].kind
+    ([1], 'duplicate turn')
+    >>> report.to_text().splitlines()[0]
+    '1 file, 3 records: 1 debate, 2 turns, 0 verdicts.'
+    >>> json.loads(report.to_json())["exit_code"]
+    2
     """
 
     n_files: int = 0
@@ -239,7 +264,7 @@ class DoctorReport:
 
     @property
     def causes(self) -> tuple[Cause, ...]:
-        """What the problems come from, the first cause first; see :func:`d3stats.log.problems.causes_of`."""
+        """The causes of the problems, the first cause first; see :func:`d3stats.log.problems.causes_of`."""
         return causes_of(self.problems)
 
     def to_text(self, width: int | None = None) -> str:
@@ -257,9 +282,11 @@ class DoctorReport:
             f"Rounds: {_spread(self.rounds, 'round')}.",
             f"Panels: {_spread(self.panel_sizes, 'agent')}.",
         ]
+        if self.missing_votes is None and self.n_turns:
+            lines.append("Votes: none was asked for, because the turns hold scores.")
         if self.missing_votes is not None:
             what = "votes" if self.coding == "answers" else "marks of right or wrong"
-            lines.append(f"Missing {what}: {self.missing_votes:.1%} of turns (missing, not wrong).")
+            lines.append(f"Missing {what}: {self.missing_votes:z.1%} of turns (missing, not wrong).")
         if self.errors:
             kinds = ", ".join(
                 f"{visible(kind, one_line=True)} in {counted(n, 'turn')}" for kind, n in self.errors.items()
@@ -269,22 +296,24 @@ class DoctorReport:
             lines.append(f"Tokens are estimates in {counted(self.estimated, 'turn')}.")
         if self.unlabelled:
             lines.append(
-                f"{counted(self.unlabelled, 'debate')} without a label: no vote of theirs counts as right or wrong."
+                f"{counted(self.unlabelled, 'debate')} without a label, so none of their votes counts as "
+                "right or wrong."
             )
-        lines.extend(f"Note: {note}." for note in self.notes)
+        lines.extend(f"{note}." if note.startswith("WARNING: ") else f"Note: {note}." for note in self.notes)
         causes = self.causes
         if causes:
             lines.append(f"{counted(len(causes), 'problem')}:")
             for number, cause in enumerate(causes, start=1):
                 lines += ["", *_told(number, cause)]
             if self.n_turns and any(problem.left_out != "nothing" for problem in self.problems):
-                lines += ["", f"A copy without what is defective: {self._fix_command()}"]
+                lines += ["", f"A copy without the defective records: {self._fix_command()}"]
         if self.findings:
             lines += [""] if causes else []
-            lines.append(f"{counted(len(self.findings), 'finding')} that can hardly be meant:")
+            lines.append(f"{counted(len(self.findings), 'finding')} of probable mistakes:")
             lines.extend(f"  - {visible(each.message, one_line=True)}." for each in self.findings)
         if not causes and not self.findings:
-            lines.append("Nothing else is wrong." if self.missing.said_first else "Nothing is wrong.")
+            warned = self.missing.said_first or any(note.startswith("WARNING: ") for note in self.notes)
+            lines.append("No other problem was found." if warned else "Nothing is wrong.")
         return lines
 
     def _fix_command(self) -> str:
@@ -318,6 +347,19 @@ def examine(
 
     `missing_values`, `columns` and `encoding` are those of :func:`d3stats.read_log`; `log` is what it made of these
     files with ``strict=False``, so that they are not read twice.
+
+    Parameters
+    ----------
+    *paths : path or glob
+        As for :func:`d3stats.read_log`.
+    missing_values, columns, encoding
+        As for :func:`d3stats.read_log`.
+    log : DebateLog, optional
+        What :func:`d3stats.read_log` made of these files with ``strict=False``, so that they are not read twice.
+
+    Returns
+    -------
+    DoctorReport
 
     Examples
     --------
@@ -380,7 +422,7 @@ def _report(log: DebateLog, n_files: int, name: str, journals: JournalWords | No
         n_verdicts=len(log.verdicts),
         rounds=dict(sorted(rounds.items())),
         panel_sizes=dict(sorted(Counter(int(n) for n in panel).items())),
-        missing_votes=float(vote.isna().mean()) if len(vote) else None,
+        missing_votes=float(vote.isna().mean()) if len(vote) and not _scores_alone(log.turns) else None,
         missing=missing,
         errors={str(kind): int(n) for kind, n in log.turns["error"].value_counts().items()},
         estimated=int(log.turns["tokens_source"].notna().sum()),
@@ -403,8 +445,8 @@ def _stopped_together(log: DebateLog, depth: pd.Series) -> list[str]:
         return []
     return [
         f"a stopping rule ({', '.join(sorted(set(stopped)))}) ended {len(stopped):,} of "
-        f"{counted(len(depth), 'debate')} in round {depth.iloc[0]}, the last of this log: what later rounds would have "
-        "decided and cost is unknown"
+        f"{counted(len(depth), 'debate')} in round {depth.iloc[0]}, the last of this log, so the decisions "
+        "and costs of later rounds are unknown"
     ]
 
 
@@ -456,7 +498,7 @@ def _told(number: int, cause: Cause) -> list[str]:
     lines += [f"   - {visible(place, one_line=True)}" for place in (*cause.places, cause.span) if place]
     if cause.follows:
         followed = ", ".join(f"{kind} ({n:,})" for kind, n in cause.follows.items())
-        lines.append(f"   What follows from it: {followed}.")
+        lines.append(f"   Consequences: {followed}.")
     return [*lines, f"   What to do: {visible(cause.advice, one_line=True)}"]
 
 
@@ -485,12 +527,12 @@ def _spread(table: dict[int, int] | None, noun: str) -> str:
 
 
 PASSES = 4
-"""How often a copy is read again and mended; taking out one defect can uncover another."""
+"""The most passes that read a copy again and repair it; removing one defect can uncover another."""
 
 
 @dataclass(frozen=True)
 class FixReport:
-    """What a clean copy holds and what was changed.
+    r"""The content of a clean copy, and the changes.
 
     Attributes
     ----------
@@ -505,7 +547,20 @@ class FixReport:
     changes : tuple of str
         What else was changed, one sentence each.
     after : DoctorReport
-        What the doctor says of the copy.
+        The doctor's report on the copy.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "log.csv").write_text("debate,round,agent,vote,label\nd,1,a,A,A\nd,1,b,A,A\nd,1,b,B,A\n")
+    >>> report = fix_log(folder / "log.csv", folder / "clean.csv")
+    >>> report.n_kept, report.left_out, report.exit_code
+    (2, {'duplicate turn': 1}, 0)
+    >>> report.to_text().splitlines()[0].startswith("Wrote")
+    True
+    >>> json.loads(report.to_json())["n_kept"]
+    2
     """
 
     dest: str
@@ -536,17 +591,15 @@ class FixReport:
         ]
         lines += [f"- {change}" for change in self.changes]
         if self.n_records == self.n_kept and not self.emptied and not self.changes:
-            lines.append("Nothing had to be changed.")
+            lines.append("No change was needed.")
         if after.problems:
-            lines.append("What a copy cannot mend:")
+            lines.append("Problems that a copy cannot repair:")
             lines += [f"- {cause.kind} ({cause.count:,}): {cause.advice}" for cause in after.causes]
         if after.findings:
-            lines.append(
-                f"{counted(len(after.findings), 'finding')} that can hardly be meant, also in the copy:"
-            )
+            lines.append(f"{counted(len(after.findings), 'finding')} of probable mistakes, also in the copy:")
             lines += [f"- {finding.message}." for finding in after.findings]
         if after.exit_code == 0:
-            lines.append("The copy is sound.")
+            lines.append("The copy has no problems.")
         return "\n".join(wrapped(lines, width))
 
     def to_json(self) -> str:
@@ -569,8 +622,8 @@ def fix_log(
 
     Left out are the records that :func:`d3stats.log.read_log` leaves out, and the last round of a debate that was
     stopped in the middle of it. An agent that is absent from a round gets a turn without a vote there, and debates
-    whose panel has another size than most of their run get a run (``log``) of their own. What stays as it is: right
-    records, also when they are debates without a verdict or votes that can hardly be meant; the report names them.
+    whose panel has another size than most of their run get a run (``log``) of their own. Unchanged records:
+    valid ones, also debates without a verdict and improbable votes; the report names them.
 
     Parameters
     ----------
@@ -582,6 +635,10 @@ def fix_log(
         Whether `dest` may exist. It may never be one of the files that are read.
     missing_values, columns, encoding
         As for :func:`d3stats.read_log`.
+
+    Returns
+    -------
+    FixReport
 
     Raises
     ------
@@ -610,7 +667,7 @@ def fix_log(
     if log.turns.empty:
         raise ValueError(
             f"a copy must hold at least one turn; got none that can be read in {', '.join(map(str, paths[:3]))} "
-            "(d3stats doctor says why)"
+            "(d3stats doctor gives the reasons)"
         )
     lines = target.name.endswith((".jsonl", ".ndjson"))
     texts = _Texts(files) if lines and all(file.format == "jsonl" for file in files) else None
@@ -648,8 +705,8 @@ def fix_log(
 _MENDED = frozenset({"mixed panel", "interrupted round"})
 _PASSED_OVER = frozenset({"empty file", "not a log", "unknown column", "mixed coding", "truncated last line"})
 _CUT = "interrupted round"
-_ABSENT = "added without a vote and without tokens, for agents that are absent from a round"
-_APART = "set apart as a run of their own (column log), because their panel has another size"
+_ABSENT = "added without vote and tokens, for agents that are absent from a round"
+_APART = "stored as a separate run (column log), because their panel has another size"
 
 
 def _by_kind(problems: Iterable[Problem], left_out: str) -> dict[str, int]:
@@ -663,15 +720,15 @@ def _of(problem: Problem) -> str:
 def _checked_target(target: Path, files: Sequence[LogFile], overwrite: bool) -> Path:
     endings = (".jsonl", ".ndjson", ".csv", ".csv.gz", ".parquet")
     if not target.name.endswith(endings):
-        raise ValueError(f"the copy's name must end in {', '.join(endings)}; got {str(target)!r}")
+        raise ValueError(f"the name of the copy must end in {', '.join(endings)}; got {str(target)!r}")
     if target.resolve() in {file.path.resolve() for file in files}:
-        raise ValueError(f"the copy must be another file than the log; got {str(target)!r} for both")
+        raise ValueError(f"the copy and the log must be different files; got {str(target)!r} for both")
     if target.exists() and not overwrite:
         raise FileExistsError(
             f"the copy must be a new file; got {str(target)!r}, which exists (overwrite=True, --overwrite, replaces it)"
         )
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"the copy's folder must exist; got {str(target.parent)!r}")
+        raise FileNotFoundError(f"the folder of the copy must exist; got {str(target.parent)!r}")
     return target
 
 

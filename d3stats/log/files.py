@@ -1,4 +1,4 @@
-"""What users hand in as a log: paths, globs, names of bundled tables and data frames; what kind of file each is."""
+"""Sources of logs: paths, globs, names of bundled tables and data frames; and the kind of each file."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ def find_files(paths: Iterable[str | Path]) -> tuple[LogFile, ...]:
     for path in given:
         if not isinstance(path, (str, Path)):
             raise TypeError(
-                f"paths must be names of files or globs, each by itself; got {type(path).__name__}: "
-                "as_trajectories reads data frames and lists of files"
+                f"paths must be names of files or globs; got {type(path).__name__}; as_trajectories reads "
+                "data frames and lists of files"
             )
         for match in _matches(path):
             found.setdefault(match.resolve(), LogFile(match, _format(match)))
@@ -100,7 +100,9 @@ def _inside(folder: Path) -> str:
     names = [each.name.lower() for each in folder.iterdir() if each.is_file()]
     n_of = {end: sum(name.endswith(end) for name in names) for end in _SUFFIXES}
     best = max(n_of, key=lambda end: n_of[end])
-    return f" (try {folder}/*{best})" if n_of[best] else " (try another one, it holds no log)"
+    return (
+        f" (try {folder}/*{best})" if n_of[best] else " (choose another file, because this one is not a log)"
+    )
 
 
 def _matches(path: str | Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""What can be wrong with a debate log, said once: the kinds, what each means and what to do.
+"""Problems of debate logs: the kinds, their meaning and their remedies.
 
 A strict reader raises the first problem as a :class:`LogError`; a lenient one leaves out what is defective and
 lists it. Every record that was left out has exactly one problem with ``left_out == "record"``, so records kept
@@ -22,7 +22,22 @@ LeftOut = Literal["record", "field", "nothing"]
 
 @dataclass(frozen=True)
 class Kind:
-    """What one kind of problem means, what a lenient reader does about it, and what to do."""
+    """The meaning of one kind of problem, the reaction of a lenient reader, and the remedy.
+
+    Attributes
+    ----------
+    meaning : str
+        What a problem of this kind is.
+    leniently : str
+        What a lenient reader does about it.
+    advice : str
+        What to do.
+
+    Examples
+    --------
+    >>> KINDS["duplicate turn"].leniently
+    'The first turn is kept and the later one is left out.'
+    """
 
     meaning: str
     leniently: str
@@ -31,13 +46,13 @@ class Kind:
 
 KINDS: dict[str, Kind] = {
     "empty file": Kind(
-        "The file holds not a single record.",
-        "The file is passed over.",
-        "Delete it, or run again the program that should have filled it.",
+        "The file has no records.",
+        "The file is skipped.",
+        "Delete the file, or run the program that writes it again.",
     ),
     "not a log": Kind(
-        "The file cannot be read in the format that its name promises.",
-        "The file is passed over.",
+        "The file cannot be read in the format that its name says.",
+        "The file is skipped.",
         "Check that the path is right; names end in .jsonl, .csv, .tsv (or these with .gz), .xlsx or .parquet.",
     ),
     "unknown column": Kind(
@@ -48,12 +63,12 @@ KINDS: dict[str, Kind] = {
     "malformed line": Kind(
         "A line is not one JSON object, or not one row of the table.",
         "The line is left out.",
-        "Look at the line with an editor; two programs may have written to the file at once.",
+        "Open the file in an editor and check the line; perhaps two programs wrote to the file at once.",
     ),
     "truncated last line": Kind(
-        "The last line breaks off: the program that wrote it was stopped in the middle.",
+        "The last line is incomplete, because the program that wrote it was stopped.",
         "The line is left out.",
-        "Give the command that wrote it again, or write a copy without the line (doctor --fix).",
+        "Run the command that wrote the file again, or write a copy without the line (doctor --fix).",
     ),
     "newer schema": Kind(
         "The file was written for a newer version of the log schema.",
@@ -66,56 +81,56 @@ KINDS: dict[str, Kind] = {
         "Correct the program that wrote it; a vote that cannot be read is null, not a placeholder.",
     ),
     "conflicting item": Kind(
-        "A debate is opened twice with different contents.",
-        "The first is kept, the later is left out.",
+        "A debate has two items with different contents.",
+        "The first is kept and the later one is left out.",
         "Give each debate its own identifier across all files of a log.",
     ),
     "conflicting verdict": Kind(
-        "A debate is closed twice with different verdicts.",
-        "The first is kept, the later is left out.",
+        "A debate has two different verdicts.",
+        "The first is kept and the later one is left out.",
         "Give each debate its own identifier across all files of a log.",
     ),
     "unknown debate": Kind(
-        "A turn or a verdict belongs to a debate that no item opens.",
+        "A turn or a verdict belongs to a debate without an item.",
         "The record is left out.",
         "Read the file that holds the items together with this one.",
     ),
     "label outside the answers": Kind(
         "An item's label is not in its own closed answer set.",
-        "The label is left out: the debate counts as unlabelled.",
+        "The label is left out, so the debate counts as unlabelled.",
         "Write labels and answers in the same form.",
     ),
     "duplicate turn": Kind(
-        "An agent speaks twice in one round of a debate.",
-        "The first turn is kept, the later is left out.",
+        "An agent has two turns in one round of a debate.",
+        "The first turn is kept and the later one is left out.",
         "If two runs went into one log, give their debates different identifiers.",
     ),
     "vote outside the answers": Kind(
         "A vote is not in the closed answer set of its debate.",
-        "The vote is left out: it counts as missing, not as wrong.",
+        "The vote is left out and counts as missing, not as wrong.",
         "Write votes in the form of the answer set, or open the answer set (answers: null).",
     ),
     "round gap": Kind(
-        "A debate skips a round: rounds must be 1, 2, ... without a hole.",
-        "The rounds before the gap are kept, each turn after it is left out.",
+        "A debate skips a round; rounds must be 1, 2, ... without a gap.",
+        "The rounds before the gap are kept, and all turns after it are left out.",
         "Look for lost lines, a file that was not read, or names that differ in upper and lower case only.",
     ),
     "mixed panel": Kind(
-        "The number of agents changes within one run: an agent is absent from a round in which its role "
-        "speaks, or debates of one run (one value of log) have panels of different sizes.",
-        "Nothing is left out, and a strict reader reads it with a warning; trials vary.",
+        "The number of agents changes within one run. An agent is absent from a round in which others of "
+        "its role have turns, or debates of one run (one value of log) have panels of different sizes.",
+        "Nothing is left out; a strict reader reads the log with a warning, and the number of votes varies.",
         "Give runs with different panels different values of log, or write a null vote for a silent agent.",
     ),
     "interrupted round": Kind(
-        "A debate without a verdict breaks off in the middle of its last round: the run was stopped.",
-        "Nothing is left out, and a strict reader reads it with a warning; trials vary.",
-        "Give the command that ran it again: it goes on where it stopped.",
+        "A debate without a verdict ends in the middle of its last round, because the run was stopped.",
+        "Nothing is left out; a strict reader reads the log with a warning, and the number of votes varies.",
+        "Run the same command again to resume it.",
     ),
     "open debate": Kind(
-        "A debate has no verdict though others of its run (one value of log) do, or a journal lies beside the log: "
+        "A debate has no verdict though others of its run (one value of log) do, or the log has a journal; "
         "the run was stopped, or lines are lost.",
-        "Nothing is left out, and a strict reader reads it; only the doctor tells.",
-        "Give the command that ran it again: it goes on where it stopped.",
+        "Nothing is left out, and a strict reader reads the log; only the doctor reports it.",
+        "Run the same command again to resume it.",
     ),
     "no turns": Kind(
         "The files hold no turn at all, so there is nothing to count.",
@@ -124,7 +139,7 @@ KINDS: dict[str, Kind] = {
     ),
     "mixed coding": Kind(
         "Some tables record answers (a column vote), others only correctness (a column correct).",
-        "The tables that differ from the first file are passed over.",
+        "The tables that differ from the first file are skipped.",
         "Read the two kinds separately.",
     ),
 }
@@ -170,6 +185,14 @@ class Problem:
         The record concerned: ``(debate,)`` or ``(debate, round, agent)``; empty when unknown.
     left_out : {"record", "field", "nothing"}
         What a lenient reader leaves out because of this problem.
+
+    Examples
+    --------
+    >>> problem = Problem("a.csv", 3, "round", "round must be a whole number >= 1; got round='x'", "wrong field")
+    >>> print(problem)
+    a.csv, line 3: wrong field: round must be a whole number >= 1; got round='x'
+    >>> problem.place, problem.left_out
+    ('a.csv, line 3', 'record')
     """
 
     file: str
@@ -199,7 +222,7 @@ class Problem:
 
 
 class LogError(ValueError):
-    """A log that a strict reader refuses; names file, line, field, the requirement and what was got.
+    r"""A log that a strict reader refuses; names file, line, field, the requirement and what was got.
 
     Attributes
     ----------
@@ -208,6 +231,18 @@ class LogError(ValueError):
         round gap, no turns) only when there is no other.
     n_problems : int
         How many problems there are in all; that no turns are left is none beside others.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from d3stats.log import read_log
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "debates.csv"
+    >>> _ = path.write_text("debate,round,agent,vote,label\nd,one,a,A,A\nd,two,b,B,A\n")
+    >>> try:
+    ...     read_log(path)
+    ... except LogError as error:
+    ...     print(error.problem.field, error.problem.kind, error.n_problems)
+    round wrong field 2
     """
 
     def __init__(self, problem: Problem, n_problems: int = 1) -> None:
@@ -237,7 +272,7 @@ CONSEQUENCES = frozenset({"unknown debate", "round gap", "mixed panel", "interru
 
 
 TOLERATED = frozenset({"mixed panel", "interrupted round"})
-"""Kinds for which nothing is left out: a strict reader reads such a log, and what is odd is said above the results."""
+"""Kinds for which nothing is left out; a strict reader reads such a log, and the results begin with a remark."""
 
 
 def raise_first(problems: Sequence[Problem]) -> None:
@@ -254,7 +289,7 @@ def raise_first(problems: Sequence[Problem]) -> None:
 
 
 PLACES = 3
-"""How many places of a cause are named."""
+"""The most places of a cause that are named."""
 
 _LONGEST = 240
 """Characters of a line of the report before its middle is left out."""
@@ -262,7 +297,7 @@ _LONGEST = 240
 
 @dataclass(frozen=True)
 class Cause:
-    """One thing that is wrong, wherever it shows.
+    """One cause of problems, with all the places in which it shows.
 
     Attributes
     ----------
@@ -276,9 +311,16 @@ class Cause:
     places : tuple of str
         The first places, each with what was got there.
     span : str
-        From where to where it shows; empty when `places` are all.
+        The first and the last place; empty when `places` holds all of them.
     follows : dict of str to int
         Kinds of problems that follow from this one, to their number.
+
+    Examples
+    --------
+    >>> rows = [Problem("a.csv", n, "vote", f"vote must be known; got vote='{n}'", "wrong field") for n in range(2, 9)]
+    >>> (cause,) = causes_of(rows)
+    >>> cause.count, cause.left_out, cause.span
+    (7, 7, 'and 4 more, up to line 8')
     """
 
     kind: str
@@ -297,6 +339,15 @@ def causes_of(problems: Sequence[Problem]) -> tuple[Cause, ...]:
 
     A lost file or line explains the unknown debates, gaps and panels that it leaves behind; the same message about
     other values is the same problem.
+
+    Parameters
+    ----------
+    problems : sequence of Problem
+        In reading order.
+
+    Returns
+    -------
+    tuple of Cause
 
     Examples
     --------
@@ -387,7 +438,10 @@ def _whole_file(problem: Problem) -> bool:
 # ---------------------------------------------------------------- one cause
 
 
-_TO_DO = re.compile(r"[;:] ((?:say which|if that is right|columns=).*)", re.DOTALL)
+_TO_DO = re.compile(
+    r"[;:] ((?:say which|choose one with|name the columns with|if that is correct|as other lines|columns=).*)",
+    re.DOTALL,
+)
 """What a message itself says is to be done."""
 
 
@@ -408,7 +462,7 @@ def _cause(group: list[Problem], more: list[Problem]) -> Cause:
     return Cause(
         kind=first.kind,
         message=shortened(requirement, _LONGEST),
-        meaning="The table is passed over." if refused else f"{known.meaning} {known.leniently}",
+        meaning="The table is skipped." if refused else f"{known.meaning} {known.leniently}",
         count=len(group),
         left_out=sum(p.left_out == "record" for p in [*group, *more]),
         places=tuple(shortened(place, _LONGEST) for place in places),
@@ -432,7 +486,7 @@ def _span(group: list[Problem]) -> str:
 def _advice(problem: Problem) -> str:
     """Say what would mend it, with the command where there is one."""
     if told := _TO_DO.search(problem.message):
-        return f"{told[1][0].upper() if told[1][0] in 'si' else told[1][0]}{told[1][1:]}"
+        return told[1] if told[1].startswith("columns=") else f"{told[1][0].upper()}{told[1][1:]}"
     if problem.kind == "wrong field":
         return _ADVICE.get(problem.field or "", KINDS[problem.kind].advice)
     return KINDS[problem.kind].advice

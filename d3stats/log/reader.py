@@ -1,8 +1,8 @@
 """JSON lines in, columns out: every line is a record of the schema, or a problem with file, line and field.
 
 Lines are decoded in blocks that fit the processor's cache. A block is surely sound when its records, written again as
-compactly as JSON can be, are as long as the block: then no key is repeated and no line holds anything else. The lines
-of any other block are looked at one by one, so a defect costs as much as its block.
+compactly as JSON can be, are as long as the block, because then no key is repeated and no line holds anything
+else. The lines of any other block are looked at one by one, so a defect costs as much as its block.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from d3stats.log.arrays import voting_roles
 from d3stats.log.column_names import Columns
-from d3stats.log.columns import ITEM, TURN, VERDICT, Coded, Coding, Part, Records, joined
+from d3stats.log.columns import ITEM, TEXTS, TURN, VERDICT, Coded, Coding, Part, Records, joined
 from d3stats.log.consistency import Checked, check
 from d3stats.log.files import LogFile, find_files, open_bytes, unusable
 from d3stats.log.problems import LogError, Problem
@@ -145,8 +145,8 @@ _ENCODER = msgspec.json.Encoder()
 _SCORES = msgspec.json.Decoder(dict[str, dict[str, float]] | None)
 
 _COLUMNS: tuple[tuple[Sequence[str], Sequence[str]], ...] = (
-    (ITEM, ()),
-    (TURN["coded"], ("round", "tokens_in", "tokens_out")),
+    ((*ITEM, *TEXTS["items"]), ()),
+    ((*TURN["coded"], *TEXTS["turns"]), ("round", "tokens_in", "tokens_out")),
     (("debate", "decision", "stop_reason"), ("round",)),
 )
 """Coded columns and numbers of items, turns and verdicts."""
@@ -211,8 +211,9 @@ class _ScoreCodes(_Codes):
 class _Builder:
     """Put blocks of lines together into columns."""
 
-    def __init__(self, file: LogFile, without: Collection[str] = ()) -> None:
+    def __init__(self, file: LogFile, without: Collection[str] = (), texts: bool = False) -> None:
         self.file = file
+        without = {*without, *(() if texts else (*TEXTS["items"], *TEXTS["turns"]))}
         debates, answers = _Codes(), _Codes()
         shared = {"debate": debates, "scores": _ScoreCodes()}
         shared |= dict.fromkeys(("vote", "label", "first", "decision"), answers)
@@ -269,7 +270,7 @@ class _Builder:
             if kind > 0:
                 found.append((rows + self.n_rows, self._columns(kind - 1, some) if some else {}))
             elif not all(map(_is_known, some)):
-                raise ValueError("a schema that is newer")
+                raise ValueError("a newer schema")
         for kind, (rows, columns) in enumerate(found):
             if len(rows):
                 self.rows[kind].append(rows)
@@ -346,18 +347,18 @@ def _numbers(column: list[Any]) -> NDArray[np.float64]:
 # -------------------------------------------------------------------- whole files
 
 
-def read_lines(file: LogFile, *, columns: Columns = None) -> Records:
+def read_lines(file: LogFile, *, columns: Columns = None, texts: bool = False) -> Records:
     """Read all lines of a file; what cannot be read are problems of the result.
 
     Lines without a type are rows of a table, one turn each; `columns` then says which key is what.
     """
-    builder = _Builder(file)
+    builder = _Builder(file, texts=texts)
     whole = unusable(file)
     if whole is not None:
         builder.problems.append(whole)
         return builder.records()
     if is_flat(file):
-        return _read_flat(file, columns)
+        return _read_flat(file, columns, texts)
     for block, first in _blocks(file, builder.problems):
         builder.add(block, first)
     return builder.records()
@@ -467,9 +468,9 @@ def flat_rows(file: LogFile) -> tuple[list[tuple[int, dict[str, Any]]], list[Pro
     return rows, problems
 
 
-def _read_flat(file: LogFile, columns: Columns) -> Records:
+def _read_flat(file: LogFile, columns: Columns, texts: bool) -> Records:
     rows, problems = flat_rows(file)
-    records = records_of_sheet(mapping_sheet(file.name, rows), columns)
+    records = records_of_sheet(mapping_sheet(file.name, rows), columns, texts=texts)
     records.problems += problems
     records.n_records += sum(problem.left_out == "record" for problem in problems)
     return records
@@ -483,8 +484,8 @@ def iter_records(
 ) -> Iterator[AnyRecord]:
     r"""Yield the records of a JSON lines log in the order of the file, the header included.
 
-    Each line is checked by itself; what records say of each other (a turn of a debate that no item opens) is
-    the business of :func:`d3stats.log.read_log` and the doctor. Texts and candidates are included, and memory does
+    Each line is checked by itself. Relations between records (a turn of a debate that no item opens) are checked by
+    :func:`d3stats.log.read_log` and the doctor. Texts and candidates are included, and memory does
     not grow with the file. A file without a single byte has no records.
 
     Parameters
@@ -494,7 +495,11 @@ def iter_records(
     strict : bool
         Raise on the first line that is no record; otherwise pass over it.
     problems : list, optional
-        Gets what was passed over, so that nothing is lost silently.
+        Gets the lines that were passed over, so that nothing is lost silently.
+
+    Yields
+    ------
+    Header, Item, Turn or Verdict
 
     Raises
     ------
@@ -549,21 +554,22 @@ def iter_records(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DebateLog:
-    """A log in memory: three tables, sorted by debate, round and agent, whatever the order in the files.
+    r"""A log in memory: three tables, sorted by debate, round and agent, for any order in the files.
 
     Two logs are equal when their tables and coding are; where they were read from does not matter.
 
     Attributes
     ----------
     items : DataFrame
-        One row per debate: ``debate, question, cluster, label, answers, log, protocol, first``; ``answers`` is a
-        tuple of str or None, the others are str or None.
+        One row per debate: ``debate, question, cluster, label, answers, log, protocol, first, category``;
+        ``answers`` is a tuple of str or None, the others are str or None. A log that was read with its texts may also
+        have ``text`` and ``candidates``, a tuple of str or None.
     turns : DataFrame
         One row per turn: ``debate, round, agent, role, vote, scores, tokens_in, tokens_out, tokens_source,
-        model, error``. A vote is None when there was none to be read; scores are a dict (side, criterion, raw
+        model, error, persona``. A vote is None when there was none to be read; scores are a dict (side, criterion, raw
         points) or None; tokens are Int64. With ``coding="correctness"`` there is ``correct`` (Int64: 0, 1,
         missing) in place of ``vote``. A table that recorded only total tokens has ``tokens`` in place of
-        ``tokens_in, tokens_out``.
+        ``tokens_in, tokens_out``. A log that was read with its texts also has ``text``, where there are some.
     verdicts : DataFrame
         One row per closed debate: ``debate, decision, round, stop_reason``.
     problems : tuple of Problem
@@ -575,6 +581,19 @@ class DebateLog:
         and spellings as one.
     n_records : int
         Lines and table rows read, left out or not (a JSON Lines header is a record, a CSV header is not).
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "debates.csv"
+    >>> _ = path.write_text("debate,round,agent,vote,label\nd,1,a,A,A\nd,one,b,B,A\n")
+    >>> log = read_log(path, strict=False)
+    >>> log.items[["debate", "label"]].values.tolist(), len(log.turns), len(log.verdicts)
+    ([['d', 'A']], 1, 0)
+    >>> log.n_records, log.n_left_out, log.problems[0].field
+    (2, 1, 'round')
+    >>> len(log.to_checked().items)
+    1
     """
 
     items: pd.DataFrame
@@ -606,7 +625,7 @@ class DebateLog:
 
     @property
     def n_left_out(self) -> int:
-        """How many records were left out; the others, ``n_records - n_left_out``, are in the tables."""
+        """The number of records that were left out; the others, ``n_records - n_left_out``, are in the tables."""
         return sum(problem.left_out == "record" for problem in self.problems)
 
 
@@ -616,6 +635,7 @@ def read_log(
     missing_values: Iterable[str] | None = None,
     columns: Columns = None,
     encoding: str | None = None,
+    texts: bool = False,
 ) -> DebateLog:
     r"""Read files and globs into one log.
 
@@ -623,21 +643,21 @@ def read_log(
     :class:`d3stats.log.writer.LogWriter` writes them, or rows of a table, one object a line without ``type``.
     ``.csv``, ``.tsv`` (all these also with ``.gz``), ``.xlsx`` and ``.parquet`` hold a table. Its cells are separated
     by commas, semicolons, tabs or bars, and a row is a turn: ``debate, round, agent`` and ``vote, label`` or
-    ``correct``, and optionally ``question, cluster, log, protocol, answers`` (JSON), ``first``, ``role, scores``
-    (JSON), ``tokens`` or ``tokens_in, tokens_out``, ``tokens_source, model, error``, and ``closed, decision,
-    stop_round, stop_reason``. A wide table has a column of votes per agent, per round, or per both. The field's other
-    names for these columns are known (:data:`d3stats.log.column_names.ALIASES`), in any case; `columns` names others.
-    A row without round and agent is a debate without turns. A debate's question is the debate itself when it is not
-    given. Rounds of a table in which a round 0 occurs are shifted by one, all rows of that file, and those of
-    other tables that hold the same debates. What was taken for
-    what, and which columns were not read, is in ``notes``.
+    ``correct``, and optionally ``question, cluster, category, log, protocol, answers`` (JSON), ``first``,
+    ``role, persona, scores`` (JSON), ``tokens`` or ``tokens_in, tokens_out``, ``tokens_source, model, error``, and
+    ``closed, decision, stop_round, stop_reason``. A wide table has a column of votes per agent, per round, or per
+    both. The field's other names for these columns are known (``d3stats.log.column_names.ALIASES``), in any case;
+    `columns` names others. A row without round and agent is a debate without turns. A debate's question is the debate
+    itself when it is not given. Rounds of a table in which a round 0 occurs are shifted by one, all rows of that file,
+    and those of other tables that hold the same debates. The meaning given to each column, and the columns
+    that were not read, are in ``notes``.
 
     Votes, labels, declared answers, decisions and names are brought to one written form, see :mod:`d3stats.values`:
-    an answer ``6.0`` is ``6``; an empty cell and words such as ``NA`` are missing, unless the debates' declared
-    answers hold the word. What was done is in ``notes``.
+    an answer ``6.0`` is ``6``. An empty cell and words such as ``NA`` are missing, unless the debates'
+    declared answers hold the word. The changes are listed in ``notes``.
 
-    The same debate may be opened in several files if its items are alike. Texts and candidates are not read; see
-    :func:`d3stats.log.reader.iter_records`.
+    The same debate may be opened in several files if its items are alike. Texts and candidates are read with `texts`
+    only; see also :func:`d3stats.log.reader.iter_records`.
 
     Parameters
     ----------
@@ -645,7 +665,7 @@ def read_log(
         Each file is read once, however often it is named.
     strict : bool
         Raise on the first defect in reading order, or leave out what is defective and list it in ``problems``;
-        :data:`d3stats.log.problems.KINDS` says for each kind of defect what is left out.
+        :data:`d3stats.log.KINDS` says for each kind of defect what is left out.
     missing_values : iterable of str, optional
         The words that mean missing, in any case, in place of :data:`d3stats.values.MISSING_WORDS`; ``()`` keeps
         every word as an answer.
@@ -654,7 +674,15 @@ def read_log(
         make a name together, ``{"debate": ["run", "qid"]}``, or hold one agent's votes each,
         ``{"votes": ["gpt", "claude"]}``.
     encoding : str, optional
-        Of tables as text; UTF-8, and UTF-16 with its mark, need none.
+        Encoding of tables as text; UTF-8, and UTF-16 with its mark, need none.
+    texts : bool
+        Also read the text of each turn: the field ``text`` of a record, or the column ``text`` of a table with a row
+        per turn (other names are ``rationale``, ``reasoning``, ``explanation`` and the like). From records, the
+        question's text and the candidates are read too. Memory then grows with the texts.
+
+    Returns
+    -------
+    DebateLog
 
     Raises
     ------
@@ -674,8 +702,13 @@ def read_log(
     1      d      1     b  None
     """
     checked = read_checked(
-        paths, strict=strict, missing_values=missing_values, columns=columns, encoding=encoding
+        paths, strict=strict, missing_values=missing_values, columns=columns, encoding=encoding, texts=texts
     )
+    return log_of(checked)
+
+
+def log_of(checked: Checked) -> DebateLog:
+    """Return what remains of a log as tables."""
     items, turns, verdicts = tables_of(checked)
     return DebateLog(
         items, turns, verdicts, checked.problems, checked.coding, checked.notes, checked.n_records
@@ -689,20 +722,23 @@ def read_checked(
     missing_values: Iterable[str] | None = None,
     columns: Columns = None,
     encoding: str | None = None,
+    texts: bool = False,
 ) -> Checked:
     """Read a log into columns, see :func:`read_log`."""
     words = missing_words(missing_values)
     files = find_files(paths)
-    records = together(files, [read_file(file, columns, encoding) for file in files])
+    records = together(files, [read_file(file, columns, encoding, texts) for file in files])
     checked = check(records, words)
     return checked.strictly() if strict else checked.warned()
 
 
-def read_file(file: LogFile, columns: Columns = None, encoding: str | None = None) -> Records:
+def read_file(
+    file: LogFile, columns: Columns = None, encoding: str | None = None, texts: bool = False
+) -> Records:
     """Read every record of a file of any format."""
     if file.format == "jsonl":
-        return read_lines(file, columns=columns)
-    return read_table(file, columns=columns, encoding=encoding)
+        return read_lines(file, columns=columns, texts=texts)
+    return read_table(file, columns=columns, encoding=encoding, texts=texts)
 
 
 def together(files: Sequence[LogFile], parts: Sequence[Records]) -> Records:
@@ -738,8 +774,8 @@ def _one_later(part: Records) -> Records:
         return Part(each.row, {k: c + 1 if k == "round" else c for k, c in each.columns.items()})
 
     note = (
-        f"{part.files[0]}: rounds were shifted by one, as those of another file, which holds the same debates and "
-        "counts from 0"
+        f"{part.files[0]}: rounds were shifted by one, because another file with the same debates counts "
+        "from 0"
     )
     return replace(part, turns=moved(part.turns), verdicts=moved(part.verdicts), notes=[*part.notes, note])
 
@@ -774,7 +810,7 @@ def _passed_over(part: Records, coding: Coding, totals: bool) -> Records:
 def seated(turns: pd.DataFrame) -> NDArray[np.bool_]:
     """Return which turns are of agents that have a seat: all but those of roles that never vote in the whole log.
 
-    See :func:`d3stats.log.arrays.voting_roles`. Where roles are not recorded, everybody has a seat.
+    See :func:`d3stats.log.arrays.voting_roles`. If roles are not recorded, every agent has a seat.
     """
     if "role" not in turns.columns or not len(turns):
         return np.ones(len(turns), dtype=np.bool_)
@@ -807,8 +843,10 @@ def tables_of(checked: Checked) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFram
     vote = "vote" if checked.coding == "answers" else "correct"
     tokens = ("tokens",) if checked.totals else ("tokens_in", "tokens_out")
     said = ("debate", "round", "agent", "role", vote, "scores", *tokens, "tokens_source", "model", "error")
+    said += ("persona", *(name for name in TEXTS["turns"] if name in turns.columns))
+    asked = (*ITEM, *(name for name in TEXTS["items"] if name in checked.items.columns))
     return (
-        _table(checked.items[by_debate(checked.items)], ITEM),
+        _table(checked.items[by_debate(checked.items)], asked),
         _table(turns[order], said),
         _table(checked.verdicts[by_debate(checked.verdicts)], VERDICT),
     )

@@ -1,4 +1,4 @@
-"""What one line of a debate log says.
+"""Records of a debate log, one per line.
 
 A debate log is a sequence of records, one JSON object a line, in any order that respects time:
 
@@ -46,7 +46,8 @@ __all__ = [
 SCHEMA_VERSION = 2
 """The version that this package writes. Readers accept this version and older ones, and refuse newer ones.
 
-Version 2 added an item's ``candidates`` and ``first``, and a turn's ``tokens_source`` and ``error``.
+Version 2 added an item's ``candidates``, ``first`` and ``category``, and a turn's ``persona``, ``tokens_source`` and
+``error``.
 """
 
 Name = Annotated[str, Meta(min_length=1)]
@@ -58,6 +59,11 @@ class Record(Struct, tag_field="type", frozen=True, forbid_unknown_fields=True, 
     """Any line of a log: immutable, no unknown fields.
 
     Fields are checked where a record is read from a file and where it is written to one, not when it is made.
+
+    Examples
+    --------
+    >>> Turn(debate="d1", round=1, agent="juror", vote="A").to_dict()["type"]
+    'turn'
     """
 
     def to_dict(self) -> dict[str, Any]:
@@ -66,7 +72,22 @@ class Record(Struct, tag_field="type", frozen=True, forbid_unknown_fields=True, 
 
 
 class Header(Record, tag="log", frozen=True):
-    """The first line of a file."""
+    """The first line of a file.
+
+    Attributes
+    ----------
+    schema_version : int
+        The version of the schema that the file is written in.
+    writer : str
+        The program that wrote it.
+    source : str or None
+        Where the records come from.
+
+    Examples
+    --------
+    >>> Header(source="example").to_dict()
+    {'type': 'log', 'schema_version': 2, 'writer': 'd3stats', 'source': 'example'}
+    """
 
     type: ClassVar[Literal["log"]] = "log"
     # Factories, so that both are always written.
@@ -76,7 +97,7 @@ class Header(Record, tag="log", frozen=True):
 
 
 class Item(Record, tag="item", frozen=True):
-    """Opens a debate.
+    """The record that opens a debate.
 
     Attributes
     ----------
@@ -100,6 +121,14 @@ class Item(Record, tag="item", frozen=True):
         The answers that were judged, in the order of their names (the first names in `answers`); optional.
     first : str or None
         The name of the candidate that was shown first; None when there was none or it is not known.
+    category : str or None
+        The kind of question, such as ``"coding"`` or ``"ethics"``; None when there are no kinds.
+
+    Examples
+    --------
+    >>> item = Item(debate="q1/AB", question="q1", label="A", answers=("A", "B"))
+    >>> item.label, item.cluster
+    ('A', None)
     """
 
     type: ClassVar[Literal["item"]] = "item"
@@ -113,15 +142,22 @@ class Item(Record, tag="item", frozen=True):
     text: str | None = None
     candidates: tuple[str, ...] | None = None
     first: Name | None = None
+    category: Name | None = None
 
 
 class Turn(Record, tag="turn", frozen=True):
-    """What one agent said in one round.
+    """The turn of one agent in one round.
 
     Attributes
     ----------
+    debate : str
+        The debate's identifier.
+    round : int
+        From 1.
+    agent, role : str, str or None
+        Who spoke, and as what.
     vote : str or None
-        The answer that the agent stands for after this turn; None when there is none to be read.
+        The agent's answer after this turn; None when it cannot be read.
     scores : dict of dict of float or None
         Side, then criterion, then raw points as the agent gave them (not rescaled). A side without any criterion was
         to be scored and its points are missing.
@@ -129,8 +165,18 @@ class Turn(Record, tag="turn", frozen=True):
         Prompt and completion tokens of the call; None when not recorded.
     tokens_source : str or None
         ``"estimate"`` when they are no server's count; None for a count.
+    model, text : str or None
+        Which model answered, and what was said; optional.
     error : str or None
         Why something that was asked for is missing, machine-readable: ``"timeout"``, ``"unreadable"``.
+    persona : str or None
+        In which role a juror was asked to read, such as ``"trial judge"``; None without one.
+
+    Examples
+    --------
+    >>> turn = Turn(debate="q1/AB", round=1, agent="juror 1", scores={"A": {"clarity": 4.0}}, tokens_out=120)
+    >>> turn.vote is None, turn.scores["A"]["clarity"]
+    (True, 4.0)
     """
 
     type: ClassVar[Literal["turn"]] = "turn"
@@ -146,10 +192,28 @@ class Turn(Record, tag="turn", frozen=True):
     model: Name | None = None
     text: str | None = None
     error: Name | None = None
+    persona: Name | None = None
 
 
 class Verdict(Record, tag="verdict", frozen=True):
-    """Closes a debate: what was decided, after which round, and the machine-readable reason it stopped."""
+    """The record that closes a debate: the decision, its round, and the machine-readable reason of the stop.
+
+    Attributes
+    ----------
+    debate : str
+        The debate's identifier.
+    decision : str or None
+        The answer decided on.
+    round : int or None
+        The round after which it was decided.
+    stop_reason : str or None
+        Why the debate ended there.
+
+    Examples
+    --------
+    >>> Verdict(debate="q1/AB", decision="A", round=2, stop_reason="unanimity").to_dict()
+    {'type': 'verdict', 'debate': 'q1/AB', 'decision': 'A', 'round': 2, 'stop_reason': 'unanimity'}
+    """
 
     type: ClassVar[Literal["verdict"]] = "verdict"
     debate: Name
@@ -159,13 +223,22 @@ class Verdict(Record, tag="verdict", frozen=True):
 
 
 AnyRecord = Header | Item | Turn | Verdict
+"""A record of any type."""
 
 MODELS: dict[str, type[AnyRecord]] = {"log": Header, "item": Item, "turn": Turn, "verdict": Verdict}
 """The record of each type."""
 
 
 class RepeatedKey(ValueError):
-    """A key that occurs twice in one JSON object."""
+    """A key that occurs twice in one JSON object.
+
+    Examples
+    --------
+    >>> parse_json('{"vote": "A", "vote": "B"}')
+    Traceback (most recent call last):
+        ...
+    d3stats.log.schema.RepeatedKey: vote
+    """
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -183,16 +256,42 @@ def _no_constant(name: str) -> Any:
 def parse_json(text: str) -> Any:
     """Parse JSON strictly.
 
+    Parameters
+    ----------
+    text : str
+        One JSON value.
+
+    Returns
+    -------
+    object
+
     Raises
     ------
     ValueError
         When it is malformed, a key is repeated, or a number is not a JSON number.
+
+    Examples
+    --------
+    >>> parse_json('{"vote": "A", "round": 1}')
+    {'vote': 'A', 'round': 1}
     """
     return json.loads(text, object_pairs_hook=_pairs, parse_constant=_no_constant)
 
 
 def first_defect(fields: Mapping[str, Any], model: type[Record]) -> tuple[str, str, Any] | None:
     """Return the first field that a record cannot have, the requirement that it breaks, and what was got.
+
+    Parameters
+    ----------
+    fields : mapping of str to object
+        The fields of a line, by name.
+    model : type of Record
+        What the line should be.
+
+    Returns
+    -------
+    tuple of (str, str, object), or None
+        None where the record is sound.
 
     Examples
     --------

@@ -135,8 +135,8 @@ def _date_note(name: str, values: Iterable[Any]) -> list[str]:
 
 def _held_dates(name: str, text: str | None) -> str:
     return (
-        f"column {name!r} holds dates, read as text such as {text!r}; a spreadsheet may have made them of "
-        "answers such as 1/2"
+        f"column {name!r} holds dates, read as text such as {text!r}; a spreadsheet program may have "
+        "converted answers such as 1/2 to dates"
     )
 
 
@@ -187,10 +187,15 @@ def _undecodable(file: LogFile, data: bytes, name: str, error: UnicodeDecodeErro
         around.decode(other)
     except UnicodeDecodeError:
         other = "latin-1"
+    use = f'if that is correct, use --encoding {other} (encoding="{other}")'
+    if name.startswith("utf-8") and not data[: error.start].isascii():
+        use = (
+            "as other lines above it are UTF-8, the file mixes encodings, and --encoding would garble those lines: "
+            "save every part in UTF-8"
+        )
     message = (
         f"the text must be {name.removesuffix('-sig').upper()}; got the byte 0x{data[error.start]:02x} in line "
-        f"{line}, which reads {around.decode(other)!r} as {other}: if that is right, say --encoding {other} "
-        f'(encoding="{other}")'
+        f"{line}, which reads {around.decode(other)!r} as {other}; {use}"
     )
     return Problem(file.name, line, None, message, "not a log", (), "nothing")
 
@@ -216,8 +221,8 @@ def _title(text: str, start: int) -> str | None:
 
 def _untitled(file: LogFile, line: int, title: str, more: str = "") -> Problem:
     message = (
-        f"the first line must name the columns; got {title[:60]!r} above rows of several cells: delete the lines "
-        f"before that of the column names{more}"
+        f"the first line must name the columns; got {title[:60]!r} above rows of several cells; delete the "
+        f"lines above the column names{more}"
     )
     return Problem(file.name, line, None, message, "malformed line", (), "nothing")
 
@@ -350,7 +355,7 @@ def excel_sheet(file: LogFile) -> Sheet | Problem:
         message = "file must hold records; got no filled cell in the first sheet"
         if len(book.worksheets) > 1:
             others = ", ".join(repr(sheet.title) for sheet in book.worksheets[1:5])
-            message += f", which alone is read: move {others} to the front"
+            message += f", and only this sheet is read; move {others} to the front"
         return Problem(file.name, None, None, message, "empty file", (), "nothing")
     header = [(_cell(name) or "").strip() for name in lines[0][1]]
     filled = [sum(bool((_cell(value) or "").strip()) for value in row) for _, row in lines[:4]]
@@ -360,7 +365,7 @@ def excel_sheet(file: LogFile) -> Sheet | Problem:
     width = max(k for k, name in enumerate(header) if name) + 1
     rows = [(i, (*row, *[None] * width)) for i, row in lines[1:]]
     cells = [[row[k] for _, row in rows] for k in range(width)]
-    notes = [f"merged cells: what {merged} of them say holds for each of their rows"] if merged else []
+    notes = [f"merged cells: the value of {merged} of them holds for each of their rows"] if merged else []
     if len(book.worksheets) > 1:
         notes.append(_first_sheet(book))
     dates = [note for name, each in zip(header, cells, strict=False) for note in _date_note(name, each)]
@@ -440,7 +445,8 @@ class ParquetTable:
     def sheets(self, rows: int | None = None, without: Collection[str] = ()) -> Iterator[Sheet]:
         """Read blocks of rows; columns without values, or with one value, are not read.
 
-        Nor are those `without` which the caller gets along, where the file's own statistics say that they are sound.
+        The columns in `without`, which the caller does not need, are not read either where the file's own statistics
+        show that they are sound.
         """
         settled = self._settled(without)
         known: dict[str, dict[int, Any]] = {}
@@ -633,7 +639,7 @@ def frame_sheet(frame: Any, name: str) -> Sheet:
 
 
 MEMORY_LIMIT = "2GB"
-"""What one scan may hold before it spills to the folder for temporary files."""
+"""The most memory of one scan before it spills to the folder for temporary files."""
 
 _databases: dict[tuple[int, bool], duckdb.DuckDBPyConnection] = {}
 _folders: list[tempfile.TemporaryDirectory[str]] = []

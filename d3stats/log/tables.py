@@ -7,6 +7,8 @@ Then each different text is parsed once, and a cell that is not what its column 
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -28,7 +30,7 @@ from d3stats.log.column_names import (
     to_type,
     unread_note,
 )
-from d3stats.log.columns import Coded, Coder, Ints, Part, Records, joined, together, unified
+from d3stats.log.columns import TEXTS, Coded, Coder, Ints, Part, Records, joined, together, unified
 from d3stats.log.files import LogFile, unusable
 from d3stats.log.problems import Problem
 from d3stats.log.schema import Item, Record, Turn, first_defect, parse_json
@@ -37,11 +39,16 @@ from d3stats.log.wide import two_ways, unfolded
 from d3stats.values import is_missing_word
 
 FRAME, ITEMS = "the table", "the items"
-"""What data frames are called in messages."""
+"""Name of data frames in messages."""
 
 
 def read_table(
-    source: Any, items: Any = None, *, columns: Columns = None, encoding: str | None = None
+    source: Any,
+    items: Any = None,
+    *,
+    columns: Columns = None,
+    encoding: str | None = None,
+    texts: bool = False,
 ) -> Records:
     """Read a table of debates of any kind.
 
@@ -52,12 +59,14 @@ def read_table(
     items : data frame, optional
         One row per debate, where the first frame holds only turns.
     columns : mapping, optional
-        Which column says what, where the names do not say it: ``{"debate": "qid"}``; several columns that make a
-        debate's name together, ``{"debate": ["run", "qid"]}``, or hold an agent's votes each,
-        ``{"votes": ["gpt", "claude"]}``, or the votes of a round each, ``{"rounds": ["t1", "t2"]}``, or of an agent in
-        the round that ends the name, ``{"rounds": ["gpt_1", "gpt_2", "phi_1", "phi_2"]}``.
+        Which column says what, where the names do not say it: ``{"debate": "qid"}``. Several columns may make a
+        debate's name together, ``{"debate": ["run", "qid"]}``; hold an agent's votes each,
+        ``{"votes": ["gpt", "claude"]}``; hold the votes of a round each, ``{"rounds": ["t1", "t2"]}``; or hold those of
+        an agent in the round that ends the name, ``{"rounds": ["gpt_1", "gpt_2", "phi_1", "phi_2"]}``.
     encoding : str, optional
-        Of a text file; UTF-8, and UTF-16 with its mark, need none.
+        Encoding of a text file; UTF-8, and UTF-16 with its mark, need none.
+    texts : bool
+        Also read the column ``text`` of a table with a row per turn.
 
     Raises
     ------
@@ -68,9 +77,11 @@ def read_table(
     """
     if not isinstance(source, LogFile):
         opened = None if items is None else frame_sheet(items, ITEMS)
-        return records_of_sheet(frame_sheet(source, FRAME), columns, opened)
+        return records_of_sheet(frame_sheet(source, FRAME), columns, opened, texts=texts)
     sheet = open_sheet(source, encoding)
-    return nothing(source.name, [sheet]) if isinstance(sheet, Problem) else records_of_sheet(sheet, columns)
+    if isinstance(sheet, Problem):
+        return nothing(source.name, [sheet])
+    return records_of_sheet(sheet, columns, texts=texts)
 
 
 def nothing(name: str, problems: list[Problem], notes: Sequence[str] = ()) -> Records:
@@ -121,7 +132,7 @@ def parquet_blocks(
 # ------------------------------------------------------------------------------------------------ which column is what
 
 
-_ITEM = ("question", "cluster", "label", "answers", "log", "protocol", "first")
+_ITEM = ("question", "cluster", "label", "answers", "log", "protocol", "first", "category")
 _MOST_ROUND = 999_999_999
 _NEAR = ("label", "cluster", "question", "answers", "round", "tokens_in", "tokens_out", "correct")
 """Columns without which a log says less, so that a misspelled one must not be passed over."""
@@ -131,7 +142,7 @@ _IN_A_LOG = {"item": "debate", "rater": "agent", "judge": "agent"}
 """What tables of items call a debate and an agent."""
 
 
-def _log_columns(sheet: Sheet, columns: Columns) -> Resolved:
+def _log_columns(sheet: Sheet, columns: Columns, texts: bool = False) -> Resolved:
     """Find the column of each field of a log.
 
     A question's identifier is the debate's where there is no other; a model is the agent where there is no other.
@@ -139,13 +150,14 @@ def _log_columns(sheet: Sheet, columns: Columns) -> Resolved:
     names = [name for name in sheet.names if name and not name.startswith("Unnamed: ")]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise ColumnError(twice, f"a column must occur once; got {twice!r} twice: rename one of them")
+        raise ColumnError(twice, f"a column must occur once; got {twice!r} twice; rename one of them")
     chosen = {
         _IN_A_LOG.get(name, name): column
         for name, column in choice_of(columns).items()
         if name not in ("votes", "rounds")
     }
-    wanted = [name for name in TABLE_COLUMNS if name != "model" or "model" in chosen]
+    known = (*TABLE_COLUMNS, *TEXTS["turns"]) if texts else TABLE_COLUMNS
+    wanted = [name for name in known if name != "model" or "model" in chosen]
     found = resolve(names, wanted, columns=chosen, what=sheet.name)
     if "model" not in found.columns:
         found.columns |= resolve(found.unread, ["model"], what=sheet.name).columns
@@ -154,7 +166,7 @@ def _log_columns(sheet: Sheet, columns: Columns) -> Resolved:
     if "debate" not in at and "question" in at:
         at["debate"] = at.pop("question")
     _choose(found, sheet)
-    found.columns = {name: at[name] for name in TABLE_COLUMNS if name in at}
+    found.columns = {name: at[name] for name in known if name in at}
     found.unread = [name for name in sheet.names if name in set(found.unread)]
     return found
 
@@ -177,7 +189,7 @@ def _choose(found: Resolved, sheet: Sheet) -> None:
             raise ColumnError(
                 "vote",
                 "a table must have one of the columns vote and correct, or a label beside the vote; got "
-                f"{', '.join(sheet.names)}: say which with {to_type(vote=at['vote'][0])}",
+                f"{', '.join(sheet.names)}; choose one with {to_type(vote=at['vote'][0])}",
             )
     split = [name for name in ("tokens_in", "tokens_out") if name in at]
     if "tokens" in at and split:
@@ -191,7 +203,7 @@ def _choose(found: Resolved, sheet: Sheet) -> None:
             raise ColumnError(
                 "tokens",
                 "a table must have the column tokens or the columns tokens_in and tokens_out, so that no token is "
-                f"counted twice; got tokens, {', '.join(split)}: drop one of them",
+                f"counted twice; got tokens, {', '.join(split)}; remove one of them",
             )
 
 
@@ -203,12 +215,14 @@ def _required(found: Resolved, sheet: Sheet) -> tuple[str, str] | None:
     """Return the first column that a long table lacks, and one sentence on all that is missing."""
     at = found.columns
     missing = [name for name in ("debate", "agent") if name not in at]
-    if "vote" not in at and "correct" not in at:
+    has_scores = "scores" in at and not _is_empty(sheet, at["scores"])
+    if not ({"vote", "correct"} & set(at) or has_scores):
         missing.append("vote")
     if not missing:
         return None
     listed = " and ".join("vote (or correct)" if name == "vote" else name for name in missing)
     left = [name for name in found.unread if name]
+    sides = list(_score_columns(left))
     guesses: dict[str, str | None] = {}
     for name in missing:  # no column for two of them
         guesses[name] = _nearest(name, [each for each in left if each not in guesses.values()])
@@ -218,7 +232,13 @@ def _required(found: Resolved, sheet: Sheet) -> tuple[str, str] | None:
         nearest = [f"{guess!r} to {name}" for name, guess in guesses.items() if guess]
         hint = f" (nearest: {', '.join(nearest)})" if nearest else ""
         advice = f"{hint}; say which they are with {to_type(**example)}"
-        if "agent" in at and missing == ["vote"] and len(left) > 1:
+        if "vote" in missing and len(sides) > 1:
+            advice += f", or {to_type(scores=sides)} where each column holds the scores of one side"
+        elif "vote" in missing:
+            advice += ", with correct in place of vote where the column says 1 for right and 0 for wrong"
+        if len(sides) > 1:
+            pass
+        elif "agent" in at and missing == ["vote"] and len(left) > 1:
             advice += f", or {two_ways(left, found)}"
         elif "debate" in at and "vote" in missing and len(left) > 1:
             advice += f", or with {to_type(votes=left[:3])} where each column holds one agent's votes"
@@ -226,7 +246,7 @@ def _required(found: Resolved, sheet: Sheet) -> tuple[str, str] | None:
         advice = ""
     title = _header_line(sheet, missing)
     if title is not None:
-        advice = f"; the column names seem to be in line {title}: delete the lines before it"
+        advice = f"; the column names seem to be in line {title}; delete the lines above it"
     advice += "".join(f"; {note}" for note in sheet.notes if note.startswith("the first sheet, "))
     return missing[0], f"a table must have a column for {listed}; got {known}{advice}"
 
@@ -288,7 +308,18 @@ _TRUTH_WORDS = {
     for word in words.split()
 }
 _SAID = (
-    *("correct", "error", "model", "role", "scores", "tokens", "tokens_in", "tokens_out", "tokens_source"),
+    *(
+        "correct",
+        "error",
+        "model",
+        "persona",
+        "role",
+        "scores",
+        "tokens",
+        "tokens_in",
+        "tokens_out",
+        "tokens_source",
+    ),
     "vote",
 )
 _CLOSING = ("decision", "stop_round", "stop_reason")
@@ -298,15 +329,21 @@ Wrong = tuple[str, str, Any]
 
 
 def records_of_sheet(
-    sheet: Sheet, columns: Columns, items: Sheet | None = None, *, from_zero: bool | None = None
+    sheet: Sheet,
+    columns: Columns,
+    items: Sheet | None = None,
+    *,
+    from_zero: bool | None = None,
+    texts: bool = False,
 ) -> Records:
     """Read a table of cells, with one of items beside it; `from_zero` says how the rounds of a part of a file count."""
     try:
         if not sheet.names:
             raise ColumnError("debate", "a table must have a line of column names; got none")
         sheet = _filled_rows(_without_errors(sheet))
-        found = _log_columns(sheet, columns)
+        found = _log_columns(sheet, columns, texts)
         taken, whole = found.taken_note(), len(sheet.line)
+        sheet = _with_scores(sheet, found)
         sheet, found = unfolded(sheet, found, columns)
         if len(sheet.line) == whole:
             _refuse_row_numbers(sheet, found)
@@ -330,11 +367,14 @@ def records_of_sheet(
         wrong = [k for k, text in enumerate(told.values) if _no_truths([text]) is not None]
         first = int(np.flatnonzero(np.isin(told.codes, wrong))[0])
         return _refused(sheet, "wrong field", "correct", odd, int(sheet.line[first]))
-    notes = [*taken, *sheet.notes, *_to_points(cells, sheet.may_have_commas)]
+    notes = [*taken, *sheet.notes, *_of_turns(cells, found), *_to_points(cells, sheet.may_have_commas)]
     notes += truths_note(said_right)
+    if not {"vote", "correct"} & set(cells):
+        cells["vote"] = Coded.missing(len(sheet.line))
+        notes.append("there is no column for the vote, so the table holds scores alone")
     if "round" not in cells:
-        notes.append("there is no column for the round: all rows are of round 1")
-    notes += unread_note(found.unread)
+        notes.append("there is no column for the round, so all rows belong to round 1")
+    notes += unread_note(found.unread) + _few_questions(cells, found)
     rows = _Rows(sheet.name, sheet.line, cells, from_zero)
     records = replace(
         rows.records(has_items=items is None),
@@ -348,6 +388,124 @@ def records_of_sheet(
     if opened is None:
         return records
     return joined([replace(opened, coding=records.coding, totals=records.totals), records])
+
+
+_OF_A_SIDE = re.compile(r"scores?[\W_]+(?P<after>.+)|(?P<before>.+?)[\W_]+scores?", re.IGNORECASE)
+
+
+def _score_columns(names: Iterable[str]) -> dict[str, str]:
+    """Return the columns whose names say the score of a side, such as ``score_pro``, and the side of each."""
+    found = ((name, _OF_A_SIDE.fullmatch(name)) for name in names)
+    return {name: match["after"] or match["before"] for name, match in found if match is not None}
+
+
+def _with_scores(sheet: Sheet, found: Resolved) -> Sheet:
+    """Join columns with one side's score each into the column ``scores``.
+
+    They are those that the user chose, or those whose names end or begin in "score" where the rest of the names
+    are the sides that the table's labels, answers and votes name. A table of scores needs no agent: it has one judge.
+    """
+    at = found.columns
+    if "scores" not in at:
+        sides = _score_columns(found.unread)
+        said = [
+            t
+            for name in ("label", "answers", "vote")
+            for c in at.get(name, ())
+            for t in sheet.get(c).occurring()
+        ]
+        known = {plain(side) for text in said if not is_missing_word(text) for side in _sides_of(text)}
+        if len(sides) < 2 or not known or not known <= set(map(plain, sides.values())):
+            return sheet
+    elif len(at["scores"]) > 1:
+        sides = {name: _score_columns([name]).get(name, name) for name in at["scores"]}
+    else:
+        return sheet
+    spelled = {
+        plain(t): t for c in at.get("label", ()) for t in sheet.get(c).occurring() if not is_missing_word(t)
+    }
+    sides = {name: spelled.get(plain(side), side) for name, side in sides.items()}
+    if len(set(sides.values())) < len(sides):
+        raise ColumnError(
+            "scores", f"scores must be one column for each side; got {', '.join(sides)} in {sheet.name}"
+        )
+    cells = zip(*(sheet.get(name).to_array() for name in sides), strict=True)
+    points = [
+        json.dumps(
+            {side: _points(cell) for side, cell in zip(sides.values(), row, strict=True)}, ensure_ascii=False
+        )
+        if any(cell is not None for cell in row)
+        else None
+        for row in cells
+    ]
+    made = {"scores": Coded.of(points)}
+    notes = [f"scores of {' and '.join(sides.values())} are in the columns {', '.join(sides)}"]
+    if "answers" not in at and "vote" not in at:
+        made["answers"] = Coded.constant(
+            0, len(sheet.line), [json.dumps(list(sides.values()), ensure_ascii=False)]
+        )
+    if "agent" not in at:
+        made["agent"] = Coded.constant(0, len(sheet.line), ["judge"])
+        notes.append("there is no column for the agent, so all scores are of one judge")
+    found.unread = [name for name in found.unread if name not in sides]
+    own = {
+        name: f"{name} of the columns named above" for name in made
+    }  # no column of the table has this name
+    found.columns.update({name: (own[name],) for name in made})
+    return replace(
+        sheet,
+        names=[*sheet.names, *own.values()],
+        columns=[*sheet.columns, *made.values()],
+        notes=[*notes, *sheet.notes],
+    )
+
+
+def _sides_of(text: str) -> list[str]:
+    """Return the answers that a cell names: those of a list, or the one that it is."""
+    try:
+        listed = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return [text]
+    return [str(each) for each in listed] if isinstance(listed, list) else [text]
+
+
+def _points(cell: str | None) -> dict[str, float | str]:
+    """Return one side's points as a log holds them; what is no number stays text, which is refused as such."""
+    if cell is None or is_missing_word(cell):
+        return {}
+    try:
+        points = float(cell)
+    except ValueError:
+        return {"score": cell}
+    return {"score": points if math.isfinite(points) else cell}
+
+
+def _of_turns(cells: dict[str, Coded], found: Resolved) -> list[str]:
+    """Leave out a column "category" that says something of turns and not of debates, unless it was asked for."""
+    if "category" not in cells or "category" in found.chosen:
+        return []
+    debate, category = cells["debate"].codes, cells["category"].codes
+    given = (debate >= 0) & (category >= 0)
+    pairs = np.unique(np.stack([debate[given], category[given]]), axis=1)
+    if len(np.unique(pairs[0])) == pairs.shape[1]:
+        return []
+    del cells["category"]
+    (name,) = found.columns.pop("category")
+    return [f"column {name!r} differs within debates, so it is no category of a debate: not read"]
+
+
+def _few_questions(cells: dict[str, Coded], found: Resolved) -> list[str]:
+    """Warn where a column that was taken for the question looks like a kind of question, as `task` may be."""
+    (name, *more) = found.columns.get("question", ("question",))
+    if more or plain(name) == "question" or "question" in found.chosen:
+        return []
+    debates, questions = (len(np.unique(c.codes[c.codes >= 0])) for c in (cells["debate"], cells["question"]))
+    if questions * 10 > debates:
+        return []
+    return [
+        f"WARNING: {questions} different values in column {name!r} are taken for the questions of {debates} debates; "
+        f"if they are kinds of questions, choose {to_type(category=name)}"
+    ]
 
 
 def _refuse_row_numbers(sheet: Sheet, found: Resolved) -> None:
@@ -396,12 +554,17 @@ def _to_points(cells: dict[str, Coded], decimal: bool) -> list[str]:
     twins = [t for t in with_comma if _GROUPED.fullmatch(t) and t.replace(",", "") in texts]
     if twins:
         other = twins[0].replace(",", "")
-        return [f"WARNING: {twins[0]!r} and {other!r} are two answers: write each number in one form"]
+        return [
+            f"WARNING: {twins[0]!r} and {other!r} are two different answers; write each number in one form"
+        ]
     if not decimal or "answers" in cells or not with_comma or not all(map(_COMMA.fullmatch, texts)):
         return []
     for name in names:
         cells[name] = cells[name].mapped({t: t.replace(",", ".") for t in cells[name].values})
-    return [f"all answers are numbers, with a decimal comma, such as {with_comma[0]!r}: read with a point"]
+    return [
+        f"all answers are numbers with a decimal comma, such as {with_comma[0]!r}, and are read with a "
+        "decimal point"
+    ]
 
 
 def _filled_rows(sheet: Sheet) -> Sheet:
@@ -462,7 +625,9 @@ def _doubt(sheet: Sheet, found: Resolved, cells: Mapping[str, Coded]) -> tuple[s
     for other in others:
         apart = together([*map(sheet.get, taken), sheet.get(other)])
         if _repeated(apart, cells["round"], cells["agent"]) is None:
-            message = f"debate must tell debates apart; got {who} in one round, with debate from {taken[0]!r}"
+            message = (
+                f"debate must identify each debate; got {who} in one round, with debate from {taken[0]!r}"
+            )
             return "debate", f"{message}: {to_type(debate=[other, *taken])} has no such row", line
     return None
 
@@ -567,7 +732,18 @@ class _Rows:
         kept = ~self.wrong
         rows = np.flatnonzero(kept)
         everything = {"debate": cells["debate"], **columns}
-        for name in ("agent", "role", "vote", "scores", "tokens_source", "model", "error"):
+        said = (
+            "agent",
+            "role",
+            "vote",
+            "scores",
+            "tokens_source",
+            "model",
+            "error",
+            "persona",
+            *TEXTS["turns"],
+        )
+        for name in said:
             if name in cells:
                 everything[name] = cells[name]
         whole = np.arange(self.n, dtype=np.int64)
@@ -604,7 +780,7 @@ class _Rows:
         if filled:
             listed = " and ".join(filled)
             self.notes.append(
-                f"{listed}: what some rows of a debate say holds for its rows that leave it empty"
+                f"{listed}: a value in some rows of a debate also holds for its rows with an empty cell"
             )
 
     def _rounds(self) -> NDArray[np.float64]:
@@ -640,7 +816,7 @@ class _Rows:
         said = self.given("decision") | self.given("stop_round") | self.given("stop_reason")
         if ((closed == 0) & said).any():
             texts = self.cells["closed"]
-            rule = "must be 1 where a verdict is given"
+            rule = "must be 1 if a verdict is given"
             self.refuse(
                 (closed == 0) & said,
                 {k: ("closed", rule, v) for k, v in enumerate(texts.values)},

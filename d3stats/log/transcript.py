@@ -23,7 +23,7 @@ __all__ = ["DebateLine", "Transcript", "list_debates", "read_transcript", "read_
 
 @dataclass(frozen=True)
 class Transcript:
-    """The records of one debate.
+    r"""The records of one debate.
 
     Attributes
     ----------
@@ -36,6 +36,17 @@ class Transcript:
         Lines of the file that could not be read; one of them may belong here.
     totals : mapping of (round, agent) to int
         Tokens of a turn, of tables that do not tell prompts from completions.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
+    >>> _ = path.write_text("debate,round,agent,vote,label\nd,1,x,A,A\nd,1,y,B,A\nd,2,x,A,A\nd,2,y,A,A\n")
+    >>> read = read_transcript(path, "d")
+    >>> [[turn.vote for turn in turns] for turns in read.rounds.values()]
+    [['A', 'B'], ['A', 'A']]
+    >>> len(read.only(2).turns)
+    2
     """
 
     item: Item
@@ -76,6 +87,11 @@ class DebateLine:
     decision, reason : str or None
         None while the debate is open, and where none was recorded.
     closed : bool
+
+    Examples
+    --------
+    >>> DebateLine("q1/AB", rounds=2, turns=6, decision="A", reason="unanimity", closed=True).closed
+    True
     """
 
     debate: str
@@ -97,6 +113,19 @@ def read_transcript(
 
     Texts are kept in JSON lines only; a CSV or Parquet log has votes, scores and tokens. `columns` and `encoding` are
     those of :func:`d3stats.read_log`.
+
+    Parameters
+    ----------
+    path : path
+        One file.
+    debate : str
+        Its name in the log.
+    columns, encoding
+        As for :func:`d3stats.read_log`.
+
+    Returns
+    -------
+    Transcript
 
     Raises
     ------
@@ -220,14 +249,33 @@ def read_transcripts(*paths: str | Path, debates: Collection[str]) -> dict[str, 
 def list_debates(
     path: str | Path, *, columns: Mapping[str, str] | None = None, encoding: str | None = None
 ) -> list[DebateLine]:
-    """List the debates of a log in the order in which they were opened.
+    r"""List the debates of a log in the order in which they were opened.
 
     `columns` and `encoding` are those of :func:`d3stats.read_log`.
+
+    Parameters
+    ----------
+    path : path
+        One file.
+    columns, encoding
+        As for :func:`d3stats.read_log`.
+
+    Returns
+    -------
+    list of DebateLine
 
     Raises
     ------
     FileNotFoundError
         When there is no such file.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
+    >>> _ = path.write_text("debate,round,agent,vote,label\nd,1,x,A,A\ne,1,x,A,A\ne,2,x,A,A\n")
+    >>> [(line.debate, line.rounds, line.turns) for line in list_debates(path)]
+    [('d', 1, 1), ('e', 2, 2)]
     """
     found: dict[str, DebateLine] = {}
     for record in _records(path, [], columns, encoding, {}):
@@ -261,7 +309,8 @@ def _records(
     log = read_log(path, columns=columns, encoding=encoding)
     if log.coding != "answers":
         raise ValueError(
-            f"log must hold votes to be shown; got {path} with correctness alone: its counts are shown by `d3stats fit`"
+            f"log must hold votes to be shown; got {path} with correctness only; `d3stats fit` shows its "
+            "counts"
         )
     if "tokens" in log.turns.columns:
         named = log.turns[["debate", "round", "agent", "tokens"]].dropna()

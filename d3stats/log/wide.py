@@ -39,7 +39,7 @@ def unfolded(sheet: Sheet, found: Resolved, columns: Columns) -> tuple[Sheet, Re
     Raises
     ------
     ColumnError
-        When the columns may be votes and may be something else.
+        When the columns may be votes and may hold something else.
     """
     said = [(name, c) for name, c in choice_of(columns).items() if name in ("votes", "rounds")]
     if len(said) > 1:
@@ -146,12 +146,12 @@ def _vote_columns(sheet: Sheet, found: Resolved) -> list[str]:
     if with_round:
         why = "" if _is_grid(places) else "their names do not say one agent and one round each"
     elif doubtful:
-        why = f"{', '.join(map(repr, doubtful[:3]))} may be something else"
+        why = f"{', '.join(map(repr, doubtful[:3]))} may hold something else"
     else:
         numbered = _numbered(votes)
         may_be = _is_grid(numbered) and len({agent for agent, _ in numbered}) > 1
         bare = all(_WIDE[0].fullmatch(name) or name.isdigit() for name in votes)
-        why = "they may stand for agents or for rounds" if may_be or bare else ""
+        why = "they may be agents or rounds" if may_be or bare else ""
     if why:
         raise ColumnError(
             "vote",
@@ -163,14 +163,14 @@ def _vote_columns(sheet: Sheet, found: Resolved) -> list[str]:
 
 def two_ways(votes: Sequence[str], found: Resolved) -> str:
     """Say what to type where columns hold votes of agents, and what where they hold votes of rounds."""
-    by_agent = f"say which columns hold one agent's votes each with {to_type(votes=votes)}"
+    by_agent = f"name the columns with one agent's votes each by {to_type(votes=votes)}"
     numbered = _numbered(votes)
     if "agent" in found.columns:
-        return f"say which hold the votes of one round each with {to_type(rounds=votes)}, or {by_agent}"
+        return f"name the columns with the votes of one round each by {to_type(rounds=votes)}, or {by_agent}"
     if not _is_grid(numbered):
         return by_agent
     one = len({agent for agent, _ in numbered}) == 1
-    what = "the votes of a round" if one else "one agent's votes of the round that ends its name"
+    what = "the votes of a round" if one else "one agent's votes in the round at the end of its name"
     return f"{by_agent}, or with {to_type(rounds=votes)} where each holds {what}"
 
 
@@ -208,8 +208,11 @@ def _melted(
         )
     n, k = len(sheet.line), len(votes)
     of_turns = _TOKENS + (
-        ("scores", "error", "model", "role") if "agent" not in found.columns else ("scores", "error")
+        ("scores", "error", "model", "role", "persona")
+        if "agent" not in found.columns
+        else ("scores", "error")
     )
+    of_turns += ("text",)
     of_turns += ("tokens_source",) if by_round else ()
     # What a row says of its turns is said of none of them alone; a round's tokens are counted once.
     shared = [] if by_round else [name for name in _TOKENS if name in found.columns]
@@ -230,8 +233,8 @@ def _melted(
         codes_once = np.where(later & (column.codes >= 0), len(column.values), column.codes)
         long[name] = Coded(codes_once.astype(np.int32), [*column.values, "0"])
         notes.append(
-            f"{name} of a row stands for all agents of the row: it is counted once, for {votes[0]!r}, and the "
-            "others have 0, so that tokens of single agents mean nothing"
+            f"{name} of a row holds for all agents of the row; it is counted once, for {votes[0]!r}, and "
+            "the others have 0, so tokens of single agents have no meaning"
         )
     kept = np.ones(n * k, dtype=np.bool_)
     if by_round:
@@ -246,11 +249,11 @@ def _melted(
         kept = played <= last[debate]
     names = ", ".join(votes[:6]) + (f" and {len(votes) - 6} more" if len(votes) > 6 else "")
     what = (
-        "the votes of an agent each"
+        "the votes of one agent each"
         if not by_round
-        else "the votes of a round each"
+        else "the votes of one round each"
         if "agent" in found.columns
-        else "the votes of an agent in a round each"
+        else "the votes of one agent in one round each"
     )
     melted = Sheet(
         sheet.name,
@@ -259,7 +262,7 @@ def _melted(
         sheet.line[row][kept],
         sheet.problems,
         [
-            f"a wide table: the columns {names} hold {what}; an empty cell is a vote that is missing",
+            f"a wide table: the columns {names} hold {what}; an empty cell is a missing vote",
             *notes,
             *sheet.notes,
         ],

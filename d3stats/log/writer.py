@@ -1,8 +1,8 @@
 """Write a debate log: append-only, one record a line, on disk before `write` returns.
 
 A line is a record's JSON with absent (None) fields left out. A new file begins with a header. A program that is
-killed can lose at most the record that it was writing, and leaves at most one torn line; the next writer
-refuses to append to it until the torn line is moved aside.
+killed can lose at most the record that it was writing, and leaves at most one incomplete line. The next
+writer refuses to append until that line is moved to another file.
 """
 
 from __future__ import annotations
@@ -44,12 +44,13 @@ class LogWriter:
         imports), or not at all (False, "never"). With "record" every record is also handed to the system at
         once; otherwise in blocks.
     repair : bool
-        If the file ends in a torn line, move that line to ``<path>.torn`` (appending) instead of refusing.
+        If the file ends in an incomplete line, move that line to ``<path>.torn`` (appending) instead of
+        refusing.
 
     Raises
     ------
     ValueError
-        When the name has another ending, the file is no debate log, or its last line is torn.
+        When the name has another ending, the file is no debate log, or its last line is incomplete.
     FileNotFoundError
         When the folder does not exist.
 
@@ -63,6 +64,11 @@ class LogWriter:
     ...     log.write(Turn(debate="d1", round=1, agent="juror 1", vote="A"))
     >>> print(path.read_text().splitlines()[2])
     {"type":"turn","debate":"d1","round":1,"agent":"juror 1","vote":"A"}
+    >>> log = LogWriter(path)
+    >>> log.write(Turn(debate="d1", round=1, agent="juror 2"))
+    >>> log.close()
+    >>> len(path.read_text().splitlines())
+    4
     """
 
     def __init__(
@@ -94,7 +100,7 @@ class LogWriter:
             When the writer is closed, or a field cannot be written: names it, the requirement and what was got.
         """
         if self._handle is None:
-            raise ValueError(f"a writer must be open to write; got one that was closed ({self.path})")
+            raise ValueError(f"a writer must be open; got a closed one ({self.path})")
         self._handle.write(_line(record))
         if self.fsync == "record":
             self._handle.flush()
@@ -194,7 +200,8 @@ def _mend(path: Path, *, repair: bool) -> None:
             return
         if not repair:
             raise ValueError(
-                f"the last line of a log must be whole before more is appended; got {last[-40:]!r} at the end of "
+                f"the last line of a log must be complete before more is appended; got {last[-40:]!r} at "
+                "the end of "
                 f"{path} (repair=True moves it to {path.name}.torn)"
             )
         torn = path.with_name(f"{path.name}.torn")
@@ -236,12 +243,32 @@ def _sync_folder(folder: Path) -> None:
 
 
 def write_jsonl(source: Source, dest: str | Path) -> Path:
-    """Write a log as JSON lines: items, then turns round by round, then the verdict, debate by debate.
+    r"""Write a log as JSON lines: items, then turns round by round, then the verdict, debate by debate.
+
+    Parameters
+    ----------
+    source : DebateLog, path, glob or list of them
+        Paths are read strictly.
+    dest : path
+        Ends in ``.jsonl`` or ``.ndjson``; replaced when it exists.
+
+    Returns
+    -------
+    Path
+        `dest`.
 
     Raises
     ------
     ValueError
         When the log holds only correctness or only token totals, which no record of the schema says.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "log.csv").write_text("debate,round,agent,vote,label\nd,1,x,A,A\n")
+    >>> print(write_jsonl(folder / "log.csv", folder / "log.jsonl").read_text().splitlines()[2])
+    {"type":"turn","debate":"d","round":1,"agent":"x","vote":"A"}
     """
     records = records_of(_log(source))
     with replacing(dest, (".jsonl", ".ndjson")) as partial, LogWriter(partial, fsync="close") as writer:
@@ -265,7 +292,7 @@ def replacing(dest: str | Path, endings: tuple[str, ...] = ()) -> Iterator[Path]
 
 
 def records_of(log: DebateLog) -> Iterator[AnyRecord]:
-    """Return the records of a log that was read into tables, debate by debate; there are no texts in them.
+    """Return the records of a log that was read into tables, debate by debate; with texts where it was read with them.
 
     Raises
     ------
@@ -353,12 +380,35 @@ def write_parquet(source: Source, dest: str | Path) -> Path:
 
 
 def write_csv(source: Source, dest: str | Path) -> Path:
-    """Write a log as one tidy CSV (``.csv`` or ``.csv.gz``), one row per turn; see :func:`write_parquet`.
+    r"""Write a log as one tidy CSV (``.csv`` or ``.csv.gz``), one row per turn; see :func:`write_parquet`.
+
+    Parameters
+    ----------
+    source : DebateLog, path, glob or list of them
+        Paths are read strictly.
+    dest : path
+        Ends in ``.csv`` or ``.csv.gz``; replaced when it exists.
+
+    Returns
+    -------
+    Path
+        `dest`.
 
     Raises
     ------
     ValueError
-        Also when a text cannot stand in a CSV cell (it holds a NUL character).
+        Also when a text cannot be stored in a CSV cell (it has a NUL character).
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from d3stats.log import read_log
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "a.csv").write_text("debate;round;agent;vote;label\nd;1;x;A;A\n")
+    >>> print(write_csv(folder / "a.csv", folder / "b.csv").read_text().splitlines()[1][:8])
+    d,d,,,,,
+    >>> read_log(folder / "b.csv") == read_log(folder / "a.csv")
+    True
     """
     return _copy(source, dest, (".csv", ".csv.gz"), "FORMAT csv, HEADER true")
 

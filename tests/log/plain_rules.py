@@ -187,7 +187,7 @@ class Checked:
             elif self.verdicts.setdefault(debate, row.verdict) != row.verdict:
                 known = self.verdicts[debate]
                 field = next(f for f in ("decision", "stop_reason", "round") if known[f] != row.verdict[f])
-                message = f"{field} must be one per debate; got another verdict for {debate!r}"
+                message = f"{field} must be one per debate; got a second verdict for {debate!r}"
                 self._note(row, "conflicting verdict", field, message, (debate,), lost)
 
     def _collect_turns(self) -> None:
@@ -265,8 +265,9 @@ class Checked:
             absent = agents[cell] - present
             if absent:
                 message = (
-                    f"all {len(agents[cell])} agents{_of(cell[1])} must speak in a round in which one does; "
-                    f"got none from {_listed(sorted(absent)[:3])} in round {played} of debate {cell[0]!r}"
+                    f"all {len(agents[cell])} agents{_of(cell[1])} must have a turn in each round that one "
+                    f"of them has; got none from {_listed(sorted(absent)[:3])} in round {played} of debate "
+                    f"{cell[0]!r}"
                 )
                 key = (cell[0], played, min(absent))
                 interrupted = played == last.get(cell[0])
@@ -296,9 +297,7 @@ class Checked:
 
     def _note_panel(self, row: Row, interrupted: bool, message: str, key: tuple[str | int, ...]) -> None:
         if interrupted:
-            message += (
-                ", which has no verdict: give the command that ran it again, and it goes on where it stopped"
-            )
+            message += ", which has no verdict; to resume the run, give its command again"
         self._note(
             row, "interrupted round" if interrupted else "mixed panel", "agent", message, key, "nothing"
         )
@@ -318,7 +317,7 @@ class Checked:
 
 
 def _unknown(debate: str) -> str:
-    return f"debate must be opened by an item; got debate={debate!r}"
+    return f"debate must have an item; got debate={debate!r}"
 
 
 def _of(role: str | None) -> str:

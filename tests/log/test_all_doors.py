@@ -206,7 +206,7 @@ def package_csv(table: Table, folder: Path) -> Path:
 
 
 def wide(table: Table, folder: Path) -> Path:
-    """One column per agent, one row per debate and round; an empty cell is a missing vote."""
+    """Write one column per agent, one row per debate and round; an empty cell is a missing vote."""
     path = folder / "wide.csv"
     agents = sorted({row["agent"] for row in table.rows})
     cells: dict[tuple[Any, ...], dict[str, str]] = {}
@@ -341,7 +341,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=QUIET)
+@settings(max_examples=40, deadline=None, suppress_health_check=QUIET)
 @given(table=tables())
 def test_one_table_is_one_array_view_through_every_door(table: Table, folder: Path) -> None:
     agrees(table, folder)

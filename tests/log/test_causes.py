@@ -21,7 +21,7 @@ def table(path: Path, head: str, round_of: str = "{r}") -> Path:
     body = "".join(
         f"d{d},{round_of.format(r=r)},m{m},A,A\n" for d in range(40) for r in (1, 2, 3) for m in range(10)
     )
-    path.write_text(head + "\n" + body)
+    path.write_text(head + "\n" + body, encoding="utf-8")
     return path
 
 
@@ -46,7 +46,7 @@ def test_columns_that_cannot_be_told_are_one_problem_that_says_what_to_type(
     assert typed in cause.advice
     text = report.to_text()
     assert "1 problem:" in text
-    assert "The table is passed over." in text
+    assert "The table is skipped." in text
     assert text.count(typed) == 1
     assert report.exit_code == 2
 
@@ -91,7 +91,7 @@ def test_an_item_that_is_lost_explains_the_turns_of_its_debate(tmp_path: Path, l
     assert cause.places[0].startswith(f"{path}, line 1: got ")
     assert cause.follows == {"unknown debate": 6}
     assert cause.left_out == 7
-    assert "What follows from it: unknown debate (6)." in report.to_text()
+    assert "Consequences: unknown debate (6)." in report.to_text()
 
 
 def test_two_unknown_debates_are_not_explained_by_one_lost_line(tmp_path: Path) -> None:
@@ -167,7 +167,8 @@ def test_the_report_fits_the_terminal_and_loses_no_word(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", columns)
     Path("own.csv").write_text(
-        "case number,speaker name,what was said," + ",".join(f"c{i}" for i in range(60)) + "\n"
+        "case number,speaker name,what was said," + ",".join(f"c{i}" for i in range(60)) + "\n",
+        encoding="utf-8",
     )
     lines = [
         item(answers=["A", "B"]),

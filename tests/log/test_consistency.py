@@ -141,7 +141,7 @@ def assert_alike(checked: Checked, rows: list[Row], words: Any = None) -> None:
     assert verdicts == sorted(expected.verdicts.values(), key=str)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(rows=logs(), words=st.sampled_from([None, (), ("x",)]))
 def test_the_rules_on_columns_find_what_the_rules_on_records_find(rows: list[Row], words: Any) -> None:
     assert_alike(check(records_of(rows), words), rows, words)

@@ -120,7 +120,7 @@ def test_a_panel_that_varies_is_read_with_a_warning(tmp_path: Path) -> None:
     log = read_log(path)
     assert [problem.kind for problem in log.problems] == ["mixed panel"]
     assert len(log.turns) == 8
-    assert any(note.startswith("WARNING: all 3 agents must speak") for note in log.notes)
+    assert any(note.startswith("WARNING: all 3 agents must have a turn") for note in log.notes)
     assert count_log(path).rounds == Trajectories.from_log(path).counts()
 
 
@@ -176,7 +176,7 @@ def test_what_is_no_name_of_a_file_is_refused_in_one_line(read: Callable[..., An
     frame = pd.DataFrame({"debate": ["d"] * 3, "round": 1, "agent": list("abc"), "vote": "A"})
     for source in (frame, [tmp_path / "log.csv"], 3, None):
         with pytest.raises(
-            TypeError, match=rf"paths must be names of files .*got {type(source).__name__}: .*as_traj"
+            TypeError, match=rf"paths must be names of files .*got {type(source).__name__}; .*as_traj"
         ):
             read(source)
     for text in (frame.to_csv(index=False), "x" * 5000):
@@ -187,7 +187,7 @@ def test_what_is_no_name_of_a_file_is_refused_in_one_line(read: Callable[..., An
 
 @pytest.mark.parametrize("end", ["jsonl", "csv", "tsv", "xlsx", "parquet", "csv.gz"])
 def test_the_advice_on_a_folder_names_the_format_of_its_files(end: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="it holds no log"):
+    with pytest.raises(ValueError, match="this one is not a log"):
         read_log(tmp_path)
     for name in (f"a.{end}", f"b.{end}", "readme.md", "one.ndjson"):
         (tmp_path / name).touch()
@@ -219,7 +219,7 @@ def test_a_path_that_does_not_exist_is_named(tmp_path: Path) -> None:
             read(tmp_path / "none.jsonl")
         with pytest.raises(FileNotFoundError, match="which matches none"):
             read(tmp_path / "*.jsonl")
-        with pytest.raises(ValueError, match=r"got the folder '.*' \(try"):
+        with pytest.raises(ValueError, match=r"got the folder '.*' \(choose"):
             read(tmp_path)
         with pytest.raises(ValueError, match="at least one file or glob; got none"):
             read()
@@ -388,7 +388,7 @@ def test_a_parquet_in_which_an_agent_is_absent_from_a_round_is_read_with_a_warni
     t = Trajectories.from_log(odd)
     assert count_log(odd).rounds == t.counts()
     assert t.successes_trials()[1].tolist() == [[3, 2]]
-    assert any("WARNING: all 3 agents must speak" in remark for remark in t.remarks())
+    assert any("WARNING: all 3 agents must have a turn" in remark for remark in t.remarks())
 
 
 def test_a_column_that_nobody_knows_is_named_and_not_read(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def test_a_sound_log_is_described_and_exits_with_0(tmp_path: Path) -> None:
     assert "Missing votes: 33.3% of turns (missing, not wrong)." in text
     assert "1 debate without a label" in text
     assert {f.kind for f in report.findings} == {
-        "votes missing in whole debates",
+        "debates without a vote",
         "many votes missing",
         "debates without turns",
     }
@@ -39,6 +39,17 @@ def test_a_sound_log_is_described_and_exits_with_0(tmp_path: Path) -> None:
     whole = examine(write_lines(tmp_path / "whole.jsonl", [item("d1"), *panel("d1")]))
     assert whole.exit_code == 0
     assert whole.to_text().endswith("Nothing is wrong.")
+
+
+def test_a_log_of_scores_alone_has_no_missing_votes(tmp_path: Path) -> None:
+    scores = {"A": {"logic": 3.0}, "B": {"logic": 2.0}}
+    one = {**turn("d1"), "vote": None, "scores": scores}
+    path = write_lines(tmp_path / "scores.jsonl", [item("d1"), one])
+    report = examine(path)
+    assert report.missing_votes is None
+    text = report.to_text()
+    assert "Votes: none was asked for, because the turns hold scores." in text
+    assert "Missing votes" not in text
 
 
 def test_a_defective_log_exits_with_2_and_says_what_to_do(tmp_path: Path) -> None:
@@ -124,7 +135,7 @@ def test_many_missing_votes_are_said_first_with_their_reasons_and_the_servers_la
         assert next(iter(json.loads(report.to_json()))) == "warnings"
     else:
         assert "are missing" not in report.to_text()
-        assert "Nothing else is wrong." not in rest
+        assert "No other problem was found." not in rest
 
 
 def test_a_log_that_a_rule_ended_everywhere_in_one_round_says_what_it_cannot_tell(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def test_a_copy_is_sound_keeps_what_was_right_and_is_its_own_copy(
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
+@settings(max_examples=80)
 @LOGS
 def test_many_copies_are_sound(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], ending: str
@@ -81,7 +81,7 @@ def copy_is_sound(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], 
     again = folder / f"again{ending}"
     second = fix_log(clean, again)
     assert (second.left_out, second.emptied, second.changes) == ({}, {}, ())
-    assert "Nothing had to be changed." in second.to_text()
+    assert "No change was needed." in second.to_text()
     assert read_log(again, strict=False) == read_log(clean, strict=False)
     if ending != ".parquet":
         assert again.read_bytes() == clean.read_bytes()
@@ -143,15 +143,17 @@ def test_a_round_that_was_cut_short_is_left_out_and_an_open_debate_is_named(tmp_
     assert report.left_out == {"interrupted round": 1}
     assert report.n_kept == report.n_records - 1
     assert report.exit_code == 2
-    assert "What a copy cannot mend:\n- open debate (1): " in report.to_text()
+    assert "Problems that a copy cannot repair:\n- open debate (1): " in report.to_text()
 
 
 def test_nothing_is_overwritten_unless_it_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("log.csv").write_text("debate,round,agent,vote,label\nd,1,a,A,A\nd,1,b,A,A\nd,1,b,B,A\n")
-    Path("there.csv").write_text("mine")
+    Path("log.csv").write_text(
+        "debate,round,agent,vote,label\nd,1,a,A,A\nd,1,b,A,A\nd,1,b,B,A\n", encoding="utf-8"
+    )
+    Path("there.csv").write_text("mine", encoding="utf-8")
 
     def run(*words: str) -> tuple[int, str]:
         done = CliRunner().invoke(app, ["doctor", "log.csv", *words])
@@ -164,16 +166,16 @@ def test_nothing_is_overwritten_unless_it_is_asked_for(
     )
     code, said = run("--fix", "./log.csv", "--overwrite")
     assert code == 1
-    assert "must be another file" in said
+    assert "must be different files" in said
     assert run("--fix", "clean.txt")[0] == run("--fix", "no/clean.csv")[0] == run("--overwrite")[0] == 1
-    assert Path("there.csv").read_text() == "mine"
+    assert Path("there.csv").read_text(encoding="utf-8") == "mine"
     code, said = run("--fix", "there.csv", "--overwrite")
     assert code == 0
     assert said.splitlines() == [
         "Wrote there.csv: 1 debate, 2 turns, 0 verdicts.",
         "Read 3 records: 2 kept, 1 left out.",
         "- left out, duplicate turn: 1 record",
-        "The copy is sound.",
+        "The copy has no problems.",
     ]
     report = json.loads(run("--fix", "clean.parquet", "--json")[1])
     assert (report["n_records"], report["n_kept"], report["exit_code"]) == (3, 2, 0)

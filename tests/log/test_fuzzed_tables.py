@@ -229,14 +229,14 @@ def sweep(seeds: range, folder: Path) -> dict[str, int]:
     return found
 
 
-def test_two_thousand_spoilt_tables_are_read_or_refused(tmp_path: Path) -> None:
-    found = sweep(range(2_000), tmp_path)
+def test_eight_hundred_spoilt_tables_are_read_or_refused(tmp_path: Path) -> None:
+    found = sweep(range(800), tmp_path)
     # A sweep in which everything is refused, or nothing, tests nothing.
-    assert found["read"] > 300, found
-    assert found["refused"] > 300, found
+    assert found["read"] > 120, found
+    assert found["refused"] > 120, found
 
 
 @pytest.mark.slow
 def test_a_hundred_thousand_spoilt_tables_are_read_or_refused(tmp_path: Path) -> None:
-    found = sweep(range(2_000, 102_000), tmp_path)
+    found = sweep(range(800, 100_800), tmp_path)
     assert sum(found.values()) == 100_000

@@ -86,4 +86,6 @@ def test_an_absent_agent_is_said_and_leaves_nothing_out(strict: bool, tmp_path: 
     table[~gone].to_csv(tmp_path / "log.csv", index=False)
     log = read_log(tmp_path / "log.csv", strict=strict)
     assert left_out(log.problems) == []
-    assert sum("agents must speak in a round in which one does" in note for note in log.notes) == 1
+    assert (
+        sum("agents must have a turn in each round that one of them has" in note for note in log.notes) == 1
+    )

@@ -33,11 +33,13 @@ FIELDS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "log": {"schema_version": st.integers(1, 2), "writer": TEXT, "source": TEXT},
     "item": {
         **dict.fromkeys(("debate", "question", "cluster", "label", "log", "protocol", "text", "first"), TEXT),
+        "category": TEXT,
         "answers": st.lists(TEXT, max_size=3),
         "candidates": st.lists(st.text(max_size=3), max_size=2),
     },
     "turn": {
         **dict.fromkeys(("debate", "agent", "role", "vote", "tokens_source", "model", "text", "error"), TEXT),
+        "persona": TEXT,
         **dict.fromkeys(("tokens_in", "tokens_out"), TOKENS),
         "round": st.integers(1, 999_999_999),
         "scores": SCORES,

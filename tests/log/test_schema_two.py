@@ -40,12 +40,14 @@ def full_logs(draw: st.DrawFn) -> list[Any]:
             extra: dict[str, Any] = {
                 "candidates": draw(st.none() | st.tuples(TEXTS, TEXTS)),
                 "first": draw(st.none() | NAMES),
+                "category": draw(st.none() | st.sampled_from(["ethics", "math"])),
                 "text": draw(st.none() | TEXTS),
             }
         elif record.type == "turn":
             extra = {
                 "tokens_source": draw(st.none() | st.just("estimate")),
                 "error": draw(st.none() | st.sampled_from(["timeout", "unreadable"])),
+                "persona": draw(st.none() | st.sampled_from(["trial judge", "nurse"])),
                 "text": draw(st.none() | TEXTS),
             }
         else:
@@ -64,9 +66,17 @@ def test_the_fields_of_version_two_are_read_alike_by_both_readers_and_survive_ev
     log = read_both(path)
     first = {r.debate: r.first for r in records if r.type == "item"}
     assert dict(zip(log.items["debate"], log.items["first"], strict=True)) == first
-    said = {(r.debate, r.round, r.agent): (r.tokens_source, r.error) for r in records if r.type == "turn"}
-    columns = (log.turns[name] for name in ("debate", "round", "agent", "tokens_source", "error"))
-    assert {(d, r, a): (s, e) for d, r, a, s, e in zip(*columns, strict=True)} == said
+    category = {r.debate: r.category for r in records if r.type == "item"}
+    assert dict(zip(log.items["debate"], log.items["category"], strict=True)) == category
+    said = {
+        (r.debate, r.round, r.agent): (r.tokens_source, r.error, r.persona)
+        for r in records
+        if r.type == "turn"
+    }
+    columns = (log.turns[name] for name in ("debate", "round", "agent", "tokens_source", "error", "persona"))
+    assert {(d, r, a): rest for d, r, a, *rest in zip(*columns, strict=True)} == {
+        key: list(rest) for key, rest in said.items()
+    }
     assert read_log(write_jsonl(log, folder / "again.jsonl")) == log
     assert read_both(write_parquet(log, folder / "log.parquet")) == log
     assert read_both(write_csv(log, folder / "log.csv")) == log

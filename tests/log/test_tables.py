@@ -224,7 +224,7 @@ def test_a_wide_table_says_what_the_long_one_says(data: st.DataObject) -> None:
         wide(["round", "agent"], lambda r, a: f"Turn{r}-{a}"),
     ):
         read = read_table(table.assign(difficulty=3))
-        if said(read)["problems"]:  # a column that shares no answer with another may be something else
+        if said(read)["problems"]:  # a column that shares no answer with another may hold something else
             assert "--columns votes=" in str(read.problems[0])
             votes = [name for name in table.columns if name not in (*keys, "round", "agent")]
             read = read_table(table, columns={"votes": votes})
@@ -344,7 +344,7 @@ def test_a_table_without_rounds_is_of_one_round_unless_an_agent_speaks_again() -
     frame = pd.DataFrame({"debate": ["d", "d"], "agent": ["a", "b"], "vote": ["A", "B"], "phase": [1, 2]})
     read = read_table(frame)
     assert [row["round"] for row in plain_rows(read.turns)] == [1, 1]
-    assert "there is no column for the round: all rows are of round 1" in read.notes
+    assert "there is no column for the round, so all rows belong to round 1" in read.notes
     (problem,) = read_table(frame.assign(agent="a")).problems
     assert (problem.field, problem.line) == ("round", 2)
     assert "'a' twice in debate 'd': columns={'round': 'phase'}" in problem.message
@@ -469,7 +469,7 @@ def test_what_a_wide_row_says_once_is_counted_once_or_not_at_all(tokens: list[st
         assert len(fields) == len(tokens)
         for name in fields:
             assert read.turns.columns[name].sum() == 900
-            assert any(f"{name} of a row stands for all agents" in note for note in read.notes)
+            assert any(f"{name} of a row holds for all agents" in note for note in read.notes)
     else:
         assert fields == []
         assert any("not read" in note and "tokens" in note for note in read.notes)
@@ -520,7 +520,7 @@ def test_a_table_split_into_files_says_what_the_whole_says_wherever_its_rounds_b
     log = read_log(*files)
     turns = log.turns[["debate", "round", "agent", "vote"]].sort_values(["debate", "round", "agent"])
     assert turns.to_numpy().tolist() == sorted([d, r + 1, a, v] for d, r, a, v, _ in rows)
-    assert any("shifted by one, as those of another file" in note for note in log.notes) == (key == "round")
+    assert any("shifted by one, because another file" in note for note in log.notes) == (key == "round")
 
 
 @pytest.mark.parametrize("door", ["comma", "excel", "parquet", "lines", "pandas"])
@@ -542,7 +542,7 @@ def test_what_one_row_says_of_a_debate_holds_for_its_rows_that_leave_it_empty(
     once.loc[[i for i in range(4) if i != given], name] = None
     read = DOORS[door](once, tmp_path)
     assert said(read) == said(read_table(whole))
-    assert any(f"{name}: what some rows of a debate say" in note for note in read.notes)
+    assert any(f"{name}: a value in some rows of a debate" in note for note in read.notes)
 
 
 @pytest.mark.parametrize("names", [["debate"], ["label"], ["debate", "round", "label"]])
@@ -730,7 +730,7 @@ def test_names_of_columns_below_a_title_are_found_and_said(tmp_path: Path, above
     path.write_text(above + "debate,round,agent,vote\nd,1,a,A\n")
     (problem,) = read_file(a_file(path)).problems
     line = above.count("\n") + 1
-    assert f"the column names seem to be in line {line}: delete the lines before it" in problem.message
+    assert f"the column names seem to be in line {line}; delete the lines above it" in problem.message
 
 
 def test_what_is_no_table_is_refused_by_type() -> None:
@@ -748,7 +748,7 @@ def test_a_title_above_a_table_is_named_in_every_text_and_workbook(
     for blank in ("", "\n"):
         (tmp_path / "t.csv").write_text(f"{title}\n{blank}{table.to_csv(index=False, sep=sep)}")
         with pytest.raises(
-            LogError, match=r"the first line must name the columns; got .* delete the lines before"
+            LogError, match=r"the first line must name the columns; got .* delete the lines above"
         ):
             read_log(tmp_path / "t.csv")
     with pd.ExcelWriter(tmp_path / "t.xlsx") as book:

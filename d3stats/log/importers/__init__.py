@@ -1,14 +1,15 @@
-"""Other people's debate logs, one importer per foreign format.
+"""How do I read the debate log of another project?
 
-Who may live here: one module per format, with the constants ``NAME``, ``TITLE``, ``SOURCE`` and ``NOTES``
-and a function ``records(source, ...)`` that yields the records of :mod:`d3stats.log.schema`, with their texts. A new
-format is one new module; it is found by its ``NAME``. An importer never guesses: a vote that it cannot read is missing,
-a file of the wrong shape is a ValueError that names what was required and what was got.
+:func:`available` lists the formats that are known, and :func:`import_log` writes such a log as a debate log. An
+importer never guesses: a vote that it cannot read is missing, and a file of the wrong shape is a ValueError that names
+what was required and what was got. A format of your own is a module in this folder with the constants ``NAME``,
+``TITLE``, ``SOURCE`` and ``NOTES`` and a function ``records(source, ...)`` that yields the records of
+:mod:`d3stats.log.schema`; it is found by its ``NAME``.
 
-A source is a file, a folder that is searched for files of the format, or a tar archive of them. Every format has the
-option ``text`` (keep questions, candidates and what was said; default False); some have ``reading`` ("asked" or
-"strict", how an answer is read from a text, see :mod:`d3stats.log.importers.answers`), ``pattern`` (which files of a
-folder are read) or ``agents`` (only panels of this size).
+A source is a file, a folder that is searched for files of the format, or a tar archive of them. Every format
+has the option ``text`` (keep the texts of questions, candidates and turns; default False). Some have ``reading``
+("asked" or "strict", how an answer is read from a text, see :mod:`d3stats.log.importers.answers`),
+``pattern`` (which files of a folder are read) or ``agents`` (only panels of this size).
 
 Examples
 --------
@@ -55,6 +56,12 @@ class Importer:
         Keyword options of ``records`` and their defaults.
     records : callable
         ``records(source, **options)`` yields items, turns and verdicts.
+
+    Examples
+    --------
+    >>> importer = load("pandalm")
+    >>> importer.name, importer.options["text"]
+    ('pandalm', False)
     """
 
     name: str
@@ -67,7 +74,7 @@ class Importer:
 
 @dataclass(frozen=True)
 class ImportSummary:
-    """What an import wrote.
+    r"""The result of an import.
 
     Attributes
     ----------
@@ -77,6 +84,15 @@ class ImportSummary:
         Verdict records.
     notes : tuple of str
         The importer's conventions.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "human.txt").write_text("CHATGPT\nTIE\n")
+    >>> summary = import_log("faireval", folder / "human.txt", folder / "log.jsonl")
+    >>> summary.n_items, summary.n_missing_votes, summary.n_verdicts
+    (2, 0, 0)
     """
 
     n_items: int
@@ -88,7 +104,17 @@ class ImportSummary:
 
 
 def available() -> dict[str, Importer]:
-    """Return every importer by name, in alphabetical order."""
+    """Return every importer by name, in alphabetical order.
+
+    Returns
+    -------
+    dict of str to Importer
+
+    Examples
+    --------
+    >>> list(available())[:3]
+    ['alignbench', 'auto-j', 'critic-actor']
+    """
     found = (
         _importer(module.name)
         for module in pkgutil.iter_modules(__path__)
@@ -100,10 +126,24 @@ def available() -> dict[str, Importer]:
 def load(name: str) -> Importer:
     """Return the importer called `name`.
 
+    Parameters
+    ----------
+    name : str
+        As listed by :func:`available`.
+
+    Returns
+    -------
+    Importer
+
     Raises
     ------
     ValueError
         When there is none of that name; the message lists those there are.
+
+    Examples
+    --------
+    >>> load("eot").name
+    'eot'
     """
     known = available()
     if name not in known:
@@ -122,8 +162,8 @@ def import_log(
 ) -> ImportSummary:
     r"""Read a foreign log and write it as a debate log.
 
-    The log is written beside `destination` and moved there when it is complete, so a failed import leaves
-    nothing that looks like a log.
+    The log is written beside `destination` and moved there when it is complete, so that a failed import leaves no
+    partial log.
 
     Parameters
     ----------
@@ -135,6 +175,10 @@ def import_log(
         Replace `destination` when it exists.
     **options
         Options of the importer, such as ``text=True`` to keep the texts of the turns.
+
+    Returns
+    -------
+    ImportSummary
 
     Raises
     ------
@@ -184,6 +228,8 @@ def write_records(
 ) -> ImportSummary:
     """Write records of another tool as a debate log, beside `destination`, and move it there when it is complete.
 
+    No record makes no log: that is refused.
+
     Parameters
     ----------
     records : iterable of Item, Turn or Verdict
@@ -195,10 +241,23 @@ def write_records(
     overwrite : bool
         Replace `destination` when it exists.
 
+    Returns
+    -------
+    ImportSummary
+
     Raises
     ------
+    ValueError
+        When there is no record.
     FileExistsError
         When `destination` exists and `overwrite` is false.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> records = [Item(debate="d", question="q"), Turn(debate="d", round=1, agent="x", vote="A")]
+    >>> write_records(records, Path(tempfile.mkdtemp()) / "log.jsonl", source="example").n_turns
+    1
     """
     from d3stats.log.writer import LogWriter, replacing
 
@@ -218,6 +277,10 @@ def write_records(
                 missing += record.vote is None
             else:
                 verdicts += 1
+        if not debates:
+            raise ValueError(
+                "source must hold a debate or more; got none; check that it is the right file and not cut off"
+            )
     return ImportSummary(items, turns, missing, len(debates), notes, verdicts)
 
 

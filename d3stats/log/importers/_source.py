@@ -78,7 +78,7 @@ def json_of(name: str, content: bytes) -> Any:
 
 
 def json_lines(name: str, content: bytes) -> list[Any]:
-    """Parse one JSON document per line; blank lines are passed over, a broken one is named."""
+    """Parse one JSON document per line; blank lines are passed over, a broken one is named, and no line is refused."""
     rows = []
     for number, line in enumerate(text_of(name, content).split("\n"), start=1):
         if line.strip():
@@ -88,6 +88,12 @@ def json_lines(name: str, content: bytes) -> list[Any]:
                 raise ValueError(
                     f"{name} must hold one JSON document per line; got {error.msg} in line {number}"
                 ) from None
+    shape(
+        name,
+        "a file of one JSON document per line, with one line or more",
+        bool(rows),
+        text_of(name, content),
+    )
     return rows
 
 
@@ -98,7 +104,7 @@ def json_files(source: Path, pattern: str) -> Iterator[tuple[str, Any]]:
 
 
 def csv_rows(source: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield where each row of a CSV file stands, and its cells by column; the file may be gzipped."""
+    """Yield the place of each row of a CSV file, and its cells by column; the file may be gzipped."""
     ((name, content),) = files(source, "*")
     raw = gzip.decompress(content) if name.endswith(".gz") else content
     rows = csv.DictReader(io.StringIO(text_of(name, raw), newline=""))

@@ -9,7 +9,7 @@ Two readings, because a text does not always say one thing:
     Only an explicit statement counts, and the last one wins: a box, ``####``, "the answer is", a bracketed
     letter in the last line. A box without a number says that there is no answer.
 
-What neither can read is None: missing, not wrong.
+A text that neither can read gives None, which is missing, not wrong.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from d3stats._check import choice as _choice
 __all__ = ["READINGS", "boxed", "canonical_number", "choice", "gold_number", "number", "yes_no"]
 
 READINGS = ("asked", "strict")
+"""The ways to read an answer from a text: in the form that the prompt asked for, or from an explicit statement only."""
 
 _DIGITS = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+"
 # A hyphen is a sign only where no operand stands before it: "50-4" holds 50 and 4.
@@ -41,6 +42,15 @@ _YES_NO = re.compile(
 
 def canonical_number(text: str) -> str | None:
     """Write a number in the one form that equal numbers share; None when `text` is not one number.
+
+    Parameters
+    ----------
+    text : str
+        One number, or something else.
+
+    Returns
+    -------
+    str or None
 
     Examples
     --------
@@ -65,7 +75,16 @@ def canonical_number(text: str) -> str | None:
 
 
 def boxed(text: str) -> list[str]:
-    r"""Return what stands in each ``\boxed{...}`` of a text, in order; braces may nest.
+    r"""Return the content of each ``\boxed{...}`` of a text, in order; braces may nest.
+
+    Parameters
+    ----------
+    text : str
+        What a model wrote.
+
+    Returns
+    -------
+    list of str
 
     Examples
     --------
@@ -92,6 +111,19 @@ def number(text: str, *, reading: str = "asked", stated: bool = False) -> str | 
     Without a number in a box, ``reading="asked"`` takes the last number of the text; "strict" takes the one that
     follows ``####`` or "the answer is", and nothing when the last box holds no digit. `stated` says that the prompt
     asked for "the answer is ...": the first number after the last such phrase comes before the last of the text.
+
+    Parameters
+    ----------
+    text : str
+        What a model wrote.
+    reading : {"asked", "strict"}
+        What counts as a statement, see above.
+    stated : bool
+        Whether the prompt asked for "the answer is ...".
+
+    Returns
+    -------
+    str or None
 
     Examples
     --------
@@ -120,6 +152,15 @@ def number(text: str, *, reading: str = "asked", stated: bool = False) -> str | 
 def gold_number(text: str) -> str | None:
     r"""Read the right answer of a GSM8K solution: what follows ``####``, or the text itself.
 
+    Parameters
+    ----------
+    text : str
+        The solution of the data set.
+
+    Returns
+    -------
+    str or None
+
     Examples
     --------
     >>> gold_number("52 - 36 = 16 miles\n#### 1,016")
@@ -135,8 +176,21 @@ def choice(text: str, letters: str = "ABCD", *, reading: str = "asked") -> str |
     letters offered together, "(A) or (C)", are no answer.
 
     ``reading="asked"`` takes the last bracketed letter, then the last box, then the last "answer is C". It misreads a
-    text that dismisses "(D)" in passing and then boxes another letter; "strict" takes whichever statement stands last,
+    text that dismisses "(D)" in passing and then boxes another letter; "strict" takes the last statement,
     and a bracketed letter only in the last line.
+
+    Parameters
+    ----------
+    text : str
+        What a model wrote.
+    letters : str
+        The letters of the options.
+    reading : {"asked", "strict"}
+        What counts as a statement, see above.
+
+    Returns
+    -------
+    str or None
 
     Examples
     --------
@@ -169,6 +223,15 @@ def yes_no(text: str) -> str | None:
     """Read "yes" or "no": the last "the answer is yes" or sentence that opens with "Yes,"; None otherwise.
 
     A hedge ("partially yes", "not a simple yes or no") is no answer.
+
+    Parameters
+    ----------
+    text : str
+        What a model wrote.
+
+    Returns
+    -------
+    str or None
 
     Examples
     --------

@@ -19,10 +19,11 @@ NAME = "d3-judge"
 TITLE = "3,355 MT-Bench human judgments and 199 arena battles"
 SOURCE = "abirharrasse/D3-Judge @129491b3; licence: MIT"
 NOTES = (
-    "the human decisions are votes of role 'human', not labels: no item has a label",
-    "MT-Bench judgments have no judge id and merge two turns: repeats are not independent raters",
-    "a pair is kept as shown: 1,198 pairs as shown are 906 pairs when the order is forgotten",
-    "log is the number of judgments of a pair, 'mt-bench: 4 judgments': one run has one size of panel",
+    "the human decisions are votes of role 'human', not labels, so no item has a label",
+    "MT-Bench judgments have no judge id and merge two turns, so repeats are not independent raters",
+    "a pair keeps its order; the 1,198 ordered pairs are 906 pairs without the order",
+    "log is the number of judgments of a pair, 'mt-bench: 4 judgments', because one run has one size of "
+    "panel",
     "judgments of a pair are the agents 'human 1', 'human 2', ... in the order of the sheet",
 )
 

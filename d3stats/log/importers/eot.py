@@ -19,7 +19,7 @@ NAME = "eot"
 TITLE = "Exchange-of-Thought samples: 8 benchmarks x 50 items, 3 first answers"
 SOURCE = "yinzhangyue/EoT @8f6a146f; licence: Apache-2.0"
 NOTES = (
-    "one round: the answers before any exchange",
+    "one round, with the answers before any exchange",
     "a hedge ('partially yes', 'either (A) or (C)') is a missing vote",
 )
 

@@ -12,7 +12,7 @@ NAME = "faireval"
 TITLE = "80 human labels: ChatGPT against Vicuna-13B"
 SOURCE = "i-Eval/FairEval @453c117a; licence: none stated"
 NOTES = (
-    "the human decision is a vote of role 'human', not a label: no item has a label",
+    "the human decision is a vote of role 'human', not a label, so no item has a label",
     "line i is the i-th of the 80 Vicuna questions, named as by the importer 'prd'",
 )
 

@@ -1,7 +1,7 @@
 """Multi-Agents-Debate on translation: two debaters, a moderator after each round, a judge at the end.
 
 One JSON file per debate, with the messages of each player. After each round the moderator declares, as a
-dictionary in the text, whether there is a preference and which side it supports; the debate ends when there
+dictionary in the text, whether there is a preference and which side it supports. The debate ends when there
 is one, or after the last round with the judge's choice.
 """
 
@@ -23,9 +23,9 @@ SOURCE = "Skytliang/Multi-Agents-Debate @022a7a8e; licence: GPL-3.0"
 NOTES = (
     "the moderator's vote is the preference declared in each round; 'no preference' is a vote, not missing",
     "a declared preference for both sides at once is a missing vote",
-    "debaters have no vote of their own in the file: their votes are missing; select roles=['moderator']",
-    "the judge's vote is the side whose translation, labelled with its side, is word for word the final one; "
-    "otherwise it is missing",
+    "the file has no votes of debaters, so their votes are missing; select roles=['moderator']",
+    "the judge's vote is the side whose translation, labelled with its side, equals the final one word for "
+    "word; otherwise it is missing",
 )
 
 SIDES = ("affirmative", "negative")

@@ -19,9 +19,12 @@ TITLE = "Pairwise judgments of 999 response pairs by three humans and two judges
 SOURCE = "WeOpenML/PandaLM @3871806e; licence: Apache-2.0"
 NOTES = (
     "answers: '1' and '2' are the responses, '0' is a tie",
-    "label is the majority of the three humans, missing without one; score judges with roles=['judge']",
-    "25 answers of GPT-3.5 are 'garbage' in the file: missing votes. The repository counts them as ties",
-    "the question is the instruction with its input: 170 questions, so 999 debates are not 999 clusters",
+    "label is the majority of the three humans, or missing without a majority; score judges with "
+    "roles=['judge']",
+    "25 answers of GPT-3.5 are marked as unusable in the file; they are missing votes here, while the "
+    "repository counts them as ties",
+    "the question is the instruction with its input; 170 questions mean that 999 debates are not 999 "
+    "clusters",
 )
 
 ANSWERS = ("1", "2", "0")

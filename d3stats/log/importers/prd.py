@@ -20,9 +20,9 @@ SOURCE = "bcdnlp/PRD @35fb99e5; licence: MIT"
 NOTES = (
     "the pair is sorted by name: '1' is the first of the two, in either order shown; 3 becomes 'tie'",
     "an agent is a reviewer and the order shown, 'gpt4 (1-2)' or 'gpt4 (2-1)'; humans saw one order each",
-    "label is the plurality of the humans, missing when there is none; score judges with roles=['judge']",
-    "GPT-3.5 reviewed gpt35 against gpt4 twice: the second votes are the agents 'gpt35 (1-2) again', so the "
-    "jury of ten has twelve votes there",
+    "label is the plurality of the humans, or missing without a plurality; score judges with roles=['judge']",
+    "GPT-3.5 reviewed gpt35 against gpt4 twice; the second votes belong to the agents 'gpt35 (1-2) again', "
+    "so the jury of ten has twelve votes there",
     "log is the pair: 'vicuna80: A against B' with LLM reviewers, 'vicuna80, humans only: ...' without; "
     "pairs differ in the number of humans (one or three), so each is a run of its own",
 )

@@ -23,7 +23,7 @@ SOURCE = "lferreiraMD/slm_multiagent_debate @f535f16a; licence: MIT by its READM
 NOTES = (
     "log is the file's name: benchmark, model, personas, number of agents",
     "the question's name is a digest of its wording, the same in every log",
-    "many MMLU answers cannot be read: they are missing votes",
+    "many MMLU answers cannot be read and are missing votes",
     "reading='asked' gives the published counts; it misreads some MMLU texts that dismiss '(D)' and then box "
     "another letter; reading='strict' takes the last statement",
 )

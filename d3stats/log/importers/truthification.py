@@ -17,10 +17,10 @@ NAME = "truthification"
 TITLE = "27 games x 10 rounds with the judge's accuracy after each round"
 SOURCE = "superkaiba/truthification @fef44f84; licence: MIT by its README"
 NOTES = (
-    "there are no votes: each accuracy is a side of its own with the one criterion 'judge', between 0 and 1, "
-    "so that no total adds different accuracies",
-    "final_selection_accuracy, one number per game, stands in the last round",
-    "games with the same seed share their objects: the seed is the question",
+    "there are no votes; each accuracy is a separate side with the criterion 'judge', between 0 and 1, so "
+    "that no total adds different accuracies",
+    "final_selection_accuracy, one number per game, is in the last round",
+    "games with the same seed share their objects, so the seed is the question",
     "the raw game also has the agents' statements, as turns without votes",
 )
 

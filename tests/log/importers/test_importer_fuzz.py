@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from d3stats.log.importers import load
+from d3stats.log.importers.topical_chat import ASPECTS
 
 MESSAGES = [{"role": "user", "content": "?"}, {"role": "assistant", "content": r"\boxed{5}"}]
 SOLUTION = {
@@ -51,6 +52,38 @@ FILES: dict[str, tuple[str, Any]] = {
     "prd": (
         "ratings-gpt4/answer_a-vs-answer_b-gpt4-reviewer.jsonl",
         {"question_id": 1, "score": 1, "text": "T"},
+    ),
+    "judgebench": (
+        "a.jsonl",
+        {
+            "pair_id": "p",
+            "original_id": 7,
+            "source": "mmlu",
+            "question": "Q",
+            "label": "A>B",
+            "response_A": "a",
+            "response_B": "b",
+            "judgments": [
+                {"judgment": {"judge_model": "m", "response": "T"}, "decision": "A>B"},
+                {"judgment": {"judge_model": "m", "response": "T"}, "decision": "A=B"},
+            ],
+        },
+    ),
+    "topical-chat": (
+        "tc_usr_data.json",
+        [
+            {
+                "context": "Hi?",
+                "fact": "F",
+                "responses": [
+                    {
+                        "response": "So.",
+                        "model": "M",
+                        **{name: [1, 2] for name in ASPECTS},
+                    }
+                ],
+            }
+        ],
     ),
     "truthification": (
         "game_1.json",

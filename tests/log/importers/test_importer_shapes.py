@@ -15,16 +15,21 @@ from d3stats.log.importers import available, import_log, load
 from d3stats.log.schema import Item, Turn, Verdict
 
 NAMES = [
+    "alignbench",
+    "auto-j",
     "critic-actor",
     "d3-judge",
     "eot",
     "faireval",
     "gsm-nested",
+    "judgebench",
     "llmbar",
     "mad",
     "pandalm",
     "prd",
     "slm-multiagent",
+    "topical-chat",
+    "truthfulqa",
     "truthification",
 ]
 
@@ -64,7 +69,7 @@ def test_every_format_is_found_and_says_what_it_is() -> None:
 
 def test_an_unknown_format_lists_the_known_ones() -> None:
     with pytest.raises(
-        ValueError, match=r"name must be a known format \('critic-actor', .*'truthification'\); got"
+        ValueError, match=r"name must be a known format \('alignbench', .*'truthification'\); got"
     ):
         load("nested")
 
@@ -247,6 +252,39 @@ def test_an_empty_folder_and_an_absent_source_are_errors_not_empty_logs(tmp_path
         list(load(name).records(tmp_path))
     with pytest.raises(FileNotFoundError, match="source must exist"):
         list(load(name).records(tmp_path / "absent"))
+
+
+SINGLE = {
+    "slm-multiagent": "mmlu_M_persona_a_agents2_rounds2.json",
+    "eot": "Sample_CSQA_EoT_m.jsonl",
+    "llmbar": "N__J__S.json",
+    "pandalm": "testset-v1.json",
+    "prd": "ratings-R.jsonl",
+    "d3-judge": "a.xlsx",
+    "faireval": "human.txt",
+    "truthfulqa": "a.csv",
+}
+"""A name of a file that the importer takes, where it looks at the name."""
+HEADS = {
+    "truthfulqa": "Type,Category,Question,Best Answer,Best Incorrect Answer,Correct Answers,Incorrect Answers,Source\n",
+    "truthification": "game,oracle_budget,seed,round,judge_property_accuracy,judge_rule_accuracy,decision_quality,"
+    "final_selection_accuracy\n",
+    "llmbar": "subset,item,judge,strategy,order,vote,label\n",
+}
+"""Tables without a row."""
+
+
+@pytest.mark.parametrize("content", ["", "\n \n", "[]", "{}", "head"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_without_a_debate_is_an_error_and_not_an_empty_log(
+    tmp_path: Path, name: str, content: str
+) -> None:
+    head = content == "head"
+    source = tmp_path / (f"{name}.csv" if head else SINGLE.get(name, "a.json"))
+    source.write_text(HEADS.get(name, "") if head else content)
+    with pytest.raises(ValueError, match=r"must (be|hold|have|start) .*; got |must have"):
+        import_log(name, source, tmp_path / "log.jsonl")
+    assert [path.name for path in tmp_path.iterdir()] == [source.name]
 
 
 @pytest.mark.parametrize("name", ["gsm-nested", "critic-actor", "slm-multiagent", "mad"])
